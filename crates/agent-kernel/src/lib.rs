@@ -1,0 +1,1 @@
+//! Capabilities, tokens and the pipeline through which every tool call passes.

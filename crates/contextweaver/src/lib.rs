@@ -1,0 +1,1 @@
+//! Shows a model the few tools that fit, and compiles its context within a budget.

@@ -1,0 +1,1 @@
+//! Drivers that reach real tools: MCP over stdio and Streamable HTTP.

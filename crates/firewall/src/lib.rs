@@ -1,0 +1,1 @@
+//! Raw tool results in, bounded and redacted frames out.

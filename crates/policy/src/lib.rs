@@ -1,0 +1,1 @@
+//! Signed policy documents, one decision, and a floor that no rule can weaken.

@@ -1,0 +1,1 @@
+//! An append-only ledger with Merkle proofs on memory and SQLite.

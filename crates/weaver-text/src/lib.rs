@@ -1,0 +1,1 @@
+//! Pure text functions for Weaver: normalisation, identifier splitting, stemming, globs and token counters.

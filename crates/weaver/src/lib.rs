@@ -1,0 +1,1 @@
+//! The Weaver crates behind one name, each behind a feature.
