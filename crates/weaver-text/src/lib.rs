@@ -1,1 +1,40 @@
 //! Pure text functions for Weaver: normalisation, identifier splitting, stemming, globs and token counters.
+//!
+//! Everything here is a function of its arguments: no files, no network, no clock. No function
+//! panics, whatever the text, and none needs more than linear time in the length of the text.
+//!
+//! What this crate deliberately is not: it holds no patterns for secrets, no ranking and no
+//! policy. Identifiers are never normalised: folding serves matching only.
+//!
+//! ```
+//! use weaver_text::{escape, glob::Glob, split};
+//!
+//! assert_eq!(split::words("listOpen_issues"), ["list", "open", "issues"]);
+//! assert_eq!(escape::line("a\u{202e}b"), "a\\u{202e}b");
+//! assert!(Glob::parse("tickets.*")?.matches("tickets.list"));
+//! # Ok::<(), weaver_text::error::GlobError>(())
+//! ```
+//!
+//! - [`normalise`]: strip invisible characters with a map back to the input; fold for matching.
+//! - [`invisible`]: which characters a reader does not see.
+//! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
+//! - [`split`]: identifiers and prose into words.
+//! - [`stem`], [`stop`]: English word stems and words without meaning for a search.
+//! - [`glob`]: anchored patterns with `*`.
+//! - [`suggest`]: "did you mean".
+//! - [`token`]: counting tokens as a model's tokenizer does.
+
+pub mod error;
+pub mod escape;
+pub mod glob;
+pub mod invisible;
+pub mod normalise;
+pub mod split;
+pub mod stem;
+pub mod stop;
+pub mod suggest;
+pub mod token;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

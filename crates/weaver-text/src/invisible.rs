@@ -1,0 +1,53 @@
+//! Which characters a reader does not see.
+
+/// True for a character that steers the direction of text.
+pub fn is_bidi_control(c: char) -> bool {
+    matches!(c,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// True for a character that takes no room and shows nothing: zero-width characters, soft hyphen,
+/// word joiner, fillers, bidi controls, annotation marks, variation selectors and Unicode tags.
+///
+/// Ordinary white space and control characters are not among them.
+pub fn is_invisible(c: char) -> bool {
+    is_bidi_control(c)
+        || matches!(c,
+            '\u{00ad}' | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}'
+            | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Every invisible character of `text` with its byte position, in order.
+pub fn locate(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    text.char_indices().filter(|(_, c)| is_invisible(*c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_found_at_its_place() {
+        let text = "a\u{200b}b\u{ad}c\u{2060}d\u{202e}e\u{e0041}f\u{fe0f}";
+        let found: Vec<_> = locate(text).collect();
+        assert_eq!(
+            found,
+            [
+                (1, '\u{200b}'),
+                (5, '\u{ad}'),
+                (8, '\u{2060}'),
+                (12, '\u{202e}'),
+                (16, '\u{e0041}'),
+                (21, '\u{fe0f}')
+            ]
+        );
+    }
+
+    #[test]
+    fn plain_text_is_visible() {
+        assert_eq!(locate("Grüße, 日本語 \t\r\n 😀").count(), 0);
+    }
+}

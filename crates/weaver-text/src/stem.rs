@@ -1,0 +1,45 @@
+//! English word stems.
+
+use std::borrow::Cow;
+
+use frostem::{Algorithm, Stemmer};
+
+/// Longest word, in bytes, that is stemmed.
+const MAX_LEN: usize = 64;
+
+/// The stem of one lower-case word.
+///
+/// Only words made of `a`–`z`, at most 64 of them, are changed: the rules are English, and
+/// everything else (numbers, other scripts, upper case) comes back as it was.
+///
+/// ```
+/// assert_eq!(weaver_text::stem::stem("connections"), "connect");
+/// assert_eq!(weaver_text::stem::stem("größe"), "größe");
+/// ```
+pub fn stem(word: &str) -> Cow<'_, str> {
+    if word.len() > MAX_LEN || !word.bytes().all(|b| b.is_ascii_lowercase()) {
+        return Cow::Borrowed(word);
+    }
+    Stemmer::new(Algorithm::English).stem(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_word_meet() {
+        for (a, b) in [("deleting", "deletes"), ("issue", "issues"), ("queries", "query")] {
+            assert_eq!(stem(a), stem(b), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn other_text_is_left_alone() {
+        for word in ["", "s3", "Running", "日本", "naïve"] {
+            assert_eq!(stem(word), word);
+        }
+        let long = "s".repeat(65);
+        assert_eq!(stem(&long), long);
+    }
+}

@@ -1,0 +1,86 @@
+//! The known word nearest to a misspelt one.
+
+/// Words longer than this many characters are not compared.
+const MAX_CHARS: usize = 64;
+
+/// The word of `known` that was probably meant by `word`, if one is near enough: one edit for up
+/// to five characters, a third of the length for more. An edit inserts, deletes or replaces a
+/// character, or swaps two neighbours. Case is ignored. Among equals the first in alphabetical
+/// order wins.
+///
+/// ```
+/// use weaver_text::suggest::nearest;
+/// assert_eq!(nearest("requre", ["require", "match"]), Some("require"));
+/// assert_eq!(nearest("colour", ["require", "match"]), None);
+/// ```
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = characters(word)?;
+    let limit = (word.len() / 3).max(1);
+    known
+        .into_iter()
+        .filter_map(|candidate| {
+            let other = characters(candidate)?;
+            let far = word.len().abs_diff(other.len()) > limit;
+            let edits = if far { return None } else { distance(&word, &other) };
+            (edits <= limit).then_some((edits, candidate))
+        })
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// Lower-case characters, or nothing for a word that is empty or too long.
+fn characters(word: &str) -> Option<Vec<char>> {
+    let chars: Vec<char> = word.chars().take(MAX_CHARS + 1).flat_map(char::to_lowercase).collect();
+    (!chars.is_empty() && chars.len() <= MAX_CHARS).then_some(chars)
+}
+
+/// Edit distance with swaps of neighbours, row by row.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    let mut last_a = None;
+    for (i, x) in a.iter().enumerate() {
+        let mut row = Vec::with_capacity(b.len() + 1);
+        let mut left = i + 1;
+        row.push(left);
+        let mut last_b = None;
+        for (j, y) in b.iter().enumerate() {
+            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
+            let mut cost = (at(&above, j) + usize::from(x != y)).min(at(&above, j + 1) + 1);
+            cost = cost.min(left + 1);
+            if last_a == Some(y) && last_b == Some(x) && j > 0 {
+                cost = cost.min(at(&before, j - 1) + 1);
+            }
+            row.push(cost);
+            left = cost;
+            last_b = Some(y);
+        }
+        last_a = Some(x);
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        let d = |a: &str, b: &str| distance(&characters(a).unwrap(), &characters(b).unwrap());
+        assert_eq!(d("requre", "require"), 1);
+        assert_eq!(d("mathc", "match"), 1);
+        assert_eq!(d("kitten", "sitting"), 3);
+        assert_eq!(d("abc", "abc"), 0);
+        assert_eq!(d("a", "xyz"), 3);
+    }
+
+    #[test]
+    fn the_nearest_wins_and_ties_are_alphabetical() {
+        assert_eq!(nearest("role", ["rules", "roles", "rung"]), Some("roles"));
+        assert_eq!(nearest("cap", ["map", "gap"]), Some("gap"));
+        assert_eq!(nearest("REQUIRE", ["require"]), Some("require"));
+        assert_eq!(nearest("", ["a"]), None);
+        assert_eq!(nearest(&"a".repeat(9999), ["a"]), None);
+    }
+}

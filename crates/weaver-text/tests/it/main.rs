@@ -1,0 +1,4 @@
+//! The public behaviour of `weaver-text`, as properties over arbitrary text.
+
+#[cfg(test)]
+mod properties;
