@@ -1,0 +1,80 @@
+//! Canonical bytes: RFC 8785 (JCS) in one place, with our own strict reader and writer.
+//!
+//! Everything that is hashed or signed passes through this module, so that two builds, two
+//! machines and two years agree on the bytes. The reader accepts RFC 8259 and nothing else; the
+//! writer sorts keys by UTF-16 code units and writes numbers as ECMAScript does. What the two
+//! disagree on in other JSON libraries (duplicate keys, integers above 2^53, lone surrogates,
+//! numbers that overflow) is refused here with a code and a place. A [`Profile`] says how strict.
+//!
+//! ```
+//! use weaver_types::canonical::{self, Profile};
+//!
+//! let value = canonical::parse(br#"{ "b": 1.50, "a": 2e0 }"#, Profile::Document)?;
+//! assert_eq!(canonical::to_bytes(&value, Profile::Document)?, br#"{"a":2,"b":1.5}"#);
+//! assert!(canonical::parse(br#"{"a":1,"\u0061":2}"#, Profile::Document).is_err());
+//! # Ok::<(), canonical::CanonicalError>(())
+//! ```
+
+mod error;
+mod number;
+mod read;
+mod write;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use error::{CanonicalError, CanonicalFault};
+
+/// The deepest nesting of arrays and objects that is read or written.
+pub const MAX_DEPTH: usize = 128;
+
+/// How strict the reader and the writer are about numbers. All profiles refuse duplicate keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Profile {
+    /// Our records and events: integers within ±2^53 only. `1.0` and `1e3` are refused as text.
+    Record,
+    /// Our signed documents: as [`Profile::Record`], and finite doubles as RFC 8785 writes them. A
+    /// double that would be written as an integer beyond ±2^53 is refused like the integer itself.
+    Document,
+    /// Values from elsewhere (arguments, tool contracts): 64-bit integers are kept and written
+    /// exactly, larger integers refused, other numbers follow ECMAScript. A number that overflows
+    /// to infinity, or underflows to zero, is refused.
+    Foreign,
+}
+
+/// Reads one JSON text strictly.
+///
+/// The result holds each number as its canonical text would read: `1.0` and `1e0` are the integer
+/// `1`, `-0` is `0`. Two texts that are equal here have equal canonical bytes, and the reverse.
+///
+/// # Errors
+///
+/// [`CanonicalError`] with the byte offset: bytes that are not UTF-8, a byte order mark, a syntax
+/// outside RFC 8259, a lone surrogate, a duplicate key however it is escaped, nesting beyond
+/// [`MAX_DEPTH`], or a number that the profile refuses.
+pub fn parse(bytes: &[u8], profile: Profile) -> Result<Value, CanonicalError> {
+    read::Reader::new(bytes, profile)?.document()
+}
+
+/// Writes the canonical bytes of a value.
+///
+/// What this writes, [`parse`] reads back under the same profile to the same bytes.
+///
+/// # Errors
+///
+/// [`CanonicalError`] with the place: nesting beyond [`MAX_DEPTH`], or a number that the profile
+/// refuses.
+pub fn to_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
+    write::value(value, profile)
+}
+
+/// Writes the canonical bytes of anything that serialises to JSON.
+///
+/// # Errors
+///
+/// As [`to_bytes`]; also when serialisation fails, when a map or a flattened struct yields the same
+/// key twice, and for a double that is not finite.
+pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
+    let text = serde_json::to_vec(value).map_err(|_| CanonicalFault::Serialize.nowhere())?;
+    to_bytes(&parse(&text, profile)?, profile)
+}

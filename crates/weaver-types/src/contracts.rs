@@ -1,0 +1,1 @@
+//! The nine public weaver contracts.

@@ -1,0 +1,200 @@
+//! SHA-256 digests with a domain tag, so that no hash or signature of one form passes for another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest as _, Sha256};
+
+/// The domain of a hash or a signature: the ASCII text that stands, with a zero byte, before the
+/// bytes. Each form has its own, so that equal bytes of two forms never have equal digests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(&'static str);
+
+impl Tag {
+    /// The effective capability: canonical bytes of all that tokens and approvals bind.
+    pub const FINGERPRINT: Self = Self("weaver/fingerprint/v1");
+    /// What a server says of its tool, for drift.
+    pub const UPSTREAM: Self = Self("weaver/upstream/v1");
+    /// The policy document as its file holds it.
+    pub const POLICY: Self = Self("weaver/policy/v1");
+    /// A policy that host code built: canonical bytes.
+    pub const CODE_POLICY: Self = Self("weaver/code-policy/v1");
+    /// The contracts document as its file holds it.
+    pub const CONTRACTS: Self = Self("weaver/contracts/v1");
+    /// The keys document as its file holds it.
+    pub const KEYS: Self = Self("weaver/keys/v1");
+    /// The arguments of a call: canonical bytes, profile foreign.
+    pub const ARGS: Self = Self("weaver/args/v1");
+    /// The salted commitment to arguments that the log holds: salt and canonical bytes as parts.
+    pub const ARGS_COMMIT: Self = Self("weaver/args-commit/v1");
+    /// A commitment to a field that the log holds without its value: salt and bytes as parts.
+    pub const COMMIT: Self = Self("weaver/commit/v1");
+    /// An approval request and its resolution.
+    pub const APPROVAL: Self = Self("weaver/approval/v1");
+    /// Token claims, as the MAC covers them.
+    pub const TOKEN: Self = Self("weaver/token/v1");
+    /// A stored blob.
+    pub const BLOB: Self = Self("weaver/blob/v1");
+    /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
+    pub const SIGNATURE: Self = Self("weaver/signature/v1");
+
+    /// Every tag, in the order of its text.
+    pub const ALL: [Self; 13] = [
+        Self::APPROVAL,
+        Self::ARGS_COMMIT,
+        Self::ARGS,
+        Self::BLOB,
+        Self::CODE_POLICY,
+        Self::COMMIT,
+        Self::CONTRACTS,
+        Self::FINGERPRINT,
+        Self::KEYS,
+        Self::POLICY,
+        Self::SIGNATURE,
+        Self::TOKEN,
+        Self::UPSTREAM,
+    ];
+
+    /// The tag's text, ASCII without a zero byte.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// The bytes that stand before a message: the text and a zero byte.
+    #[must_use]
+    pub fn prefix(self) -> Vec<u8> {
+        let mut out = self.0.as_bytes().to_vec();
+        out.push(0);
+        out
+    }
+}
+
+/// A SHA-256 digest. Its text is `sha256:` and 64 lower-case hexadecimal digits.
+///
+/// ```
+/// use weaver_types::digest::{Digest, Tag};
+///
+/// let digest = Digest::of(Tag::BLOB, b"hello");
+/// assert_eq!(digest.to_string().parse::<Digest>()?, digest);
+/// assert_ne!(digest, Digest::of(Tag::ARGS, b"hello"));
+/// # Ok::<(), weaver_types::digest::DigestError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// SHA-256 over the tag, a zero byte and `bytes`.
+    #[must_use]
+    pub fn of(tag: Tag, bytes: &[u8]) -> Self {
+        let mut hash = start(tag);
+        hash.update(bytes);
+        Self(hash.finalize().into())
+    }
+
+    /// SHA-256 over the tag, a zero byte and each part after its length (eight bytes, big endian),
+    /// so that no byte moves from one part to the next.
+    #[must_use]
+    pub fn of_parts(tag: Tag, parts: &[&[u8]]) -> Self {
+        let mut hash = start(tag);
+        for part in parts {
+            // A slice is never longer than 2^63 bytes.
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
+    }
+
+    /// A digest that was computed before, as its 32 bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The 64 lower-case hexadecimal digits, without the `sha256:` before them.
+    #[must_use]
+    pub fn to_hex(&self) -> String {
+        self.0.iter().flat_map(|b| [hex(b >> 4), hex(b & 15)]).collect()
+    }
+}
+
+fn start(tag: Tag) -> Sha256 {
+    let mut hash = Sha256::new();
+    hash.update(tag.0.as_bytes());
+    hash.update([0]);
+    hash
+}
+
+fn hex(nibble: u8) -> char {
+    char::from_digit(u32::from(nibble), 16).unwrap_or('0')
+}
+
+/// A text that is no digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a digest: write `sha256:` and 64 lower-case hexadecimal digits")]
+pub struct DigestError;
+
+impl DigestError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "digest.text"
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let digits = text.strip_prefix("sha256:").ok_or(DigestError)?.as_bytes();
+        let (pairs, rest) = digits.as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
+            return Err(DigestError);
+        }
+        let mut bytes = [0; 32];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = (nibble(*high)? << 4) | nibble(*low)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+fn nibble(digit: u8) -> Result<u8, DigestError> {
+    match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        _ => Err(DigestError),
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.to_hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,27 @@
+//! Detached Ed25519 signatures, bound to what they sign.
+//!
+//! A signed document stays a plain file; its signature stands beside it as an [`Envelope`], which
+//! names the kind of document, its digest, the key and the time. The signature covers all of these
+//! under one domain tag, so that a policy signature never passes for a keys signature, and a
+//! signature of one text never for another.
+//!
+//! ```
+//! use weaver_types::signature::{Envelope, KeyId, Kind, SigningKey};
+//!
+//! let key = SigningKey::from_seed([7; 32]);
+//! let digest = Kind::Policy.digest(b"[[rule]]\n");
+//! let envelope = Envelope::sign(Kind::Policy, digest, KeyId::new("root")?, &key, 1_700_000_000_000_000)?;
+//!
+//! let read = Envelope::parse(envelope.to_json()?.as_bytes())?;
+//! read.verify(Kind::Policy, digest, &key.public())?;
+//! assert!(read.verify(Kind::Keys, digest, &key.public()).is_err());
+//! # Ok::<(), weaver_types::signature::SignatureError>(())
+//! ```
+
+mod envelope;
+mod error;
+mod key;
+
+pub use envelope::{ALGORITHM, Envelope, Kind, VERSION};
+pub use error::SignatureError;
+pub use key::{KeyId, PublicKey, SIGNATURE_BYTES, SigningKey};

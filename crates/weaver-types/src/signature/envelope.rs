@@ -1,0 +1,217 @@
+//! The detached envelope that stands beside a signed document.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
+
+use super::key::{decode, encode};
+use super::{KeyId, PublicKey, SIGNATURE_BYTES, SignatureError, SigningKey};
+use crate::canonical::{self, Profile};
+use crate::digest::{Digest, Tag};
+
+/// The newest envelope version that this build reads, and the one it writes.
+pub const VERSION: u64 = 1;
+/// The one signature algorithm.
+pub const ALGORITHM: &str = "ed25519";
+
+/// What an envelope signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// Rules, principals and trusted hosts.
+    Policy,
+    /// What the operator says of each capability.
+    Contracts,
+    /// Approvers, their authority and their keys.
+    Keys,
+}
+
+impl Kind {
+    /// The domain tag under which a document of this kind is hashed.
+    #[must_use]
+    pub fn tag(self) -> Tag {
+        match self {
+            Self::Policy => Tag::POLICY,
+            Self::Contracts => Tag::CONTRACTS,
+            Self::Keys => Tag::KEYS,
+        }
+    }
+
+    /// The digest of a document as its file holds it, byte for byte.
+    #[must_use]
+    pub fn digest(self, document: &[u8]) -> Digest {
+        Digest::of(self.tag(), document)
+    }
+
+    /// The kind as envelopes write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::Contracts => "contracts",
+            Self::Keys => "keys",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A detached signature with all that it binds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Envelope {
+    #[serde(flatten)]
+    signed: Signed,
+    /// Standard padded base64 of 64 bytes.
+    signature: String,
+}
+
+/// The fields that the signature covers; their canonical JSON is the signed message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Signed {
+    v: u64,
+    kind: Kind,
+    digest: Digest,
+    key: KeyId,
+    alg: String,
+    signed_at: i64,
+}
+
+/// What an envelope looks like on disk.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    v: u64,
+    kind: Kind,
+    digest: Digest,
+    key: KeyId,
+    alg: String,
+    signed_at: i64,
+    signature: String,
+}
+
+impl Envelope {
+    /// Signs a document's digest. `signed_at` is in microseconds since 1970, UTC.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Json`] when `signed_at` lies beyond ±2^53.
+    pub fn sign(
+        kind: Kind,
+        digest: Digest,
+        key: KeyId,
+        signer: &SigningKey,
+        signed_at: i64,
+    ) -> Result<Self, SignatureError> {
+        let alg = ALGORITHM.to_owned();
+        let signed = Signed { v: VERSION, kind, digest, key, alg, signed_at };
+        let signature = encode(&signer.sign(Tag::SIGNATURE, &signed.message()?));
+        Ok(Self { signed, signature })
+    }
+
+    /// Reads an envelope. It is not verified yet.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Json`] for anything but strict JSON, [`SignatureError::UnknownVersion`]
+    /// for a newer envelope, [`SignatureError::Field`] for a wrong, missing or unknown field.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SignatureError> {
+        Self::from_value(canonical::parse(bytes, Profile::Record)?)
+    }
+
+    fn from_value(value: Value) -> Result<Self, SignatureError> {
+        let found = value.get("v").and_then(Value::as_u64);
+        match found {
+            Some(found) if found > VERSION => {
+                return Err(SignatureError::UnknownVersion { found, known: VERSION });
+            }
+            Some(VERSION) => {}
+            _ => return Err(SignatureError::Field { field: format!("`v` is not {VERSION}") }),
+        }
+        let wire: Wire = serde_json::from_value(value)
+            .map_err(|e| SignatureError::Field { field: e.to_string() })?;
+        let Wire { v, kind, digest, key, alg, signed_at, signature } = wire;
+        Ok(Self { signed: Signed { v, kind, digest, key, alg, signed_at }, signature })
+    }
+
+    /// Checks that this envelope signs that document of that kind under that key.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError`], the first that applies: unknown version, algorithm, wrong kind, digest
+    /// mismatch, encoding, invalid.
+    pub fn verify(
+        &self,
+        kind: Kind,
+        digest: Digest,
+        key: &PublicKey,
+    ) -> Result<(), SignatureError> {
+        let Signed { v, kind: found, digest: signed, alg, .. } = &self.signed;
+        if *v != VERSION {
+            return Err(SignatureError::UnknownVersion { found: *v, known: VERSION });
+        }
+        if alg != ALGORITHM {
+            return Err(SignatureError::Algorithm);
+        }
+        if *found != kind {
+            return Err(SignatureError::WrongKind { wanted: kind, found: *found });
+        }
+        if *signed != digest {
+            return Err(SignatureError::DigestMismatch);
+        }
+        let signature: [u8; SIGNATURE_BYTES] = decode(&self.signature, "signature")?;
+        key.verify(Tag::SIGNATURE, &self.signed.message()?, &signature)
+    }
+
+    /// The envelope as one line of canonical JSON, without a line feed at its end.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Json`] when a number lies beyond ±2^53; an envelope that was signed or
+    /// parsed has none.
+    pub fn to_json(&self) -> Result<String, SignatureError> {
+        let bytes = canonical::of(self, Profile::Record)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The kind of document that this claims to sign.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.signed.kind
+    }
+
+    /// The digest that this claims to sign.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.signed.digest
+    }
+
+    /// The key that this claims to be signed with: look it up, then [`Envelope::verify`].
+    #[must_use]
+    pub fn key(&self) -> &KeyId {
+        &self.signed.key
+    }
+
+    /// The claimed time of signing, in microseconds since 1970, UTC.
+    #[must_use]
+    pub fn signed_at(&self) -> i64 {
+        self.signed.signed_at
+    }
+}
+
+impl Signed {
+    fn message(&self) -> Result<Vec<u8>, SignatureError> {
+        Ok(canonical::of(self, Profile::Record)?)
+    }
+}
+
+impl<'de> Deserialize<'de> for Envelope {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_value(Value::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,83 @@
+//! Why a signature, an envelope or a key is refused.
+
+use super::Kind;
+use crate::canonical::CanonicalError;
+
+/// A refused signature, envelope or key. Any of these means: treat the document as unsigned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignatureError {
+    /// The envelope was made by a newer version of this software.
+    #[error(
+        "envelope version {found} is newer than {known}: use a release that reads version {found}"
+    )]
+    UnknownVersion {
+        /// The version that the envelope names, which is the one it would need.
+        found: u64,
+        /// The newest version that this build reads.
+        known: u64,
+    },
+    /// The envelope is no strict JSON.
+    #[error("envelope is not canonical JSON: {0}")]
+    Json(#[from] CanonicalError),
+    /// The envelope has a wrong, missing or unknown field.
+    #[error("envelope has a wrong, missing or unknown field: {field}")]
+    Field {
+        /// What is wrong, in terms of the envelope's fields.
+        field: String,
+    },
+    /// The envelope names another signature algorithm.
+    #[error("envelope algorithm is not `ed25519`: sign again with an ed25519 key")]
+    Algorithm,
+    /// The envelope is about another kind of document.
+    #[error("envelope signs a {found} document, not a {wanted} document")]
+    WrongKind {
+        /// The kind that the caller asked for.
+        wanted: Kind,
+        /// The kind that the envelope names.
+        found: Kind,
+    },
+    /// The document is not the one that was signed.
+    #[error("document differs from the signed one: restore it or sign it again")]
+    DigestMismatch,
+    /// A signature or key is not base64 of the right length.
+    #[error("{what} is not standard padded base64 of {bytes} bytes")]
+    Encoding {
+        /// `signature` or `public key`.
+        what: &'static str,
+        /// The length that it has when decoded.
+        bytes: usize,
+    },
+    /// A public key lacks the `ed25519:` before its base64, or is no point of the curve.
+    #[error("public key is not `ed25519:` and base64 of a curve point")]
+    Key,
+    /// A public key of small order, which accepts forged signatures.
+    #[error("public key is weak (small order): generate another key")]
+    WeakKey,
+    /// A key id with an empty, long or strange text.
+    #[error("key id is not 1 to 64 of the characters a-z A-Z 0-9 . _ -")]
+    KeyId,
+    /// The signature does not fit the envelope and the key.
+    #[error("signature does not match the document, the envelope and the key")]
+    Invalid,
+}
+
+impl SignatureError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownVersion { .. } => "signature.unknown_version",
+            Self::Json(_) => "signature.json",
+            Self::Field { .. } => "signature.field",
+            Self::Algorithm => "signature.algorithm",
+            Self::WrongKind { .. } => "signature.wrong_kind",
+            Self::DigestMismatch => "signature.digest_mismatch",
+            Self::Encoding { .. } => "signature.encoding",
+            Self::Key => "signature.key",
+            Self::WeakKey => "signature.weak_key",
+            Self::KeyId => "signature.key_id",
+            Self::Invalid => "signature.invalid",
+        }
+    }
+}

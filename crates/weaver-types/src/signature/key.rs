@@ -1,0 +1,219 @@
+//! Ed25519 keys: the public one as text, the private one never.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, Signer as _, VerifyingKey};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::SignatureError;
+use crate::digest::Tag;
+
+/// The length of a signature in bytes.
+pub const SIGNATURE_BYTES: usize = 64;
+const KEY_BYTES: usize = 32;
+const SCHEME: &str = "ed25519:";
+
+/// The name under which a key stands in the keys document: 1 to 64 of `a-z A-Z 0-9 . _ -`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// Checks the text.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::KeyId`] when it is empty, longer than 64 characters or has another
+    /// character.
+    pub fn new(text: &str) -> Result<Self, SignatureError> {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+        if (1..=64).contains(&text.len()) && text.bytes().all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(SignatureError::KeyId)
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = SignatureError;
+
+    fn from_str(text: &str) -> Result<Self, SignatureError> {
+        Self::new(text)
+    }
+}
+
+impl Serialize for KeyId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(&text).map_err(de::Error::custom)
+    }
+}
+
+/// A public key: a curve point of large order. Its text is `ed25519:` and padded base64.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PublicKey(VerifyingKey);
+
+impl PublicKey {
+    /// Checks the 32 bytes of RFC 8032.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Key`] when they are no canonical encoding of a curve point,
+    /// [`SignatureError::WeakKey`] when the point has small order.
+    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Result<Self, SignatureError> {
+        let key = VerifyingKey::from_bytes(&bytes).map_err(|_| SignatureError::Key)?;
+        if key.is_weak() {
+            return Err(SignatureError::WeakKey);
+        }
+        // The point is read even from a second encoding of its coordinate; a key has one text.
+        if key.to_edwards().compress().to_bytes() != bytes {
+            return Err(SignatureError::Key);
+        }
+        Ok(Self(key))
+    }
+
+    /// The 32 bytes of RFC 8032.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; KEY_BYTES] {
+        self.0.to_bytes()
+    }
+
+    /// Verifies a signature over the tag, a zero byte and `message`, by the strict rules.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Invalid`].
+    pub fn verify(
+        &self,
+        tag: Tag,
+        message: &[u8],
+        signature: &[u8; SIGNATURE_BYTES],
+    ) -> Result<(), SignatureError> {
+        self.verify_raw(&tagged(tag, message), signature)
+    }
+
+    pub(super) fn verify_raw(
+        &self,
+        message: &[u8],
+        signature: &[u8; SIGNATURE_BYTES],
+    ) -> Result<(), SignatureError> {
+        let signature = Signature::from_bytes(signature);
+        self.0.verify_strict(message, &signature).map_err(|_| SignatureError::Invalid)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = SignatureError;
+
+    fn from_str(text: &str) -> Result<Self, SignatureError> {
+        let text = text.strip_prefix(SCHEME).ok_or(SignatureError::Key)?;
+        Self::from_bytes(decode(text, "public key")?)
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}{}", encode(&self.to_bytes()))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({self})")
+    }
+}
+
+impl Serialize for PublicKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// A private key. It is erased when dropped, shows nothing of itself and does not serialise.
+pub struct SigningKey(ed25519_dalek::SigningKey);
+
+impl SigningKey {
+    /// The key of a 32-byte seed (the private key of RFC 8032).
+    ///
+    /// # Security
+    ///
+    /// The seed must come from a cryptographic source of randomness. This erases its own copy of
+    /// the seed; erasing the caller's copies is left to the caller.
+    #[must_use]
+    pub fn from_seed(mut seed: [u8; KEY_BYTES]) -> Self {
+        let key = ed25519_dalek::SigningKey::from_bytes(&seed);
+        zeroize::Zeroize::zeroize(&mut seed);
+        Self(key)
+    }
+
+    /// The public key.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key())
+    }
+
+    /// Signs the tag, a zero byte and `message`.
+    #[must_use]
+    pub fn sign(&self, tag: Tag, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+        self.sign_raw(&tagged(tag, message))
+    }
+
+    pub(super) fn sign_raw(&self, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+        self.0.sign(message).to_bytes()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(redacted)")
+    }
+}
+
+fn tagged(tag: Tag, message: &[u8]) -> Vec<u8> {
+    let mut out = tag.prefix();
+    out.extend_from_slice(message);
+    out
+}
+
+pub(super) fn encode(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+pub(super) fn decode<const N: usize>(
+    text: &str,
+    what: &'static str,
+) -> Result<[u8; N], SignatureError> {
+    let bytes = STANDARD.decode(text).map_err(|_| SignatureError::Encoding { what, bytes: N })?;
+    <[u8; N]>::try_from(bytes).map_err(|_| SignatureError::Encoding { what, bytes: N })
+}
+
+#[cfg(test)]
+mod tests;
