@@ -1,1 +1,70 @@
-//! The vocabulary of Weaver: identifiers, effects, decisions, frames, the ledger port, canonical bytes and the public contracts.
+//! The vocabulary of Weaver.
+//!
+//! Every other crate of the workspace speaks in these types: identifiers that only parsing can
+//! make, effects and the class and rung that follow from them, the decision as a join, frames and
+//! handles, labels, runs, tokens' claims, and the ledger port with its [`Batch`](ledger::Batch).
+//! The one canonical form of bytes, digests and signatures live here too, and the nine public
+//! weaver contracts with their conversions.
+//!
+//! What is deliberately absent: any rule, any storage, any network, any runtime. Clock, timer and
+//! randomness are parameters. A trait stands here only where two implementations exist.
+//!
+//! ```
+//! use weaver_types::{Effects, Rung, SafetyClass};
+//!
+//! assert_eq!(Effects::READ_OPEN.class(), SafetyClass::Network);
+//! assert_eq!(Effects::UNDECLARED.rung(), Rung::L4);
+//! ```
+
+pub mod canonical;
+mod capability;
+pub mod contracts;
+mod decision;
+pub mod digest;
+mod effects;
+mod event;
+mod frame;
+mod id;
+mod label;
+pub mod ledger;
+mod principal;
+mod random;
+mod raw;
+mod reason;
+mod request;
+mod result;
+mod run;
+pub mod signature;
+mod time;
+mod token;
+mod tool_spec;
+
+pub use capability::{
+    Agents, Capability, CapabilityDescriptor, CapabilityDraft, CapabilityError, Emit,
+    MAX_DESCRIPTION, MAX_NAME, MAX_RETRIES, TIMEOUT_MS,
+};
+pub use decision::{
+    Authority, Basis, Check, Constraints, Contribution, Decision, Discharge, MAX_DETAIL, Origin,
+    Verdict,
+};
+pub use digest::Digest;
+pub use effects::{Effects, Impact, Rung, SafetyClass, SinkKind, World};
+pub use event::{DecisionKey, EventKind};
+pub use frame::{ArtifactRef, Frame, Handle, ResponseMode, ResultEnvelope, Status, Warning};
+pub use id::{
+    AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RunId, Tenant,
+    TokenId, UpstreamName, hex, random_text,
+};
+pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag};
+pub use principal::Principal;
+pub use random::{OsRandom, Random, RandomError, SeededRandom};
+pub use raw::{RawContent, RawResult};
+pub use reason::ReasonCode;
+pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
+pub use result::{ToolErrorCode, ToolProvenance, ToolResult};
+pub use run::{
+    LocaleCode, Millicents, RunBudget, RunContext, RunError, RunMeters, RunSettings, SafetyMode,
+};
+pub use time::{BoxFuture, Clock, ManualClock, SystemClock, Timer, Timestamp};
+pub use token::TokenClaims;
+pub use tool_spec::{ToolArgSchema, ToolReturnSchema, ToolSpec, ToolSpecError};

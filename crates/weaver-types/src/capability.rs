@@ -1,0 +1,357 @@
+//! Capabilities: what can be called, and the digest that names exactly this version of it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::canonical::{self, CanonicalError, Profile};
+use crate::digest::{Digest, Tag};
+use crate::effects::{Effects, Rung, SafetyClass, SinkKind};
+use crate::id::{AgentId, CapabilityId};
+use crate::label::{Confidentiality, Label, SensitivityTag};
+
+/// Most attempts after the first that a capability may declare.
+pub const MAX_RETRIES: u8 = 5;
+/// The bounds of a timeout, in milliseconds.
+pub const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
+/// The longest name, in bytes.
+pub const MAX_NAME: usize = 256;
+/// The longest description, in bytes.
+pub const MAX_DESCRIPTION: usize = 64 * 1024;
+
+/// Which agents may use a capability.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agents {
+    /// Every agent; has to be said.
+    Any,
+    /// These only; an empty set is nobody.
+    Only(BTreeSet<AgentId>),
+}
+
+impl Agents {
+    /// True when `agent` may use it; a caller without an agent passes only under [`Agents::Any`].
+    #[must_use]
+    pub fn admits(&self, agent: Option<&AgentId>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Only(agents) => agent.is_some_and(|agent| agents.contains(agent)),
+        }
+    }
+}
+
+/// Which telemetry a capability wants. Steers spans and metrics, never the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Emit {
+    /// A span per call.
+    pub trace: bool,
+    /// Metrics per call.
+    pub metric: bool,
+}
+
+/// Every field of a capability, before it is checked. There is no default: who writes one says
+/// everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapabilityDraft {
+    /// Its id.
+    pub id: CapabilityId,
+    /// Its name for people.
+    pub name: String,
+    /// Its title, where the source has one beside the name.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// What it can do to the world.
+    pub effects: Effects,
+    /// The rung, where an operator set one; otherwise it follows from the effects.
+    pub rung: Option<Rung>,
+    /// The sink kind, where an operator set one; otherwise the strictest the effects allow.
+    pub sink: Option<SinkKind>,
+    /// Whether calling it twice is the same as calling it once.
+    pub idempotent: bool,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Option<Value>,
+    /// The JSON Schema of its result.
+    pub output_schema: Option<Value>,
+    /// Permissions that its caller must have, all of them.
+    pub permissions: BTreeSet<String>,
+    /// Agents that may use it.
+    pub agents: Agents,
+    /// What sensitive data its output may hold.
+    pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Free tags, for policies and search.
+    pub tags: BTreeSet<String>,
+    /// Fields of its output that may be shown; empty means no restriction.
+    pub allowed_fields: BTreeSet<String>,
+    /// Identity scopes that it needs at its source.
+    pub identity_scopes: BTreeSet<String>,
+    /// Attempts after the first, at most [`MAX_RETRIES`].
+    pub max_retries: u8,
+    /// Milliseconds, within [`TIMEOUT_MS`].
+    pub timeout_ms: u32,
+    /// The label of its output.
+    pub output_label: Label,
+    /// The most confidential data that may flow into it.
+    pub clearance: Confidentiality,
+    /// Telemetry.
+    pub emit: Emit,
+    /// The digest of the raw bytes in which an upstream described it.
+    pub upstream_digest: Option<Digest>,
+}
+
+/// Why a draft is no capability.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CapabilityError {
+    /// A number is out of its bounds.
+    #[error("capability `{id}`: {field} is {value}; it must be within {bounds}")]
+    OutOfBounds {
+        /// The capability.
+        id: String,
+        /// The field.
+        field: &'static str,
+        /// What it was.
+        value: u64,
+        /// What is allowed.
+        bounds: &'static str,
+    },
+    /// A text is missing or too long.
+    #[error("capability `{id}`: {field} {problem}")]
+    Text {
+        /// The capability.
+        id: String,
+        /// The field.
+        field: &'static str,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A schema is neither an object nor a boolean, or cannot be written canonically.
+    #[error("capability `{id}`: {field} {problem}")]
+    Schema {
+        /// The capability.
+        id: String,
+        /// The field.
+        field: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl CapabilityError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } => "capability.out_of_bounds",
+            Self::Text { .. } => "capability.text",
+            Self::Schema { .. } => "capability.schema",
+        }
+    }
+}
+
+/// A checked capability with its fingerprint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capability {
+    draft: CapabilityDraft,
+    fingerprint: Digest,
+}
+
+/// The hashed form. Field names are part of the fingerprint and never change within one version.
+#[derive(Serialize)]
+struct Fingerprinted<'a> {
+    v: u8,
+    id: &'a CapabilityId,
+    name: &'a str,
+    title: Option<&'a str>,
+    description: &'a str,
+    effects: Effects,
+    safety_class: SafetyClass,
+    idempotent: bool,
+    input_schema: Option<&'a Value>,
+    output_schema: Option<&'a Value>,
+    requires_permission: &'a BTreeSet<String>,
+    agents: &'a Agents,
+    sensitivity: &'a BTreeSet<SensitivityTag>,
+    tags: &'a BTreeSet<String>,
+    allowed_fields: &'a BTreeSet<String>,
+    identity_scopes: &'a BTreeSet<String>,
+    max_retries: u8,
+    timeout_ms: u32,
+}
+
+impl CapabilityDraft {
+    /// Checks the bounds and computes the fingerprint.
+    ///
+    /// # Errors
+    /// [`CapabilityError`], naming the field and its bounds.
+    pub fn build(self) -> Result<Capability, CapabilityError> {
+        self.check_numbers()?;
+        self.check_text("name", &self.name, MAX_NAME, true)?;
+        self.check_text("description", &self.description, MAX_DESCRIPTION, false)?;
+        for (field, schema) in
+            [("input schema", &self.input_schema), ("output schema", &self.output_schema)]
+        {
+            if schema.as_ref().is_some_and(|s| !s.is_object() && !s.is_boolean()) {
+                return Err(CapabilityError::Schema {
+                    id: self.id.to_string(),
+                    field,
+                    problem: "is neither an object nor a boolean".to_owned(),
+                });
+            }
+        }
+        let fingerprint = self.fingerprint().map_err(|error| CapabilityError::Schema {
+            id: self.id.to_string(),
+            field: "a schema",
+            problem: format!("cannot be written canonically: {error}"),
+        })?;
+        Ok(Capability { draft: self, fingerprint })
+    }
+
+    fn check_numbers(&self) -> Result<(), CapabilityError> {
+        let out = |field, value: u64, bounds| CapabilityError::OutOfBounds {
+            id: self.id.to_string(),
+            field,
+            value,
+            bounds,
+        };
+        if self.max_retries > MAX_RETRIES {
+            return Err(out("max_retries", self.max_retries.into(), "0 to 5"));
+        }
+        if !TIMEOUT_MS.contains(&self.timeout_ms) {
+            return Err(out("timeout_ms", self.timeout_ms.into(), "100 to 60000"));
+        }
+        Ok(())
+    }
+
+    fn check_text(
+        &self,
+        field: &'static str,
+        text: &str,
+        max: usize,
+        needed: bool,
+    ) -> Result<(), CapabilityError> {
+        let problem = if needed && text.trim().is_empty() {
+            "is empty"
+        } else if text.len() > max {
+            "is too long"
+        } else {
+            return Ok(());
+        };
+        Err(CapabilityError::Text { id: self.id.to_string(), field, problem })
+    }
+
+    fn fingerprint(&self) -> Result<Digest, CanonicalError> {
+        let form = Fingerprinted {
+            v: 1,
+            id: &self.id,
+            name: &self.name,
+            title: self.title.as_deref(),
+            description: &self.description,
+            effects: self.effects,
+            safety_class: self.effects.class(),
+            idempotent: self.idempotent,
+            input_schema: self.input_schema.as_ref(),
+            output_schema: self.output_schema.as_ref(),
+            requires_permission: &self.permissions,
+            agents: &self.agents,
+            sensitivity: &self.sensitivity,
+            tags: &self.tags,
+            allowed_fields: &self.allowed_fields,
+            identity_scopes: &self.identity_scopes,
+            max_retries: self.max_retries,
+            timeout_ms: self.timeout_ms,
+        };
+        Ok(Digest::of(Tag::FINGERPRINT, &canonical::of(&form, Profile::Foreign)?))
+    }
+}
+
+impl Capability {
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &CapabilityId {
+        &self.draft.id
+    }
+
+    /// All its fields.
+    #[must_use]
+    pub fn spec(&self) -> &CapabilityDraft {
+        &self.draft
+    }
+
+    /// The fields, to change and check again.
+    #[must_use]
+    pub fn into_draft(self) -> CapabilityDraft {
+        self.draft
+    }
+
+    /// `sha256:…` over everything that a policy or a model sees of it. Not covered: policy, rung,
+    /// sink, labels (they stand in signed documents), driver, telemetry.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        self.fingerprint
+    }
+
+    /// The rung in force.
+    #[must_use]
+    pub fn rung(&self) -> Rung {
+        self.draft.rung.unwrap_or_else(|| self.draft.effects.rung())
+    }
+
+    /// The class that follows from the effects.
+    #[must_use]
+    pub fn class(&self) -> SafetyClass {
+        self.draft.effects.class()
+    }
+
+    /// The sink kind in force.
+    #[must_use]
+    pub fn sink(&self) -> SinkKind {
+        self.draft.sink.unwrap_or_else(|| self.draft.effects.strictest_sink())
+    }
+
+    /// What may be told about it: no driver, no operation, no allowed fields.
+    #[must_use]
+    pub fn descriptor(&self) -> CapabilityDescriptor {
+        CapabilityDescriptor {
+            id: self.draft.id.clone(),
+            name: self.draft.name.clone(),
+            title: self.draft.title.clone(),
+            description: self.draft.description.clone(),
+            effects: self.draft.effects,
+            class: self.class(),
+            rung: self.rung(),
+            sensitivity: self.draft.sensitivity.clone(),
+            tags: self.draft.tags.clone(),
+            fingerprint: self.fingerprint,
+        }
+    }
+}
+
+/// The public face of a capability.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CapabilityDescriptor {
+    /// Its id.
+    pub id: CapabilityId,
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// Its effects.
+    pub effects: Effects,
+    /// Its class.
+    pub class: SafetyClass,
+    /// Its rung.
+    pub rung: Rung,
+    /// Sensitive data its output may hold.
+    pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Free tags.
+    pub tags: BTreeSet<String>,
+    /// Its fingerprint.
+    pub fingerprint: Digest,
+}

@@ -1,0 +1,482 @@
+//! The decision: a join of what every check contributes, which nothing can loosen.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::frame::ResponseMode;
+use crate::label::Confidentiality;
+use crate::reason::ReasonCode;
+use crate::request::JustificationSource;
+
+/// How many characters of detail a contribution keeps.
+pub const MAX_DETAIL: usize = 512;
+
+/// The four answers, from mild to strict; the stricter wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Go on.
+    Allow,
+    /// The requester's side can repair it.
+    Ask,
+    /// Somebody else must release it.
+    Hold,
+    /// Final.
+    Deny,
+}
+
+impl Verdict {
+    /// The word used on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Hold => "hold",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Which check speaks. The order settles the primary reason among equally strict contributions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// The run mode.
+    Mode,
+    /// Rung L5.
+    Prohibited,
+    /// The rules of the policy.
+    Rule,
+    /// Roles.
+    Role,
+    /// Permissions and agents.
+    Permission,
+    /// Attributes.
+    Attribute,
+    /// Rules about sensitive data.
+    Sensitivity,
+    /// Justifications and missing arguments.
+    Justification,
+    /// The floor at rung L4.
+    Floor,
+    /// Runtime signals.
+    Signal,
+    /// Information flow.
+    Flow,
+    /// Rates and budgets.
+    Limit,
+    /// The approved contract.
+    Contract,
+    /// Preconditions.
+    Precondition,
+    /// The system itself: ledger, clock, token.
+    System,
+}
+
+/// The authority that somebody must have to release a hold. Joined upwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Authority {
+    /// The least trust of an approver, in thousandths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_trust: Option<u16>,
+    /// The least clearance of an approver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clearance: Option<Confidentiality>,
+    /// Scopes that an approver must cover, all of them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub scopes: BTreeSet<String>,
+    /// How many distinct people must agree; 0 and 1 both mean one.
+    #[serde(default)]
+    pub quorum: u8,
+}
+
+impl Authority {
+    /// The higher of both in each component.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        self.min_trust = self.min_trust.max(other.min_trust);
+        self.clearance = self.clearance.max(other.clearance);
+        self.scopes.extend(other.scopes.iter().cloned());
+        self.quorum = self.quorum.max(other.quorum);
+        self
+    }
+}
+
+/// Limits on what a call may return. Joined to the tightest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Constraints {
+    /// At most so many rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u32>,
+    /// At most so many fields a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_fields: Option<u32>,
+    /// At most so many characters in the frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<u32>,
+    /// Only these fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_fields: Option<BTreeSet<String>>,
+    /// No more revealing than this mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ResponseMode>,
+    /// At most so many milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u32>,
+}
+
+fn least<T: Ord + Copy>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Constraints {
+    /// The tighter of both in each component.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        self.max_rows = least(self.max_rows, other.max_rows);
+        self.max_fields = least(self.max_fields, other.max_fields);
+        self.max_chars = least(self.max_chars, other.max_chars);
+        self.timeout_ms = least(self.timeout_ms, other.timeout_ms);
+        self.mode = self.mode.max(other.mode);
+        self.allowed_fields = match (self.allowed_fields, &other.allowed_fields) {
+            (Some(a), Some(b)) => Some(a.intersection(b).cloned().collect()),
+            (a, b) => a.or_else(|| b.clone()),
+        };
+        self
+    }
+}
+
+/// What would take a contribution away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Discharge {
+    /// Nothing would.
+    Nothing,
+    /// A justification of at least so many characters from one of these sources.
+    Justification {
+        /// Characters after trimming.
+        min_chars: u32,
+        /// Sources that count.
+        sources: BTreeSet<JustificationSource>,
+    },
+    /// The arguments of the call.
+    Arguments,
+    /// An approval for this call by somebody with the contribution's authority.
+    Approval,
+    /// Time: try again after so many milliseconds.
+    Wait {
+        /// Milliseconds.
+        retry_after_ms: u64,
+    },
+}
+
+/// What one check has to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contribution {
+    /// Which check.
+    pub check: Check,
+    /// What it says.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: ReasonCode,
+    /// What exactly, in words, for people; at most [`MAX_DETAIL`] characters.
+    pub detail: String,
+    /// Who could release it.
+    #[serde(default)]
+    pub authority: Authority,
+    /// What it limits.
+    #[serde(default)]
+    pub constraints: Constraints,
+    /// What would take it away.
+    pub discharge: Discharge,
+}
+
+impl Contribution {
+    /// A contribution without authority, constraints or discharge.
+    #[must_use]
+    pub fn new(
+        check: Check,
+        verdict: Verdict,
+        reason: ReasonCode,
+        detail: impl AsRef<str>,
+    ) -> Self {
+        Self {
+            check,
+            verdict,
+            reason,
+            detail: detail.as_ref().chars().take(MAX_DETAIL).collect(),
+            authority: Authority::default(),
+            constraints: Constraints::default(),
+            discharge: Discharge::Nothing,
+        }
+    }
+
+    /// The same with what would take it away.
+    #[must_use]
+    pub fn discharged_by(mut self, discharge: Discharge) -> Self {
+        self.discharge = discharge;
+        self
+    }
+
+    /// The same with the authority that could release it.
+    #[must_use]
+    pub fn with_authority(mut self, authority: Authority) -> Self {
+        self.authority = authority;
+        self
+    }
+
+    /// The same with limits.
+    #[must_use]
+    pub fn with_constraints(mut self, constraints: Constraints) -> Self {
+        self.constraints = constraints;
+        self
+    }
+}
+
+/// Where the policy in force came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Documents signed under the operator's root key.
+    Signed,
+    /// Built in the host's code.
+    Code,
+    /// Unsigned documents, allowed by a flag for development.
+    UnsignedDevelopment,
+}
+
+/// Under which documents a decision was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Basis {
+    /// The digest of the policy.
+    pub policy: Digest,
+    /// The digest of the contracts.
+    pub contracts: Digest,
+    /// Where they came from.
+    pub origin: Origin,
+}
+
+/// The decision on one request: a value, not an error. It carries its own explanation.
+///
+/// It can only be made by joining contributions and only be changed by adding one, so nothing
+/// that holds a decision can loosen it.
+///
+/// ```
+/// use weaver_types::{Basis, Check, Contribution, Decision, Digest, Origin, ReasonCode, Verdict};
+///
+/// let basis = Basis { policy: Digest::from_bytes([0; 32]), contracts: Digest::from_bytes([0; 32]), origin: Origin::Code };
+/// let allow = Contribution::new(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow, "rule `reads`");
+/// let decision = Decision::join(vec![allow], basis);
+/// assert!(decision.allowed());
+///
+/// let hold = Contribution::new(Check::Floor, Verdict::Hold, ReasonCode::FloorHold, "rung L4");
+/// let decision = decision.tightened(hold);
+/// assert_eq!((decision.verdict(), decision.primary()), (Verdict::Hold, ReasonCode::FloorHold));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    verdict: Verdict,
+    primary: ReasonCode,
+    contributions: Vec<Contribution>,
+    authority: Authority,
+    constraints: Constraints,
+    basis: Basis,
+}
+
+impl Decision {
+    /// Joins contributions: strictest verdict, highest authority, tightest constraints. None at
+    /// all is a denial.
+    #[must_use]
+    pub fn join(mut contributions: Vec<Contribution>, basis: Basis) -> Self {
+        if contributions.is_empty() {
+            contributions.push(Contribution::new(
+                Check::Rule,
+                Verdict::Deny,
+                ReasonCode::NoMatchingRule,
+                "no check contributed anything",
+            ));
+        }
+        contributions.sort_by(|a, b| {
+            (a.check, b.verdict, a.reason, &a.detail)
+                .cmp(&(b.check, a.verdict, b.reason, &b.detail))
+        });
+        let verdict = contributions.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Deny);
+        let primary = contributions
+            .iter()
+            .find(|c| c.verdict == verdict)
+            .map_or(ReasonCode::NoMatchingRule, |c| c.reason);
+        let mut authority = Authority::default();
+        let mut constraints = Constraints::default();
+        for contribution in &contributions {
+            authority = authority.join(&contribution.authority);
+            constraints = constraints.join(&contribution.constraints);
+        }
+        Self { verdict, primary, contributions, authority, constraints, basis }
+    }
+
+    /// The same decision with one more contribution joined in.
+    #[must_use]
+    pub fn tightened(self, contribution: Contribution) -> Self {
+        let mut contributions = self.contributions;
+        contributions.push(contribution);
+        Self::join(contributions, self.basis)
+    }
+
+    /// The strictest verdict.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// True only for [`Verdict::Allow`].
+    #[must_use]
+    pub fn allowed(&self) -> bool {
+        self.verdict == Verdict::Allow
+    }
+
+    /// The first reason at the winning verdict.
+    #[must_use]
+    pub fn primary(&self) -> ReasonCode {
+        self.primary
+    }
+
+    /// The words of the contribution that gave the primary reason.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        self.contributions
+            .iter()
+            .find(|c| c.verdict == self.verdict)
+            .map_or("", |c| c.detail.as_str())
+    }
+
+    /// Everything that was said, in the order of the checks.
+    #[must_use]
+    pub fn contributions(&self) -> &[Contribution] {
+        &self.contributions
+    }
+
+    /// The contributions that stand in the way, strictest first.
+    pub fn obstacles(&self) -> impl Iterator<Item = &Contribution> {
+        [Verdict::Deny, Verdict::Hold, Verdict::Ask]
+            .into_iter()
+            .flat_map(|verdict| self.contributions.iter().filter(move |c| c.verdict == verdict))
+    }
+
+    /// The authority that could release it.
+    #[must_use]
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// The limits that go with it.
+    #[must_use]
+    pub fn constraints(&self) -> &Constraints {
+        &self.constraints
+    }
+
+    /// The documents behind it.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn basis() -> Basis {
+        Basis {
+            policy: Digest::from_bytes([0; 32]),
+            contracts: Digest::from_bytes([0; 32]),
+            origin: Origin::Code,
+        }
+    }
+
+    fn says(check: Check, verdict: Verdict, reason: ReasonCode) -> Contribution {
+        Contribution::new(check, verdict, reason, "")
+    }
+
+    #[test]
+    fn silence_is_a_denial() {
+        let decision = Decision::join(vec![], basis());
+        assert_eq!(
+            (decision.verdict(), decision.primary()),
+            (Verdict::Deny, ReasonCode::NoMatchingRule)
+        );
+    }
+
+    #[test]
+    fn the_primary_reason_is_the_first_check_at_the_winning_verdict() {
+        let decision = Decision::join(
+            vec![
+                says(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded),
+                says(Check::Role, Verdict::Deny, ReasonCode::MissingRole),
+                says(Check::Mode, Verdict::Allow, ReasonCode::RuleAllow),
+                says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
+            ],
+            basis(),
+        );
+        assert_eq!(decision.primary(), ReasonCode::MissingRole);
+        assert_eq!(decision.obstacles().count(), 3);
+    }
+
+    #[test]
+    fn order_of_contributions_is_irrelevant() {
+        let mut parts = vec![
+            says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow),
+            says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
+            says(Check::Flow, Verdict::Hold, ReasonCode::UntrustedInfluence),
+        ];
+        let one = Decision::join(parts.clone(), basis());
+        parts.reverse();
+        assert_eq!(one, Decision::join(parts, basis()));
+    }
+
+    #[test]
+    fn adding_a_contribution_never_loosens() {
+        let base =
+            Decision::join(vec![says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold)], basis());
+        let after =
+            base.clone().tightened(says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow));
+        assert_eq!(after.verdict(), base.verdict());
+    }
+
+    #[test]
+    fn constraints_join_to_the_tightest() {
+        let fields =
+            |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>());
+        let a = Constraints {
+            max_rows: Some(10),
+            allowed_fields: fields(&["a", "b"]),
+            ..Default::default()
+        };
+        let b = Constraints {
+            max_rows: Some(50),
+            allowed_fields: fields(&["b", "c"]),
+            mode: Some(ResponseMode::HandleOnly),
+            ..Default::default()
+        };
+        let joined = a.join(&b);
+        assert_eq!(joined.max_rows, Some(10));
+        assert_eq!(joined.allowed_fields, fields(&["b"]));
+        assert_eq!(joined.mode, Some(ResponseMode::HandleOnly));
+    }
+}

@@ -1,0 +1,193 @@
+//! What a capability can do to the world: effects, and the class and rung that follow.
+//!
+//! Effects are compared component by component, so that drift in one component can never hide
+//! behind another.
+
+use serde::{Deserialize, Serialize};
+
+/// How a capability touches what it works on, from harmless to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Impact {
+    /// It only looks.
+    Read,
+    /// It changes something that can be changed back.
+    Write,
+    /// It may lose or damage something for good.
+    Destroy,
+}
+
+/// How far a capability reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum World {
+    /// It touches only a closed set of local things.
+    Closed,
+    /// It reaches out: networks, other people, other systems.
+    Open,
+}
+
+/// The effects of a capability, in the terms of MCP's annotations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effects {
+    /// What it does.
+    pub impact: Impact,
+    /// Where it does it.
+    pub world: World,
+}
+
+impl Effects {
+    /// Only looks at local things.
+    pub const READ_LOCAL: Self = Self { impact: Impact::Read, world: World::Closed };
+    /// Only looks, but reaches out for it.
+    pub const READ_OPEN: Self = Self { impact: Impact::Read, world: World::Open };
+    /// Writes local, reversible things.
+    pub const WRITE_LOCAL: Self = Self { impact: Impact::Write, world: World::Closed };
+    /// Writes outside.
+    pub const WRITE_OPEN: Self = Self { impact: Impact::Write, world: World::Open };
+    /// The most dangerous; what is not declared is read as this.
+    pub const UNDECLARED: Self = Self { impact: Impact::Destroy, world: World::Open };
+
+    /// The worse of both in each component.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        Self { impact: self.impact.max(other.impact), world: self.world.max(other.world) }
+    }
+
+    /// True when every component is at most that of `bound`.
+    #[must_use]
+    pub fn within(self, bound: Self) -> bool {
+        self.impact <= bound.impact && self.world <= bound.world
+    }
+
+    /// True when it changes anything.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        self.impact > Impact::Read
+    }
+
+    /// The class of the SecondBrain kernel.
+    #[must_use]
+    pub fn class(self) -> SafetyClass {
+        match (self.impact, self.world) {
+            (Impact::Read, World::Closed) => SafetyClass::ReadOnly,
+            (Impact::Write, World::Closed) => SafetyClass::LocalWrite,
+            (Impact::Read | Impact::Write, World::Open) => SafetyClass::Network,
+            (Impact::Destroy, _) => SafetyClass::Destructive,
+        }
+    }
+
+    /// The rung of the trust ladder that follows from the effects alone.
+    #[must_use]
+    pub fn rung(self) -> Rung {
+        match (self.impact, self.world) {
+            (Impact::Read, World::Closed) => Rung::L0,
+            (Impact::Read, World::Open) => Rung::L1,
+            (Impact::Write, World::Closed) => Rung::L3,
+            (Impact::Write, World::Open) | (Impact::Destroy, _) => Rung::L4,
+        }
+    }
+
+    /// The strictest sink kind that these effects allow: the value of an undeclared one.
+    #[must_use]
+    pub fn strictest_sink(self) -> SinkKind {
+        match (self.impact, self.world) {
+            (Impact::Read, _) | (Impact::Write, World::Closed) => SinkKind::None,
+            (Impact::Write, World::Open) => SinkKind::Credential,
+            (Impact::Destroy, _) => SinkKind::Destructive,
+        }
+    }
+}
+
+/// Safety classes, ordered as the SecondBrain kernel orders them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SafetyClass {
+    /// Reads local things.
+    ReadOnly,
+    /// Writes local, reversible things.
+    LocalWrite,
+    /// Reaches the network, to read or to write.
+    Network,
+    /// May destroy.
+    Destructive,
+}
+
+impl SafetyClass {
+    /// The most dangerous effects that fall into this class, for declarations that name only it.
+    #[must_use]
+    pub fn effects(self) -> Effects {
+        match self {
+            Self::ReadOnly => Effects::READ_LOCAL,
+            Self::LocalWrite => Effects::WRITE_LOCAL,
+            Self::Network => Effects::WRITE_OPEN,
+            Self::Destructive => Effects::UNDECLARED,
+        }
+    }
+}
+
+/// The rungs of the trust ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Rung {
+    /// Observes only.
+    L0,
+    /// Reads from outside.
+    L1,
+    /// Works in an isolated artifact; declared by the operator only.
+    L2,
+    /// Local and reversible.
+    L3,
+    /// External or irreversible: at least held.
+    L4,
+    /// Prohibited; declared by the operator only: always denied.
+    L5,
+}
+
+/// What kind of sink a capability is for data that flows into it, from harmless to strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SinkKind {
+    /// Nothing leaves the run's own world.
+    None,
+    /// Data leaves to somebody else.
+    ExternalSend,
+    /// Money moves.
+    Payment,
+    /// Access is given or changed.
+    Credential,
+    /// Something may be lost.
+    Destructive,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_and_rung_follow_the_table() {
+        let table = [
+            (Effects::READ_LOCAL, SafetyClass::ReadOnly, Rung::L0),
+            (Effects::READ_OPEN, SafetyClass::Network, Rung::L1),
+            (Effects::WRITE_LOCAL, SafetyClass::LocalWrite, Rung::L3),
+            (Effects::WRITE_OPEN, SafetyClass::Network, Rung::L4),
+            (
+                Effects { impact: Impact::Destroy, world: World::Closed },
+                SafetyClass::Destructive,
+                Rung::L4,
+            ),
+            (Effects::UNDECLARED, SafetyClass::Destructive, Rung::L4),
+        ];
+        for (effects, class, rung) in table {
+            assert_eq!((effects.class(), effects.rung()), (class, rung));
+        }
+    }
+
+    #[test]
+    fn drift_in_either_component_widens() {
+        assert!(Effects::READ_LOCAL.within(Effects::WRITE_LOCAL));
+        assert!(!Effects::READ_OPEN.within(Effects::WRITE_LOCAL));
+        assert!(!Effects::WRITE_LOCAL.within(Effects::READ_OPEN));
+        assert_eq!(Effects::READ_OPEN.join(Effects::WRITE_LOCAL), Effects::WRITE_OPEN);
+    }
+}

@@ -1,0 +1,89 @@
+//! The kinds of events in the log, and the decision keys of the SecondBrain kernel.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! kinds {
+    ($(#[$outer:meta])* $enum:ident; $($(#[doc = $doc:literal])* $name:ident = $text:literal;)*) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub enum $enum {
+            $($(#[doc = $doc])* #[serde(rename = $text)] $name,)*
+        }
+
+        impl $enum {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The stable text.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// Reads the stable text.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$name),)* _ => None }
+            }
+        }
+
+        impl fmt::Display for $enum {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+kinds! {
+    /// What happened. A superset of the public event types; each maps to one of them or to none.
+    EventKind;
+    /// A process opened the ledger for writing.
+    LedgerOpened = "ledger.opened";
+    /// Signed documents came into force.
+    PolicyLoaded = "policy.loaded";
+    /// A run began.
+    RunStarted = "run.started";
+    /// A run ended.
+    RunFinished = "run.finished";
+    /// A shortlist was made.
+    Routed = "route.shortlisted";
+    /// A call was asked, held or denied; nothing was executed.
+    Refused = "call.refused";
+    /// A call was decided and is about to be executed: decision, token use and intent in one.
+    Intent = "call.intent";
+    /// A call ended, and this is how.
+    Outcome = "call.outcome";
+    /// A call was begun and its end was never seen.
+    OutcomeUnknown = "call.outcome_unknown";
+    /// Somebody looked further into a stored result.
+    HandleResolved = "handle.resolved";
+    /// Grants of a principal or run were revoked.
+    Revoked = "grant.revoked";
+    /// An upstream is connected.
+    UpstreamReady = "upstream.ready";
+    /// An upstream is gone.
+    UpstreamLost = "upstream.lost";
+}
+
+kinds! {
+    /// The decision keys of the SecondBrain kernel: a field of the events they apply to.
+    DecisionKey;
+    /// A tool is dispatched.
+    ToolDispatch = "kernel.tool.dispatch";
+    /// Policy blocked a call.
+    PolicyBlocked = "kernel.tool.policy.blocked";
+    /// A run budget is used up.
+    BudgetExceeded = "kernel.budget.exceeded";
+    /// A value is written to memory.
+    MemoryPut = "kernel.memory.put";
+    /// A value is read from memory.
+    MemoryGet = "kernel.memory.get";
+    /// A run began.
+    RunStarted = "kernel.run.started";
+    /// A run ended.
+    RunFinished = "kernel.run.finished";
+}

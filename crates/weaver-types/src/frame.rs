@@ -1,0 +1,193 @@
+//! Frames and handles: what a model may see of a result, and the reference to the rest.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::{CallId, CapabilityId, HandleId};
+use crate::label::Label;
+use crate::result::ToolProvenance;
+use crate::time::Timestamp;
+
+/// How much of a result a frame shows, from most to least; joining takes the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseMode {
+    /// Everything, unredacted: only with a token that says so, for an admin, and audited.
+    Raw,
+    /// Rows and a handle.
+    Table,
+    /// Facts and a handle.
+    Summary,
+    /// A handle alone.
+    HandleOnly,
+}
+
+impl ResponseMode {
+    /// The word used on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Table => "table",
+            Self::Summary => "summary",
+            Self::HandleOnly => "handle_only",
+        }
+    }
+}
+
+/// A warning of the firewall, counted by kind and never repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    /// A stable word, for example `redacted_email` or `rows_omitted`.
+    pub kind: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// A reference to a stored result. Knowing its id gives no access.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handle {
+    /// Its name.
+    pub handle_id: HandleId,
+    /// What produced the result.
+    pub capability_id: CapabilityId,
+    /// The media type of what is stored.
+    pub media_type: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Timestamp,
+    /// How many rows the whole result has, where it has rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_rows: Option<u64>,
+    /// The size of what is stored, in bytes.
+    pub byte_size: u64,
+}
+
+/// What a model may see of one result: bounded, redacted, labelled.
+///
+/// The serialised form is what the model gets; `max_chars` of a frame budget bounds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// The call that produced it.
+    pub call_id: CallId,
+    /// The capability that produced it.
+    pub capability_id: CapabilityId,
+    /// How much it shows.
+    pub mode: ResponseMode,
+    /// Whether the result was a success, an error, or cut short.
+    pub status: Status,
+    /// Facts, most important first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+    /// Rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<Map<String, Value>>,
+    /// The whole result, only in raw mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Value>,
+    /// Where the rest is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<Handle>,
+    /// What was redacted or left out, counted by kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+    /// Where the data came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<ToolProvenance>,
+    /// How confidential and how trustworthy it is.
+    pub label: Label,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// False for all but the last frame of a stream.
+    #[serde(default = "last")]
+    pub is_final: bool,
+}
+
+fn last() -> bool {
+    true
+}
+
+/// How a result ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It succeeded; `ok` is read as the same.
+    #[serde(alias = "ok")]
+    Success,
+    /// It failed.
+    Error,
+    /// It holds a part only.
+    Partial,
+}
+
+/// A reference to a stored artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArtifactRef {
+    /// The handle behind it.
+    pub handle_id: HandleId,
+    /// Its media type.
+    pub media_type: String,
+    /// Its size in bytes.
+    pub byte_size: u64,
+}
+
+/// A processed tool result as the context engine takes it: a projection of a [`Frame`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResultEnvelope {
+    /// A compact summary.
+    pub summary: String,
+    /// Extracted facts.
+    #[serde(default)]
+    pub facts: Vec<String>,
+    /// Where the raw data is.
+    #[serde(default)]
+    pub artifacts: Vec<ArtifactRef>,
+    /// Names of the views that can be asked for.
+    #[serde(default)]
+    pub views: Vec<String>,
+    /// How it ended.
+    pub status: Status,
+    /// How confidential and how trustworthy it is.
+    pub label: Label,
+}
+
+impl From<&Frame> for ResultEnvelope {
+    fn from(frame: &Frame) -> Self {
+        let artifact = frame.handle.as_ref().map(|handle| ArtifactRef {
+            handle_id: handle.handle_id.clone(),
+            media_type: handle.media_type.clone(),
+            byte_size: handle.byte_size,
+        });
+        Self {
+            summary: frame.facts.join("; "),
+            facts: frame.facts.clone(),
+            artifacts: artifact.into_iter().collect(),
+            views: Vec::new(),
+            status: frame.status,
+            label: frame.label.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_envelope_writes_success_and_reads_ok() {
+        assert_eq!(serde_json::to_string(&Status::Success).unwrap(), "\"success\"");
+        assert_eq!(serde_json::from_str::<Status>("\"ok\"").unwrap(), Status::Success);
+    }
+
+    #[test]
+    fn the_stricter_mode_is_the_greater() {
+        assert!(ResponseMode::Raw < ResponseMode::Table);
+        assert!(ResponseMode::Summary < ResponseMode::HandleOnly);
+    }
+}

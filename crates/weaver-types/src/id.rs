@@ -1,0 +1,226 @@
+//! Identifiers: newtypes that only parsing can make.
+//!
+//! An identifier is compared byte for byte and never normalised. It is cheap to clone.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::random::{Random, RandomError};
+
+/// Why a text is not an identifier of the kind asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no {kind}: {rule}")]
+pub struct IdError {
+    /// The kind of identifier, for example `capability id`.
+    pub kind: &'static str,
+    /// The rule in words.
+    pub rule: &'static str,
+    /// The offending text, escaped and cut to 80 characters.
+    pub text: String,
+}
+
+impl IdError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "id.malformed"
+    }
+
+    fn new(kind: &'static str, rule: &'static str, text: &str) -> Self {
+        Self { kind, rule, text: text.escape_debug().take(80).collect() }
+    }
+}
+
+/// True for characters that an identifier never holds: controls, blanks, and format characters
+/// that a reader cannot see.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || c.is_whitespace()
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn visible(text: &str, max: usize) -> bool {
+    !text.is_empty() && text.len() <= max && !text.chars().any(is_hidden)
+}
+
+fn slug(text: &str, max: usize) -> bool {
+    !text.is_empty()
+        && text.len() <= max
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident, $kind:literal, $rule:literal, $check:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Reads an identifier.
+            ///
+            /// # Errors
+            /// [`IdError`], when the text breaks the rule of this kind.
+            pub fn parse(text: impl AsRef<str>) -> Result<Self, IdError> {
+                let text = text.as_ref();
+                let check: fn(&str) -> bool = $check;
+                if check(text) { Ok(Self(Arc::from(text))) } else { Err(IdError::new($kind, $rule, text)) }
+            }
+
+            /// The text, as it was read.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({:?})", stringify!($name), &self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+            fn try_from(text: String) -> Result<Self, IdError> {
+                Self::parse(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0.as_ref().to_owned()
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// Whose data it is. Every stored key carries one; the default is `local`.
+    Tenant, "tenant", "1 to 64 of a-z, 0-9, `_`, `-`", |t| slug(t, 64);
+    /// Names one log for ever; it is the origin of its checkpoints.
+    LogId, "log id", "1 to 128 visible characters without blanks", |t| visible(t, 128);
+    /// Names a capability. From an upstream: `<upstream>.<tool>`.
+    CapabilityId, "capability id", "1 to 512 bytes of visible characters without blanks", |t| visible(t, 512);
+    /// Names a principal: a person, a service, or a process owner.
+    PrincipalId, "principal id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
+    /// Names an agent, the program that acts for a principal.
+    AgentId, "agent id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
+    /// Names a run.
+    RunId, "run id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names one call: one decision and at most one execution.
+    CallId, "call id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names a token.
+    TokenId, "token id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names a handle. It is no bearer credential: the record behind it decides.
+    HandleId, "handle id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names a signing key inside a keys document or a key ring.
+    KeyId, "key id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names an upstream server in the gateway's configuration.
+    UpstreamName, "upstream name", "1 to 32 of a-z, 0-9, `_`, `-`", |t| slug(t, 32);
+}
+
+impl Default for Tenant {
+    fn default() -> Self {
+        Self(Arc::from("local"))
+    }
+}
+
+/// `prefix` followed by `bytes` random bytes in lower-case hexadecimal.
+///
+/// # Errors
+/// [`RandomError`], when the source of randomness fails.
+pub fn random_text(prefix: &str, bytes: usize, random: &dyn Random) -> Result<String, RandomError> {
+    let mut buffer = vec![0_u8; bytes];
+    random.fill(&mut buffer)?;
+    Ok(format!("{prefix}{}", hex(&buffer)))
+}
+
+/// Lower-case hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+macro_rules! random_ids {
+    ($($name:ident $prefix:literal $bytes:literal;)*) => {$(
+        impl $name {
+            /// A fresh random identifier of this kind.
+            ///
+            /// # Errors
+            /// [`RandomError`], when the source of randomness fails.
+            pub fn random(random: &dyn Random) -> Result<Self, RandomError> {
+                Ok(Self(Arc::from(random_text($prefix, $bytes, random)?)))
+            }
+        }
+    )*};
+}
+
+random_ids! {
+    LogId "log_" 16;
+    RunId "run_" 8;
+    CallId "call_" 16;
+    TokenId "tok_" 16;
+    HandleId "hdl_" 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_never_enter_an_identifier() {
+        for text in
+            ["", "a b", "a\u{200b}b", "a\u{202e}b", "a\nb", "tag\u{e0041}", &"x".repeat(600)]
+        {
+            assert!(CapabilityId::parse(text).is_err(), "{text:?}");
+        }
+        assert_eq!(CapabilityId::parse("fs.getUser").unwrap().as_str(), "fs.getUser");
+    }
+
+    #[test]
+    fn upstream_names_are_slugs() {
+        assert!(UpstreamName::parse("file_system-1").is_ok());
+        for text in ["", "A", "a.b", "a b", &"x".repeat(33)] {
+            assert!(UpstreamName::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn errors_show_the_text_escaped() {
+        let error = PrincipalId::parse("a\u{202e}b").unwrap_err();
+        assert!(!error.to_string().contains('\u{202e}'));
+        assert_eq!(error.code(), "id.malformed");
+    }
+}

@@ -1,0 +1,148 @@
+//! Labels: how confidential data is and how far it can be trusted, and the tags of stored data.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::CallId;
+
+/// How many tainting calls a label names before it only says that there are more.
+pub const MAX_TAINTS: usize = 16;
+
+/// How confidential data is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidentiality {
+    /// Anyone may see it.
+    Public,
+    /// For the people and agents of this run.
+    Internal,
+    /// For those who need it.
+    Confidential,
+    /// Secrets.
+    Restricted,
+}
+
+/// Whether data may steer decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Integrity {
+    /// Its source may steer.
+    Trusted,
+    /// Somebody else may have written it.
+    Untrusted,
+}
+
+/// Confidentiality and integrity of a piece of data, with the calls that tainted it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Label {
+    /// How confidential.
+    pub confidentiality: Confidentiality,
+    /// How trustworthy.
+    pub integrity: Integrity,
+    /// The calls whose output made it untrusted, at most [`MAX_TAINTS`], lowest ids first.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub taints: BTreeSet<CallId>,
+}
+
+impl Label {
+    /// What nothing has touched yet: public and trusted, the neutral element of [`Label::join`].
+    #[must_use]
+    pub fn clean() -> Self {
+        Self::of(Confidentiality::Public, Integrity::Trusted)
+    }
+
+    /// The label of output about which nothing is declared: internal and untrusted.
+    #[must_use]
+    pub fn undeclared_output() -> Self {
+        Self::of(Confidentiality::Internal, Integrity::Untrusted)
+    }
+
+    /// A label without taints.
+    #[must_use]
+    pub fn of(confidentiality: Confidentiality, integrity: Integrity) -> Self {
+        Self { confidentiality, integrity, taints: BTreeSet::new() }
+    }
+
+    /// The stricter of both in each component; the taints of both, bounded.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        self.confidentiality = self.confidentiality.max(other.confidentiality);
+        self.integrity = self.integrity.max(other.integrity);
+        for taint in &other.taints {
+            if self.taints.len() >= MAX_TAINTS {
+                break;
+            }
+            self.taints.insert(taint.clone());
+        }
+        self
+    }
+
+    /// Adds `call` as a source of distrust, when the label is untrusted.
+    #[must_use]
+    pub fn tainted_by(mut self, call: &CallId) -> Self {
+        if self.integrity == Integrity::Untrusted && self.taints.len() < MAX_TAINTS {
+            self.taints.insert(call.clone());
+        }
+        self
+    }
+}
+
+/// What kind of sensitive data a capability's output may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SensitivityTag {
+    /// The agent's memory.
+    Memory,
+    /// Personal data.
+    Pii,
+    /// Payment card data.
+    Pci,
+    /// Credentials and keys.
+    Secrets,
+}
+
+impl SensitivityTag {
+    /// The confidentiality of stored, unredacted data with this tag.
+    #[must_use]
+    pub fn stored(self) -> Confidentiality {
+        match self {
+            Self::Memory => Confidentiality::Internal,
+            Self::Pii | Self::Pci => Confidentiality::Confidential,
+            Self::Secrets => Confidentiality::Restricted,
+        }
+    }
+
+    /// The confidentiality of a redacted frame made from data with this tag.
+    #[must_use]
+    pub fn framed(self) -> Confidentiality {
+        match self {
+            Self::Memory | Self::Pii | Self::Pci => Confidentiality::Internal,
+            Self::Secrets => Confidentiality::Restricted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn join_only_tightens_and_bounds_its_taints() {
+        let mut label = Label::clean();
+        for n in 0..100 {
+            let call = CallId::parse(format!("call_{n:03}")).unwrap();
+            label = label.join(&Label::undeclared_output().tainted_by(&call));
+        }
+        assert_eq!(label.integrity, Integrity::Untrusted);
+        assert_eq!(label.confidentiality, Confidentiality::Internal);
+        assert_eq!(label.taints.len(), MAX_TAINTS);
+    }
+
+    #[test]
+    fn a_trusted_label_takes_no_taint() {
+        let call = CallId::parse("c").unwrap();
+        assert!(Label::clean().tainted_by(&call).taints.is_empty());
+    }
+}

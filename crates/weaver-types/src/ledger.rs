@@ -1,0 +1,18 @@
+//! The ledger port: one way in which anything is recorded.
+//!
+//! A transaction across crates is a value, [`Batch`], applied whole or not at all. Crates return
+//! parts of it, the kernel joins them, a [`Ledger`] applies them.
+
+mod batch;
+mod blob;
+mod error;
+mod key;
+mod port;
+mod ticket;
+
+pub use batch::{Add, Batch, Durability, Expect, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent, Put};
+pub use blob::{BlobId, BlobStore, MAX_BLOB};
+pub use error::LedgerError;
+pub use key::{Namespace, RecordKey};
+pub use port::{Head, Ledger, MAX_PAGE, Receipt, Record, StoredEvent};
+pub use ticket::{Completer, Ticket};

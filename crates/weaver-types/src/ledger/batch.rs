@@ -1,0 +1,127 @@
+//! A batch: everything that changes in one instant.
+
+use serde::{Deserialize, Serialize};
+
+use super::RecordKey;
+use crate::event::EventKind;
+use crate::id::{CallId, RunId};
+use crate::time::Timestamp;
+
+/// The largest payload of one event, in bytes of canonical JSON.
+pub const MAX_PAYLOAD: usize = 256 * 1024;
+/// The most events in one batch.
+pub const MAX_BATCH_EVENTS: usize = 1024;
+
+/// When a commit counts as done.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// It survives the death of the process, not necessarily of the machine.
+    #[default]
+    Os,
+    /// It is synced to disk.
+    Disk,
+}
+
+/// A guard: the batch applies only if the record stands at this version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expect {
+    /// The record.
+    pub key: RecordKey,
+    /// Its version; `None` for "does not exist".
+    pub version: Option<u64>,
+}
+
+/// Moves a counter, and fails the batch if it would leave its bounds. A counter that does not
+/// exist stands at zero. Its record holds the decimal number as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Add {
+    /// The counter.
+    pub key: RecordKey,
+    /// By how much.
+    pub delta: i64,
+    /// Least value after.
+    pub min: i64,
+    /// Greatest value after.
+    pub max: i64,
+}
+
+/// Writes a record; its version grows by one, starting at 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Put {
+    /// The record.
+    pub key: RecordKey,
+    /// Its value: a versioned canonical JSON form of its owner.
+    pub value: Vec<u8>,
+    /// When the store may forget it; `None` keeps it.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// An event to append. Its payload is canonical JSON and holds nothing unredacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// What happened.
+    pub kind: EventKind,
+    /// When; the ledger moves it up to its own highest time if it lies before.
+    pub at: Timestamp,
+    /// In which run.
+    pub run: Option<RunId>,
+    /// In which call.
+    pub call: Option<CallId>,
+    /// Canonical JSON, at most [`MAX_PAYLOAD`] bytes.
+    pub payload: Vec<u8>,
+}
+
+/// Everything that changes in one instant: applied whole, or not at all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Batch {
+    /// Guards.
+    pub expect: Vec<Expect>,
+    /// Counters.
+    pub add: Vec<Add>,
+    /// Records to write.
+    pub put: Vec<Put>,
+    /// Records to remove; removing what does not exist is no error.
+    pub delete: Vec<RecordKey>,
+    /// Events to append, in this order.
+    pub events: Vec<NewEvent>,
+    /// When it counts as done.
+    pub durability: Durability,
+}
+
+impl Batch {
+    /// A batch with nothing in it.
+    #[must_use]
+    pub fn new(durability: Durability) -> Self {
+        Self { durability, ..Self::default() }
+    }
+
+    /// Both as one; the stricter durability wins.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        self.expect.extend(other.expect);
+        self.add.extend(other.add);
+        self.put.extend(other.put);
+        self.delete.extend(other.delete);
+        self.events.extend(other.events);
+        self.durability = self.durability.max(other.durability);
+        self
+    }
+
+    /// The same with one more event.
+    #[must_use]
+    pub fn with_event(mut self, event: NewEvent) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// The same with a record that must not exist yet.
+    #[must_use]
+    pub fn create(mut self, key: RecordKey, value: Vec<u8>, expires_at: Option<Timestamp>) -> Self {
+        self.expect.push(Expect { key: key.clone(), version: None });
+        self.put.push(Put { key, value, expires_at });
+        self
+    }
+}

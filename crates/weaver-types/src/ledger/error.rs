@@ -1,0 +1,77 @@
+//! Why the ledger refused.
+
+use super::RecordKey;
+
+/// Why the ledger refused. A fatal error means that this ledger takes nothing any more until it
+/// is opened again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// A guard did not hold; nothing was applied.
+    #[error("record {key} is not at the expected version; read it again and repeat")]
+    Conflict {
+        /// The record.
+        key: RecordKey,
+    },
+    /// A counter would leave its bounds; nothing was applied.
+    #[error("counter {key} would leave its bounds")]
+    OutOfBounds {
+        /// The counter.
+        key: RecordKey,
+    },
+    /// The batch breaks a limit of its form; nothing was applied.
+    #[error("the batch is malformed: {0}")]
+    Malformed(String),
+    /// Another process writes this ledger.
+    #[error("{path} is in use by {holder}; stop it, or read with `weaver trace`")]
+    Locked {
+        /// The ledger.
+        path: String,
+        /// Who holds it.
+        holder: String,
+    },
+    /// A stored form is newer than this build.
+    #[error("{what} has version {found}, this build knows up to {known}; use a newer build")]
+    Newer {
+        /// What was read.
+        what: String,
+        /// Its version.
+        found: u64,
+        /// The newest known.
+        known: u64,
+    },
+    /// What is stored cannot be what was written.
+    #[error("the ledger is damaged: {0}")]
+    Damaged(String),
+    /// A write or sync failed; the ledger is closed.
+    #[error(
+        "the ledger failed and is closed: {0}; nothing further is executed until it is opened again"
+    )]
+    Failed(String),
+    /// The ledger was closed.
+    #[error("the ledger is closed")]
+    Closed,
+}
+
+impl LedgerError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Conflict { .. } => "ledger.conflict",
+            Self::OutOfBounds { .. } => "ledger.out_of_bounds",
+            Self::Malformed(_) => "ledger.malformed",
+            Self::Locked { .. } => "ledger.locked",
+            Self::Newer { .. } => "ledger.newer",
+            Self::Damaged(_) => "ledger.damaged",
+            Self::Failed(_) => "ledger.failed",
+            Self::Closed => "ledger.closed",
+        }
+    }
+
+    /// True when the batch alone was refused and the ledger goes on.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::OutOfBounds { .. } | Self::Malformed(_))
+    }
+}

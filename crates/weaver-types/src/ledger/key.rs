@@ -1,0 +1,91 @@
+//! Keys of records, and the namespaces with their owners.
+
+use std::fmt;
+
+use crate::id::Tenant;
+
+macro_rules! namespaces {
+    ($($(#[doc = $doc:literal])* $name:ident = $text:literal, $owner:literal;)*) => {
+        /// What kind of record a key names. Each namespace has one crate that writes it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Namespace {
+            $($(#[doc = $doc])* $name,)*
+        }
+
+        impl Namespace {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The stable text.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// The package that owns it.
+            #[must_use]
+            pub fn owner(self) -> &'static str {
+                match self { $(Self::$name => $owner,)* }
+            }
+
+            /// What it holds, in one sentence.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),*).trim_ascii(),)* }
+            }
+
+            /// Reads the stable text.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($text => Some(Self::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+namespaces! {
+    /// Tokens that were consumed, until they expire.
+    TokenUse = "token.use", "weaver-agent-kernel";
+    /// Revocations of tokens, principals and runs.
+    Revocation = "revocation", "weaver-agent-kernel";
+    /// The state of a run: meters and label.
+    Run = "run", "weaver-agent-kernel";
+    /// Calls whose outcome is not recorded yet.
+    OpenCall = "call.open", "weaver-agent-kernel";
+    /// What stands behind a handle.
+    Handle = "handle", "weaver-firewall";
+    /// The newest version of each signed document that was accepted.
+    HighWater = "policy.high_water", "weaver-policy";
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The key of a record.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordKey {
+    /// Whose record.
+    pub tenant: Tenant,
+    /// What kind.
+    pub namespace: Namespace,
+    /// Which one; at most 512 bytes.
+    pub id: String,
+}
+
+impl RecordKey {
+    /// A key.
+    #[must_use]
+    pub fn new(tenant: Tenant, namespace: Namespace, id: impl Into<String>) -> Self {
+        Self { tenant, namespace, id: id.into() }
+    }
+}
+
+impl fmt::Display for RecordKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.tenant, self.namespace, self.id.escape_debug())
+    }
+}

@@ -1,0 +1,124 @@
+//! Tickets: the promise of a commit, to be awaited or waited for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use super::{LedgerError, Receipt};
+
+#[derive(Debug)]
+struct Shared {
+    slot: Mutex<Slot>,
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    result: Option<Result<Receipt, LedgerError>>,
+    waker: Option<Waker>,
+}
+
+/// A commit under way. Dropping it does not take the commit back.
+#[derive(Debug)]
+#[must_use = "a batch counts only when its ticket is done"]
+pub struct Ticket(Arc<Shared>);
+
+/// The other end of a ticket. Dropped without [`Completer::complete`], it reports
+/// [`LedgerError::Closed`].
+#[derive(Debug)]
+pub struct Completer(Option<Arc<Shared>>);
+
+impl Ticket {
+    /// A ticket and its other end.
+    pub fn pair() -> (Self, Completer) {
+        let shared = Arc::new(Shared { slot: Mutex::new(Slot::default()), done: Condvar::new() });
+        (Self(Arc::clone(&shared)), Completer(Some(shared)))
+    }
+
+    /// A ticket that is done.
+    pub fn ready(result: Result<Receipt, LedgerError>) -> Self {
+        let (ticket, completer) = Self::pair();
+        completer.complete(result);
+        ticket
+    }
+
+    /// Blocks this thread until the commit is done.
+    ///
+    /// # Errors
+    /// What the ledger reported.
+    pub fn wait(self) -> Result<Receipt, LedgerError> {
+        let mut slot = self.0.slot.lock().map_err(|_| LedgerError::Closed)?;
+        loop {
+            if let Some(result) = slot.result.take() {
+                return result;
+            }
+            slot = self.0.done.wait(slot).map_err(|_| LedgerError::Closed)?;
+        }
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<Receipt, LedgerError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Ok(mut slot) = self.0.slot.lock() else {
+            return Poll::Ready(Err(LedgerError::Closed));
+        };
+        match slot.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                slot.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Completer {
+    /// Ends the ticket.
+    pub fn complete(mut self, result: Result<Receipt, LedgerError>) {
+        self.settle(result);
+    }
+
+    fn settle(&mut self, result: Result<Receipt, LedgerError>) {
+        let Some(shared) = self.0.take() else { return };
+        let waker = match shared.slot.lock() {
+            Ok(mut slot) => {
+                slot.result = Some(result);
+                slot.waker.take()
+            }
+            Err(_) => None,
+        };
+        shared.done.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Completer {
+    fn drop(&mut self) {
+        self.settle(Err(LedgerError::Closed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_completer_closes_its_ticket() {
+        let (ticket, completer) = Ticket::pair();
+        drop(completer);
+        assert_eq!(ticket.wait(), Err(LedgerError::Closed));
+    }
+
+    #[test]
+    fn a_ticket_wakes_a_waiting_thread() {
+        let (ticket, completer) = Ticket::pair();
+        let waiter = std::thread::spawn(move || ticket.wait());
+        completer.complete(Err(LedgerError::Failed("full".to_owned())));
+        assert_eq!(waiter.join().unwrap(), Err(LedgerError::Failed("full".to_owned())));
+    }
+}

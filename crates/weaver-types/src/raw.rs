@@ -1,0 +1,89 @@
+//! What a driver hands back: raw, and only ever on its way to the firewall.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::result::ToolProvenance;
+
+/// The content of a raw result.
+#[derive(Clone, PartialEq)]
+pub enum RawContent {
+    /// A JSON value.
+    Json(Value),
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Binary {
+        /// The media type as its source declared it.
+        media_type: String,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// A raw result. Its `Debug` shows sizes only, so that no log line can leak content.
+#[derive(Clone, PartialEq)]
+pub struct RawResult {
+    /// The content.
+    pub content: RawContent,
+    /// True when the tool itself says that it failed.
+    pub is_error: bool,
+    /// Where it came from, if known.
+    pub provenance: Option<ToolProvenance>,
+    /// Findings of the driver, as stable words (for example `numbers_rounded`).
+    pub findings: Vec<&'static str>,
+}
+
+impl RawResult {
+    /// A successful result with JSON content.
+    #[must_use]
+    pub fn json(value: Value) -> Self {
+        Self {
+            content: RawContent::Json(value),
+            is_error: false,
+            provenance: None,
+            findings: Vec::new(),
+        }
+    }
+
+    /// A successful result with text content.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: RawContent::Text(text.into()),
+            is_error: false,
+            provenance: None,
+            findings: Vec::new(),
+        }
+    }
+
+    /// The same, marked as a failure of the tool.
+    #[must_use]
+    pub fn failed(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+}
+
+impl fmt::Debug for RawContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(_) => f.write_str("Json(..)"),
+            Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Self::Binary { media_type, bytes } => {
+                write!(f, "Binary({media_type:?}, {} bytes)", bytes.len())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RawResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawResult")
+            .field("content", &self.content)
+            .field("is_error", &self.is_error)
+            .field("findings", &self.findings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,312 @@
+//! Runs: the envelope around the calls of one task, with its budget and its safety mode.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{AgentId, IdError, RunId, hex};
+use crate::random::{Random, RandomError};
+use crate::time::{Clock, Timestamp};
+
+/// How careful a run is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SafetyMode {
+    /// The policy alone decides.
+    #[default]
+    Normal,
+    /// Local reads only, no network.
+    Safe,
+    /// As `Safe`, and results come as handles only.
+    Strict,
+}
+
+/// The language of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+pub enum LocaleCode {
+    /// American English.
+    #[default]
+    #[serde(rename = "en-US")]
+    EnUs,
+    /// Indian English.
+    #[serde(rename = "en-IN")]
+    EnIn,
+    /// Hindi.
+    #[serde(rename = "hi-IN")]
+    HiIn,
+}
+
+/// An amount of money in thousandths of a US cent.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
+#[serde(transparent)]
+pub struct Millicents(pub u64);
+
+impl Millicents {
+    /// In cents.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "for display only; amounts are kept as integers"
+    )]
+    pub fn cents(self) -> f64 {
+        self.0 as f64 / 1000.0
+    }
+}
+
+/// What a run may use up. `None` means no cap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunBudget {
+    /// Calls; default 20.
+    pub max_tool_calls: Option<u64>,
+    /// Retries of one tool; default 3.
+    pub max_retries_per_tool: u8,
+    /// Prompt tokens; default 4,000.
+    pub max_prompt_tokens: Option<u64>,
+    /// Milliseconds of execution; default 30,000.
+    pub max_latency_ms: Option<u64>,
+    /// Cost; default 10 US cents.
+    pub max_cost: Option<Millicents>,
+}
+
+impl Default for RunBudget {
+    fn default() -> Self {
+        Self {
+            max_tool_calls: Some(20),
+            max_retries_per_tool: 3,
+            max_prompt_tokens: Some(4_000),
+            max_latency_ms: Some(30_000),
+            max_cost: Some(Millicents(10_000)),
+        }
+    }
+}
+
+impl RunBudget {
+    /// A budget without caps, as the gateway starts with.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self {
+            max_tool_calls: None,
+            max_retries_per_tool: 3,
+            max_prompt_tokens: None,
+            max_latency_ms: None,
+            max_cost: None,
+        }
+    }
+}
+
+/// What a run has used up so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RunMeters {
+    /// Executed calls, failed ones included.
+    pub tool_calls: u64,
+    /// Refused calls.
+    pub denials: u64,
+    /// Prompt tokens.
+    pub prompt_tokens: u64,
+    /// Microseconds of execution.
+    pub latency_us: u64,
+    /// Cost.
+    pub cost: Millicents,
+}
+
+impl RunMeters {
+    /// How many calls are left; `None` without a cap.
+    #[must_use]
+    pub fn remaining_tool_calls(&self, budget: &RunBudget) -> Option<u64> {
+        budget.max_tool_calls.map(|max| max.saturating_sub(self.tool_calls))
+    }
+
+    /// The first cap that is hit, by name.
+    #[must_use]
+    pub fn exceeded(&self, budget: &RunBudget) -> Option<&'static str> {
+        let hit = |cap: Option<u64>, used: u64| cap.is_some_and(|cap| used >= cap);
+        if hit(budget.max_tool_calls, self.tool_calls) {
+            Some("max_tool_calls")
+        } else if hit(budget.max_prompt_tokens, self.prompt_tokens) {
+            Some("max_prompt_tokens")
+        } else if hit(budget.max_latency_ms, self.latency_us / 1000) {
+            Some("max_latency_ms")
+        } else if hit(budget.max_cost.map(|c| c.0), self.cost.0) {
+            Some("max_cost_usd_cents")
+        } else {
+            None
+        }
+    }
+
+    /// True when any cap is hit.
+    #[must_use]
+    pub fn budget_exceeded(&self, budget: &RunBudget) -> bool {
+        self.exceeded(budget).is_some()
+    }
+}
+
+/// Why a run context cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// No randomness.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// A name is malformed.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// `metadata.dry_run` is not a boolean.
+    #[error("metadata.dry_run must be true or false")]
+    DryRun,
+}
+
+/// The settings of a run, as a host or a configuration gives them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunSettings {
+    /// The scope of the session; empty by default.
+    pub session_id: String,
+    /// The scope of the end user's session; empty by default.
+    pub user_sid: String,
+    /// The goal in words; empty by default.
+    pub intent: String,
+    /// The language.
+    pub locale: LocaleCode,
+    /// How careful.
+    pub safety_mode: SafetyMode,
+    /// What it may use.
+    pub budget: RunBudget,
+    /// Passed through untouched, except that `dry_run` is read from it.
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// The envelope around the calls of one task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunContext {
+    /// `run_` and 16 hexadecimal digits, or a host's own name.
+    pub run_id: RunId,
+    /// 32 hexadecimal digits, for correlating spans.
+    pub trace_id: String,
+    /// The agent; `default` unless named.
+    pub agent: AgentId,
+    /// The settings.
+    pub settings: RunSettings,
+    /// Plan and decide only, execute nothing.
+    pub dry_run: bool,
+    /// When it began.
+    pub started_at: Timestamp,
+    started: Duration,
+}
+
+impl RunContext {
+    /// A fresh run of the agent `default`.
+    ///
+    /// # Errors
+    /// [`RunError`], when randomness fails or the metadata is malformed.
+    pub fn create(
+        settings: RunSettings,
+        clock: &dyn Clock,
+        random: &dyn Random,
+    ) -> Result<Self, RunError> {
+        let dry_run = match settings.metadata.get("dry_run") {
+            None => false,
+            Some(Value::Bool(dry_run)) => *dry_run,
+            Some(_) => return Err(RunError::DryRun),
+        };
+        let mut trace = [0_u8; 16];
+        random.fill(&mut trace)?;
+        Ok(Self {
+            run_id: RunId::random(random)?,
+            trace_id: hex(&trace),
+            agent: AgentId::parse("default")?,
+            settings,
+            dry_run,
+            started_at: clock.now(),
+            started: clock.monotonic(),
+        })
+    }
+
+    /// The same run under a host's own name.
+    #[must_use]
+    pub fn named(mut self, run_id: RunId) -> Self {
+        self.run_id = run_id;
+        self
+    }
+
+    /// The same run for this agent.
+    #[must_use]
+    pub fn for_agent(mut self, agent: AgentId) -> Self {
+        self.agent = agent;
+        self
+    }
+
+    /// True in modes `Safe` and `Strict`.
+    #[must_use]
+    pub fn is_safe_mode(&self) -> bool {
+        self.settings.safety_mode >= SafetyMode::Safe
+    }
+
+    /// Milliseconds since it began.
+    #[must_use]
+    pub fn elapsed_ms(&self, clock: &dyn Clock) -> f64 {
+        clock.monotonic().saturating_sub(self.started).as_secs_f64() * 1000.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SeededRandom;
+    use crate::time::ManualClock;
+    use serde_json::json;
+
+    #[test]
+    fn defaults_are_those_of_the_kernel() {
+        let clock = ManualClock::default();
+        let run =
+            RunContext::create(RunSettings::default(), &clock, &SeededRandom::new(1)).unwrap();
+        assert_eq!((run.run_id.as_str().len(), run.trace_id.len()), (20, 32));
+        assert!(run.run_id.as_str().starts_with("run_"));
+        assert_eq!(run.agent.as_str(), "default");
+        assert!(!run.is_safe_mode() && !run.dry_run);
+        assert_eq!(RunMeters::default().remaining_tool_calls(&run.settings.budget), Some(20));
+        clock.advance(Duration::from_millis(7));
+        assert!((run.elapsed_ms(&clock) - 7.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn dry_run_is_read_from_the_metadata_and_must_be_a_boolean() {
+        let clock = ManualClock::default();
+        let with = |value| RunSettings {
+            metadata: [("dry_run".to_owned(), value)].into(),
+            ..Default::default()
+        };
+        assert!(
+            RunContext::create(with(json!(true)), &clock, &SeededRandom::new(1)).unwrap().dry_run
+        );
+        assert_eq!(
+            RunContext::create(with(json!("yes")), &clock, &SeededRandom::new(1)).unwrap_err(),
+            RunError::DryRun
+        );
+    }
+
+    #[test]
+    fn any_cap_exhausts_the_budget() {
+        let budget = RunBudget::default();
+        assert_eq!(
+            RunMeters { tool_calls: 20, ..Default::default() }.exceeded(&budget),
+            Some("max_tool_calls")
+        );
+        assert_eq!(
+            RunMeters { latency_us: 30_000_000, ..Default::default() }.exceeded(&budget),
+            Some("max_latency_ms")
+        );
+        assert_eq!(
+            RunMeters { cost: Millicents(10_000), ..Default::default() }.exceeded(&budget),
+            Some("max_cost_usd_cents")
+        );
+        assert!(!RunMeters { tool_calls: 19, ..Default::default() }.budget_exceeded(&budget));
+    }
+}
