@@ -1,1 +1,84 @@
-fn main() {}
+//! `cargo xtask VERB`: the project's own chores. This file only dispatches; each verb has its file.
+
+mod bench;
+mod ci;
+mod doc;
+mod examples;
+mod features;
+mod fmt;
+mod layers;
+mod lint;
+mod package;
+mod process;
+mod tally;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xshell::Shell;
+
+/// The project's own chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run every check, cheapest first, and stop at the first that fails.
+    Ci(ci::Args),
+    /// Format the workspace, or only say what is not formatted.
+    Fmt(fmt::Args),
+    /// Run clippy over all targets and features; a warning fails.
+    Lint,
+    /// Prove from cargo metadata that every dependency goes to a lower tier.
+    Layers(layers::Args),
+    /// Check the house rules: sizes, names, words, manifests, docs, dependencies, licences.
+    Tidy,
+    /// Run the tests with nextest, then the doctests.
+    Test(test::Args),
+    /// Build the documentation; a warning fails.
+    Doc,
+    /// Check each library without its default features.
+    Features,
+    /// Run the examples and compare what they print with `examples/golden/`.
+    Examples(examples::Args),
+    /// Run the benches.
+    Bench(bench::Args),
+    /// Build and verify every package as it would be published, without publishing.
+    Package,
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(workspace::root()?);
+    match verb {
+        Verb::Ci(args) => ci::run(&sh, &args),
+        Verb::Fmt(args) => fmt::run(&sh, &args),
+        Verb::Lint => lint::run(&sh),
+        Verb::Layers(args) => layers::run(&sh, &args),
+        Verb::Tidy => tidy::run(&sh),
+        Verb::Test(args) => test::run(&sh, &args),
+        Verb::Doc => doc::run(&sh),
+        Verb::Features => features::run(&sh),
+        Verb::Examples(args) => examples::run(&sh, &args),
+        Verb::Bench(args) => bench::run(&sh, &args),
+        Verb::Package => package::run(&sh),
+    }
+}

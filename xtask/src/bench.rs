@@ -1,0 +1,49 @@
+//! `cargo xtask bench [--smoke]`.
+
+use anyhow::{Result, bail};
+use cargo_metadata::TargetKind;
+use xshell::Shell;
+
+use crate::{process, workspace};
+
+/// Options of `bench`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run each bench once, without measuring, in the development profile.
+    #[arg(long)]
+    pub smoke: bool,
+    /// Run only the benches whose name contains this.
+    pub filter: Option<String>,
+}
+
+/// Run the bench targets of the workspace, one after the other.
+///
+/// # Errors
+/// When a bench fails, or when a filter selects none.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let metadata = workspace::metadata()?;
+    let mut benches: Vec<(&str, &str)> = Vec::new();
+    for package in metadata.workspace_packages() {
+        for target in &package.targets {
+            if target.kind.contains(&TargetKind::Bench) {
+                benches.push((package.name.as_str(), target.name.as_str()));
+            }
+        }
+    }
+    benches.retain(|(_, name)| args.filter.as_deref().is_none_or(|f| name.contains(f)));
+    benches.sort_unstable();
+    if benches.is_empty() {
+        if let Some(filter) = &args.filter {
+            bail!("no bench has `{filter}` in its name");
+        }
+        println!("no benches in the workspace");
+    }
+    for (package, bench) in benches {
+        let mut command = process::cargo(sh).args(["bench", "-p", package, "--bench", bench]);
+        if args.smoke {
+            command = command.args(["--profile", "dev", "--", "--test"]);
+        }
+        process::run(command)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! `cargo xtask examples [NAME] [--bless]`: run the examples and compare what they print.
+//!
+//! The expected output of the example `NAME` is `examples/golden/NAME.txt`. An example without
+//! such a file must only succeed.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{Package, TargetKind};
+use xshell::Shell;
+
+use crate::{process, workspace};
+
+const PACKAGE: &str = "weaver-examples";
+
+/// Options of `examples`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Write what the examples print to their golden files.
+    #[arg(long)]
+    pub bless: bool,
+    /// Run only this example.
+    pub name: Option<String>,
+}
+
+/// Run every example, report all that differ.
+///
+/// # Errors
+/// When an example fails, prints something else than its golden file, or is not there.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let metadata = workspace::metadata()?;
+    let members = metadata.workspace_packages();
+    let package = members
+        .iter()
+        .find(|package| package.name.as_str() == PACKAGE)
+        .with_context(|| format!("the workspace has no package {PACKAGE}"))?;
+    let mut programs = programs(package);
+    programs.retain(|(_, name)| args.name.as_ref().is_none_or(|wanted| wanted == name));
+    if let (true, Some(name)) = (programs.is_empty(), &args.name) {
+        bail!("{PACKAGE} has no example `{name}`");
+    }
+    let golden = sh.current_dir().join("examples").join("golden");
+    let mut failures = 0_usize;
+    for (flag, name) in &programs {
+        match run_one(sh, flag, name, &golden, args.bless) {
+            Ok(how) => println!("example {name}: {how}"),
+            Err(error) => {
+                failures += 1;
+                eprintln!("error: example {name}: {error:#}");
+            }
+        }
+    }
+    if failures > 0 {
+        bail!("{failures} of {} examples failed", programs.len());
+    }
+    println!("{} examples ran", programs.len());
+    Ok(())
+}
+
+/// The flag that selects each program, and its name; sorted by name.
+fn programs(package: &Package) -> Vec<(&'static str, String)> {
+    let mut programs = Vec::new();
+    for target in &package.targets {
+        if target.kind.contains(&TargetKind::Example) {
+            programs.push(("--example", target.name.clone()));
+        } else if target.kind.contains(&TargetKind::Bin) {
+            programs.push(("--bin", target.name.clone()));
+        }
+    }
+    programs.sort_by(|a, b| a.1.cmp(&b.1));
+    programs
+}
+
+fn run_one(sh: &Shell, flag: &str, name: &str, golden: &Path, bless: bool) -> Result<&'static str> {
+    let command = process::cargo(sh)
+        .args(["run", "--quiet", "--package", PACKAGE, "--all-features", flag, name])
+        .ignore_status();
+    let output = command.output()?;
+    let printed = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
+    if !output.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        bail!("it ended with {}", output.status);
+    }
+    let file = golden.join(format!("{name}.txt"));
+    if bless {
+        std::fs::create_dir_all(golden)?;
+        std::fs::write(&file, &printed)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        return Ok("blessed");
+    }
+    if !file.exists() {
+        return Ok("ran; no golden file");
+    }
+    let expected = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read {}", file.display()))?;
+    match difference(&expected, &printed) {
+        None => Ok("as expected"),
+        Some(difference) => bail!(
+            "{difference}; if that is right, run `cargo xtask examples --bless {name}` and review the change"
+        ),
+    }
+}
+
+/// The first line that differs, with both versions.
+fn difference(expected: &str, printed: &str) -> Option<String> {
+    let (mut left, mut right) = (expected.lines(), printed.lines());
+    for number in 1_usize.. {
+        let (want, got) = (left.next(), right.next());
+        if want.is_none() && got.is_none() {
+            break;
+        }
+        if want != got {
+            let show =
+                |line: Option<&str>| line.map_or("nothing more".to_owned(), |l| format!("`{l}`"));
+            return Some(format!("line {number} should be {} and is {}", show(want), show(got)));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn the_first_difference_is_shown() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(
+            difference("a\nb\n", "a\nc\n").as_deref(),
+            Some("line 2 should be `b` and is `c`")
+        );
+        assert_eq!(
+            difference("a\n", "a\nb\n").as_deref(),
+            Some("line 2 should be nothing more and is `b`")
+        );
+        assert_eq!(
+            difference("a\nb\n", "a\n").as_deref(),
+            Some("line 2 should be `b` and is nothing more")
+        );
+    }
+}

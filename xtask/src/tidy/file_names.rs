@@ -1,0 +1,42 @@
+//! A Rust file is named for the noun it holds.
+
+use super::finding::Finding;
+use super::lists::Lists;
+use super::tree::Tree;
+
+/// Rust files, and folders of modules, with a name that says nothing.
+pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, _) in tree.rust() {
+        let Some(stem) = path.strip_suffix(".rs") else { continue };
+        let parts: Vec<&str> = stem.split('/').collect();
+        for (name, reason) in &lists.file_names {
+            if parts.contains(&name.as_str()) {
+                let message = format!("`{name}` says nothing of what is inside: {reason}");
+                let remedy = "name it for what it holds";
+                findings.push(Finding::error("file name", (path, 1), message, remedy));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::lists::Lists;
+    use crate::tidy::tree::Tree;
+
+    #[test]
+    fn empty_names_are_found() {
+        let tree = Tree::planted(&[
+            ("crates/a/src/utils.rs", ""),
+            ("crates/a/src/model/row.rs", ""),
+            ("crates/weaver-types/src/label.rs", ""),
+            ("crates/a/src/data_types.rs", ""),
+        ]);
+        let lists = Lists::parse(include_str!("../../data/tidy.toml")).unwrap();
+        let found: Vec<String> = check(&tree, &lists).into_iter().map(|f| f.path).collect();
+        assert_eq!(found, ["crates/a/src/model/row.rs", "crates/a/src/utils.rs"]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Every library crate can be published: its manifest is complete and its papers are there.
+
+use toml::{Table, Value};
+
+use super::finding::Finding;
+use super::tree::Tree;
+
+const RULE: &str = "manifest";
+const KEYS: [&str; 6] =
+    ["description", "license", "readme", "documentation", "rust-version", "include"];
+const PAPERS: [&str; 3] = ["README.md", "CHANGELOG.md", "LICENSE"];
+
+/// Missing keys and missing papers.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for folder in tree.crates() {
+        let path = format!("{folder}/Cargo.toml");
+        let text = tree.text(&path).unwrap_or_default();
+        let place = (path.as_str(), 1);
+        let Ok(manifest) = text.parse::<Table>() else {
+            findings.push(Finding::error(RULE, place, "not TOML", "correct it"));
+            continue;
+        };
+        check_keys(&manifest, place, &mut findings);
+        for paper in PAPERS {
+            if !tree.has(&format!("{folder}/{paper}")) {
+                let message = format!("{paper} is missing");
+                findings.push(Finding::error(RULE, place, message, "each crate carries its own"));
+            }
+        }
+    }
+    findings
+}
+
+fn check_keys(manifest: &Table, place: (&str, usize), findings: &mut Vec<Finding>) {
+    for key in KEYS {
+        let value = manifest.get("package").and_then(|package| package.get(key));
+        if value.is_none_or(is_empty) {
+            let message = format!("`{key}` is missing under [package]");
+            findings.push(Finding::error(RULE, place, message, "publishing needs it"));
+        }
+    }
+    let inherits = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+    if inherits.and_then(Value::as_bool) != Some(true) {
+        let message = "the crate does not follow the lints of the workspace";
+        let remedy = "add [lints] with `workspace = true`";
+        findings.push(Finding::error(RULE, place, message, remedy));
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_str().is_some_and(str::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::tree::Tree;
+
+    const GOOD: &str = "[package]\nname = \"a\"\ndescription = \"d\"\nlicense.workspace = true\n\
+        readme = \"README.md\"\ndocumentation = \"u\"\nrust-version.workspace = true\n\
+        include = [\"/src/**/*\"]\n[lints]\nworkspace = true\n";
+
+    fn messages(manifest: &str) -> Vec<String> {
+        let tree = Tree::planted(&[
+            ("crates/a/Cargo.toml", manifest),
+            ("crates/a/README.md", ""),
+            ("crates/a/CHANGELOG.md", ""),
+            ("crates/a/LICENSE", ""),
+        ]);
+        check(&tree).into_iter().map(|f| f.message).collect()
+    }
+
+    #[test]
+    fn a_complete_manifest_passes() {
+        assert_eq!(messages(GOOD), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_missing_key_is_found() {
+        for key in ["description", "license", "readme", "documentation", "rust-version", "include"]
+        {
+            let without: Vec<&str> = GOOD.lines().filter(|l| !l.starts_with(key)).collect();
+            let found = messages(&without.join("\n"));
+            assert_eq!(found, [format!("`{key}` is missing under [package]")]);
+        }
+        assert_eq!(messages(&GOOD.replace("[lints]", "[other]")).len(), 1);
+        assert_eq!(messages("[package").len(), 1);
+    }
+
+    #[test]
+    fn missing_papers_are_found() {
+        let found = check(&Tree::planted(&[("crates/a/Cargo.toml", GOOD)]));
+        assert_eq!(found.len(), 3);
+    }
+}

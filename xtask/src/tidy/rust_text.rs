@@ -1,0 +1,200 @@
+//! A light reader of Rust source: enough to tell code from comments and strings.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// The source with comments and the insides of strings replaced by blanks. Lines are kept.
+pub fn code(source: &str) -> String {
+    let mut reader = Reader { chars: source.chars().peekable(), out: String::new() };
+    reader.read();
+    reader.out
+}
+
+/// The line of a byte offset, from 1.
+pub fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Whether the character can be part of an identifier.
+pub fn is_ident(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}
+
+struct Reader<'a> {
+    chars: Peekable<Chars<'a>>,
+    out: String,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) {
+        while let Some(c) = self.chars.next() {
+            match c {
+                '/' if self.chars.peek() == Some(&'/') => self.line_comment(),
+                '/' if self.chars.peek() == Some(&'*') => self.block_comment(),
+                '"' => self.string(),
+                '#' if self.raw_prefix() => self.hashes(),
+                '\'' => self.quote(),
+                _ => self.out.push(c),
+            }
+        }
+    }
+
+    fn blank(&mut self, c: char) {
+        self.out.push(if c == '\n' { '\n' } else { ' ' });
+    }
+
+    fn line_comment(&mut self) {
+        self.out.push(' ');
+        while let Some(c) = self.chars.next_if(|c| *c != '\n') {
+            self.blank(c);
+        }
+    }
+
+    fn block_comment(&mut self) {
+        self.chars.next();
+        self.out.push_str("  ");
+        let mut depth = 1_usize;
+        while let Some(c) = self.chars.next() {
+            self.blank(c);
+            let next = self.chars.peek();
+            if c == '*' && next == Some(&'/') {
+                depth -= 1;
+            } else if c == '/' && next == Some(&'*') {
+                depth += 1;
+            } else {
+                continue;
+            }
+            self.chars.next();
+            self.out.push(' ');
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The rest of a string after its opening quote.
+    fn string(&mut self) {
+        if self.raw_prefix() {
+            return self.raw(0);
+        }
+        self.out.push('"');
+        while let Some(c) = self.chars.next() {
+            match c {
+                '"' => return self.out.push('"'),
+                '\\' => {
+                    self.out.push(' ');
+                    if let Some(escaped) = self.chars.next() {
+                        self.blank(escaped);
+                    }
+                }
+                _ => self.blank(c),
+            }
+        }
+    }
+
+    /// Whether what was read last is the `r` (or `br`, `cr`) before a raw string.
+    fn raw_prefix(&self) -> bool {
+        let word: String = self.out.chars().rev().take_while(|c| is_ident(*c)).take(3).collect();
+        matches!(word.as_str(), "r" | "rb" | "rc")
+    }
+
+    /// After `r#`: a raw string, or a raw identifier.
+    fn hashes(&mut self) {
+        let mut count = 1_usize;
+        self.out.push('#');
+        while self.chars.next_if_eq(&'#').is_some() {
+            self.out.push('#');
+            count += 1;
+        }
+        if self.chars.next_if_eq(&'"').is_some() {
+            self.raw(count);
+        }
+    }
+
+    /// The rest of a raw string, which ends with a quote and `hashes` times `#`.
+    fn raw(&mut self, hashes: usize) {
+        self.out.push('"');
+        while let Some(c) = self.chars.next() {
+            if c != '"' {
+                self.blank(c);
+                continue;
+            }
+            let mut seen = 0_usize;
+            while seen < hashes && self.chars.next_if_eq(&'#').is_some() {
+                seen += 1;
+            }
+            if seen == hashes {
+                self.out.push('"');
+                return;
+            }
+            self.out.extend(std::iter::repeat_n(' ', seen + 1));
+        }
+    }
+
+    /// After `'`: a character, or the name of a lifetime.
+    fn quote(&mut self) {
+        self.out.push('\'');
+        let mut ahead = self.chars.clone();
+        let (first, second) = (ahead.next(), ahead.next());
+        if first == Some('\\') {
+            self.chars.next();
+            self.chars.next();
+            self.out.push_str("  ");
+            while let Some(c) = self.chars.next_if(|c| *c != '\'' && *c != '\n') {
+                self.blank(c);
+            }
+        } else if second == Some('\'') {
+            self.chars.next();
+            self.out.push(' ');
+        } else {
+            return;
+        }
+        if self.chars.next_if_eq(&'\'').is_some() {
+            self.out.push('\'');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, line_of};
+
+    #[test]
+    fn comments_and_strings_become_blank() {
+        let source = "let a = \"x // \\\" y\"; // b\nlet c = /* d /* e */ f */ g;\n";
+        let text = code(source);
+        assert_eq!(text.lines().count(), 2);
+        for gone in ["x", "y", "b", "d", "e", "f"] {
+            assert!(!text.replace("let", "").contains(gone), "{gone} is still in {text}");
+        }
+        assert!(text.contains('g'));
+    }
+
+    #[test]
+    fn raw_strings_end_where_they_end() {
+        let text = code("f(r#\"in \" side\"#, br\"two\", r#type, last)");
+        assert!(!text.contains("side") && !text.contains("two"), "{text}");
+        assert!(text.contains("r#type") && text.contains("last"), "{text}");
+    }
+
+    #[test]
+    fn characters_are_not_strings_and_lifetimes_are_not_characters() {
+        let text = code("fn f<'a>(x: &'a str) { g('\"', '\\'', '\\u{41}', 'b'); h() }");
+        assert!(
+            text.contains("<'a>") && text.contains("&'a str") && text.contains("h()"),
+            "{text}"
+        );
+        assert!(!text.contains('b') && !text.contains("41"), "{text}");
+    }
+
+    #[test]
+    fn a_block_comment_that_opens_with_two_stars() {
+        let text = code("/** doc */ a /**/ b");
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn lines_count_from_one() {
+        assert_eq!((line_of("a\nb", 0), line_of("a\nb", 2)), (1, 2));
+    }
+}

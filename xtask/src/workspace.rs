@@ -1,0 +1,44 @@
+//! The workspace as cargo sees it: its root, its metadata, its members.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
+
+/// The root folder of the workspace.
+pub fn root() -> Result<PathBuf> {
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = manifest_dir.parent().context("xtask's manifest has no parent folder")?;
+    Ok(root.to_path_buf())
+}
+
+/// `cargo metadata` with all features, so that optional dependencies are seen too.
+pub fn metadata() -> Result<Metadata> {
+    MetadataCommand::new()
+        .current_dir(root()?)
+        .features(CargoOpt::AllFeatures)
+        .exec()
+        .context("cargo metadata failed")
+}
+
+/// Whether the manifest allows publishing.
+pub fn is_published(package: &Package) -> bool {
+    package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+}
+
+/// The members that are published, sorted by name.
+pub fn published(metadata: &Metadata) -> Vec<&Package> {
+    let mut members: Vec<&Package> =
+        metadata.workspace_packages().into_iter().filter(|p| is_published(p)).collect();
+    members.sort_by(|a, b| a.name.cmp(&b.name));
+    members
+}
+
+/// The members that are not published, sorted by name.
+pub fn unpublished(metadata: &Metadata) -> Vec<&Package> {
+    let mut members: Vec<&Package> =
+        metadata.workspace_packages().into_iter().filter(|p| !is_published(p)).collect();
+    members.sort_by(|a, b| a.name.cmp(&b.name));
+    members
+}
