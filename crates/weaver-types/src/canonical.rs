@@ -16,12 +16,15 @@
 //! ```
 
 mod error;
+mod finite;
 mod number;
 mod read;
 mod write;
 
 use serde::Serialize;
 use serde_json::Value;
+
+use finite::{Finite, Stop};
 
 pub use error::{CanonicalError, CanonicalFault};
 
@@ -75,6 +78,10 @@ pub fn to_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalErr
 /// As [`to_bytes`]; also when serialisation fails, when a map or a flattened struct yields the same
 /// key twice, and for a double that is not finite.
 pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
+    value.serialize(Finite).map_err(|stop| match stop {
+        Stop::NotFinite => CanonicalFault::Precision.nowhere(),
+        Stop::Custom => CanonicalFault::Serialize.nowhere(),
+    })?;
     let text = serde_json::to_vec(value).map_err(|_| CanonicalFault::Serialize.nowhere())?;
     to_bytes(&parse(&text, profile)?, profile)
 }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 
+use crate::id::hex;
+
 /// The domain of a hash or a signature: the ASCII text that stands, with a zero byte, before the
 /// bytes. Each form has its own, so that equal bytes of two forms never have equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,7 +123,7 @@ impl Digest {
     /// The 64 lower-case hexadecimal digits, without the `sha256:` before them.
     #[must_use]
     pub fn to_hex(&self) -> String {
-        self.0.iter().flat_map(|b| [hex(b >> 4), hex(b & 15)]).collect()
+        hex(&self.0)
     }
 }
 
@@ -130,10 +132,6 @@ fn start(tag: Tag) -> Sha256 {
     hash.update(tag.0.as_bytes());
     hash.update([0]);
     hash
-}
-
-fn hex(nibble: u8) -> char {
-    char::from_digit(u32::from(nibble), 16).unwrap_or('0')
 }
 
 /// A text that is no digest.

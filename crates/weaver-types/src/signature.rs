@@ -6,16 +6,17 @@
 //! signature of one text never for another.
 //!
 //! ```
-//! use weaver_types::signature::{Envelope, KeyId, Kind, SigningKey};
+//! use weaver_types::KeyId;
+//! use weaver_types::signature::{Envelope, Kind, SigningKey};
 //!
 //! let key = SigningKey::from_seed([7; 32]);
 //! let digest = Kind::Policy.digest(b"[[rule]]\n");
-//! let envelope = Envelope::sign(Kind::Policy, digest, KeyId::new("root")?, &key, 1_700_000_000_000_000)?;
+//! let envelope = Envelope::sign(Kind::Policy, digest, KeyId::parse("root")?, &key, 1_700_000_000_000_000)?;
 //!
 //! let read = Envelope::parse(envelope.to_json()?.as_bytes())?;
 //! read.verify(Kind::Policy, digest, &key.public())?;
 //! assert!(read.verify(Kind::Keys, digest, &key.public()).is_err());
-//! # Ok::<(), weaver_types::signature::SignatureError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod envelope;
@@ -24,4 +25,4 @@ mod key;
 
 pub use envelope::{ALGORITHM, Envelope, Kind, VERSION};
 pub use error::SignatureError;
-pub use key::{KeyId, PublicKey, SIGNATURE_BYTES, SigningKey};
+pub use key::{PublicKey, SIGNATURE_BYTES, SigningKey};

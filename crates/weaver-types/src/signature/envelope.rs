@@ -6,14 +6,17 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 use super::key::{decode, encode};
-use super::{KeyId, PublicKey, SIGNATURE_BYTES, SignatureError, SigningKey};
+use super::{PublicKey, SIGNATURE_BYTES, SignatureError, SigningKey};
 use crate::canonical::{self, Profile};
 use crate::digest::{Digest, Tag};
+use crate::id::KeyId;
 
 /// The newest envelope version that this build reads, and the one it writes.
 pub const VERSION: u64 = 1;
 /// The one signature algorithm.
 pub const ALGORITHM: &str = "ed25519";
+/// How much of an envelope's text an error repeats, in characters.
+const MAX_REPEATED: usize = 160;
 
 /// What an envelope signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -133,8 +136,9 @@ impl Envelope {
             Some(VERSION) => {}
             _ => return Err(SignatureError::Field { field: format!("`v` is not {VERSION}") }),
         }
-        let wire: Wire = serde_json::from_value(value)
-            .map_err(|e| SignatureError::Field { field: e.to_string() })?;
+        let wire: Wire = serde_json::from_value(value).map_err(|e| SignatureError::Field {
+            field: e.to_string().escape_debug().take(MAX_REPEATED).collect(),
+        })?;
         let Wire { v, kind, digest, key, alg, signed_at, signature } = wire;
         Ok(Self { signed: Signed { v, kind, digest, key, alg, signed_at }, signature })
     }

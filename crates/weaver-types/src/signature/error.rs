@@ -54,9 +54,6 @@ pub enum SignatureError {
     /// A public key of small order, which accepts forged signatures.
     #[error("public key is weak (small order): generate another key")]
     WeakKey,
-    /// A key id with an empty, long or strange text.
-    #[error("key id is not 1 to 64 of the characters a-z A-Z 0-9 . _ -")]
-    KeyId,
     /// The signature does not fit the envelope and the key.
     #[error("signature does not match the document, the envelope and the key")]
     Invalid,
@@ -76,7 +73,6 @@ impl SignatureError {
             Self::Encoding { .. } => "signature.encoding",
             Self::Key => "signature.key",
             Self::WeakKey => "signature.weak_key",
-            Self::KeyId => "signature.key_id",
             Self::Invalid => "signature.invalid",
         }
     }

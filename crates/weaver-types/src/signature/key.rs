@@ -16,60 +16,6 @@ pub const SIGNATURE_BYTES: usize = 64;
 const KEY_BYTES: usize = 32;
 const SCHEME: &str = "ed25519:";
 
-/// The name under which a key stands in the keys document: 1 to 64 of `a-z A-Z 0-9 . _ -`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyId(String);
-
-impl KeyId {
-    /// Checks the text.
-    ///
-    /// # Errors
-    ///
-    /// [`SignatureError::KeyId`] when it is empty, longer than 64 characters or has another
-    /// character.
-    pub fn new(text: &str) -> Result<Self, SignatureError> {
-        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
-        if (1..=64).contains(&text.len()) && text.bytes().all(plain) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(SignatureError::KeyId)
-        }
-    }
-
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for KeyId {
-    type Err = SignatureError;
-
-    fn from_str(text: &str) -> Result<Self, SignatureError> {
-        Self::new(text)
-    }
-}
-
-impl Serialize for KeyId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for KeyId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::new(&text).map_err(de::Error::custom)
-    }
-}
-
 /// A public key: a curve point of large order. Its text is `ed25519:` and padded base64.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicKey(VerifyingKey);

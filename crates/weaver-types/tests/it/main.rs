@@ -1,0 +1,8 @@
+//! The public interface of the crate, one module a theme.
+
+#[cfg(test)]
+mod canonical;
+#[cfg(test)]
+mod digest;
+#[cfg(test)]
+mod signature;
