@@ -1,1 +1,27 @@
 //! Shows a model the few tools that fit, and compiles its context within a budget.
+//!
+//! Two engines that work apart. The [`Router`](route::Router) ranks the items of a
+//! [`Catalog`](catalog::Catalog) against a request and renders short cards, never schemas.
+//!
+//! What this crate deliberately is not: it permits nothing, calls nothing and stores nothing. A
+//! ranking is advice; whether a call may happen is decided elsewhere. It has no firewall of its
+//! own: tool results enter as frames.
+//!
+//! ```
+//! use contextweaver::catalog::Catalog;
+//! use contextweaver::route::Router;
+//!
+//! let catalog = Catalog::from_jsonl(
+//!     r#"{"id": "tickets.list", "name": "list", "description": "List open support tickets"}
+//!        {"id": "files.read", "name": "read", "description": "Read a file from disk"}"#,
+//! )?;
+//! let router = Router::new(catalog)?;
+//! let hits = router.route("which tickets are still open?", 5);
+//! assert_eq!(hits[0].id.as_str(), "tickets.list");
+//! # Ok::<(), contextweaver::error::CatalogError>(())
+//! ```
+
+pub mod catalog;
+pub mod error;
+mod fixed;
+pub mod route;

@@ -1,0 +1,142 @@
+//! Finding the few items that fit a request.
+
+mod analyse;
+mod card;
+mod document;
+mod index;
+mod score;
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use weaver_text::token::TokenCounter;
+use weaver_types::CapabilityId;
+
+use crate::catalog::{Catalog, SelectableItem};
+use crate::error::CatalogError;
+
+pub use card::{ChoiceCard, MAX_CARD_TOKENS, Notice, render_cards};
+pub use score::Selection;
+
+use analyse::Query;
+use index::{Index, Place};
+
+/// Most items in one ranking.
+pub const MAX_K: usize = 1000;
+
+/// One ranked item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The capability.
+    pub id: CapabilityId,
+    /// How well it fits, in units of 1/65,536. Comparable within one ranking only.
+    pub score: u64,
+    /// Whether a near copy of it stands higher: same namespace, same words, other version.
+    pub copy: bool,
+}
+
+impl Hit {
+    /// The score as a number for people.
+    #[must_use]
+    pub fn points(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
+        let score = self.score as f64;
+        score / 65_536.0
+    }
+}
+
+/// A catalog with its index.
+///
+/// A ranking depends on the items and the query alone: not on the order in which items were
+/// added, and not on the machine. It is advice, not permission.
+#[derive(Debug)]
+pub struct Router {
+    catalog: Catalog,
+    index: Index,
+    ids: Vec<CapabilityId>,
+}
+
+impl Router {
+    /// Indexes a catalog, and checks that each item is found by a query of its own name.
+    ///
+    /// # Errors
+    /// [`CatalogError::Unreachable`], naming an item that no query could find.
+    pub fn new(catalog: Catalog) -> Result<Self, CatalogError> {
+        let index = Index::build(&catalog)?;
+        let ids = catalog.iter().map(|item| item.id.clone()).collect();
+        Ok(Self { catalog, index, ids })
+    }
+
+    /// The items it ranks.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The `k` items that fit best, at most [`MAX_K`]. Items that share no word with the query are
+    /// not among them, so there may be fewer.
+    ///
+    /// Higher scores come first; among equals the shorter name, then the lower id. Near copies of
+    /// a ranked item follow after all others. Only the first 256 words of a query count.
+    #[must_use]
+    pub fn route(&self, query: &str, k: usize) -> Vec<Hit> {
+        self.route_among(&Selection::all(self.ids.len()), query, k)
+    }
+
+    /// As [`Router::route`], over the items that `visible` lets through. The others leave no
+    /// trace: the answer is the one of a catalog without them.
+    #[must_use]
+    pub fn route_where(
+        &self,
+        query: &str,
+        k: usize,
+        visible: impl Fn(&CapabilityId) -> bool,
+    ) -> Vec<Hit> {
+        self.route_among(&self.select(visible), query, k)
+    }
+
+    /// The items that `visible` lets through, to be used for several queries.
+    #[must_use]
+    pub fn select(&self, visible: impl Fn(&CapabilityId) -> bool) -> Selection {
+        Selection::of(self.ids.iter().map(visible).collect())
+    }
+
+    /// As [`Router::route_where`], with a selection made by this router.
+    #[must_use]
+    pub fn route_among(&self, selection: &Selection, query: &str, k: usize) -> Vec<Hit> {
+        let k = k.min(MAX_K);
+        let mut scored = score::score(&self.index, &Query::of(query), selection);
+        // Copies of the first few may fill many places: look further than k, but not at all.
+        let depth = (k * 16).max(256);
+        if scored.len() > depth {
+            scored.select_nth_unstable_by_key(depth, |hit| self.order(*hit));
+            scored.truncate(depth);
+        }
+        scored.sort_unstable_by_key(|hit| self.order(*hit));
+        let mut groups = BTreeSet::new();
+        let (first, copies): (Vec<_>, Vec<_>) = scored.into_iter().partition(|(place, _)| {
+            self.index.groups.get(*place as usize).is_none_or(|group| groups.insert(*group))
+        });
+        let marked = first.into_iter().map(|hit| (hit, false));
+        let marked = marked.chain(copies.into_iter().map(|hit| (hit, true)));
+        marked.take(k).filter_map(|((place, score), copy)| self.hit(place, score, copy)).collect()
+    }
+
+    /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`].
+    #[must_use]
+    pub fn cards(&self, hits: &[Hit], counter: &dyn TokenCounter) -> Vec<ChoiceCard> {
+        hits.iter()
+            .filter_map(|hit| Some(ChoiceCard::new(self.catalog.get(&hit.id)?, hit.score, counter)))
+            .collect()
+    }
+
+    fn hit(&self, place: Place, score: u64, copy: bool) -> Option<Hit> {
+        Some(Hit { id: self.ids.get(place as usize)?.clone(), score, copy })
+    }
+
+    /// Places are in the order of ids, so the last part breaks every tie.
+    fn order(&self, (place, score): (Place, u64)) -> (Reverse<u64>, usize, Place) {
+        let item = self.ids.get(place as usize).and_then(|id| self.catalog.get(id));
+        (Reverse(score), item.map_or(0, |item| SelectableItem::display_name(item).len()), place)
+    }
+}

@@ -1,0 +1,139 @@
+//! Text into search terms.
+
+use weaver_text::{escape, normalise, split, stem, stop};
+
+/// Most terms of one query that count.
+pub(super) const MAX_QUERY_TERMS: usize = 256;
+/// Most characters of a query that are read.
+const MAX_QUERY_CHARS: usize = 32 * 1024;
+/// Longest literal term, in characters.
+const MAX_LITERAL: usize = 128;
+/// A sentence is scored on its own from this many terms on.
+const MIN_SENTENCE: usize = 3;
+
+/// One word: as written, in lower case, and its stem.
+struct Word {
+    raw: String,
+    stem: String,
+}
+
+/// The terms of one text: stems, and the stems of neighbours written as one word.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Terms {
+    pub(super) single: Vec<String>,
+    pub(super) pairs: Vec<String>,
+}
+
+impl Terms {
+    /// The terms of a text, without stop words.
+    pub(super) fn of(text: &str) -> Self {
+        Self::from_words(words(text, true))
+    }
+
+    /// The terms of a name or a query, which must not come to nothing: stop words are kept where
+    /// there is nothing else, and where there are no words, the text itself is the term.
+    pub(super) fn of_name(text: &str) -> Self {
+        let mut found = words(text, true);
+        if found.is_empty() {
+            found = words(text, false);
+        }
+        if found.is_empty() {
+            let folded = normalise::fold(text);
+            let literal = escape::truncate(folded.trim(), MAX_LITERAL);
+            let single = if literal.is_empty() { vec![] } else { vec![literal.to_owned()] };
+            return Self { single, pairs: Vec::new() };
+        }
+        Self::from_words(found)
+    }
+
+    fn from_words(words: Vec<Word>) -> Self {
+        let pairs = words
+            .iter()
+            .zip(words.iter().skip(1))
+            .map(|(a, b)| stem::stem(&format!("{}{}", a.stem, b.raw)).into_owned())
+            .collect();
+        Self { single: words.into_iter().map(|word| word.stem).collect(), pairs }
+    }
+
+    fn cap(mut self) -> Self {
+        self.single.truncate(MAX_QUERY_TERMS);
+        self.pairs.truncate(MAX_QUERY_TERMS);
+        self
+    }
+}
+
+/// A query: its terms, and those of its sentences where it has several.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) whole: Terms,
+    pub(super) sentences: Vec<Terms>,
+}
+
+impl Query {
+    pub(super) fn of(text: &str) -> Self {
+        let text = escape::truncate(text, MAX_QUERY_CHARS);
+        let whole = Terms::of_name(text).cap();
+        let mut room = MAX_QUERY_TERMS;
+        let mut sentences = Vec::new();
+        for sentence in text.split(['.', '!', '?', ';', '\n', '。', '！', '？']) {
+            let terms = Terms::of(sentence);
+            if terms.single.len() < MIN_SENTENCE {
+                continue;
+            }
+            if terms.single.len() > room {
+                break;
+            }
+            room -= terms.single.len();
+            sentences.push(terms);
+        }
+        if sentences.len() < 2 {
+            sentences.clear();
+        }
+        Self { whole, sentences }
+    }
+}
+
+fn words(text: &str, without_stop_words: bool) -> Vec<Word> {
+    split::words(text)
+        .into_iter()
+        .filter(|word| !(without_stop_words && stop::is_stop_word(word)))
+        .map(|raw| {
+            let stem = stem::stem(&raw).into_owned();
+            Word { raw, stem }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_meet_their_compound() {
+        assert_eq!(Terms::of("data bases").pairs, Terms::of("databases").single);
+        assert_eq!(Terms::of("Git-Hub").pairs, ["github"]);
+    }
+
+    #[test]
+    fn a_name_never_comes_to_nothing() {
+        assert_eq!(Terms::of_name("please help").single, ["pleas", "help"]);
+        assert_eq!(Terms::of_name("🚀 ").single, ["🚀"]);
+        assert!(Terms::of("please help").single.is_empty());
+        assert!(Terms::of_name(" \u{200b}").single.is_empty());
+    }
+
+    #[test]
+    fn sentences_count_from_two_on() {
+        let query = Query::of("Find open billing tickets. Then send weekly report mail! Thanks.");
+        assert_eq!(query.sentences.len(), 2);
+        assert!(Query::of("Find the open billing tickets. Thanks.").sentences.is_empty());
+    }
+
+    #[test]
+    fn a_query_is_bounded() {
+        let query = Query::of(&"alpha beta gamma delta. ".repeat(100_000));
+        assert_eq!(query.whole.single.len(), MAX_QUERY_TERMS);
+        let total: usize = query.sentences.iter().map(|s| s.single.len()).sum();
+        assert!(total <= MAX_QUERY_TERMS);
+    }
+}

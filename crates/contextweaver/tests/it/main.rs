@@ -1,0 +1,8 @@
+//! The public behaviour of `contextweaver`.
+
+#[cfg(test)]
+mod cards;
+#[cfg(test)]
+mod items;
+#[cfg(test)]
+mod routing;
