@@ -29,6 +29,23 @@ fn pieces_of_prose_count_like_the_whole() {
 }
 
 #[test]
+fn pieces_are_bounded_and_lose_nothing() {
+    for unit in [ENGLISH, "é", "日本 ", "\u{1f600}", " "] {
+        let text = unit.repeat(3 * CHUNK / unit.len() + 7);
+        let (mut rest, mut joined, mut pieces) = (text.as_str(), String::new(), 0);
+        while !rest.is_empty() {
+            let (piece, after) = cut(rest);
+            assert!(!piece.is_empty() && piece.len() <= CHUNK);
+            joined.push_str(piece);
+            pieces += 1;
+            rest = after;
+        }
+        assert_eq!(joined, text);
+        assert_eq!(pieces, 4);
+    }
+}
+
+#[test]
 fn two_megabytes_of_one_character_do_not_panic() {
     for unit in [" ", "a", "\t", "\n"] {
         let text = unit.repeat(2_000_000);
