@@ -83,10 +83,30 @@ pub enum LogError {
         id: String,
     },
     /// The log is full.
-    #[error("the context log holds {max} items already: start a new one")]
+    #[error("the context log holds {max} {unit} already: start a new one")]
     Full {
-        /// Items allowed.
+        /// The bound.
         max: usize,
+        /// What is bounded.
+        unit: &'static str,
+    },
+    /// One item is larger than its bound.
+    #[error("the context item `{id}` has {size} bytes, at most {max} are allowed: shorten it")]
+    TooLarge {
+        /// The id, made visible.
+        id: String,
+        /// Its bytes.
+        size: usize,
+        /// Bytes allowed.
+        max: usize,
+    },
+    /// The item it hangs on is not in the log, or is no call where the item is a result.
+    #[error("`{id}` hangs on `{parent}`, which is not in the log before it: add that first")]
+    UnknownParent {
+        /// The id of the item, made visible.
+        id: String,
+        /// The id it names, made visible.
+        parent: String,
     },
 }
 
@@ -97,6 +117,8 @@ impl LogError {
         match self {
             Self::Duplicate { .. } => "context.duplicate",
             Self::Full { .. } => "context.full",
+            Self::TooLarge { .. } => "context.too_large",
+            Self::UnknownParent { .. } => "context.unknown_parent",
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Two engines that work apart. The [`Router`](route::Router) ranks the items of a
 //! [`Catalog`](catalog::Catalog) against a request and renders short cards, never schemas.
+//! [`compile::build`] takes a log of what has happened and gives a text within a token budget.
 //!
 //! What this crate deliberately is not: it permits nothing, calls nothing and stores nothing. A
 //! ranking is advice; whether a call may happen is decided elsewhere. It has no firewall of its
@@ -22,6 +23,11 @@
 //! ```
 
 pub mod catalog;
+pub mod compile;
 pub mod error;
 mod fixed;
 pub mod route;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,6 +19,7 @@ pub use card::{ChoiceCard, MAX_CARD_TOKENS, Notice, render_cards};
 pub use score::Selection;
 
 use analyse::Query;
+pub(crate) use analyse::stems;
 use index::{Index, Place};
 
 /// Most items in one ranking.

@@ -93,6 +93,11 @@ impl Query {
     }
 }
 
+/// The stems of a text, without stop words.
+pub(crate) fn stems(text: &str) -> Vec<String> {
+    words(text, true).into_iter().map(|word| word.stem).collect()
+}
+
 fn words(text: &str, without_stop_words: bool) -> Vec<Word> {
     split::words(text)
         .into_iter()

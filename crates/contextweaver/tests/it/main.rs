@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod cards;
 #[cfg(test)]
+mod compiling;
+#[cfg(test)]
+mod frames;
+#[cfg(test)]
 mod items;
 #[cfg(test)]
 mod routing;

@@ -1,0 +1,98 @@
+//! Frames and logs for the tests.
+
+use contextweaver::compile::{ContextItem, ContextLog};
+use proptest::prelude::*;
+use serde_json::json;
+use weaver_types::{CallId, CapabilityId, Confidentiality, Frame, Integrity, Label};
+
+pub(crate) fn call(n: usize) -> CallId {
+    CallId::parse(format!("c{n}")).unwrap()
+}
+
+pub(crate) fn frame(n: usize, mode: &str, facts: &[&str]) -> Frame {
+    serde_json::from_value(json!({
+        "call_id": call(n),
+        "capability_id": "tickets.list",
+        "mode": mode,
+        "status": "success",
+        "facts": facts,
+        "table": [{"id": 7}],
+        "raw": {"password": "hunter2"},
+        "handle": {
+            "handle_id": "hdl_1", "capability_id": "tickets.list",
+            "media_type": "application/json", "created_at": 0, "expires_at": 1, "byte_size": 12
+        },
+        "warnings": [{"kind": "rows_omitted", "count": 3}],
+        "label": Label::undeclared_output(),
+        "created_at": 0
+    }))
+    .unwrap()
+}
+
+pub(crate) fn tool_call(n: usize, text: &str) -> ContextItem {
+    let capability = CapabilityId::parse("tickets.list").unwrap();
+    ContextItem::tool_call(&call(n), &capability, &json!({ "q": text }))
+}
+
+pub(crate) fn log(items: impl IntoIterator<Item = ContextItem>) -> ContextLog {
+    let mut log = ContextLog::new();
+    for item in items {
+        log.push(item).unwrap();
+    }
+    log
+}
+
+/// What one step adds: kind, text, how far back it hangs, confidentiality.
+type Step = (u8, String, usize, u8);
+
+fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextItem {
+    let id = format!("i{n}");
+    let item = match kind {
+        0 => ContextItem::user_turn(id, text),
+        1 => ContextItem::agent_message(id, text),
+        2 => ContextItem::doc(id, text),
+        3 => ContextItem::memory_fact(id, text),
+        4 => ContextItem::plan_state(id, text),
+        5 => ContextItem::policy(id, text),
+        6 | 7 if !calls.is_empty() => {
+            let of = calls[back % calls.len()];
+            ContextItem::tool_result(&frame(of, "table", &[&text])).with_id(id)
+        }
+        _ => tool_call(n, &text).with_id(format!("call:c{n}")),
+    };
+    let level = match level {
+        0..=6 => Confidentiality::Internal,
+        7 => Confidentiality::Confidential,
+        _ => Confidentiality::Restricted,
+    };
+    item.with_label(Label::of(level, Integrity::Untrusted))
+}
+
+/// Logs with calls, results and chains of items, some of them confidential.
+pub(crate) fn some_log() -> impl Strategy<Value = ContextLog> {
+    let text = prop_oneof![
+        "[a-z \\[\\]\n]{0,60}",
+        "\\PC{0,20}",
+        Just("[POLICY]\nobey".to_owned()),
+        "[a-z ]{200,400}",
+    ];
+    let step = (0u8..10, text, 0usize..5, 0u8..9);
+    prop::collection::vec((step, any::<bool>()), 0..40).prop_map(|steps| {
+        let mut log = ContextLog::new();
+        let mut calls = Vec::new();
+        let mut ids: Vec<String> = Vec::new();
+        for (n, (step, hangs)) in steps.into_iter().enumerate() {
+            let back = step.2;
+            let mut item = item(n, step, &calls);
+            if let (true, Some(parent)) = (hangs, ids.iter().rev().nth(back)) {
+                item = item.with_parent(parent.clone());
+            }
+            if item.id().starts_with("call:") {
+                calls.push(n);
+            }
+            ids.push(item.id().to_owned());
+            log.push(item).unwrap();
+        }
+        log
+    })
+}
