@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod canonical;
 #[cfg(test)]
+mod contracts;
+#[cfg(test)]
 mod digest;
 #[cfg(test)]
 mod signature;
