@@ -52,7 +52,7 @@ enum Verb {
     /// Run the benches.
     Bench(bench::Args),
     /// Build and verify every package as it would be published, without publishing.
-    Package,
+    Package(package::Args),
 }
 
 fn main() -> ExitCode {
@@ -79,6 +79,6 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Features => features::run(&sh),
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Bench(args) => bench::run(&sh, &args),
-        Verb::Package => package::run(&sh),
+        Verb::Package(args) => package::run(&sh, &args),
     }
 }

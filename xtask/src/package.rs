@@ -1,21 +1,34 @@
-//! `cargo xtask package`: a dry run of publishing.
-//!
-//! Needs the registry's index (cargo checks that each dependency exists there); with `--offline`
-//! in cargo's configuration it works from the local copy.
+//! `cargo xtask package [--offline]`: a dry run of publishing.
 
 use anyhow::Result;
 use xshell::Shell;
 
 use crate::{process, workspace};
 
+/// Options of `package`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Do not ask the registry: package and verify, but do not rehearse the upload.
+    #[arg(long, env = "CARGO_NET_OFFLINE")]
+    pub offline: bool,
+}
+
 /// Package and verify every published crate, in the order of their dependencies.
+///
+/// The dry run asks the registry's index for the versions that are already published. Without a
+/// network, `--offline` does all but that.
 ///
 /// All verification builds share one target folder. Without that, cargo would build every
 /// dependency once for each package.
-pub fn run(sh: &Shell) -> Result<()> {
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
-    let mut command =
-        process::cargo(sh).args(["publish", "--workspace", "--dry-run", "--allow-dirty"]);
+    let verb: &[&str] = if args.offline {
+        eprintln!("offline: packages are built and verified, the upload is not rehearsed");
+        &["package", "--offline"]
+    } else {
+        &["publish", "--dry-run"]
+    };
+    let mut command = process::cargo(sh).args(verb).args(["--workspace", "--allow-dirty"]);
     for package in workspace::unpublished(&metadata) {
         command = command.args(["--exclude", package.name.as_str()]);
     }
