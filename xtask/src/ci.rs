@@ -68,7 +68,7 @@ const STEPS: &[Step] = &[
         name: "package",
         repeat: "cargo xtask package",
         fast: false,
-        run: |sh, _| package::run(sh, &package::Args { offline: false }),
+        run: |sh, _| package::run(sh, &package::Args::from_environment()),
     },
     Step {
         name: "bench smoke",

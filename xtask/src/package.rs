@@ -13,6 +13,13 @@ pub struct Args {
     pub offline: bool,
 }
 
+impl Args {
+    /// Offline when cargo itself was told so.
+    pub fn from_environment() -> Self {
+        Self { offline: std::env::var("CARGO_NET_OFFLINE").is_ok_and(|value| value == "true") }
+    }
+}
+
 /// Package and verify every published crate, in the order of their dependencies.
 ///
 /// The dry run asks the registry's index for the versions that are already published. Without a
