@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use weaver_text::token::TokenCounter;
 use weaver_types::CapabilityId;
 
-use crate::catalog::{Catalog, SelectableItem};
+use crate::catalog::Catalog;
 use crate::error::CatalogError;
 
 pub use card::{ChoiceCard, MAX_CARD_TOKENS, Notice, render_cards};
@@ -55,6 +55,8 @@ pub struct Router {
     catalog: Catalog,
     index: Index,
     ids: Vec<CapabilityId>,
+    /// The lengths of the names, in bytes.
+    lengths: Vec<usize>,
 }
 
 impl Router {
@@ -65,7 +67,8 @@ impl Router {
     pub fn new(catalog: Catalog) -> Result<Self, CatalogError> {
         let index = Index::build(&catalog)?;
         let ids = catalog.iter().map(|item| item.id.clone()).collect();
-        Ok(Self { catalog, index, ids })
+        let lengths = catalog.iter().map(|item| item.display_name().len()).collect();
+        Ok(Self { catalog, index, ids, lengths })
     }
 
     /// The items it ranks.
@@ -137,7 +140,6 @@ impl Router {
 
     /// Places are in the order of ids, so the last part breaks every tie.
     fn order(&self, (place, score): (Place, u64)) -> (Reverse<u64>, usize, Place) {
-        let item = self.ids.get(place as usize).and_then(|id| self.catalog.get(id));
-        (Reverse(score), item.map_or(0, |item| SelectableItem::display_name(item).len()), place)
+        (Reverse(score), self.lengths.get(place as usize).copied().unwrap_or(0), place)
     }
 }
