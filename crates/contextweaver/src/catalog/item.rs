@@ -1,6 +1,6 @@
 //! One item and its bounds.
 
-use weaver_types::{CapabilityId, Effects};
+use weaver_types::{CapabilityDescriptor, CapabilityId, Effects};
 
 use crate::catalog::shown;
 use crate::error::CatalogError;
@@ -104,6 +104,16 @@ impl SelectableItem {
             return Ok(());
         }
         Err(CatalogError::TooLarge { id: shown(self.id.as_str()), field, size, unit, max })
+    }
+}
+
+/// Name, description, tags and effects; parameters come with [`SelectableItem::with_schema`].
+impl From<&CapabilityDescriptor> for SelectableItem {
+    fn from(capability: &CapabilityDescriptor) -> Self {
+        let mut item = Self::new(capability.id.clone(), &capability.name, &capability.description);
+        item.tags = capability.tags.iter().cloned().collect();
+        item.effects = Some(capability.effects);
+        item
     }
 }
 

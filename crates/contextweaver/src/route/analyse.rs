@@ -38,10 +38,7 @@ impl Terms {
             found = words(text, false);
         }
         if found.is_empty() {
-            let folded = normalise::fold(text);
-            let literal = escape::truncate(folded.trim(), MAX_LITERAL);
-            let single = if literal.is_empty() { vec![] } else { vec![literal.to_owned()] };
-            return Self { single, pairs: Vec::new() };
+            return Self { single: literal(text).into_iter().collect(), pairs: Vec::new() };
         }
         Self::from_words(found)
     }
@@ -93,6 +90,18 @@ impl Query {
     }
 }
 
+/// A text without words as one term: folded, or as it is where that leaves nothing.
+fn literal(text: &str) -> Option<String> {
+    let folded = normalise::fold(text);
+    let term = [folded.trim(), text.trim()].into_iter().find(|term| !term.is_empty())?;
+    Some(escape::truncate(term, MAX_LITERAL).to_owned())
+}
+
+/// Whether there is a word in it, if only a stop word.
+pub(super) fn has_words(text: &str) -> bool {
+    !split::words(text).is_empty()
+}
+
 /// The stems of a text, without stop words.
 pub(crate) fn stems(text: &str) -> Vec<String> {
     words(text, true).into_iter().map(|word| word.stem).collect()
@@ -124,7 +133,8 @@ mod tests {
         assert_eq!(Terms::of_name("please help").single, ["pleas", "help"]);
         assert_eq!(Terms::of_name("🚀 ").single, ["🚀"]);
         assert!(Terms::of("please help").single.is_empty());
-        assert!(Terms::of_name(" \u{200b}").single.is_empty());
+        assert_eq!(Terms::of_name(" \u{200b}").single, ["\u{200b}"]);
+        assert!(Terms::of_name(" \n").single.is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::catalog::SelectableItem;
 use crate::fixed;
-use crate::route::analyse::Terms;
+use crate::route::analyse::{Terms, has_words};
 
 /// Most terms of one field that are indexed.
 const MAX_FIELD_TERMS: usize = 4096;
@@ -104,9 +104,9 @@ pub(super) struct Document {
 impl Document {
     pub(super) fn of(item: &SelectableItem) -> Self {
         let mut this = Self::default();
-        let mut name = Terms::of_name(item.display_name());
-        if name.single.is_empty() {
-            name = Terms::of_name(item.id.as_str());
+        let name = Terms::of_name(item.display_name());
+        if !has_words(item.display_name()) {
+            this.add(Field::Name, Terms::of_name(item.id.as_str()));
         }
         let description = Terms::of(&item.description);
         this.gist = gist(item, &name, &description);

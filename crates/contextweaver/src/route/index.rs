@@ -47,10 +47,7 @@ impl Index {
     /// Every item must be found by a query of its own name.
     fn check(&self, catalog: &Catalog) -> Result<(), CatalogError> {
         for (place, item) in (0u32..).zip(catalog.iter()) {
-            let mut query = Terms::of_name(item.display_name());
-            if query.single.is_empty() {
-                query = Terms::of_name(item.id.as_str());
-            }
+            let query = Terms::of_name(item.display_name());
             let found = query.single.iter().any(|term| {
                 self.single(term).binary_search_by_key(&place, |posting| posting.place).is_ok()
             });
