@@ -73,6 +73,11 @@ fn add(postings: &mut Postings, place: Place, weights: impl Iterator<Item = (Str
     for (term, weight) in weights {
         let weight = u32::try_from(weight).unwrap_or(u32::MAX);
         let posting = Posting { place, weight };
-        postings.entry(term.into_boxed_str()).or_default().push(posting);
+        match postings.get_mut(term.as_str()) {
+            Some(list) => list.push(posting),
+            None => {
+                postings.insert(term.into_boxed_str(), vec![posting]);
+            }
+        }
     }
 }

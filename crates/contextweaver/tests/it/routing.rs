@@ -112,6 +112,17 @@ fn equal_scores_go_to_the_shorter_name_then_the_lower_id() {
 }
 
 #[test]
+fn scores_are_the_same_everywhere() {
+    let scores: Vec<_> = small()
+        .route("Read the open file. Send a mail to open issues, then list files", 3)
+        .into_iter()
+        .map(|hit| (hit.id.to_string(), hit.score))
+        .collect();
+    let expected = [("gh.issues", 387_449), ("fs.read", 324_453), ("mail.send", 252_983)];
+    assert_eq!(scores, expected.map(|(id, score)| (id.to_owned(), score)));
+}
+
+#[test]
 fn hostile_queries_are_bounded() {
     let router = small();
     for query in ["read ".repeat(2_000_000), "ﷺ".repeat(500_000), "a.".repeat(1_000_000)] {
