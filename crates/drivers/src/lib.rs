@@ -1,1 +1,29 @@
 //! Drivers that reach real tools: MCP over stdio and Streamable HTTP.
+//!
+//! This crate carries a call to a server and its answer back, within bounds and without trusting
+//! either side's manners. It decides nothing: whether a call may be made, and what of the answer a
+//! model may see, is settled elsewhere before and after.
+//!
+//! It is deliberately not a general MCP SDK. It asks for tools and calls them; it offers servers
+//! no sampling, no elicitation and no roots, and it follows no redirect and starts no shell.
+//!
+//! ```no_run
+//! use serde_json::Map;
+//! use weaver_drivers::mcp::{CallOutcome, CallRequest, Endpoint, StdioConfig, Upstream, UpstreamConfig};
+//!
+//! # async fn run() -> Result<(), weaver_drivers::mcp::McpError> {
+//! let server = StdioConfig { command: "mcp-server-time".to_owned(), ..StdioConfig::default() };
+//! let upstream = Upstream::new(UpstreamConfig::new("time", Endpoint::Stdio(server)));
+//! for tool in upstream.list_tools().await? {
+//!     println!("{}", tool.name());
+//! }
+//! match upstream.call(CallRequest::new("get_current_time", Map::new())).await? {
+//!     CallOutcome::Complete(reply) => println!("{}", reply.raw()),
+//!     other => println!("{other:?}"),
+//! }
+//! upstream.close().await;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod mcp;

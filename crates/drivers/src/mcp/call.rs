@@ -1,0 +1,245 @@
+//! Calling one tool: what is asked, and what came back.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::config::Era;
+use super::error::{Fault, RpcError};
+use super::message::Answer;
+
+/// Something noticed while a reply was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Finding {
+    /// A number beyond 64 bits, or beyond a double, was rounded in [`Reply::value`]; its digits
+    /// are in [`Reply::raw`].
+    NumbersRounded,
+}
+
+impl Finding {
+    /// A stable name for logs and JSON.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::NumbersRounded => "mcp.numbers_rounded",
+        }
+    }
+}
+
+/// The `result` object of a reply, whole: every field that the server sent is here.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub(crate) raw: Box<RawValue>,
+    pub(crate) value: Value,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Reply {
+    /// The bytes of the `result` object as received.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        self.raw.get()
+    }
+
+    /// The `result` object, read strictly: no duplicate keys, numbers in canonical form.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// What was noticed while reading, in order.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whether a tool result says of itself that the tool failed (`isError: true`). Anything but
+    /// an absent field or `false` counts as failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        !matches!(self.value.get("isError"), None | Some(Value::Bool(false) | Value::Null))
+    }
+
+    /// Takes the value out.
+    #[must_use]
+    pub fn into_value(self) -> Value {
+        self.value
+    }
+}
+
+/// How a `tools/call` ended. The request decides what is read; nothing in the reply can turn it
+/// into the answer to another kind of request.
+#[derive(Debug, Clone)]
+pub enum CallOutcome {
+    /// The tool's result, also when the tool reports a failure ([`Reply::is_error`]).
+    Complete(Reply),
+    /// The server answered with a JSON-RPC error. Its message is untrusted text.
+    Error(RpcError),
+    /// The server wants more input before it goes on. For the caller to refuse.
+    InputRequired(Reply),
+    /// The server turned the call into a task to be polled. For the caller to refuse.
+    Task(Reply),
+}
+
+impl CallOutcome {
+    /// Sorts an answer. `resultType` alone counts; a server of the legacy era, which knows no such
+    /// field, may use any other word there.
+    pub(crate) fn sort(answer: Answer, era: Era) -> Result<Self, Fault> {
+        let reply = match answer {
+            Ok(reply) => reply,
+            Err(error) => return Ok(Self::Error(error)),
+        };
+        let legacy_task = era == Era::Legacy
+            && reply.value.get("content").is_none()
+            && reply.value.get("structuredContent").is_none()
+            && reply.value.get("task").is_some_and(Value::is_object);
+        match reply.value.get("resultType") {
+            Some(Value::String(kind)) if kind == "input_required" => Ok(Self::InputRequired(reply)),
+            Some(Value::String(kind)) if kind == "task" => Ok(Self::Task(reply)),
+            Some(Value::String(kind)) if kind == "complete" => Ok(Self::Complete(reply)),
+            None if legacy_task => Ok(Self::Task(reply)),
+            None => Ok(Self::Complete(reply)),
+            Some(_) if era == Era::Legacy => Ok(Self::Complete(reply)),
+            Some(_) => Err(Fault::UnknownResultType),
+        }
+    }
+}
+
+/// One progress notification of a running call.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How far the call is.
+    pub progress: f64,
+    /// Where it ends, if the server knows.
+    pub total: Option<f64>,
+    /// What the server says about it: untrusted text.
+    pub message: Option<String>,
+}
+
+/// Receives progress, in order, all of it before the reply. Runs on the reading task: it must
+/// return at once, for example by sending into a channel.
+pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// One call of one tool.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct CallRequest {
+    /// The tool's name, exactly as the server lists it.
+    pub name: String,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// More `_meta` fields. The fields that the protocol reserves for the client are overwritten,
+    /// except `io.modelcontextprotocol/clientCapabilities`, which is empty unless given here.
+    pub meta: Map<String, Value>,
+    /// Limit for this call; none means [`Limits::call_timeout`](super::Limits).
+    pub timeout: Option<Duration>,
+    /// Where progress goes; none asks the server for none.
+    pub progress: Option<ProgressSink>,
+}
+
+impl CallRequest {
+    /// A call without extra `_meta`, with the default time limit and no progress.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
+        let meta = Map::new();
+        Self { name: name.into(), arguments, meta, timeout: None, progress: None }
+    }
+
+    /// Sets the time limit.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Sends progress to `sink`.
+    #[must_use]
+    pub fn progress(mut self, sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(sink));
+        self
+    }
+
+    /// Adds `_meta` fields.
+    #[must_use]
+    pub fn meta(mut self, meta: Map<String, Value>) -> Self {
+        self.meta = meta;
+        self
+    }
+}
+
+impl fmt::Debug for CallRequest {
+    /// Arguments may hold secrets and are not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRequest")
+            .field("name", &self.name)
+            .field("arguments", &self.arguments.len())
+            .field("timeout", &self.timeout)
+            .field("progress", &self.progress.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sorted(value: Value, era: Era) -> Result<&'static str, Fault> {
+        let raw = serde_json::value::to_raw_value(&value).unwrap();
+        let reply = Reply { raw, value, findings: Vec::new() };
+        CallOutcome::sort(Ok(reply), era).map(|outcome| match outcome {
+            CallOutcome::Complete(_) => "complete",
+            CallOutcome::Error(_) => "error",
+            CallOutcome::InputRequired(_) => "input",
+            CallOutcome::Task(_) => "task",
+        })
+    }
+
+    #[test]
+    fn extra_fields_choose_nothing() {
+        for key in [
+            "tools",
+            "action",
+            "messages",
+            "contents",
+            "resources",
+            "task",
+            "inputRequests",
+            "cursor",
+        ] {
+            let value = json!({"content": [], key: {"x": 1}});
+            assert_eq!(sorted(value.clone(), Era::Legacy), Ok("complete"), "{key}");
+            assert_eq!(sorted(value, Era::Modern), Ok("complete"), "{key}");
+        }
+    }
+
+    #[test]
+    fn result_type_is_read_by_era() {
+        assert_eq!(sorted(json!({"resultType": "input_required"}), Era::Modern), Ok("input"));
+        assert_eq!(sorted(json!({"resultType": "task"}), Era::Modern), Ok("task"));
+        assert_eq!(sorted(json!({"task": {"taskId": "1"}}), Era::Legacy), Ok("task"));
+        assert_eq!(
+            sorted(json!({"resultType": "new"}), Era::Modern),
+            Err(Fault::UnknownResultType)
+        );
+        assert_eq!(sorted(json!({"resultType": "new"}), Era::Legacy), Ok("complete"));
+    }
+
+    #[test]
+    fn a_strange_error_flag_counts_as_failed() {
+        for (value, failed) in [
+            (json!({}), false),
+            (json!({"isError": false}), false),
+            (json!({"isError": "yes"}), true),
+        ] {
+            let raw = serde_json::value::to_raw_value(&value).unwrap();
+            assert_eq!(Reply { raw, value, findings: Vec::new() }.is_error(), failed);
+        }
+    }
+}

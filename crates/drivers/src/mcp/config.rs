@@ -1,0 +1,200 @@
+//! How an upstream server is reached, and the bounds it is held to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The protocol version that the legacy handshake asks for.
+pub const LEGACY_VERSION: &str = "2025-11-25";
+/// The protocol version of the modern era.
+pub const MODERN_VERSION: &str = "2026-07-28";
+/// The versions that a legacy server may answer with.
+pub(crate) const LEGACY_VERSIONS: [&str; 4] =
+    ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The two eras of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Era {
+    /// `initialize` opens a connection; versions up to 2025-11-25.
+    Legacy,
+    /// No handshake; each request names version, client and capabilities; 2026-07-28.
+    Modern,
+}
+
+/// Which era to speak with an upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EraChoice {
+    /// Legacy first, and modern where the server refuses that.
+    #[default]
+    Auto,
+    /// Legacy only.
+    Legacy,
+    /// Modern only.
+    Modern,
+}
+
+/// A server started as a child process, without a shell.
+#[derive(Clone, Default)]
+pub struct StdioConfig {
+    /// The program: a path, or a name looked up in `PATH`.
+    pub command: String,
+    /// Its arguments, each passed as it is.
+    pub args: Vec<String>,
+    /// Variables added to the few that a child inherits. Not shown in `Debug`.
+    pub env: BTreeMap<String, String>,
+    /// Its working directory; none means ours.
+    pub cwd: Option<PathBuf>,
+}
+
+/// A server reached over Streamable HTTP.
+#[derive(Clone, Default)]
+pub struct HttpConfig {
+    /// The endpoint, `http` or `https`. Redirects are not followed.
+    pub url: String,
+    /// Headers added to each request, such as `Authorization`. Not shown in `Debug`.
+    pub headers: BTreeMap<String, String>,
+}
+
+/// How the server is reached.
+#[derive(Debug, Clone)]
+pub enum Endpoint {
+    /// Over the pipes of a child process.
+    Stdio(StdioConfig),
+    /// Over HTTP.
+    Http(HttpConfig),
+}
+
+/// Bounds on what an upstream may cost. All have defaults.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Longest message in bytes, either way: 16 MiB.
+    pub message_bytes: usize,
+    /// Most requests that are under way at once: 64.
+    pub in_flight: usize,
+    /// Most requests that wait for one of those places: 256.
+    pub waiting: usize,
+    /// Most lines in a row that are no messages: 100.
+    pub garbage_lines: usize,
+    /// Most pages of a tool list: 1,000.
+    pub list_pages: usize,
+    /// Most tools of a list: 10,000.
+    pub tools: usize,
+    /// Time for the whole handshake: 15 s.
+    pub initialize_timeout: Duration,
+    /// Time for each page of a list: 30 s.
+    pub list_timeout: Duration,
+    /// Time for a call that names no other: 60 s.
+    pub call_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 16 * 1024 * 1024,
+            in_flight: 64,
+            waiting: 256,
+            garbage_lines: 100,
+            list_pages: 1_000,
+            tools: 10_000,
+            initialize_timeout: Duration::from_secs(15),
+            list_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// One upstream server.
+#[derive(Debug, Clone)]
+pub struct UpstreamConfig {
+    /// The name that errors use.
+    pub name: String,
+    /// How it is reached.
+    pub endpoint: Endpoint,
+    /// Which era to speak.
+    pub era: EraChoice,
+    /// Its bounds.
+    pub limits: Limits,
+    /// The name that this client gives itself.
+    pub client_name: String,
+    /// The version that this client gives itself.
+    pub client_version: String,
+}
+
+impl UpstreamConfig {
+    /// An upstream with default bounds that speaks either era.
+    #[must_use]
+    pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
+        Self {
+            name: name.into(),
+            endpoint,
+            era: EraChoice::Auto,
+            limits: Limits::default(),
+            client_name: "weaver".to_owned(),
+            client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The command, or the URL without user, query and fragment: safe to show.
+    #[must_use]
+    pub fn target(&self) -> String {
+        match &self.endpoint {
+            Endpoint::Stdio(stdio) => stdio.command.clone(),
+            Endpoint::Http(http) => shown_url(&http.url),
+        }
+    }
+}
+
+fn shown_url(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let plain = url.get(..end).unwrap_or_default();
+    let Some((scheme, rest)) = plain.split_once("://") else { return plain.to_owned() };
+    let (authority, path) = match rest.split_once('/') {
+        Some((authority, path)) => (authority, Some(path)),
+        None => (rest, None),
+    };
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    path.map_or_else(|| format!("{scheme}://{host}"), |p| format!("{scheme}://{host}/{p}"))
+}
+
+impl fmt::Debug for StdioConfig {
+    /// Values of variables and arguments may be secrets: only names and counts are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioConfig")
+            .field("command", &self.command)
+            .field("args", &self.args.len())
+            .field("env", &self.env.keys())
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+impl fmt::Debug for HttpConfig {
+    /// Header values may be secrets: only names are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpConfig")
+            .field("url", &shown_url(&self.url))
+            .field("headers", &self.headers.keys())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let mut http = HttpConfig {
+            url: "https://joe:hunter2@example.org/mcp?key=hunter2#hunter2".to_owned(),
+            ..HttpConfig::default()
+        };
+        http.headers.insert("Authorization".to_owned(), "Bearer hunter2".to_owned());
+        let mut stdio = StdioConfig { args: vec!["hunter2".to_owned()], ..StdioConfig::default() };
+        stdio.env.insert("TOKEN".to_owned(), "hunter2".to_owned());
+        let config = UpstreamConfig::new("x", Endpoint::Http(http.clone()));
+        let shown = format!("{http:?} {stdio:?} {config:?} {}", config.target());
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert_eq!(config.target(), "https://example.org/mcp");
+    }
+}

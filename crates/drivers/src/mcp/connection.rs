@@ -1,0 +1,145 @@
+//! A connection after its handshake: listing and calling tools.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::call::{CallOutcome, CallRequest};
+use super::config::UpstreamConfig;
+use super::error::McpError;
+use super::inbox::Counts;
+use super::lifecycle::{self, ServerInfo};
+use super::tool::{ListedTool, Page};
+use super::wire::{Ask, Wire};
+
+/// One live connection to a server. It does not come back when it ends; an
+/// [`Upstream`](super::Upstream) does. Dropping it ends the child process at once.
+pub struct Connection {
+    wire: Wire,
+    server: ServerInfo,
+}
+
+impl Connection {
+    /// Starts or reaches the server and does the handshake. Needs a tokio runtime with IO and time.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`]: the command cannot be started, no connection, no answer in time, no common
+    /// version, or an answer that breaks the protocol.
+    pub async fn connect(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
+        let wire = Wire::open(config)?;
+        let server = lifecycle::handshake(&wire).await?;
+        Ok(Self { wire, server })
+    }
+
+    /// What the server said in the handshake.
+    #[must_use]
+    pub fn server(&self) -> &ServerInfo {
+        &self.server
+    }
+
+    /// Lists all tools, page after page, in the server's order.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`]; among others when there are too many pages or tools, or when a cursor comes
+    /// twice.
+    pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
+        self.wire.inbox.clear_tools_stale();
+        let listed = self.pages().await;
+        if listed.is_err() {
+            self.wire.inbox.mark_tools_stale();
+        }
+        listed
+    }
+
+    async fn pages(&self) -> Result<Vec<ListedTool>, McpError> {
+        let limits = &self.wire.config.limits;
+        let mut tools = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..limits.list_pages {
+            let page = self.page(cursor.take()).await?;
+            if tools.len().saturating_add(page.tools.len()) > limits.tools {
+                return Err(self.refused_list("it has more tools than the limit"));
+            }
+            tools.extend(page.tools);
+            match page.next {
+                None => return Ok(tools),
+                Some(next) if seen.insert(next.clone()) => cursor = Some(next),
+                Some(_) => return Err(self.refused_list("a cursor came twice, so it has no end")),
+            }
+        }
+        Err(self.refused_list("it has more pages than the limit"))
+    }
+
+    async fn page(&self, cursor: Option<String>) -> Result<Page, McpError> {
+        let method = "tools/list";
+        let mut params = Map::new();
+        if let Some(cursor) = cursor {
+            params.insert("cursor".to_owned(), Value::String(cursor));
+        }
+        let (era, limit) = (self.server.era(), self.wire.config.limits.list_timeout);
+        let ask = Ask { method, name: None, params, era, limit, progress: None };
+        let reply = self.wire.request(ask).await?.map_err(|error| McpError::Refused {
+            upstream: self.wire.config.name.clone(),
+            method,
+            error,
+        })?;
+        Page::read(reply).map_err(|fault| self.wire.inbox.malformed(fault))
+    }
+
+    /// Calls a tool once. When the future is dropped, the server is told to cancel.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] when there is no valid reply. A JSON-RPC error is an outcome, not an error.
+    pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
+        let era = self.server.era();
+        let limit = request.timeout.unwrap_or(self.wire.config.limits.call_timeout);
+        let mut params = Map::new();
+        params.insert("name".to_owned(), Value::String(request.name.clone()));
+        params.insert("arguments".to_owned(), Value::Object(request.arguments));
+        if !request.meta.is_empty() {
+            params.insert("_meta".to_owned(), Value::Object(request.meta));
+        }
+        let (name, progress) = (Some(request.name.as_str()), request.progress);
+        let ask = Ask { method: "tools/call", name, params, era, limit, progress };
+        let answer = self.wire.request(ask).await?;
+        CallOutcome::sort(answer, era).map_err(|fault| self.wire.inbox.malformed(fault))
+    }
+
+    /// Whether the server said that its tools changed since they were last listed.
+    #[must_use]
+    pub fn tools_stale(&self) -> bool {
+        self.wire.inbox.tools_stale()
+    }
+
+    /// How many messages came in that no caller saw.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.wire.inbox.counts()
+    }
+
+    /// Why the connection has ended, if it has.
+    #[must_use]
+    pub fn closed(&self) -> Option<McpError> {
+        self.wire.inbox.pending.closed()
+    }
+
+    /// Ends the connection in good order: a child gets two seconds after its input is closed, an
+    /// HTTP session is deleted. Pending calls fail at once.
+    pub async fn close(&self) {
+        self.wire.close().await;
+    }
+
+    /// Takes no further calls; those that are under way may still be answered.
+    pub(crate) fn retire(&self, reason: &McpError) {
+        self.wire.inbox.pending.retire(reason);
+    }
+
+    fn refused_list(&self, reason: &'static str) -> McpError {
+        McpError::ToolList { upstream: self.wire.config.name.clone(), reason }
+    }
+}

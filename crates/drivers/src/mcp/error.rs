@@ -1,0 +1,362 @@
+//! What can go wrong between this client and an upstream server.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A rule of the wire that a message broke.
+///
+/// The call that the message belongs to fails at once; it does not wait for its timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// An object names the same key twice, at any depth.
+    DuplicateKey,
+    /// Arrays and objects are nested deeper than 128 levels.
+    TooDeep,
+    /// A line, body or event is longer than [`Limits::message_bytes`](super::Limits).
+    LineTooLong,
+    /// A message that begins as an object is not valid JSON or not valid UTF-8.
+    InvalidJson,
+    /// A number does not fit a double, or a string holds an unpaired surrogate.
+    InvalidValue,
+    /// `jsonrpc` is absent or is not `"2.0"`.
+    MissingVersion,
+    /// A reply has both `result` and `error`.
+    ResultAndError,
+    /// A reply has neither `result` nor `error`.
+    NeitherResultNorError,
+    /// A reply's `error` is no object with an integer `code`.
+    ErrorWithoutCode,
+    /// A reply's `id` is null or absent.
+    NullId,
+    /// Several messages in one array.
+    Batch,
+    /// A message is a request and a reply at once.
+    RequestAndReply,
+    /// `result` is not an object.
+    ResultNotObject,
+    /// `resultType` is one that this client does not know.
+    UnknownResultType,
+    /// A list or handshake result lacks a field that the protocol demands.
+    MissingField,
+}
+
+impl Fault {
+    /// A stable name for logs and JSON.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::DuplicateKey => "mcp.duplicate_key",
+            Self::TooDeep => "mcp.too_deep",
+            Self::LineTooLong => "mcp.line_too_long",
+            Self::InvalidJson => "mcp.invalid_json",
+            Self::InvalidValue => "mcp.invalid_value",
+            Self::MissingVersion => "mcp.missing_jsonrpc",
+            Self::ResultAndError => "mcp.result_and_error",
+            Self::NeitherResultNorError => "mcp.neither_result_nor_error",
+            Self::ErrorWithoutCode => "mcp.error_without_code",
+            Self::NullId => "mcp.null_id",
+            Self::Batch => "mcp.batch",
+            Self::RequestAndReply => "mcp.request_and_reply",
+            Self::ResultNotObject => "mcp.result_not_object",
+            Self::UnknownResultType => "mcp.unknown_result_type",
+            Self::MissingField => "mcp.missing_field",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::DuplicateKey => "an object names the same key twice",
+            Self::TooDeep => "it is nested deeper than 128 levels",
+            Self::LineTooLong => "it is longer than the configured limit",
+            Self::InvalidJson => "it is not valid json",
+            Self::InvalidValue => "it holds a number or a string that cannot be represented",
+            Self::MissingVersion => "`jsonrpc` is not `2.0`",
+            Self::ResultAndError => "it has both `result` and `error`",
+            Self::NeitherResultNorError => "it has neither `result` nor `error`",
+            Self::ErrorWithoutCode => "its `error` has no integer `code`",
+            Self::NullId => "its `id` is null or absent",
+            Self::Batch => "it is a batch of messages",
+            Self::RequestAndReply => "it is a request and a reply at once",
+            Self::ResultNotObject => "its `result` is not an object",
+            Self::UnknownResultType => "its `resultType` is unknown",
+            Self::MissingField => "a required field is absent or has the wrong type",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// A JSON-RPC error as the server sent it. `message` and `data` are untrusted text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RpcError {
+    /// The JSON-RPC error code.
+    pub code: i64,
+    /// The server's message, empty when it sent none.
+    pub message: String,
+    /// The server's `data`, if any.
+    pub data: Option<Value>,
+}
+
+/// How an HTTP exchange failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HttpFault {
+    /// No connection, or it broke; TLS failures are here too.
+    Connection,
+    /// The server answered with a redirect, which is not followed.
+    Redirect(u16),
+    /// The server answered with an error status and no JSON-RPC reply.
+    Status(u16),
+    /// The `Content-Type` is neither JSON nor an event stream.
+    ContentType,
+    /// The stream ended before the reply came.
+    StreamEnded,
+    /// The session identifier is not visible ASCII or is too long.
+    SessionId,
+    /// The server no longer knows the session.
+    SessionGone,
+}
+
+impl HttpFault {
+    /// A stable name for logs and JSON.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Connection => "mcp.http_connection",
+            Self::Redirect(_) => "mcp.http_redirect",
+            Self::Status(_) => "mcp.http_status",
+            Self::ContentType => "mcp.http_content_type",
+            Self::StreamEnded => "mcp.http_stream_ended",
+            Self::SessionId => "mcp.http_session_id",
+            Self::SessionGone => "mcp.http_session_gone",
+        }
+    }
+}
+
+impl fmt::Display for HttpFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection => f.write_str("no connection; check the url and that it is running"),
+            Self::Redirect(status) => {
+                write!(f, "it redirects (status {status}); configure the final url")
+            }
+            Self::Status(status) => write!(f, "it answered with status {status}"),
+            Self::ContentType => f.write_str("its answer is neither json nor an event stream"),
+            Self::StreamEnded => f.write_str("its stream ended before the reply"),
+            Self::SessionId => f.write_str("its session id is not visible ascii"),
+            Self::SessionGone => f.write_str("it no longer knows the session"),
+        }
+    }
+}
+
+/// Why a request to an upstream server has no reply.
+///
+/// The message never contains text from the server: that is in [`McpError::detail`], which is
+/// untrusted and meant for the operator.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The configuration cannot be used.
+    #[error("upstream `{upstream}`: {reason}")]
+    Config {
+        /// Name of the upstream.
+        upstream: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The command could not be started.
+    #[error(
+        "upstream `{upstream}`: cannot start `{command}`: {reason}; check that it is installed"
+    )]
+    Spawn {
+        /// Name of the upstream.
+        upstream: String,
+        /// The command as configured.
+        command: String,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// The server did not answer the handshake in time.
+    #[error("upstream `{upstream}`: `{target}` did not answer the handshake within {after:?}")]
+    InitializeTimeout {
+        /// Name of the upstream.
+        upstream: String,
+        /// The command, or the URL without its query.
+        target: String,
+        /// The limit that ran out.
+        after: Duration,
+        /// The end of what the child wrote to standard error, escaped.
+        stderr: String,
+    },
+    /// No protocol version is spoken by both sides.
+    #[error("upstream `{upstream}`: no common protocol version; this client speaks {spoken}")]
+    UnsupportedVersion {
+        /// Name of the upstream.
+        upstream: String,
+        /// The versions this client accepts under its configuration.
+        spoken: String,
+        /// What the server offered, escaped.
+        offered: String,
+    },
+    /// The reply did not come in time. The server was told that the call is cancelled.
+    #[error("upstream `{upstream}`: no reply to `{method}` within {after:?}")]
+    Timeout {
+        /// Name of the upstream.
+        upstream: String,
+        /// The method that was called.
+        method: &'static str,
+        /// The limit that ran out.
+        after: Duration,
+    },
+    /// The child exited, or closed its output. Every pending call gets this at once.
+    #[error("upstream `{upstream}`: `{command}` ended ({status}) before the reply")]
+    UpstreamClosed {
+        /// Name of the upstream.
+        upstream: String,
+        /// The command as configured.
+        command: String,
+        /// Exit status or signal, in words.
+        status: String,
+        /// The end of what the child wrote to standard error, escaped, at most 4 KiB read.
+        stderr: String,
+    },
+    /// The child wrote too many lines in a row that are no messages; it was ended.
+    #[error("upstream `{upstream}`: {lines} lines in a row on standard output are not json-rpc")]
+    Garbage {
+        /// Name of the upstream.
+        upstream: String,
+        /// The limit that was reached.
+        lines: usize,
+    },
+    /// The upstream failed shortly before; it is left alone for a moment.
+    #[error("upstream `{upstream}` is down; the next attempt is possible in {retry_in:?}")]
+    Backoff {
+        /// Name of the upstream.
+        upstream: String,
+        /// Time until a call may start it again.
+        retry_in: Duration,
+        /// Code of the failure before.
+        last: &'static str,
+    },
+    /// Too many calls wait for this upstream already.
+    #[error("upstream `{upstream}`: {waiting} calls wait already; try again later")]
+    TooManyCalls {
+        /// Name of the upstream.
+        upstream: String,
+        /// The limit that was reached.
+        waiting: usize,
+    },
+    /// The request is longer than a message may be.
+    #[error("upstream `{upstream}`: the request to `{method}` has {bytes} bytes, over the limit")]
+    RequestTooLarge {
+        /// Name of the upstream.
+        upstream: String,
+        /// The method that was called.
+        method: &'static str,
+        /// Length of the encoded request.
+        bytes: usize,
+    },
+    /// The server's message breaks the protocol.
+    #[error("upstream `{upstream}`: the answer is refused: {fault}")]
+    Malformed {
+        /// Name of the upstream.
+        upstream: String,
+        /// The rule that was broken.
+        fault: Fault,
+    },
+    /// The server answered a handshake or list request with an error.
+    #[error("upstream `{upstream}`: `{method}` was refused with code {}", error.code)]
+    Refused {
+        /// Name of the upstream.
+        upstream: String,
+        /// The method that was called.
+        method: &'static str,
+        /// The error as sent.
+        error: RpcError,
+    },
+    /// The HTTP exchange failed.
+    #[error("upstream `{upstream}`: {fault}")]
+    Http {
+        /// Name of the upstream.
+        upstream: String,
+        /// How it failed.
+        fault: HttpFault,
+    },
+    /// The tool list does not end, or is too long.
+    #[error("upstream `{upstream}`: the tool list is refused: {reason}")]
+    ToolList {
+        /// Name of the upstream.
+        upstream: String,
+        /// Which bound was passed.
+        reason: &'static str,
+    },
+    /// The upstream was closed by its owner.
+    #[error("upstream `{upstream}` has been closed")]
+    Shutdown {
+        /// Name of the upstream.
+        upstream: String,
+    },
+}
+
+impl McpError {
+    /// A stable name for logs and JSON.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Config { .. } => "mcp.upstream_config",
+            Self::Spawn { .. } => "mcp.upstream_spawn",
+            Self::InitializeTimeout { .. } => "mcp.initialize_timeout",
+            Self::UnsupportedVersion { .. } => "mcp.unsupported_version",
+            Self::Timeout { .. } => "mcp.upstream_timeout",
+            Self::UpstreamClosed { .. } => "mcp.upstream_closed",
+            Self::Garbage { .. } => "mcp.upstream_garbage",
+            Self::Backoff { .. } => "mcp.upstream_backoff",
+            Self::TooManyCalls { .. } => "mcp.too_many_calls",
+            Self::RequestTooLarge { .. } => "mcp.request_too_large",
+            Self::Malformed { fault, .. } => fault.code(),
+            Self::Refused { .. } => "mcp.upstream_refused",
+            Self::Http { fault, .. } => fault.code(),
+            Self::ToolList { .. } => "mcp.tool_list",
+            Self::Shutdown { .. } => "mcp.upstream_shutdown",
+        }
+    }
+
+    /// Text from the server that belongs to this error: the end of its standard error, its
+    /// message, or the versions it offered. Escaped and bounded, but untrusted: for the
+    /// operator's eyes, never for a model.
+    #[must_use]
+    pub fn detail(&self) -> Option<String> {
+        let text = match self {
+            Self::UpstreamClosed { stderr, .. } | Self::InitializeTimeout { stderr, .. } => {
+                stderr.clone()
+            }
+            Self::Refused { error, .. } => super::escape::escape(&error.message),
+            Self::UnsupportedVersion { offered, .. } => offered.clone(),
+            _ => String::new(),
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Whether the request certainly never reached a tool, so that it may be sent again.
+    #[must_use]
+    pub fn not_sent(&self) -> bool {
+        matches!(
+            self,
+            Self::Config { .. }
+                | Self::Spawn { .. }
+                | Self::InitializeTimeout { .. }
+                | Self::UnsupportedVersion { .. }
+                | Self::Backoff { .. }
+                | Self::TooManyCalls { .. }
+                | Self::RequestTooLarge { .. }
+        )
+    }
+}

@@ -1,0 +1,95 @@
+//! Header values for the HTTP transport.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::config::HttpConfig;
+
+/// Longest session id that is kept.
+const LONGEST_SESSION: usize = 1024;
+
+/// Headers that the transport sets itself.
+const RESERVED: [&str; 9] = [
+    "accept",
+    "content-type",
+    "content-length",
+    "host",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+    "last-event-id",
+];
+
+/// Reads the configured headers. The error names the header, never its value.
+pub(crate) fn configured(config: &HttpConfig) -> Result<HeaderMap, String> {
+    let mut map = HeaderMap::new();
+    for (name, value) in &config.headers {
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("header name `{}` is not valid", super::escape::escape(name)))?;
+        if RESERVED.contains(&key.as_str()) {
+            return Err(format!("header `{key}` is set by the transport; remove it"));
+        }
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of header `{key}` holds a line break or control"))?;
+        value.set_sensitive(true);
+        map.insert(key, value);
+    }
+    Ok(map)
+}
+
+/// A text as a header value: itself where it can travel so, else wrapped in base64.
+pub(crate) fn text_value(text: &str) -> Option<HeaderValue> {
+    let printable = text.chars().all(|c| matches!(c, ' '..='~'));
+    let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
+    let marked = text.starts_with("=?base64?") && text.ends_with("?=");
+    if printable && !padded && !marked {
+        return HeaderValue::from_str(text).ok();
+    }
+    HeaderValue::from_str(&format!("=?base64?{}?=", STANDARD.encode(text))).ok()
+}
+
+/// A session id as the server gave it, if it is visible ASCII of bounded length.
+pub(crate) fn session_id(value: &HeaderValue) -> Option<HeaderValue> {
+    let bytes = value.as_bytes();
+    let fine =
+        (1..=LONGEST_SESSION).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
+    fine.then(|| {
+        let mut value = value.clone();
+        value.set_sensitive(true);
+        value
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_travel_plain_or_wrapped() {
+        assert_eq!(text_value("get_user").unwrap(), "get_user");
+        assert_eq!(text_value("größe").unwrap(), "=?base64?Z3LDtsOfZQ==?=");
+        assert_eq!(text_value(" x").unwrap(), "=?base64?IHg=?=");
+        assert_eq!(text_value("=?base64?x?=").unwrap(), "=?base64?PT9iYXNlNjQ/eD89?=");
+        assert!(text_value("a\r\nb: c").unwrap().to_str().unwrap().starts_with("=?base64?"));
+    }
+
+    #[test]
+    fn reserved_and_broken_headers_are_refused_without_their_value() {
+        for (name, value) in [("Mcp-Session-Id", "hunter2"), ("X\n", "hunter2"), ("X", "hunter2\n")]
+        {
+            let mut config = HttpConfig::default();
+            config.headers.insert(name.to_owned(), value.to_owned());
+            let error = configured(&config).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn session_ids_are_visible_ascii() {
+        assert!(session_id(&HeaderValue::from_static("abc-123")).is_some());
+        assert!(session_id(&HeaderValue::from_static("a b")).is_none());
+        assert!(session_id(&HeaderValue::from_str(&"x".repeat(2000)).unwrap()).is_none());
+    }
+}

@@ -1,0 +1,381 @@
+//! The connection to a server over Streamable HTTP.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::call::ProgressSink;
+use super::config::{Era, HttpConfig, Limits};
+use super::error::{Fault, HttpFault, McpError};
+use super::headers;
+use super::inbox::Inbox;
+use super::message::{self, Answer, Incoming};
+use super::pending::read_progress;
+use super::sse::SseDecoder;
+use super::strict;
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// Time for messages that nobody waits for.
+const ASIDE: Duration = Duration::from_secs(5);
+/// Time between two tries to open the stream of notifications.
+const LISTEN_AGAIN: Duration = Duration::from_secs(5);
+/// Longest body of an error status that is read.
+const ERROR_BODY: usize = 64 * 1024;
+/// Most requests of the server that are answered during one of ours.
+const ANSWERS: usize = 100;
+
+/// One request on its way.
+pub(crate) struct Exchange<'a> {
+    pub(crate) id: u64,
+    pub(crate) method: &'static str,
+    /// What `Mcp-Name` says: the tool.
+    pub(crate) name: Option<&'a str>,
+    pub(crate) progress: Option<ProgressSink>,
+}
+
+/// What the requests of this connection have in common, settled by the handshake.
+#[derive(Debug, Default, Clone)]
+struct Dialect {
+    version: Option<HeaderValue>,
+    modern: bool,
+    session: Option<HeaderValue>,
+}
+
+/// The way to one endpoint.
+pub(crate) struct HttpLink {
+    inbox: Arc<Inbox>,
+    client: Client,
+    url: Url,
+    extra: HeaderMap,
+    dialect: Mutex<Dialect>,
+    listener: Mutex<Option<JoinHandle<()>>>,
+    message_bytes: usize,
+    garbage_limit: usize,
+}
+
+impl HttpLink {
+    /// Prepares the client; nothing is sent yet.
+    pub(crate) fn new(
+        config: &HttpConfig,
+        limits: &Limits,
+        inbox: Arc<Inbox>,
+    ) -> Result<Self, McpError> {
+        let bad =
+            |reason: String| McpError::Config { upstream: inbox.upstream().to_owned(), reason };
+        let url = Url::parse(&config.url).map_err(|_| bad("`url` is not a url".to_owned()))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(bad("`url` must be http or https and name a host".to_owned()));
+        }
+        let extra = headers::configured(config).map_err(&bad)?;
+        let client = client(&url).map_err(&bad)?;
+        Ok(Self {
+            client,
+            url,
+            extra,
+            dialect: Mutex::default(),
+            listener: Mutex::default(),
+            message_bytes: limits.message_bytes,
+            garbage_limit: limits.garbage_lines,
+            inbox,
+        })
+    }
+
+    /// Settles era and version for all later requests.
+    pub(crate) fn settle(&self, era: Era, version: &str) {
+        let mut dialect = self.lock();
+        dialect.version = HeaderValue::from_str(version).ok();
+        dialect.modern = era == Era::Modern;
+        if dialect.modern {
+            dialect.session = None;
+        }
+    }
+
+    /// Sends a request and reads its answer from the body or the stream of the response.
+    pub(crate) async fn exchange(
+        &self,
+        exchange: &Exchange<'_>,
+        body: Vec<u8>,
+    ) -> Result<Answer, McpError> {
+        let response = self.post(exchange.method, exchange.name, body).await?;
+        let status = response.status();
+        if !status.is_success() {
+            return self.refused(response).await;
+        }
+        if exchange.method == "initialize" {
+            self.keep_session(&response)?;
+        }
+        match media(&response) {
+            Media::Json => {
+                let body = self.body(response, self.message_bytes).await?;
+                match self.sift(&body, exchange) {
+                    Sifted::Answer(answer) => answer,
+                    Sifted::Aside(_) | Sifted::Noise => {
+                        Err(self.inbox.malformed(Fault::NeitherResultNorError))
+                    }
+                }
+            }
+            Media::Events => self.stream(response, exchange).await,
+            Media::Other => Err(self.fault(HttpFault::ContentType)),
+        }
+    }
+
+    /// Sends a message that has no answer.
+    pub(crate) async fn notify(&self, method: &'static str, body: Vec<u8>) -> Result<(), McpError> {
+        let sent = timeout(ASIDE, self.post(method, None, body)).await;
+        let response = sent.map_err(|_| self.fault(HttpFault::Connection))??;
+        match response.status() {
+            status if status.is_success() => Ok(()),
+            status => Err(self.fault(HttpFault::Status(status.as_u16()))),
+        }
+    }
+
+    /// Opens the stream on which a legacy server tells of changes, if it offers one.
+    pub(crate) fn listen(self: &Arc<Self>) {
+        let link = Arc::downgrade(self);
+        let task = tokio::spawn(async move {
+            loop {
+                let Some(link) = link.upgrade() else { return };
+                if !link.follow().await {
+                    return;
+                }
+                drop(link);
+                sleep(LISTEN_AGAIN).await;
+            }
+        });
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = listener.replace(task) {
+            before.abort();
+        }
+    }
+
+    /// Ends the session at the server.
+    pub(crate) async fn close(&self) {
+        self.stop_listening();
+        if self.lock().session.is_some() {
+            let sent = self.common(self.client.delete(self.url.clone())).send();
+            let _ = timeout(Duration::from_secs(2), sent).await;
+        }
+    }
+
+    pub(crate) fn stop_listening(&self) {
+        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = listener.take() {
+            task.abort();
+        }
+    }
+
+    async fn post(
+        &self,
+        method: &'static str,
+        name: Option<&str>,
+        body: Vec<u8>,
+    ) -> Result<Response, McpError> {
+        let mut request = self
+            .common(self.client.post(self.url.clone()))
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(CONTENT_TYPE, "application/json");
+        if self.lock().modern && !method.is_empty() {
+            request = request.header("Mcp-Method", method);
+            if let Some(name) = name.and_then(headers::text_value) {
+                request = request.header("Mcp-Name", name);
+            }
+        }
+        request.body(body).send().await.map_err(|_| self.fault(HttpFault::Connection))
+    }
+
+    fn common(&self, request: RequestBuilder) -> RequestBuilder {
+        let dialect = self.lock().clone();
+        let mut request = request.headers(self.extra.clone());
+        if let Some(version) = dialect.version {
+            request = request.header("MCP-Protocol-Version", version);
+        }
+        if let Some(session) = dialect.session {
+            request = request.header("Mcp-Session-Id", session);
+        }
+        request
+    }
+
+    fn keep_session(&self, response: &Response) -> Result<(), McpError> {
+        if let Some(value) = response.headers().get("mcp-session-id") {
+            let session = headers::session_id(value);
+            let session = session.ok_or_else(|| self.fault(HttpFault::SessionId))?;
+            self.lock().session = Some(session);
+        }
+        Ok(())
+    }
+
+    /// Reads an error status. A JSON-RPC error in its body is the answer.
+    async fn refused(&self, response: Response) -> Result<Answer, McpError> {
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(self.fault(HttpFault::Redirect(status.as_u16())));
+        }
+        if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
+            return Err(self.fault(HttpFault::SessionGone));
+        }
+        if matches!(media(&response), Media::Json)
+            && let Ok(body) = self.body(response, ERROR_BODY).await
+            && let Ok(read) = strict::read(&body)
+            && let Some(error) = read.value.get("error").cloned().and_then(message::rpc_error)
+        {
+            return Ok(Err(error));
+        }
+        Err(self.fault(HttpFault::Status(status.as_u16())))
+    }
+
+    async fn body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            if body.len().saturating_add(chunk.len()) > limit {
+                return Err(self.inbox.malformed(Fault::LineTooLong));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    async fn chunk(
+        &self,
+        response: &mut Response,
+    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> + use<>>, McpError> {
+        response.chunk().await.map_err(|_| self.fault(HttpFault::Connection))
+    }
+
+    /// Reads events until the one that answers the request.
+    async fn stream(
+        &self,
+        mut response: Response,
+        exchange: &Exchange<'_>,
+    ) -> Result<Answer, McpError> {
+        let mut decoder = SseDecoder::new(self.message_bytes);
+        let mut answers = 0_usize;
+        let mut garbage = 0_usize;
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            let events = decoder.push(&chunk);
+            for event in events.map_err(|_| self.inbox.malformed(Fault::LineTooLong))? {
+                match self.sift(&event, exchange) {
+                    Sifted::Answer(answer) => return answer,
+                    Sifted::Aside(Some(reply)) if answers < ANSWERS => {
+                        answers = answers.saturating_add(1);
+                        let _ = self.notify("", reply).await;
+                    }
+                    Sifted::Aside(_) => {}
+                    Sifted::Noise => garbage = garbage.saturating_add(1),
+                }
+                if garbage >= self.garbage_limit {
+                    let upstream = self.inbox.upstream().to_owned();
+                    return Err(McpError::Garbage { upstream, lines: garbage });
+                }
+            }
+        }
+        Err(self.fault(HttpFault::StreamEnded))
+    }
+
+    /// Decides what a message on the response to `exchange` is. Only that request's reply counts.
+    fn sift(&self, bytes: &[u8], exchange: &Exchange<'_>) -> Sifted {
+        match message::classify(bytes) {
+            Incoming::Reply { id, answer } if id == Some(exchange.id) => Sifted::Answer(Ok(answer)),
+            Incoming::Faulty { fault, ids } if ids.is_empty() || ids.contains(&exchange.id) => {
+                Sifted::Answer(Err(self.inbox.malformed(fault)))
+            }
+            Incoming::Noise => {
+                self.inbox.count_noise();
+                Sifted::Noise
+            }
+            other => Sifted::Aside(self.inbox.aside(other, |params| {
+                let token = params.get("progressToken");
+                let ours = token.is_some_and(|t| {
+                    t.as_u64() == Some(exchange.id) || t.as_str() == Some(&exchange.id.to_string())
+                });
+                let (true, Some(sink)) = (ours, &exchange.progress) else { return false };
+                read_progress(params).map(|progress| sink(progress)).is_some()
+            })),
+        }
+    }
+
+    /// Follows the stream of notifications to its end. False when the server offers none.
+    async fn follow(&self) -> bool {
+        let request = self.common(self.client.get(self.url.clone()));
+        let sent = request.header(ACCEPT, "text/event-stream").send().await;
+        let Ok(mut response) = sent else { return true };
+        if !response.status().is_success() || !matches!(media(&response), Media::Events) {
+            return false;
+        }
+        let mut decoder = SseDecoder::new(self.message_bytes);
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let Ok(events) = decoder.push(&chunk) else { return true };
+            for event in events {
+                match message::classify(&event) {
+                    Incoming::Noise => self.inbox.count_noise(),
+                    Incoming::Reply { .. } | Incoming::Faulty { .. } => self.inbox.count_dropped(),
+                    other => {
+                        if let Some(reply) = self.inbox.aside(other, |_| false) {
+                            let _ = self.notify("", reply).await;
+                        }
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn fault(&self, fault: HttpFault) -> McpError {
+        McpError::Http { upstream: self.inbox.upstream().to_owned(), fault }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Dialect> {
+        self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Sifted {
+    Answer(Result<Answer, McpError>),
+    Aside(Option<Vec<u8>>),
+    Noise,
+}
+
+enum Media {
+    Json,
+    Events,
+    Other,
+}
+
+fn media(response: &Response) -> Media {
+    let value = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    let essence = value.and_then(|v| v.split(';').next()).unwrap_or_default().trim();
+    match essence.to_ascii_lowercase().as_str() {
+        "application/json" => Media::Json,
+        "text/event-stream" => Media::Events,
+        _ => Media::Other,
+    }
+}
+
+/// A client without redirects. For `https` the platform's certificates count; the cryptography is
+/// ring's. A plain `http` endpoint needs no certificates, so none are loaded.
+fn client(url: &Url) -> Result<Client, String> {
+    let builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .tcp_nodelay(true)
+        .connect_timeout(CONNECT);
+    let builder = if url.scheme() == "https" {
+        // Refused when the host chose a provider before, which is then used.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        builder
+    } else {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|_| "tls is not available in this build".to_owned())?
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        builder.tls_backend_preconfigured(tls)
+    };
+    builder.build().map_err(|_| {
+        "no http client: the platform's certificates cannot be loaded; install ca-certificates"
+            .to_owned()
+    })
+}

@@ -1,0 +1,162 @@
+//! The handshake: which era and version both sides speak, and what the server says of itself.
+
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+
+use super::call::Reply;
+use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
+use super::error::{Fault, HttpFault, McpError};
+use super::escape::escape;
+use super::wire::{Ask, Wire, client_info};
+
+/// Most of a server's list of versions that an error repeats.
+const SHOWN_VERSIONS: usize = 200;
+
+/// What the server said in the handshake. All text in it is untrusted.
+#[derive(Debug, Clone)]
+pub struct ServerInfo {
+    era: Era,
+    version: String,
+    reply: Reply,
+}
+
+impl ServerInfo {
+    /// The era that is spoken.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
+    /// The protocol version that is spoken.
+    #[must_use]
+    pub fn protocol_version(&self) -> &str {
+        &self.version
+    }
+
+    /// The name that the server gives itself.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.implementation().get("name").and_then(Value::as_str)
+    }
+
+    /// The version that the server gives itself.
+    #[must_use]
+    pub fn server_version(&self) -> Option<&str> {
+        self.implementation().get("version").and_then(Value::as_str)
+    }
+
+    /// The server's instructions to a model.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.reply.value().get("instructions").and_then(Value::as_str)
+    }
+
+    /// The handshake's result, whole.
+    #[must_use]
+    pub fn reply(&self) -> &Reply {
+        &self.reply
+    }
+
+    /// Whether the server says that it has tools.
+    #[must_use]
+    pub fn has_tools(&self) -> bool {
+        self.reply.value().pointer("/capabilities/tools").is_some_and(|tools| !tools.is_null())
+    }
+
+    fn implementation(&self) -> &Value {
+        let value = self.reply.value();
+        let modern = value.get("_meta").and_then(|m| m.get("io.modelcontextprotocol/serverInfo"));
+        match self.era {
+            Era::Legacy => value.get("serverInfo").unwrap_or(&Value::Null),
+            Era::Modern => modern.unwrap_or(&Value::Null),
+        }
+    }
+}
+
+/// Speaks to a server that has just been reached, within the handshake's time.
+pub(crate) async fn handshake(wire: &Wire) -> Result<ServerInfo, McpError> {
+    let limit = wire.config.limits.initialize_timeout;
+    let spoken = async {
+        match wire.config.era {
+            EraChoice::Legacy => initialize(wire).await,
+            EraChoice::Modern => discover(wire).await,
+            EraChoice::Auto => match initialize(wire).await {
+                Err(refused) if speaks_other(&refused) => discover(wire).await.map_err(|_| refused),
+                other => other,
+            },
+        }
+    };
+    let late = |_| McpError::InitializeTimeout {
+        upstream: wire.config.name.clone(),
+        target: wire.config.target(),
+        after: limit,
+        stderr: wire.stderr(),
+    };
+    timeout(limit, spoken).await.map_err(late).and_then(|outcome| outcome)
+}
+
+/// Whether a refused `initialize` may mean that the server speaks the modern era only.
+fn speaks_other(error: &McpError) -> bool {
+    match error {
+        McpError::Refused { .. } | McpError::UnsupportedVersion { .. } => true,
+        McpError::Http { fault: HttpFault::Status(status), .. } => {
+            matches!(status, 400 | 404 | 405 | 406)
+        }
+        _ => false,
+    }
+}
+
+async fn initialize(wire: &Wire) -> Result<ServerInfo, McpError> {
+    let params = json!({
+        "protocolVersion": LEGACY_VERSION,
+        "capabilities": {},
+        "clientInfo": client_info(&wire.config),
+    });
+    let reply = ask(wire, "initialize", Era::Legacy, params).await?;
+    let version = reply.value().get("protocolVersion").and_then(Value::as_str);
+    let version = version.ok_or_else(|| wire.inbox.malformed(Fault::MissingField))?.to_owned();
+    if !LEGACY_VERSIONS.contains(&version.as_str()) {
+        return Err(unsupported(wire, LEGACY_VERSIONS.join(", "), &version));
+    }
+    wire.settle(Era::Legacy, &version);
+    wire.notify("notifications/initialized").await?;
+    if reply.value().pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
+        wire.listen();
+    }
+    Ok(ServerInfo { era: Era::Legacy, version, reply })
+}
+
+async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
+    wire.settle(Era::Modern, MODERN_VERSION);
+    let reply = ask(wire, "server/discover", Era::Modern, json!({})).await?;
+    let versions = reply.value().get("supportedVersions").and_then(Value::as_array);
+    let versions = versions.ok_or_else(|| wire.inbox.malformed(Fault::MissingField))?;
+    let mut offered = versions.iter().filter_map(Value::as_str);
+    if !offered.any(|version| version == MODERN_VERSION) {
+        let offered: Vec<&str> = versions.iter().filter_map(Value::as_str).take(16).collect();
+        return Err(unsupported(wire, MODERN_VERSION.to_owned(), &offered.join(", ")));
+    }
+    Ok(ServerInfo { era: Era::Modern, version: MODERN_VERSION.to_owned(), reply })
+}
+
+async fn ask(
+    wire: &Wire,
+    method: &'static str,
+    era: Era,
+    params: Value,
+) -> Result<Reply, McpError> {
+    let params = match params {
+        Value::Object(params) => params,
+        _ => Map::new(),
+    };
+    // The handshake as a whole has its own limit; this one never comes first.
+    let limit = wire.config.limits.initialize_timeout.saturating_mul(2);
+    let answer =
+        wire.request(Ask { method, name: None, params, era, limit, progress: None }).await?;
+    answer.map_err(|error| McpError::Refused { upstream: wire.config.name.clone(), method, error })
+}
+
+fn unsupported(wire: &Wire, spoken: String, offered: &str) -> McpError {
+    let offered: String = escape(offered).chars().take(SHOWN_VERSIONS).collect();
+    McpError::UnsupportedVersion { upstream: wire.config.name.clone(), spoken, offered }
+}

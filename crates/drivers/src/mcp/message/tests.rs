@@ -1,0 +1,108 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn fault(text: &str) -> (Fault, Vec<u64>) {
+    match classify(text.as_bytes()) {
+        Incoming::Faulty { fault, ids } => (fault, ids),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_broken_rule_names_the_call() {
+    for (text, expected) in [
+        (r#"{"id":7,"result":{}}"#, Fault::MissingVersion),
+        (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, Fault::MissingVersion),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#,
+            Fault::ResultAndError,
+        ),
+        (r#"{"jsonrpc":"2.0","id":7}"#, Fault::NeitherResultNorError),
+        (r#"{"jsonrpc":"2.0","id":7,"error":{"message":"x"}}"#, Fault::ErrorWithoutCode),
+        (r#"{"jsonrpc":"2.0","id":7,"error":"x"}"#, Fault::ErrorWithoutCode),
+        (r#"{"jsonrpc":"2.0","id":7,"result":[1]}"#, Fault::ResultNotObject),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, Fault::RequestAndReply),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{"a":1,"a":2}}"#, Fault::DuplicateKey),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{},"result":{}}"#, Fault::DuplicateKey),
+        (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, Fault::Batch),
+        (r#"{"jsonrpc":"2.0","id":7,"result":{"#, Fault::InvalidJson),
+    ] {
+        assert_eq!(fault(text), (expected, vec![7]), "{text}");
+    }
+    assert_eq!(fault(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#), (Fault::NullId, vec![]));
+    assert_eq!(fault(r#"{"jsonrpc":"2.0","result":{}}"#), (Fault::NullId, vec![]));
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":{}{}}}}}"#,
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    assert_eq!(fault(&deep), (Fault::TooDeep, vec![7]));
+}
+
+#[test]
+fn log_lines_are_noise() {
+    for text in [
+        "listening on 3000",
+        "",
+        "[INFO] up",
+        "[1,2]",
+        "17",
+        r#"{"level":"info","id":"x"}"#,
+        "{half",
+    ] {
+        assert!(matches!(classify(text.as_bytes()), Incoming::Noise), "{text}");
+    }
+}
+
+#[test]
+fn a_result_keeps_its_bytes_and_every_field() {
+    let raw = r#"{ "content":[],"tools":[1], "x" : 99999999999999999999}"#;
+    let line = format!(r#"{{"jsonrpc":"2.0","id":"7","result":{raw}}}"#);
+    let Incoming::Reply { id: Some(7), answer: Ok(reply) } = classify(line.as_bytes()) else {
+        panic!("not a reply")
+    };
+    assert_eq!(reply.raw(), raw);
+    assert_eq!(reply.findings(), [Finding::NumbersRounded]);
+    assert_eq!(reply.value()["tools"], serde_json::json!([1]));
+}
+
+#[test]
+fn only_plain_numbers_are_our_ids() {
+    for (raw, id) in [
+        ("7", Some(7)),
+        ("\"7\"", Some(7)),
+        ("7.0", None),
+        ("07", None),
+        ("-7", None),
+        ("+7", None),
+        ("{}", None),
+    ] {
+        assert_eq!(own_id(raw), id, "{raw}");
+    }
+}
+
+#[test]
+fn the_id_is_found_in_a_cut_message() {
+    assert_eq!(
+        id_in_head(br#" { "jsonrpc" : "2.0" , "id" : 12 , "result":{"text":"aaa"#),
+        Some(12)
+    );
+    assert_eq!(id_in_head(br#"{"x":{"id":3,"s":"}\""},"id":"4","result":"#), Some(4));
+    assert_eq!(id_in_head(br#"{"result":{"id":3,"t":"aaaa"#), None);
+    assert_eq!(id_in_head(br#"{"id":1"#), None);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_classified_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = classify(&bytes);
+        let _ = id_in_head(&bytes);
+    }
+
+    #[test]
+    fn the_head_agrees_with_the_whole(id in any::<u64>(), junk in "[a-z\\\\\"{}\\[\\],:]{0,20}") {
+        let line = serde_json::json!({"a": junk, "id": id, "jsonrpc": "2.0", "result": {}}).to_string();
+        prop_assert_eq!(id_in_head(line.as_bytes()), Some(id));
+    }
+}

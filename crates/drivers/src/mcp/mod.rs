@@ -1,0 +1,37 @@
+//! A client for the Model Context Protocol.
+//!
+//! Messages are framed, matched and read here, and values stay raw: no typed decoding stands
+//! between the server's bytes and the caller, so no field is lost and nothing that a server sends
+//! can change what its answer is taken for. The request alone decides that.
+
+mod call;
+mod child;
+mod config;
+mod connection;
+mod error;
+mod escape;
+mod frame;
+mod headers;
+mod http;
+mod inbox;
+mod lifecycle;
+mod message;
+mod pending;
+mod sse;
+mod stdio;
+mod strict;
+mod tool;
+mod upstream;
+mod wire;
+
+pub use call::{CallOutcome, CallRequest, Finding, Progress, ProgressSink, Reply};
+pub use config::{
+    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, StdioConfig,
+    UpstreamConfig,
+};
+pub use connection::Connection;
+pub use error::{Fault, HttpFault, McpError, RpcError};
+pub use inbox::Counts;
+pub use lifecycle::ServerInfo;
+pub use tool::ListedTool;
+pub use upstream::Upstream;

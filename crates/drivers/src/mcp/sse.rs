@@ -1,0 +1,117 @@
+//! Server-sent events, bounded.
+
+/// Splits a byte stream into the data of its `message` events.
+#[derive(Debug)]
+pub(crate) struct SseDecoder {
+    limit: usize,
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    named: bool,
+    after_cr: bool,
+    started: bool,
+}
+
+/// An event, or one of its lines, is over the limit.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+impl SseDecoder {
+    pub(crate) fn new(limit: usize) -> Self {
+        let (line, data) = (Vec::new(), Vec::new());
+        Self { limit, line, data, has_data: false, named: false, after_cr: false, started: false }
+    }
+
+    /// Takes a piece of the stream and gives the events that it completes.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
+        let mut events = Vec::new();
+        let mut rest = chunk;
+        while let Some(&first) = rest.first() {
+            if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
+            }
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            if self.line.len().saturating_add(part.len()) > self.limit.saturating_add(16) {
+                return Err(TooLong);
+            }
+            self.line.extend_from_slice(part);
+            let Some(end) = end else { break };
+            self.after_cr = rest.get(end) == Some(&b'\r');
+            rest = rest.get(end.saturating_add(1)..).unwrap_or_default();
+            events.extend(self.end_line()?);
+        }
+        Ok(events)
+    }
+
+    /// Ends a line; an empty one ends the event.
+    fn end_line(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
+        let mut line = std::mem::take(&mut self.line);
+        if !std::mem::replace(&mut self.started, true) && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+        }
+        if line.is_empty() {
+            let data = std::mem::take(&mut self.data);
+            let wanted = std::mem::take(&mut self.has_data) & !std::mem::take(&mut self.named);
+            return Ok((wanted && !data.is_empty()).then_some(data));
+        }
+        let (field, value) = match line.iter().position(|&byte| byte == b':') {
+            Some(colon) => {
+                let value = line.get(colon.saturating_add(1)..).unwrap_or_default();
+                (line.get(..colon).unwrap_or_default(), value.strip_prefix(b" ").unwrap_or(value))
+            }
+            None => (line.as_slice(), [].as_slice()),
+        };
+        match field {
+            b"data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.push(b'\n');
+                }
+                if self.data.len().saturating_add(value.len()) > self.limit {
+                    return Err(TooLong);
+                }
+                self.data.extend_from_slice(value);
+            }
+            b"event" => self.named = !matches!(value, b"" | b"message"),
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events(input: &[u8], chunk: usize) -> Vec<String> {
+        let mut decoder = SseDecoder::new(1000);
+        let found = input.chunks(chunk).flat_map(|part| decoder.push(part).unwrap());
+        found.map(|data| String::from_utf8(data).unwrap()).collect()
+    }
+
+    const STREAM: &[u8] = b"\xef\xbb\xbfid: 1\nretry: 3\ndata:\n\n: ping\n\ndata: one\r\n\r\nevent: message\rdata:two\rdata: 2\r\revent: other\ndata: no\n\ndata: three\nx\n\ndata: cut";
+
+    #[test]
+    fn events_are_found_however_the_stream_is_cut() {
+        for chunk in 1..STREAM.len() {
+            assert_eq!(events(STREAM, chunk), ["one", "two\n2", "three"], "chunk {chunk}");
+        }
+    }
+
+    #[test]
+    fn an_event_over_the_limit_is_refused() {
+        assert_eq!(SseDecoder::new(10).push(&[b'x'; 100]), Err(TooLong));
+        assert_eq!(SseDecoder::new(10).push(b"data: 123456\ndata: 123456\n\n"), Err(TooLong));
+        assert_eq!(SseDecoder::new(10).push(b"data: 1234567890\n\n").unwrap().len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn chunking_changes_nothing(input in "(data|:| |\r|\n|x|event){0,40}", chunk in 1_usize..9) {
+            prop_assert_eq!(events(input.as_bytes(), chunk), events(input.as_bytes(), 4096));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The connection to a server that is our child process.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::child::{self, Group, Tail};
+use super::config::{Limits, StdioConfig};
+use super::error::{Fault, McpError};
+use super::frame::{Line, LineReader};
+use super::inbox::{Inbox, Taken};
+
+/// Most messages that wait to be written.
+const OUTBOX: usize = 64;
+/// How much of standard output is read at once.
+const READ_CHUNK: usize = 64 * 1024;
+/// Time for the last words of a child that has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Time for a child to end after its input was closed.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A running child and the way to it. Dropping it kills the child and its process group.
+pub(crate) struct StdioLink {
+    inbox: Arc<Inbox>,
+    command: String,
+    tail: Arc<Tail>,
+    outbox: mpsc::Sender<Outgoing>,
+    supervisor: Mutex<Option<JoinHandle<()>>>,
+}
+
+enum Outgoing {
+    Line(Vec<u8>),
+    End,
+}
+
+impl StdioLink {
+    /// Starts the child and the tasks that serve its pipes.
+    pub(crate) fn start(
+        config: &StdioConfig,
+        limits: &Limits,
+        inbox: Arc<Inbox>,
+    ) -> Result<Self, McpError> {
+        let refused = |reason: String| McpError::Spawn {
+            upstream: inbox.upstream().to_owned(),
+            command: config.command.clone(),
+            reason,
+        };
+        let mut child = child::start(config).map_err(|error| refused(error.kind().to_string()))?;
+        let group = Group::of(&child);
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(refused("its pipes are missing".to_owned()));
+        };
+        let (outbox, lines) = mpsc::channel(OUTBOX);
+        let tail = Arc::new(Tail::default());
+        let supervisor = Supervisor {
+            inbox: Arc::clone(&inbox),
+            command: config.command.clone(),
+            tail: Arc::clone(&tail),
+            answers: outbox.downgrade(),
+            reader: LineReader::new(
+                BufReader::with_capacity(READ_CHUNK, stdout),
+                limits.message_bytes,
+            ),
+            garbage_limit: limits.garbage_lines,
+            garbage: 0,
+            child,
+            group,
+        };
+        let follower = {
+            let tail = Arc::clone(&tail);
+            tokio::spawn(async move { tail.follow(stderr).await })
+        };
+        let writer = tokio::spawn(write(stdin, lines, Arc::clone(&inbox), config.command.clone()));
+        let task = tokio::spawn(supervisor.run(Aborted(follower), Aborted(writer)));
+        let supervisor = Mutex::new(Some(task));
+        Ok(Self { inbox, command: config.command.clone(), tail, outbox, supervisor })
+    }
+
+    /// Queues one message. Fails when the child no longer reads.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), McpError> {
+        self.outbox.send(Outgoing::Line(message)).await.map_err(|_| self.gone())
+    }
+
+    /// Queues one message if there is room. For messages that may be lost.
+    pub(crate) fn try_send(&self, message: Vec<u8>) {
+        if self.outbox.try_send(Outgoing::Line(message)).is_err() {
+            self.inbox.count_dropped();
+        }
+    }
+
+    /// The end of standard error, escaped.
+    pub(crate) fn stderr(&self) -> String {
+        self.tail.text()
+    }
+
+    /// Closes the child's input, waits for a moment, then ends it.
+    pub(crate) async fn close(&self) {
+        let _ = self.outbox.try_send(Outgoing::End);
+        if let Some(mut supervisor) = self.take()
+            && timeout(FAREWELL, &mut supervisor).await.is_err()
+        {
+            supervisor.abort();
+        }
+    }
+
+    fn take(&self) -> Option<JoinHandle<()>> {
+        self.supervisor.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn gone(&self) -> McpError {
+        self.inbox.pending.closed().unwrap_or_else(|| McpError::UpstreamClosed {
+            upstream: self.inbox.upstream().to_owned(),
+            command: self.command.clone(),
+            status: "its input is closed".to_owned(),
+            stderr: self.tail.text(),
+        })
+    }
+}
+
+impl Drop for StdioLink {
+    fn drop(&mut self) {
+        if let Some(supervisor) = self.take() {
+            supervisor.abort();
+        }
+    }
+}
+
+/// A task that ends with its owner.
+struct Aborted(JoinHandle<()>);
+
+impl Drop for Aborted {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Owns the child and reads its output.
+struct Supervisor {
+    inbox: Arc<Inbox>,
+    command: String,
+    tail: Arc<Tail>,
+    answers: mpsc::WeakSender<Outgoing>,
+    reader: LineReader<BufReader<ChildStdout>>,
+    garbage_limit: usize,
+    garbage: usize,
+    child: Child,
+    group: Group,
+}
+
+impl Supervisor {
+    async fn run(mut self, mut stderr: Aborted, writer: Aborted) {
+        let mut exited = None;
+        let open = loop {
+            tokio::select! {
+                line = self.reader.next() => match line {
+                    Ok(Some(line)) => if !self.accept(line) { break false },
+                    Ok(None) | Err(_) => break true,
+                },
+                status = self.child.wait() => {
+                    exited = Some(status);
+                    let _ = timeout(LAST_WORDS, self.drain()).await;
+                    break true;
+                }
+            }
+        };
+        if open && exited.is_none() {
+            exited = timeout(LAST_WORDS, self.child.wait()).await.ok();
+        }
+        // Grandchildren may hold the pipes open; without them the tail has an end.
+        drop(self.group);
+        let _ = timeout(LAST_WORDS, &mut stderr.0).await;
+        let status = match exited {
+            Some(Ok(status)) => status.to_string(),
+            Some(Err(_)) => "its exit status is unknown".to_owned(),
+            None => "it closed its output".to_owned(),
+        };
+        tracing::debug!(target: "weaver_drivers", upstream = self.inbox.upstream(), %status, "upstream ended");
+        self.inbox.pending.close(&McpError::UpstreamClosed {
+            upstream: self.inbox.upstream().to_owned(),
+            command: self.command,
+            status,
+            stderr: self.tail.text(),
+        });
+        drop(writer);
+    }
+
+    async fn drain(&mut self) {
+        while let Ok(Some(line)) = self.reader.next().await {
+            if !self.accept(line) {
+                break;
+            }
+        }
+    }
+
+    /// Handles a line. False when the connection must end.
+    fn accept(&mut self, line: Line) -> bool {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::Oversize(head) => {
+                let id = super::message::id_in_head(&head);
+                self.inbox.blame(Fault::LineTooLong, id.as_slice());
+                return true;
+            }
+        };
+        if line.trim_ascii().is_empty() {
+            return true;
+        }
+        match self.inbox.take(&line) {
+            Taken::Noise => self.garbage = self.garbage.saturating_add(1),
+            Taken::Message(answer) => {
+                self.garbage = 0;
+                if let (Some(answer), Some(outbox)) = (answer, self.answers.upgrade())
+                    && outbox.try_send(Outgoing::Line(answer)).is_err()
+                {
+                    self.inbox.count_dropped();
+                }
+            }
+        }
+        if self.garbage < self.garbage_limit {
+            return true;
+        }
+        self.inbox.pending.close(&McpError::Garbage {
+            upstream: self.inbox.upstream().to_owned(),
+            lines: self.garbage_limit,
+        });
+        false
+    }
+}
+
+/// Writes messages to the child, one a line, until it no longer reads.
+async fn write(
+    mut stdin: ChildStdin,
+    mut lines: mpsc::Receiver<Outgoing>,
+    inbox: Arc<Inbox>,
+    command: String,
+) {
+    while let Some(Outgoing::Line(mut line)) = lines.recv().await {
+        line.push(b'\n');
+        let written = async {
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        };
+        if written.await.is_err() {
+            lines.close();
+            // Its exit status says more, if it comes soon.
+            sleep(LAST_WORDS.saturating_mul(3)).await;
+            inbox.pending.close(&McpError::UpstreamClosed {
+                upstream: inbox.upstream().to_owned(),
+                command,
+                status: "it closed its input".to_owned(),
+                stderr: String::new(),
+            });
+            return;
+        }
+    }
+}

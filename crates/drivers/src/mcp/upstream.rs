@@ -1,0 +1,174 @@
+//! An upstream that comes back: connects on demand, and waits longer after each failure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::call::{CallOutcome, CallRequest};
+use super::config::UpstreamConfig;
+use super::connection::Connection;
+use super::error::{HttpFault, McpError};
+use super::tool::ListedTool;
+
+/// How long an upstream is left alone after 1, 2, 3, 4, and 5 or more failures in a row.
+const PAUSES: [Duration; 5] = [
+    Duration::ZERO,
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(10),
+];
+
+/// A server that is connected when it is first needed and again after it ended.
+///
+/// After a failure the next use connects anew; from the second failure in a row on, uses within
+/// the pause fail at once and say when the next attempt is. A reply ends the row.
+pub struct Upstream {
+    config: Arc<UpstreamConfig>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    failures: usize,
+    not_before: Option<Instant>,
+    last: &'static str,
+    shut: bool,
+}
+
+impl Upstream {
+    /// An upstream that is not connected yet.
+    #[must_use]
+    pub fn new(config: UpstreamConfig) -> Self {
+        Self { config: Arc::new(config), state: Mutex::default() }
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub fn config(&self) -> &UpstreamConfig {
+        &self.config
+    }
+
+    /// The live connection; connects where there is none. Callers at the same time share one
+    /// attempt.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] of the attempt, or [`McpError::Backoff`] when it is too early for one.
+    pub async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        let mut state = self.state.lock().await;
+        if state.shut {
+            return Err(McpError::Shutdown { upstream: self.config.name.clone() });
+        }
+        if let Some(connection) = &state.connection {
+            match connection.closed() {
+                None => return Ok(Arc::clone(connection)),
+                Some(reason) => {
+                    state.connection = None;
+                    state.failed(reason.code());
+                }
+            }
+        }
+        let now = Instant::now();
+        if let Some(at) = state.not_before.filter(|at| *at > now) {
+            let (upstream, retry_in) = (self.config.name.clone(), at.duration_since(now));
+            return Err(McpError::Backoff { upstream, retry_in, last: state.last });
+        }
+        match Connection::connect(Arc::clone(&self.config)).await {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                state.connection = Some(Arc::clone(&connection));
+                Ok(connection)
+            }
+            Err(error) => {
+                state.failed(error.code());
+                Err(error)
+            }
+        }
+    }
+
+    /// Lists all tools.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] of connecting or listing.
+    pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
+        let connection = self.connection().await?;
+        let listed = connection.list_tools().await;
+        if !self.lost_session(&connection, listed.as_ref().err()).await {
+            self.replied(listed.is_ok()).await;
+            return listed;
+        }
+        self.connection().await?.list_tools().await
+    }
+
+    /// Calls a tool once. Sent a second time only when an HTTP server answers that it no longer
+    /// knows the session, for then the call was not executed.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] of connecting or calling.
+    pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
+        let connection = self.connection().await?;
+        let outcome = connection.call(request.clone()).await;
+        if !self.lost_session(&connection, outcome.as_ref().err()).await {
+            self.replied(outcome.is_ok()).await;
+            return outcome;
+        }
+        self.connection().await?.call(request).await
+    }
+
+    /// Whether the server said that its tools changed since they were last listed, or is not
+    /// connected now.
+    pub async fn tools_stale(&self) -> bool {
+        let state = self.state.lock().await;
+        state.connection.as_ref().is_none_or(|live| live.closed().is_some() || live.tools_stale())
+    }
+
+    /// Ends the connection in good order, for ever.
+    pub async fn close(&self) {
+        let connection = {
+            let mut state = self.state.lock().await;
+            state.shut = true;
+            state.connection.take()
+        };
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
+    async fn replied(&self, fine: bool) {
+        if fine {
+            let mut state = self.state.lock().await;
+            state.failures = 0;
+            state.not_before = None;
+        }
+    }
+
+    /// Drops a connection whose HTTP session the server has forgotten. That is no failure.
+    async fn lost_session(&self, connection: &Arc<Connection>, error: Option<&McpError>) -> bool {
+        let Some(McpError::Http { fault: HttpFault::SessionGone, .. }) = error else {
+            return false;
+        };
+        if let Some(error) = error {
+            connection.retire(error);
+        }
+        let mut state = self.state.lock().await;
+        if state.connection.as_ref().is_some_and(|live| Arc::ptr_eq(live, connection)) {
+            state.connection = None;
+        }
+        true
+    }
+}
+
+impl State {
+    fn failed(&mut self, code: &'static str) {
+        self.failures = self.failures.saturating_add(1);
+        let pause = PAUSES.get(self.failures.saturating_sub(1)).or(PAUSES.last());
+        self.not_before = Instant::now().checked_add(pause.copied().unwrap_or_default());
+        self.last = code;
+    }
+}

@@ -1,0 +1,248 @@
+//! Streamable HTTP against a server that misbehaves.
+
+use std::sync::{Arc, Mutex};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use weaver_drivers::mcp::{
+    CallOutcome, Connection, Endpoint, HttpConfig, McpError, Upstream, UpstreamConfig,
+};
+
+use crate::support::{complete, connect_with, request};
+
+/// What the server has seen, and the session that it knows.
+#[derive(Default)]
+struct Seen {
+    session: u32,
+    requests: Vec<(Method, Value, HeaderMap)>,
+}
+
+type Shared = Arc<Mutex<Seen>>;
+
+async fn serve() -> (String, Shared) {
+    let shared = Shared::default();
+    let router = axum::Router::new().fallback(handle).with_state(Arc::clone(&shared));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (format!("http://{address}/mcp"), shared)
+}
+
+fn respond(status: u16, media: &str, body: impl Into<Body>) -> Response<Body> {
+    Response::builder().status(status).header("content-type", media).body(body.into()).unwrap()
+}
+
+fn events(lines: &[String]) -> Response<Body> {
+    let text: String =
+        lines.iter().map(|line| format!("event: message\ndata: {line}\n\n")).collect();
+    respond(200, "text/event-stream", text)
+}
+
+async fn handle(
+    State(shared): State<Shared>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let mut seen = shared.lock().unwrap();
+    seen.requests.push((method.clone(), message.clone(), headers.clone()));
+    if method == Method::GET {
+        let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+        return events(&[changed.to_string()]);
+    }
+    let id = message["id"].clone();
+    if method != Method::POST || id.is_null() {
+        return respond(202, "text/plain", Body::empty());
+    }
+    if message["method"] == "initialize" {
+        seen.session += 1;
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "h", "version": "1"}});
+        let reply = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+        let mut response = respond(200, "application/json", reply);
+        response
+            .headers_mut()
+            .insert("mcp-session-id", format!("s{}", seen.session).parse().unwrap());
+        return response;
+    }
+    if headers.get("mcp-session-id").and_then(|v| v.to_str().ok())
+        != Some(format!("s{}", seen.session).as_str())
+    {
+        return respond(404, "text/plain", "who are you");
+    }
+    answer(&id, message["params"]["name"].as_str().unwrap_or_default(), &message["params"])
+}
+
+fn answer(id: &Value, name: &str, params: &Value) -> Response<Body> {
+    let fine =
+        json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "tools": [1]}}).to_string();
+    match name {
+        "json" => respond(200, "application/json; charset=utf-8", fine),
+        "events" => {
+            let token = &params["_meta"]["progressToken"];
+            let step = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 1}});
+            let other = json!({"jsonrpc": "2.0", "id": 999_999, "result": {"content": ["wrong"]}});
+            let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"});
+            events(&[
+                step.to_string(),
+                "noise".to_owned(),
+                other.to_string(),
+                ping.to_string(),
+                fine,
+            ])
+        }
+        "duplicate" => events(&[fine.replace("\"content\"", "\"tools\":2,\"content\"")]),
+        "cut" => events(&[json!({"jsonrpc": "2.0", "method": "notifications/x"}).to_string()]),
+        "large" => respond(
+            200,
+            "application/json",
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":"{}"}}}}"#, "x".repeat(200_000)),
+        ),
+        "large_event" => events(&[format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"x":"{}"}}}}"#,
+            "x".repeat(200_000)
+        )]),
+        "html" => respond(200, "text/html", "<h1>login</h1>"),
+        "wrong" => {
+            respond(200, "application/json", fine.replace(&format!("\"id\":{id}"), "\"id\":888888"))
+        }
+        "null" => {
+            respond(200, "application/json", fine.replace(&format!("\"id\":{id}"), "\"id\":null"))
+        }
+        "bad_request" => respond(
+            400,
+            "application/json",
+            json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32020, "message": "header"}})
+                .to_string(),
+        ),
+        "broken" => respond(500, "text/plain", "secret internals"),
+        "moved" => {
+            let mut response = respond(307, "text/plain", "");
+            response.headers_mut().insert("location", "http://127.0.0.1:1/".parse().unwrap());
+            response
+        }
+        _ => respond(StatusCode::NOT_IMPLEMENTED.as_u16(), "text/plain", ""),
+    }
+}
+
+fn config(url: &str) -> UpstreamConfig {
+    let mut http = HttpConfig { url: url.to_owned(), ..HttpConfig::default() };
+    http.headers.insert("Authorization".to_owned(), "Bearer abc".to_owned());
+    let mut config = UpstreamConfig::new("web", Endpoint::Http(http));
+    config.limits.message_bytes = 100_000;
+    config
+}
+
+async fn connect(url: &str) -> Connection {
+    connect_with(config(url)).await.unwrap()
+}
+
+async fn failed(connection: &Connection, name: &str) -> McpError {
+    connection.call(request(name, json!({}))).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_reply_comes_as_json_or_as_events() {
+    let (url, seen) = serve().await;
+    let connection = connect(&url).await;
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&steps);
+    for name in ["json", "events"] {
+        let reply = complete(&connection, name, json!({})).await;
+        assert_eq!(*reply.value(), json!({"content": [], "tools": [1]}));
+    }
+    let call =
+        request("events", json!({})).progress(move |step| sink.lock().unwrap().push(step.progress));
+    connection.call(call).await.unwrap();
+    assert_eq!(*steps.lock().unwrap(), [1.0]);
+    let seen = seen.lock().unwrap();
+    let pong = seen.requests.iter().find(|(_, message, _)| message["id"] == "p").unwrap();
+    assert_eq!(pong.1["result"], json!({}));
+    for (method, message, headers) in
+        seen.requests.iter().filter(|(_, m, _)| m["method"] == "tools/call")
+    {
+        assert_eq!((method, &message["jsonrpc"]), (&Method::POST, &json!("2.0")));
+        assert_eq!(headers["mcp-protocol-version"], "2025-06-18");
+        assert_eq!(headers["mcp-session-id"], "s1");
+        assert_eq!(headers["authorization"], "Bearer abc");
+        assert_eq!(headers["accept"], "application/json, text/event-stream");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_answer_fails_its_call_at_once() {
+    let (url, _) = serve().await;
+    let connection = connect(&url).await;
+    for (name, code) in [
+        ("duplicate", "mcp.duplicate_key"),
+        ("cut", "mcp.http_stream_ended"),
+        ("large", "mcp.line_too_long"),
+        ("large_event", "mcp.line_too_long"),
+        ("html", "mcp.http_content_type"),
+        ("wrong", "mcp.neither_result_nor_error"),
+        ("null", "mcp.null_id"),
+        ("broken", "mcp.http_status"),
+        ("moved", "mcp.http_redirect"),
+        ("unknown", "mcp.http_status"),
+    ] {
+        let error = failed(&connection, name).await;
+        assert_eq!(error.code(), code, "{name}: {error}");
+        assert!(
+            !error.to_string().contains("secret") && !error.to_string().contains("abc"),
+            "{error}"
+        );
+    }
+    let outcome = connection.call(request("bad_request", json!({}))).await.unwrap();
+    assert!(matches!(outcome, CallOutcome::Error(error) if error.code == -32020));
+    complete(&connection, "json", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_forgotten_session_is_opened_again() {
+    let (url, seen) = serve().await;
+    let upstream = Upstream::new(config(&url));
+    assert!(upstream.call(request("json", json!({}))).await.is_ok());
+    // A second client takes the only session that this server knows.
+    connect(&url).await;
+    assert!(matches!(
+        upstream.call(request("json", json!({}))).await,
+        Ok(CallOutcome::Complete(_))
+    ));
+    upstream.close().await;
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.session, 3);
+    let (_, _, headers) =
+        seen.requests.iter().find(|(method, ..)| method == Method::DELETE).unwrap();
+    assert_eq!(headers["mcp-session-id"], "s3");
+}
+
+#[tokio::test]
+async fn changes_are_heard_on_the_stream_for_them() {
+    let (url, _) = serve().await;
+    let connection = connect(&url).await;
+    for _ in 0..200 {
+        if connection.tools_stale() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    panic!("the change was not heard");
+}
+
+#[tokio::test]
+async fn what_cannot_work_is_said_before_anything_is_sent() {
+    for url in ["ftp://x/", "no url", "http://"] {
+        let error = connect_with(config(url)).await.err().unwrap();
+        assert_eq!(error.code(), "mcp.upstream_config", "{url}");
+    }
+    let error = connect_with(config("http://127.0.0.1:1/mcp")).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.http_connection");
+}
+
+#[tokio::test]
+async fn a_client_for_https_can_be_made() {
+    let error = connect_with(config("https://127.0.0.1:1/mcp")).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.http_connection");
+}

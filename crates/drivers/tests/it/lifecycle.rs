@@ -1,0 +1,101 @@
+//! Handshakes: which era is spoken, and what happens when there is none.
+
+use std::time::Duration;
+
+use serde_json::{Map, json};
+use weaver_drivers::mcp::{CallOutcome, Endpoint, Era, EraChoice, StdioConfig, UpstreamConfig};
+
+use crate::support::{complete, config, connect, connect_with, request};
+
+#[tokio::test]
+async fn a_legacy_server_is_initialized() {
+    let connection = connect("plain").await;
+    let server = connection.server();
+    assert_eq!((server.era(), server.protocol_version()), (Era::Legacy, "2025-11-25"));
+    assert_eq!((server.name(), server.instructions()), (Some("fixture"), Some("be kind")));
+    assert!(server.has_tools());
+    // Tools exist only after `initialized` has arrived.
+    assert_eq!(connection.list_tools().await.unwrap()[0].name(), "echo");
+    assert_eq!(connect("old").await.server().protocol_version(), "2024-11-05");
+}
+
+#[tokio::test]
+async fn a_modern_server_is_found_and_told_who_calls() {
+    for era in [EraChoice::Auto, EraChoice::Modern] {
+        let mut config = config("modern");
+        config.era = era;
+        let connection = connect_with(config).await.unwrap();
+        assert_eq!(connection.server().era(), Era::Modern);
+        assert_eq!(connection.server().name(), Some("fixture"));
+        let mut meta = Map::new();
+        meta.insert("x".to_owned(), json!(1));
+        meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), json!("forged"));
+        meta.insert("progressToken".to_owned(), json!("forged"));
+        let call = request("meta", json!({})).meta(meta);
+        let CallOutcome::Complete(reply) = connection.call(call).await.unwrap() else { panic!() };
+        let meta = &reply.value()["meta"];
+        assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "weaver");
+        assert_eq!(meta["io.modelcontextprotocol/clientCapabilities"], json!({}));
+        assert_eq!((&meta["x"], meta.get("progressToken")), (&json!(1), None));
+    }
+}
+
+#[tokio::test]
+async fn a_pinned_era_is_not_left() {
+    let mut legacy = config("modern");
+    legacy.era = EraChoice::Legacy;
+    assert_eq!(connect_with(legacy).await.err().unwrap().code(), "mcp.upstream_refused");
+    let mut modern = config("plain");
+    modern.era = EraChoice::Modern;
+    assert_eq!(connect_with(modern).await.err().unwrap().code(), "mcp.upstream_refused");
+}
+
+#[tokio::test]
+async fn no_common_version_is_said() {
+    let error = connect_with(config("future")).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.unsupported_version");
+    assert_eq!(error.detail().as_deref(), Some("2031-01-01"));
+    let error = connect_with(config("stranger")).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.upstream_refused");
+    assert!(!error.to_string().contains("what"), "{error}");
+    assert_eq!(error.detail().as_deref(), Some("what\\u{1b}[2J?"));
+}
+
+#[tokio::test]
+async fn a_mute_server_is_given_up_and_named() {
+    let mut config = config("mute");
+    config.limits.initialize_timeout = Duration::from_millis(300);
+    let target = config.target();
+    let error = connect_with(config).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.initialize_timeout");
+    assert!(error.to_string().contains(&target), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_at_start_says_why() {
+    let error = connect_with(config("dead")).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.upstream_closed");
+    assert!(error.to_string().contains("exit status: 3"), "{error}");
+    assert!(!error.to_string().contains("cannot find"), "{error}");
+    assert!(error.detail().unwrap().contains("cannot find my \\u{1b}[31mconfig"));
+}
+
+#[tokio::test]
+async fn a_command_that_is_absent_is_named() {
+    let stdio = StdioConfig { command: "/no/such/program".to_owned(), ..StdioConfig::default() };
+    let error = connect_with(UpstreamConfig::new("x", Endpoint::Stdio(stdio))).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.upstream_spawn");
+    assert!(error.to_string().contains("/no/such/program") && error.not_sent(), "{error}");
+}
+
+#[tokio::test]
+async fn a_changed_list_is_stale_until_it_is_listed_again() {
+    let connection = connect("plain").await;
+    connection.list_tools().await.unwrap();
+    assert!(!connection.tools_stale());
+    complete(&connection, "change", json!({})).await;
+    assert!(connection.tools_stale());
+    connection.list_tools().await.unwrap();
+    assert!(!connection.tools_stale());
+}

@@ -1,0 +1,19 @@
+//! Integration tests of the drivers against real servers: a hostile one of our own, and the
+//! official Rust SDK's over stdio and HTTP.
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod http;
+#[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
+mod listing;
+#[cfg(test)]
+mod process;
+#[cfg(test)]
+mod sdk;
+#[cfg(test)]
+mod support;
