@@ -128,21 +128,15 @@ fn shortest(value: f64) -> (String, i32) {
 /// `{:e}` the larger one. This gives the even one when `digits` is the odd one of such a pair.
 fn even_neighbour(value: f64, digits: &str) -> Option<String> {
     let count = digits.len();
-    let last = digits.bytes().last().filter(|b| b % 2 == 1)?;
+    let odd = digits.bytes().last().is_some_and(|b| b % 2 == 1);
     // Most doubles end here: one digit more does not end in five.
-    if !scientific(&format!("{value:.count$e}")).0.ends_with('5') {
+    if !odd || !scientific(&format!("{value:.count$e}")).0.ends_with('5') {
         return None;
     }
     // No double has more than 767 significant digits, so this is its exact value.
     let (exact, _) = scientific(&format!("{value:.767e}"));
-    let lower = exact.trim_end_matches('0').strip_suffix('5').filter(|d| d.len() == count)?;
-    if lower != digits {
-        return Some(lower.to_owned());
-    }
-    let mut upper = digits.to_owned();
-    upper.pop();
-    upper.push(char::from(last.checked_add(1).filter(u8::is_ascii_digit)?));
-    Some(upper)
+    let lower = exact.trim_end_matches('0').strip_suffix('5')?;
+    (lower.len() == count).then(|| lower.to_owned())
 }
 
 /// The exponent that goes with all digits before the point.

@@ -19,8 +19,8 @@ fn rewrite(bytes: &[u8], profile: Profile) -> Result<Vec<u8>, CanonicalFault> {
     canonical::to_bytes(&value, profile).map_err(|e| e.fault())
 }
 
-fn fault(text: &str, profile: Profile) -> Option<CanonicalFault> {
-    rewrite(text.as_bytes(), profile).err()
+fn fault(text: &str) -> Option<CanonicalFault> {
+    canonical::parse(text.as_bytes(), Profile::Foreign).err().map(|e| e.fault())
 }
 
 #[test]
@@ -181,13 +181,42 @@ fn keys_are_sorted_by_utf_16_units() {
 #[test]
 fn the_depth_limit_is_exactly_as_documented_both_ways() {
     let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+    let read = |n: usize, profile| canonical::parse(nested(n).as_bytes(), profile);
     for profile in PROFILES {
-        assert_eq!(fault(&nested(MAX_DEPTH), profile), None);
-        assert_eq!(fault(&nested(MAX_DEPTH + 1), profile), Some(CanonicalFault::Depth));
+        assert!(read(MAX_DEPTH, profile).is_ok());
+        assert_eq!(read(MAX_DEPTH + 1, profile).unwrap_err().fault(), CanonicalFault::Depth);
+        assert_eq!(
+            rewrite(nested(MAX_DEPTH).as_bytes(), profile),
+            Ok(nested(MAX_DEPTH).into_bytes())
+        );
     }
     let deep = (0..=MAX_DEPTH).fold(Value::Null, |inner, _| json!([inner]));
     let error = canonical::to_bytes(&deep, Profile::Foreign).unwrap_err();
     assert_eq!((error.fault(), error.offset()), (CanonicalFault::Depth, None));
+}
+
+#[test]
+fn every_control_character_and_half_pair_is_refused_in_a_string() {
+    for c in 0..0x20_u8 {
+        let text = format!("\"a{}b\"", char::from(c));
+        assert_eq!(fault(&text), Some(CanonicalFault::Syntax), "{c:02x}");
+        let escaped = format!("\"\\u{c:04x}\"");
+        let again = rewrite(escaped.as_bytes(), Profile::Foreign).unwrap();
+        assert!(!again.contains(&c), "{c:02x} is written as itself");
+    }
+    for half in [
+        r"\ud800",
+        r"\udfff",
+        r"\ud800\ud800",
+        r"\ud800\u0041",
+        r"\ud800x",
+        r"\ud800\n",
+        r"\udc00\udc00",
+    ] {
+        assert_eq!(fault(&format!("\"{half}\"")), Some(CanonicalFault::Surrogate), "{half}");
+    }
+    assert_eq!(fault(r#""\ud800\u""#), Some(CanonicalFault::Syntax));
+    assert_eq!(rewrite(br#""\uDBFF\uDFFF""#, Profile::Foreign), Ok("\"\u{10ffff}\"".into()));
 }
 
 #[test]
