@@ -1,1 +1,58 @@
-//! An append-only ledger with Merkle proofs on memory and SQLite.
+//! The ledger: an append-only log with Merkle proofs, and the small records that change with it.
+//!
+//! [`MemoryLedger`] and, with the feature `sqlite`, `SqliteLedger` implement the port
+//! [`Ledger`](weaver_types::ledger::Ledger): a [`Batch`](weaver_types::ledger::Batch) of guards,
+//! counters, records and events applies whole or not at all. The log is the Merkle tree of
+//! RFC 9162; an event's leaf is its canonical [header](entry::Header), which commits to the payload
+//! under a fresh salt. [`verify::verify`] finds any change, and against an earlier head also
+//! truncation and rewriting.
+//!
+//! What this crate deliberately is not: it knows no meaning of an event or a record, and decides
+//! nothing. It does not sign; a head becomes evidence when it is kept elsewhere. Nobody else sees
+//! SQL.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use weaver_trace_store::{MemoryLedger, verify};
+//! use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
+//! use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
+//!
+//! let ledger = MemoryLedger::new(LogId::parse("log_example")?, Arc::new(OsRandom));
+//! let event = NewEvent {
+//!     kind: EventKind::RunStarted,
+//!     at: Timestamp::from_micros(1_700_000_000_000_000),
+//!     run: None,
+//!     call: None,
+//!     payload: br#"{"goal":"tidy up"}"#.to_vec(),
+//! };
+//! let receipt = ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait()?;
+//! assert_eq!(receipt.first_seq, Some(0));
+//!
+//! let report = verify::verify(&ledger, Some(&receipt.head))?;
+//! assert_eq!(report.head.size, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Features, none on by default: `sqlite` adds the ledger, the blobs and the reader on SQLite;
+//! `conformance` adds the list of checks that every backend must pass.
+
+mod blob;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod entry;
+mod limits;
+mod log;
+mod memory;
+pub mod merkle;
+mod plan;
+mod prepare;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+pub mod verify;
+
+pub use blob::{BLOB_KEY, MemoryBlobs};
+pub use limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_QUEUE, MAX_QUEUE_BYTES, MAX_VALUE};
+pub use log::Row;
+pub use memory::MemoryLedger;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{APPLICATION_ID, FORMAT_VERSION, OpenOptions, Reader, SqliteBlobs, SqliteLedger};

@@ -1,0 +1,97 @@
+//! The blob store in memory, and how blobs are named.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::ledger::{BlobId, BlobStore, LedgerError, MAX_BLOB};
+use zeroize::Zeroizing;
+
+/// Bytes of a store's key.
+pub const BLOB_KEY: usize = 32;
+
+/// The key under which a store names its blobs: HMAC-SHA256 over the tag, a zero byte and the
+/// content. Whoever has not the key cannot confirm a guess at the content.
+pub(crate) struct BlobKey(Zeroizing<[u8; BLOB_KEY]>);
+
+impl BlobKey {
+    pub(crate) fn new(key: [u8; BLOB_KEY]) -> Self {
+        Self(Zeroizing::new(key))
+    }
+
+    pub(crate) fn name(&self, bytes: &[u8]) -> Result<BlobId, LedgerError> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_slice())
+            .map_err(|error| LedgerError::Failed(format!("the key of the blob store: {error}")))?;
+        mac.update(&Tag::BLOB.prefix());
+        mac.update(bytes);
+        Ok(BlobId(Digest::from_bytes(mac.finalize().into_bytes().into())))
+    }
+
+    /// Passes on bytes that have the name they were asked for under.
+    pub(crate) fn check(&self, id: &BlobId, bytes: Vec<u8>) -> Result<Vec<u8>, LedgerError> {
+        if self.name(&bytes)? == *id {
+            Ok(bytes)
+        } else {
+            Err(LedgerError::Damaged(format!("blob {id} is not what was written")))
+        }
+    }
+}
+
+pub(crate) fn check_size(bytes: &[u8]) -> Result<(), LedgerError> {
+    if bytes.len() > MAX_BLOB {
+        let size = bytes.len();
+        return Err(LedgerError::Malformed(format!("a blob has {size} bytes, at most {MAX_BLOB}")));
+    }
+    Ok(())
+}
+
+/// Blobs that end with the process.
+///
+/// ```
+/// use weaver_trace_store::MemoryBlobs;
+/// use weaver_types::ledger::BlobStore;
+///
+/// let blobs = MemoryBlobs::new([7; 32]);
+/// let id = blobs.put(b"a large result")?;
+/// assert_eq!(blobs.get(&id)?.as_deref(), Some(&b"a large result"[..]));
+/// # Ok::<(), weaver_types::ledger::LedgerError>(())
+/// ```
+pub struct MemoryBlobs {
+    key: BlobKey,
+    blobs: Mutex<BTreeMap<BlobId, Vec<u8>>>,
+}
+
+impl MemoryBlobs {
+    /// An empty store that names its blobs under `key`.
+    #[must_use]
+    pub fn new(key: [u8; BLOB_KEY]) -> Self {
+        Self { key: BlobKey::new(key), blobs: Mutex::default() }
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, BTreeMap<BlobId, Vec<u8>>>, LedgerError> {
+        self.blobs
+            .lock()
+            .map_err(|_| LedgerError::Failed("a thread died while it wrote".to_owned()))
+    }
+}
+
+impl BlobStore for MemoryBlobs {
+    fn put(&self, bytes: &[u8]) -> Result<BlobId, LedgerError> {
+        check_size(bytes)?;
+        let id = self.key.name(bytes)?;
+        self.lock()?.entry(id).or_insert_with(|| bytes.to_vec());
+        Ok(id)
+    }
+
+    fn get(&self, id: &BlobId) -> Result<Option<Vec<u8>>, LedgerError> {
+        let bytes = self.lock()?.get(id).cloned();
+        bytes.map(|bytes| self.key.check(id, bytes)).transpose()
+    }
+
+    fn remove(&self, id: &BlobId) -> Result<(), LedgerError> {
+        self.lock()?.remove(id);
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! The checks that every backend of the ledger port must pass.
+//!
+//! A backend's own tests call [`ledger`] with a function that gives a fresh, empty ledger, and
+//! [`blobs`] with a blob store; one that outlives its process also calls [`reopening`]. Each gives
+//! the findings as text, none when all is well.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use weaver_trace_store::{MemoryLedger, conformance};
+//! use weaver_types::{LogId, OsRandom};
+//!
+//! let findings = conformance::ledger(&mut || {
+//!     let log = LogId::parse("log_example").map_err(|error| error.to_string())?;
+//!     Ok(Box::new(MemoryLedger::new(log, Arc::new(OsRandom))))
+//! });
+//! assert_eq!(findings, Vec::<String>::new());
+//! ```
+
+mod batches;
+mod limits;
+mod log;
+mod records;
+mod support;
+
+use weaver_types::ledger::{BlobStore, Ledger, LedgerError, MAX_BLOB};
+
+use support::{Found, batch, ensure, event, key, no};
+
+/// One check: its name, and what it does with a fresh ledger.
+type Check = (&'static str, fn(&dyn Ledger) -> Found);
+
+const CHECKS: &[Check] = &[
+    ("an empty ledger has the empty root", log::empty),
+    ("events are numbered in order and committed to", log::numbered),
+    ("time never goes back", log::time),
+    ("events are paged", log::paged),
+    ("the head is that of the events", log::head),
+    ("the receipt tells what happened", log::receipt),
+    ("the level of durability is recorded", log::durability),
+    ("a batch applies whole or not at all", batches::whole),
+    ("guards see the state before the batch", batches::guards),
+    ("a record that must not exist is made once", batches::once),
+    ("of many who race for one record one wins", batches::race),
+    ("counters keep their bounds", records::counters),
+    ("counters start at zero and count versions", records::counter_form),
+    ("versions grow by one", records::versions),
+    ("removing what is not there is no error", records::removing),
+    ("a later step of a batch sees the earlier ones", records::steps),
+    ("records are listed in order, by tenant and namespace", records::listed),
+    ("keys are compared byte for byte", records::exact),
+    ("expired records are forgotten, others are not", records::expiry),
+    ("limits are refused before anything is applied", limits::refused),
+    ("what just fits is taken", limits::taken),
+    ("payloads are canonical", limits::canonical),
+];
+
+/// Runs every check, each on a fresh ledger from `open`.
+pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (name, check) in CHECKS {
+        if let Err(what) = open().and_then(|ledger| check(ledger.as_ref())) {
+            findings.push(format!("{name}: {what}"));
+        }
+    }
+    findings
+}
+
+/// Checks that what was acknowledged is there again; `open` gives the same ledger every time.
+pub fn reopening(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Vec<String> {
+    reopened(open).err().into_iter().map(|what| format!("reopening: {what}")).collect()
+}
+
+fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Found {
+    let mut seen = None;
+    for round in 0..3_u64 {
+        let ledger = open()?;
+        let before = (
+            ledger.head().map_err(no)?,
+            ledger.events(0, 100).map_err(no)?,
+            ledger.read(&key("kept")).map_err(no)?,
+        );
+        if let Some(seen) = seen {
+            ensure(before == seen, "what is there again is not what was there")?;
+        }
+        ensure(before.0.size == round * 2, "acknowledged events are missing")?;
+        let versions = before.2.as_ref().map(|record| record.version);
+        ensure(versions == (round > 0).then_some(round), "an acknowledged record is missing")?;
+        let change = batch()
+            .with_event(event("{}"))
+            .with_event(event("{\"n\":1}"))
+            .join(support::put("kept", b"x"));
+        ledger.commit(change).wait().map_err(no)?;
+        let after = ledger.events(0, 100).map_err(no)?;
+        seen = Some((ledger.head().map_err(no)?, after, ledger.read(&key("kept")).map_err(no)?));
+    }
+    Ok(())
+}
+
+/// Checks a blob store, which need not be empty.
+pub fn blobs(blobs: &dyn BlobStore) -> Vec<String> {
+    stored(blobs).err().into_iter().map(|what| format!("blobs: {what}")).collect()
+}
+
+fn stored(blobs: &dyn BlobStore) -> Found {
+    for bytes in [Vec::new(), b"one".to_vec(), vec![0xff; 300_000]] {
+        let id = blobs.put(&bytes).map_err(no)?;
+        ensure(blobs.put(&bytes) == Ok(id), "the same bytes have two names")?;
+        ensure(blobs.get(&id) == Ok(Some(bytes)), "a blob is not what was written")?;
+        blobs.remove(&id).map_err(no)?;
+        ensure(blobs.get(&id) == Ok(None), "a removed blob is still there")?;
+        blobs.remove(&id).map_err(no)?;
+    }
+    let (one, two) = (blobs.put(b"one").map_err(no)?, blobs.put(b"two").map_err(no)?);
+    ensure(one != two, "different bytes have one name")?;
+    let plain = weaver_types::Digest::of(weaver_types::digest::Tag::BLOB, b"one");
+    ensure(one.0 != plain, "a name can be computed without the key of the store")?;
+    let large = vec![0; MAX_BLOB + 1];
+    ensure(
+        matches!(blobs.put(&large), Err(LedgerError::Malformed(_))),
+        "a blob above the limit is taken",
+    )
+}

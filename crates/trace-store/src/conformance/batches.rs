@@ -1,0 +1,63 @@
+//! Checks of batches as a whole.
+
+use weaver_types::ledger::{Batch, Expect, Ledger, LedgerError};
+
+use super::support::{Found, add, batch, commit, ensure, event, key, no, put, record, refused};
+
+fn guard(id: &str, version: Option<u64>) -> Batch {
+    Batch { expect: vec![Expect { key: key(id), version }], ..batch() }
+}
+
+fn conflict(id: &str) -> impl FnOnce(&LedgerError) -> bool {
+    let key = key(id);
+    move |error| *error == LedgerError::Conflict { key }
+}
+
+pub(super) fn whole(ledger: &dyn Ledger) -> Found {
+    commit(ledger, put("a", b"1"))?;
+    let change = || put("b", b"2").with_event(event("{}")).join(add("n", 1, (0, 9)));
+    refused(ledger, change().join(guard("a", Some(2))), conflict("a"))?;
+    refused(ledger, change().join(guard("a", None)), conflict("a"))?;
+    refused(ledger, change().join(guard("c", Some(1))), conflict("c"))?;
+    refused(ledger, change().join(add("m", 5, (0, 4))), |error| {
+        *error == LedgerError::OutOfBounds { key: key("m") }
+    })?;
+    ensure(record(ledger, "n")?.is_none(), "a counter of a refused batch moved")?;
+    commit(ledger, change().join(guard("a", Some(1))))?;
+    ensure(record(ledger, "n")? == Some((1, b"1".to_vec())), "the counter did not move")?;
+    ensure(record(ledger, "b")? == Some((1, b"2".to_vec())), "the record was not written")?;
+    ensure(ledger.head().map_err(no)?.size == 1, "the event was not appended")
+}
+
+pub(super) fn guards(ledger: &dyn Ledger) -> Found {
+    commit(ledger, guard("a", None).join(put("a", b"1")))?;
+    commit(ledger, guard("a", Some(1)).join(put("a", b"2")))?;
+    commit(ledger, guard("a", Some(2)).join(Batch { delete: vec![key("a")], ..batch() }))?;
+    commit(ledger, guard("a", None))
+}
+
+pub(super) fn once(ledger: &dyn Ledger) -> Found {
+    let used = || batch().create(key("tok"), b"{}".to_vec(), None).with_event(event("{}"));
+    commit(ledger, used())?;
+    refused(ledger, used(), conflict("tok"))
+}
+
+pub(super) fn race(ledger: &dyn Ledger) -> Found {
+    let (racers, rounds) = (8, 20);
+    let won = std::thread::scope(|scope| {
+        let racers = (0..racers).map(|_| {
+            scope.spawn(move || {
+                (0..rounds)
+                    .filter(|round| {
+                        let used = batch().create(key(&format!("t{round}")), Vec::new(), None);
+                        ledger.commit(used.with_event(event("{}"))).wait().is_ok()
+                    })
+                    .count()
+            })
+        });
+        let racers: Vec<_> = racers.collect();
+        racers.into_iter().map(|racer| racer.join().unwrap_or(usize::MAX / 16)).sum::<usize>()
+    });
+    ensure(won == rounds, format!("{won} wins in {rounds} races"))?;
+    ensure(ledger.head().map_err(no)?.size == rounds as u64, "losers left events behind")
+}

@@ -1,0 +1,212 @@
+//! One event as the log holds it: the canonical header, the salted commitment, the leaf.
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use weaver_types::canonical::{self, CanonicalError, Profile};
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
+
+/// The version of the header, its field `v`.
+pub const HEADER_VERSION: u64 = 1;
+/// Bytes of a salt.
+pub const SALT: usize = 16;
+
+const FIELDS: [&str; 8] = ["at", "call", "commit", "log", "run", "seq", "type", "v"];
+
+/// The header of an event: everything that its leaf covers.
+///
+/// Its bytes are canonical JSON with the fields `v`, `log`, `seq`, `at`, `type`, `commit` and,
+/// where they apply, `run` and `call`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Which log.
+    pub log: LogId,
+    /// The place in the log, from 0.
+    pub seq: u64,
+    /// When; never before the event that stands before it.
+    pub at: Timestamp,
+    /// What happened.
+    pub kind: EventKind,
+    /// In which run.
+    pub run: Option<RunId>,
+    /// In which call.
+    pub call: Option<CallId>,
+    /// The commitment to salt and payload.
+    pub commit: Digest,
+}
+
+/// Bytes that are no header of this version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// The bytes are not JSON, or not its canonical form.
+    #[error("the header is not canonical JSON")]
+    Form,
+    /// A field is missing, of the wrong form, or unknown.
+    #[error("header field `{field}` is missing, unknown or malformed")]
+    Field {
+        /// The field, escaped and cut to 40 characters.
+        field: String,
+    },
+    /// A later version.
+    #[error("the header has version {found}, this build knows up to {HEADER_VERSION}")]
+    Newer {
+        /// The version found.
+        found: u64,
+    },
+}
+
+impl HeaderError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Form => "header.form",
+            Self::Field { .. } => "header.field",
+            Self::Newer { .. } => "header.newer",
+        }
+    }
+}
+
+impl From<CanonicalError> for HeaderError {
+    fn from(_: CanonicalError) -> Self {
+        Self::Form
+    }
+}
+
+/// The commitment to a payload: SHA-256 over the tag, a zero byte, the salt and the payload.
+///
+/// The salt has a fixed length, so nothing moves between the two.
+#[must_use]
+pub fn commitment(salt: &[u8], payload: &[u8]) -> Digest {
+    let mut hash = Sha256::new();
+    hash.update(Tag::COMMIT.prefix());
+    hash.update(salt);
+    hash.update(payload);
+    Digest::from_bytes(hash.finalize().into())
+}
+
+impl Header {
+    /// The canonical bytes.
+    ///
+    /// # Errors
+    /// [`HeaderError`], when a number lies beyond 2^53.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, HeaderError> {
+        let mut map = Map::new();
+        map.insert("v".to_owned(), HEADER_VERSION.into());
+        map.insert("log".to_owned(), self.log.as_str().into());
+        map.insert("seq".to_owned(), self.seq.into());
+        map.insert("at".to_owned(), self.at.micros().into());
+        map.insert("type".to_owned(), self.kind.as_str().into());
+        if let Some(run) = &self.run {
+            map.insert("run".to_owned(), run.as_str().into());
+        }
+        if let Some(call) = &self.call {
+            map.insert("call".to_owned(), call.as_str().into());
+        }
+        map.insert("commit".to_owned(), self.commit.to_string().into());
+        Ok(canonical::to_bytes(&Value::Object(map), Profile::Record)?)
+    }
+
+    /// Reads the canonical bytes, and nothing but them.
+    ///
+    /// # Errors
+    /// [`HeaderError`], when they are not what [`Header::to_bytes`] writes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let Value::Object(map) = canonical::parse(bytes, Profile::Record)? else {
+            return Err(HeaderError::Form);
+        };
+        let version = map.get("v").and_then(Value::as_u64).ok_or_else(|| field("v"))?;
+        if version > HEADER_VERSION {
+            return Err(HeaderError::Newer { found: version });
+        }
+        if version != HEADER_VERSION {
+            return Err(field("v"));
+        }
+        if let Some(unknown) = map.keys().find(|key| !FIELDS.contains(&key.as_str())) {
+            return Err(field(unknown));
+        }
+        let header = Self {
+            log: read(&map, "log", |t| LogId::parse(t).ok())?,
+            seq: map.get("seq").and_then(Value::as_u64).ok_or_else(|| field("seq"))?,
+            at: map
+                .get("at")
+                .and_then(Value::as_i64)
+                .map(Timestamp::from_micros)
+                .ok_or_else(|| field("at"))?,
+            kind: read(&map, "type", EventKind::parse)?,
+            run: optional(&map, "run", |t| RunId::parse(t).ok())?,
+            call: optional(&map, "call", |t| CallId::parse(t).ok())?,
+            commit: read(&map, "commit", |t| t.parse().ok())?,
+        };
+        if header.to_bytes()? == bytes { Ok(header) } else { Err(HeaderError::Form) }
+    }
+}
+
+fn field(name: &str) -> HeaderError {
+    HeaderError::Field { field: name.escape_debug().take(40).collect() }
+}
+
+fn read<T>(
+    map: &Map<String, Value>,
+    name: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, HeaderError> {
+    map.get(name).and_then(Value::as_str).and_then(parse).ok_or_else(|| field(name))
+}
+
+fn optional<T>(
+    map: &Map<String, Value>,
+    name: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, HeaderError> {
+    if map.contains_key(name) { read(map, name, parse).map(Some) } else { Ok(None) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            log: LogId::parse("log_1").unwrap(),
+            seq: 7,
+            at: Timestamp::from_micros(42),
+            kind: EventKind::Intent,
+            run: None,
+            call: Some(CallId::parse("call_1").unwrap()),
+            commit: commitment(&[1; SALT], b"{}"),
+        }
+    }
+
+    #[test]
+    fn the_bytes_are_pinned() {
+        let bytes = header().to_bytes().unwrap();
+        assert_eq!(
+            String::from_utf8(bytes.clone()).unwrap(),
+            r#"{"at":42,"call":"call_1","commit":"sha256:adaf1902480a8716e83568973a67b1c822dcf9748edd39f8a55aee8e70c0a7e8","log":"log_1","seq":7,"type":"call.intent","v":1}"#
+        );
+        assert_eq!(Header::parse(&bytes), Ok(header()));
+    }
+
+    #[test]
+    fn only_what_was_written_is_read() {
+        let text = String::from_utf8(header().to_bytes().unwrap()).unwrap();
+        for (from, to) in [
+            ("\"at\":42", "\"at\": 42"),
+            ("\"v\":1", "\"v\":1,\"x\":2"),
+            ("\"v\":1", "\"v\":2"),
+            ("\"v\":1", "\"v\":0"),
+            ("\"log\":\"log_1\",", ""),
+            ("call.intent", "call.invented"),
+            ("\"call_1\"", "null"),
+            ("sha256:", "sha512:"),
+        ] {
+            assert!(Header::parse(text.replace(from, to).as_bytes()).is_err(), "{from} {to}");
+        }
+        assert_eq!(
+            Header::parse(text.replace("\"v\":1", "\"v\":2").as_bytes()),
+            Err(HeaderError::Newer { found: 2 })
+        );
+    }
+}

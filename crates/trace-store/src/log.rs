@@ -1,0 +1,77 @@
+//! The growing end of the log: the frontier and the highest time.
+
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{Durability, Head, LedgerError, StoredEvent};
+use weaver_types::{LogId, Timestamp};
+
+use crate::entry::{HEADER_VERSION, Header};
+use crate::merkle::{self, Frontier};
+use crate::prepare::Prepared;
+
+/// An event with its leaf hash, as a store holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The event.
+    pub event: StoredEvent,
+    /// The leaf hash stored beside the header. It is derived: it serves proofs, and tells a
+    /// changed header from a changed neighbour.
+    pub leaf: Digest,
+}
+
+/// Where the log goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tip {
+    pub(crate) log: LogId,
+    pub(crate) frontier: Frontier,
+    pub(crate) highest: Timestamp,
+}
+
+impl Tip {
+    /// The beginning of a log. Its time starts at the Unix epoch.
+    pub(crate) fn new(log: LogId) -> Self {
+        Self { log, frontier: Frontier::default(), highest: Timestamp::default() }
+    }
+
+    pub(crate) fn head(&self) -> Head {
+        Head {
+            log: self.log.clone(),
+            size: self.frontier.size(),
+            root: Digest::from_bytes(self.frontier.root()),
+        }
+    }
+
+    /// Appends the events of a batch, and takes them out of it.
+    pub(crate) fn append(
+        &mut self,
+        prepared: &mut Prepared,
+        durability: Durability,
+    ) -> Result<Vec<Row>, LedgerError> {
+        let events = std::mem::take(&mut prepared.batch.events);
+        let seals = std::mem::take(&mut prepared.seals);
+        let mut rows = Vec::with_capacity(events.len());
+        for (event, seal) in events.into_iter().zip(seals) {
+            self.highest = self.highest.max(event.at);
+            let seq = self.frontier.size();
+            let header = Header {
+                log: self.log.clone(),
+                seq,
+                at: self.highest,
+                kind: event.kind,
+                run: event.run,
+                call: event.call,
+                commit: seal.commit,
+            };
+            let header = header.to_bytes().map_err(|error| {
+                LedgerError::Failed(format!("event {seq} (header v{HEADER_VERSION}): {error}"))
+            })?;
+            let leaf = merkle::leaf_hash(&header);
+            self.frontier.push(leaf);
+            let (salt, payload) = (Some(seal.salt.to_vec()), Some(event.payload));
+            rows.push(Row {
+                event: StoredEvent { seq, header, salt, payload, durability },
+                leaf: Digest::from_bytes(leaf),
+            });
+        }
+        Ok(rows)
+    }
+}

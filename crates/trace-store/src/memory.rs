@@ -1,0 +1,170 @@
+//! The ledger in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use weaver_types::ledger::{
+    Batch, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record, RecordKey, StoredEvent,
+    Ticket,
+};
+use weaver_types::{LogId, Random, Tenant, Timestamp};
+
+use crate::limits::SWEEP;
+use crate::log::{Row, Tip};
+use crate::plan::{Kept, Writes, plan};
+use crate::prepare::prepare;
+use crate::verify::{Extent, Source};
+
+/// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
+/// hosts whose runs are short.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weaver_trace_store::MemoryLedger;
+/// use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey};
+/// use weaver_types::{LogId, OsRandom, Tenant};
+///
+/// let ledger = MemoryLedger::new(LogId::parse("log_example")?, Arc::new(OsRandom));
+/// let key = RecordKey::new(Tenant::default(), Namespace::TokenUse, "tok_1");
+/// let used = Batch::new(Durability::Os).create(key, b"{}".to_vec(), None);
+/// assert!(ledger.commit(used.clone()).wait().is_ok());
+/// assert!(ledger.commit(used).wait().is_err(), "a token is used once");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MemoryLedger {
+    random: Arc<dyn Random>,
+    state: Mutex<State>,
+}
+
+struct State {
+    tip: Tip,
+    rows: Vec<Row>,
+    records: BTreeMap<RecordKey, Kept>,
+    expiring: BTreeSet<(Timestamp, RecordKey)>,
+}
+
+impl MemoryLedger {
+    /// An empty ledger. `random` gives the salts.
+    #[must_use]
+    pub fn new(log: LogId, random: Arc<dyn Random>) -> Self {
+        let state = State {
+            tip: Tip::new(log),
+            rows: Vec::new(),
+            records: BTreeMap::new(),
+            expiring: BTreeSet::new(),
+        };
+        Self { random, state: Mutex::new(state) }
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, State>, LedgerError> {
+        self.state
+            .lock()
+            .map_err(|_| LedgerError::Failed("a thread died while it wrote".to_owned()))
+    }
+
+    fn apply(&self, batch: Batch) -> Result<Receipt, LedgerError> {
+        let mut prepared = prepare(batch, self.random.as_ref())?;
+        let durability = prepared.batch.durability;
+        let mut state = self.lock()?;
+        let records = &state.records;
+        let writes = plan(&prepared.batch, &mut |key| Ok(records.get(key).cloned()))?;
+        let first = state.tip.frontier.size();
+        let rows = state.tip.append(&mut prepared, durability)?;
+        let first_seq = (!rows.is_empty()).then_some(first);
+        state.rows.extend(rows);
+        state.write(writes);
+        Ok(Receipt { first_seq, at: state.tip.highest, head: state.tip.head(), durability })
+    }
+}
+
+impl State {
+    fn write(&mut self, writes: Writes) {
+        let limit = SWEEP + writes.len() * 2;
+        for (key, kept) in writes {
+            let before = match kept {
+                Some(kept) => {
+                    if let Some(at) = kept.expires_at {
+                        self.expiring.insert((at, key.clone()));
+                    }
+                    let expires_at = kept.expires_at;
+                    self.records
+                        .insert(key.clone(), kept)
+                        .and_then(|old| old.expires_at)
+                        .filter(|old| Some(*old) != expires_at)
+                }
+                None => self.records.remove(&key).and_then(|old| old.expires_at),
+            };
+            if let Some(before) = before {
+                self.expiring.remove(&(before, key));
+            }
+        }
+        self.sweep(limit);
+    }
+
+    fn sweep(&mut self, limit: usize) {
+        for _ in 0..limit {
+            match self.expiring.first() {
+                Some((at, _)) if *at < self.tip.highest => {}
+                _ => return,
+            }
+            if let Some((_, key)) = self.expiring.pop_first() {
+                self.records.remove(&key);
+            }
+        }
+    }
+
+    fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = &Row> {
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        self.rows.iter().skip(from).take(limit.min(MAX_PAGE))
+    }
+}
+
+impl Ledger for MemoryLedger {
+    fn commit(&self, batch: Batch) -> Ticket {
+        Ticket::ready(self.apply(batch))
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        Ok(self.lock()?.records.get(key).cloned().map(Record::from))
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        let key = RecordKey::new(tenant.clone(), namespace, after.unwrap_or_default());
+        let from = if after.is_some() { Bound::Excluded(key) } else { Bound::Included(key) };
+        let state = self.lock()?;
+        let records = state
+            .records
+            .range((from, Bound::Unbounded))
+            .take_while(|(key, _)| key.tenant == *tenant && key.namespace == namespace)
+            .take(limit.min(MAX_PAGE));
+        Ok(records.map(|(key, kept)| (key.id.clone(), kept.clone().into())).collect())
+    }
+
+    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        Ok(self.lock()?.page(from, limit).map(|row| row.event.clone()).collect())
+    }
+
+    fn head(&self) -> Result<Head, LedgerError> {
+        Ok(self.lock()?.tip.head())
+    }
+}
+
+impl Source for MemoryLedger {
+    fn extent(&self) -> Result<Extent, LedgerError> {
+        let state = self.lock()?;
+        let head = state.tip.head();
+        let last = head.size.checked_sub(1);
+        Ok(Extent { head, frontier: state.tip.frontier.clone(), first: last.map(|_| 0), last })
+    }
+
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+        Ok(self.lock()?.page(from, limit).cloned().collect())
+    }
+}

@@ -1,0 +1,46 @@
+//! The Merkle tree of RFC 9162, section 2.1, over SHA-256.
+//!
+//! [`Frontier`] is what a log keeps to go on: one hash for each complete subtree, at most 64.
+//! [`Tree`] keeps all complete subtrees and gives proofs; [`verify_inclusion`] and
+//! [`verify_consistency`] check them with nothing but the roots.
+
+mod frontier;
+mod proof;
+mod tree;
+
+use sha2::{Digest as _, Sha256};
+
+pub use frontier::{Frontier, FrontierError};
+pub use proof::{verify_consistency, verify_inclusion};
+pub use tree::Tree;
+
+/// The 32 bytes of one SHA-256.
+pub type Hash = [u8; 32];
+
+/// The hash of a leaf: SHA-256 over a zero byte and the leaf's bytes.
+#[must_use]
+pub fn leaf_hash(leaf: &[u8]) -> Hash {
+    let mut hash = Sha256::new();
+    hash.update([0]);
+    hash.update(leaf);
+    hash.finalize().into()
+}
+
+/// The hash of an inner node: SHA-256 over a one byte, the left and the right hash.
+#[must_use]
+pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
+    let mut hash = Sha256::new();
+    hash.update([1]);
+    hash.update(left);
+    hash.update(right);
+    hash.finalize().into()
+}
+
+/// The root of the empty tree: SHA-256 over nothing.
+#[must_use]
+pub fn empty_root() -> Hash {
+    Sha256::digest([]).into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The frontier of a growing tree.
+
+use super::{Hash, empty_root, node_hash};
+
+/// The complete subtrees of a tree, largest first: all that is needed to append and to know the
+/// root. It holds one hash for each bit set in the size.
+///
+/// ```
+/// use weaver_trace_store::merkle::{Frontier, leaf_hash, node_hash};
+///
+/// let (a, b) = (leaf_hash(b"a"), leaf_hash(b"b"));
+/// let mut frontier = Frontier::default();
+/// frontier.push(a);
+/// frontier.push(b);
+/// assert_eq!(frontier.root(), node_hash(&a, &b));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frontier {
+    size: u64,
+    nodes: Vec<Hash>,
+}
+
+/// Bytes that are no frontier of the size given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a tree of {size} leaves has a frontier of {want} bytes, not {found}")]
+pub struct FrontierError {
+    /// The number of leaves.
+    pub size: u64,
+    /// Bytes of its frontier.
+    pub want: usize,
+    /// Bytes found.
+    pub found: usize,
+}
+
+impl FrontierError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        "merkle.frontier"
+    }
+}
+
+impl Frontier {
+    /// The number of leaves.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Appends a leaf, given by its hash.
+    pub fn push(&mut self, leaf: Hash) {
+        let mut node = leaf;
+        let mut rest = self.size;
+        while rest & 1 == 1 {
+            if let Some(left) = self.nodes.pop() {
+                node = node_hash(&left, &node);
+            }
+            rest >>= 1;
+        }
+        self.nodes.push(node);
+        self.size += 1;
+    }
+
+    /// The root over all leaves.
+    #[must_use]
+    pub fn root(&self) -> Hash {
+        let mut nodes = self.nodes.iter().rev();
+        let Some(last) = nodes.next() else { return empty_root() };
+        nodes.fold(*last, |right, left| node_hash(left, &right))
+    }
+
+    /// The smallest complete subtree, which holds the last leaf, and how many leaves it has.
+    #[must_use]
+    pub fn last(&self) -> Option<(Hash, u64)> {
+        let node = self.nodes.last()?;
+        Some((*node, 1_u64 << self.size.trailing_zeros()))
+    }
+
+    /// The hashes one after the other, largest subtree first.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.nodes.concat()
+    }
+
+    /// Reads what [`Frontier::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`FrontierError`], when the number of bytes does not fit the size.
+    pub fn from_bytes(size: u64, bytes: &[u8]) -> Result<Self, FrontierError> {
+        let want = usize::try_from(size.count_ones()).unwrap_or(usize::MAX).saturating_mul(32);
+        let (nodes, rest) = bytes.as_chunks::<32>();
+        if bytes.len() != want || !rest.is_empty() {
+            return Err(FrontierError { size, want, found: bytes.len() });
+        }
+        Ok(Self { size, nodes: nodes.to_vec() })
+    }
+}

@@ -1,0 +1,86 @@
+//! What a batch does to the records, decided before anything is written. Every backend uses it,
+//! so that they agree by construction.
+
+use std::collections::BTreeMap;
+
+use weaver_types::Timestamp;
+use weaver_types::ledger::{Add, Batch, LedgerError, Record, RecordKey};
+
+/// A record with all that is stored of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) version: u64,
+    pub(crate) value: Vec<u8>,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+impl From<Kept> for Record {
+    fn from(kept: Kept) -> Self {
+        Self { version: kept.version, value: kept.value }
+    }
+}
+
+/// The records after the batch; `None` for one that is gone.
+pub(crate) type Writes = BTreeMap<RecordKey, Option<Kept>>;
+
+/// Decides a batch against the records that `view` shows.
+///
+/// Guards see the state before the batch. Then counters move, records are written and records are
+/// removed, in this order; a later step sees the earlier ones.
+pub(crate) fn plan(
+    batch: &Batch,
+    view: &mut dyn FnMut(&RecordKey) -> Result<Option<Kept>, LedgerError>,
+) -> Result<Writes, LedgerError> {
+    for guard in &batch.expect {
+        if view(&guard.key)?.map(|kept| kept.version) != guard.version {
+            return Err(LedgerError::Conflict { key: guard.key.clone() });
+        }
+    }
+    let mut writes = Writes::new();
+    for add in &batch.add {
+        let before = current(&writes, &add.key, view)?;
+        writes.insert(add.key.clone(), Some(moved(before, add)?));
+    }
+    for put in &batch.put {
+        let version = current(&writes, &put.key, view)?.map_or(0, |kept| kept.version);
+        let kept = Kept {
+            version: version.saturating_add(1),
+            value: put.value.clone(),
+            expires_at: put.expires_at,
+        };
+        writes.insert(put.key.clone(), Some(kept));
+    }
+    writes.extend(batch.delete.iter().map(|key| (key.clone(), None)));
+    Ok(writes)
+}
+
+fn current(
+    writes: &Writes,
+    key: &RecordKey,
+    view: &mut dyn FnMut(&RecordKey) -> Result<Option<Kept>, LedgerError>,
+) -> Result<Option<Kept>, LedgerError> {
+    match writes.get(key) {
+        Some(kept) => Ok(kept.clone()),
+        None => view(key),
+    }
+}
+
+/// The counter after the step. A record that expires goes on expiring.
+fn moved(before: Option<Kept>, add: &Add) -> Result<Kept, LedgerError> {
+    let (version, value, expires_at) = match before {
+        None => (0, 0, None),
+        Some(kept) => (kept.version, number(&kept.value, &add.key)?, kept.expires_at),
+    };
+    let after = value
+        .checked_add(add.delta)
+        .filter(|after| (add.min..=add.max).contains(after))
+        .ok_or_else(|| LedgerError::OutOfBounds { key: add.key.clone() })?;
+    Ok(Kept { version: version.saturating_add(1), value: after.to_string().into(), expires_at })
+}
+
+fn number(value: &[u8], key: &RecordKey) -> Result<i64, LedgerError> {
+    str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.parse::<i64>().ok())
+        .ok_or_else(|| LedgerError::Malformed(format!("record {key} is no counter")))
+}

@@ -1,0 +1,117 @@
+//! What can be checked and computed of a batch before its turn comes: limits, the form of the
+//! payloads, salts and commitments. It runs on the caller's thread, so that the writer need not.
+
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{
+    Batch, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent, RecordKey,
+};
+use weaver_types::{Random, Timestamp};
+
+use crate::entry::{SALT, commitment};
+use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
+
+/// The greatest integer of a record, 2^53: no time may lie beyond.
+const MAX_INTEGER: u64 = 1 << 53;
+
+/// A batch that is well formed, with a salt and a commitment for each event.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) batch: Batch,
+    pub(crate) seals: Vec<Seal>,
+    /// Roughly the bytes that it will write.
+    pub(crate) bytes: usize,
+}
+
+/// The salt of an event and the commitment to its payload.
+#[derive(Debug)]
+pub(crate) struct Seal {
+    pub(crate) salt: [u8; SALT],
+    pub(crate) commit: Digest,
+}
+
+/// Checks a batch and seals its events.
+pub(crate) fn prepare(batch: Batch, random: &dyn Random) -> Result<Prepared, LedgerError> {
+    let bytes = check_records(&batch)? + check_events(&batch.events)?;
+    let seals = batch.events.iter().map(|event| seal(event, random)).collect::<Result<_, _>>()?;
+    Ok(Prepared { batch, seals, bytes })
+}
+
+fn seal(event: &NewEvent, random: &dyn Random) -> Result<Seal, LedgerError> {
+    let mut salt = [0; SALT];
+    random.fill(&mut salt).map_err(|error| LedgerError::Malformed(error.to_string()))?;
+    Ok(Seal { salt, commit: commitment(&salt, &event.payload) })
+}
+
+fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
+    let count = batch.expect.len() + batch.add.len() + batch.put.len() + batch.delete.len();
+    if count > MAX_BATCH_RECORDS {
+        return refuse(format!("{count} guards and records, at most {MAX_BATCH_RECORDS}"));
+    }
+    let keys = batch.expect.iter().map(|e| &e.key);
+    let keys = keys.chain(batch.add.iter().map(|a| &a.key)).chain(batch.put.iter().map(|p| &p.key));
+    let mut bytes = 0;
+    for key in keys.chain(&batch.delete) {
+        check_key(key)?;
+        bytes += key.id.len() + 64;
+    }
+    for put in &batch.put {
+        if put.value.len() > MAX_VALUE {
+            let (key, size) = (&put.key, put.value.len());
+            return refuse(format!("record {key} holds {size} bytes, at most {MAX_VALUE}"));
+        }
+        bytes += put.value.len();
+    }
+    Ok(bytes)
+}
+
+/// Refuses a key that is too long.
+pub(crate) fn check_key(key: &RecordKey) -> Result<(), LedgerError> {
+    if key.id.len() > MAX_KEY {
+        let (namespace, size) = (key.namespace, key.id.len());
+        return refuse(format!("a key in {namespace} has {size} bytes, at most {MAX_KEY}"));
+    }
+    Ok(())
+}
+
+fn check_events(events: &[NewEvent]) -> Result<usize, LedgerError> {
+    if events.len() > MAX_BATCH_EVENTS {
+        return refuse(format!("{} events, at most {MAX_BATCH_EVENTS}", events.len()));
+    }
+    let mut bytes = 0;
+    for (index, event) in events.iter().enumerate() {
+        check_event(index, event)?;
+        bytes += event.payload.len() + 400;
+    }
+    Ok(bytes)
+}
+
+fn check_event(index: usize, event: &NewEvent) -> Result<(), LedgerError> {
+    let kind = event.kind;
+    if event.payload.len() > MAX_PAYLOAD {
+        let size = event.payload.len();
+        return refuse(format!("event {index} ({kind}) has {size} bytes, at most {MAX_PAYLOAD}"));
+    }
+    if !is_canonical(&event.payload) {
+        return refuse(format!(
+            "the payload of event {index} ({kind}) is not canonical JSON of records; write it with \
+             the canonical writer"
+        ));
+    }
+    check_time(event.at)
+        .map_err(|()| LedgerError::Malformed(format!("event {index} ({kind}) is after year 2255")))
+}
+
+fn check_time(at: Timestamp) -> Result<(), ()> {
+    if at.micros().unsigned_abs() <= MAX_INTEGER { Ok(()) } else { Err(()) }
+}
+
+fn is_canonical(payload: &[u8]) -> bool {
+    canonical::parse(payload, Profile::Record)
+        .and_then(|value| canonical::to_bytes(&value, Profile::Record))
+        .is_ok_and(|bytes| bytes == payload)
+}
+
+fn refuse<T>(what: String) -> Result<T, LedgerError> {
+    Err(LedgerError::Malformed(what))
+}

@@ -1,0 +1,127 @@
+//! The ledger on SQLite: rows are the only truth, one thread writes them.
+
+mod blobs;
+mod fault;
+mod lock;
+mod open;
+mod queue;
+mod reader;
+mod rows;
+mod schema;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use weaver_types::ledger::{
+    Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
+};
+use weaver_types::{Random, Tenant};
+
+use crate::log::Row;
+use crate::prepare::{check_key, prepare};
+use crate::verify::{Extent, Source};
+use lock::Lock;
+use queue::Queue;
+use reader::Snapshots;
+
+pub use blobs::SqliteBlobs;
+pub use open::OpenOptions;
+pub use reader::Reader;
+pub use schema::{APPLICATION_ID, FORMAT_VERSION};
+
+/// A ledger in one SQLite file, written by this process alone.
+///
+/// Dropping it writes what is waiting, then frees the file for the next one.
+pub struct SqliteLedger {
+    path: PathBuf,
+    random: Arc<dyn Random>,
+    queue: Arc<Queue>,
+    head: Arc<Mutex<Head>>,
+    snapshots: Arc<Snapshots>,
+    blobs: SqliteBlobs,
+    writer: Option<JoinHandle<()>>,
+    /// Held until the writer is done: fields are dropped after [`Drop::drop`].
+    _lock: Lock,
+}
+
+impl SqliteLedger {
+    /// Opens the ledger at `path`, and makes it when there is none.
+    ///
+    /// # Errors
+    /// [`LedgerError::Locked`] when another process writes it, [`LedgerError::Newer`] when its
+    /// format is newer, [`LedgerError::Damaged`] when its end is not what was written, or when it
+    /// is no ledger; [`LedgerError::Failed`] when it cannot be opened or written.
+    pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, LedgerError> {
+        open::open(path.as_ref(), options)
+    }
+
+    /// Where it lies, with links resolved.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The blob store in the same file.
+    ///
+    /// A blob is committed before its name is known. A batch that names it comes after it in the
+    /// same write-ahead log, so whatever makes the batch durable makes the blob durable too.
+    #[must_use]
+    pub fn blobs(&self) -> SqliteBlobs {
+        self.blobs.clone()
+    }
+}
+
+impl Ledger for SqliteLedger {
+    fn commit(&self, batch: Batch) -> Ticket {
+        match prepare(batch, self.random.as_ref()) {
+            Ok(prepared) => self.queue.submit(prepared, None),
+            Err(error) => Ticket::ready(Err(error)),
+        }
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        check_key(key)?;
+        self.snapshots.with(|db| rows::record(db, key)).map(|kept| kept.map(Record::from))
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.snapshots.with(|db| rows::list(db, (tenant, namespace), after, limit))
+    }
+
+    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        self.snapshots.events(from, limit)
+    }
+
+    fn head(&self) -> Result<Head, LedgerError> {
+        let head = self.head.lock();
+        head.map(|head| head.clone()).map_err(|_| fault::poisoned())
+    }
+}
+
+impl Source for SqliteLedger {
+    fn extent(&self) -> Result<Extent, LedgerError> {
+        self.snapshots.with(schema::extent)
+    }
+
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+        self.snapshots.with(|db| rows::events(db, from, limit))
+    }
+}
+
+impl Drop for SqliteLedger {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has already failed the queue.
+            let _ = writer.join();
+        }
+    }
+}

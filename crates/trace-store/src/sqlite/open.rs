@@ -1,0 +1,137 @@
+//! Opening a ledger for writing.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rusqlite::{Connection, OpenFlags};
+use weaver_types::ledger::LedgerError;
+use weaver_types::{Clock, OsRandom, Random, SystemClock};
+
+use super::blobs::SqliteBlobs;
+use super::fault::{from_io, from_sql};
+use super::lock::{self, Lock};
+use super::queue::Queue;
+use super::reader::{PATIENCE, Snapshots};
+use super::writer::Writer;
+use super::{SqliteLedger, schema};
+
+/// What a ledger needs from its host.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Gives the salts, and on first use the log id and the key of the blobs.
+    pub random: Arc<dyn Random>,
+    /// Dates the lock. The log takes its times from the events.
+    pub clock: Arc<dyn Clock>,
+    /// Who opens it: shown, with the process id, to whoever finds it locked.
+    pub holder: String,
+}
+
+impl Default for OpenOptions {
+    /// The machine's randomness and clock; the holder is `weaver`.
+    fn default() -> Self {
+        Self {
+            random: Arc::new(OsRandom),
+            clock: Arc::new(SystemClock::default()),
+            holder: "weaver".to_owned(),
+        }
+    }
+}
+
+/// Settings of the writing connection. Checkpoints are the writer's own, so the automatic ones are
+/// off; the write-ahead log is cut back to 64 MiB whenever it starts anew.
+const WRITER: &str = "
+PRAGMA wal_autocheckpoint = 0;
+PRAGMA journal_size_limit = 67108864;
+PRAGMA fullfsync = ON;
+PRAGMA checkpoint_fullfsync = ON;
+PRAGMA synchronous = FULL;
+PRAGMA cache_size = -16000;
+PRAGMA temp_store = MEMORY;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+";
+
+pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, LedgerError> {
+    let path = resolve(path)?;
+    let lock = Lock::take(&path, &options.holder, options.clock.now())?;
+    create_file(&path)?;
+    let db = connect(&path)?;
+    if schema::is_new(&db)? {
+        schema::create(&db, options.random.as_ref())?;
+        sync_folder(&path)?;
+    }
+    let tip = schema::tip(&db)?;
+    let key = Arc::new(schema::blob_key(&db)?);
+    let queue = Arc::new(Queue::default());
+    let head = Arc::new(Mutex::new(tip.head()));
+    let snapshots = Arc::new(Snapshots::open(&path)?);
+    let writer = Writer::new(db, Arc::clone(&queue), tip, Arc::clone(&head));
+    let writer = std::thread::Builder::new()
+        .name("weaver-ledger".to_owned())
+        .spawn(move || writer.run())
+        .map_err(|error| from_io("cannot start the writer of", &path, &error))?;
+    Ok(SqliteLedger {
+        blobs: SqliteBlobs { key, queue: Arc::clone(&queue), snapshots: Arc::clone(&snapshots) },
+        path,
+        random: options.random,
+        queue,
+        head,
+        snapshots,
+        writer: Some(writer),
+        _lock: lock,
+    })
+}
+
+/// The path without links, so that one file has one lock.
+fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().ok_or_else(|| {
+        LedgerError::Failed(format!("{} names no file for the ledger", path.display()))
+    })?;
+    folder
+        .canonicalize()
+        .map(|folder| folder.join(name))
+        .map_err(|error| from_io("no such folder for the ledger:", folder, &error))
+}
+
+/// Makes the file for this user alone. An existing one is not opened: closing it again would
+/// release the locks that SQLite holds on it in this process.
+fn create_file(path: &Path) -> Result<(), LedgerError> {
+    match lock::options().create_new(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(from_io("cannot make", path, &error)),
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, LedgerError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
+    let mode: String = db
+        .busy_timeout(PATIENCE)
+        .and_then(|()| db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)))
+        .map_err(|error| from_sql(&error))?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        let place = path.display();
+        return Err(LedgerError::Failed(format!(
+            "{place} cannot have a write-ahead log (SQLite says `{mode}`); put it on a local disk"
+        )));
+    }
+    db.execute_batch(WRITER).map_err(|error| from_sql(&error))?;
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+/// Makes the names of the new files durable.
+fn sync_folder(path: &Path) -> Result<(), LedgerError> {
+    let Some(folder) = path.parent().filter(|_| cfg!(unix)) else { return Ok(()) };
+    std::fs::File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| from_io("cannot sync the folder", folder, &error))
+}

@@ -1,0 +1,172 @@
+//! What waits for the writer.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use weaver_types::ledger::{BlobId, Completer, LedgerError, Ticket};
+
+use super::fault;
+use crate::limits::{MAX_QUEUE, MAX_QUEUE_BYTES};
+use crate::prepare::Prepared;
+
+/// The most batches and bytes that one commit takes.
+const GROUP: usize = 512;
+const GROUP_BYTES: usize = 16 * 1024 * 1024;
+
+/// One thing to write.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) prepared: Prepared,
+    pub(super) blob: Option<BlobChange>,
+    pub(super) completer: Completer,
+}
+
+/// A blob to write or to remove.
+#[derive(Debug)]
+pub(super) enum BlobChange {
+    Put(BlobId, Vec<u8>),
+    Remove(BlobId),
+}
+
+/// What the writer is given.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// A group to commit together.
+    Group(Vec<Work>),
+    /// Nothing came in time.
+    Idle,
+    /// Nothing comes any more.
+    Closed,
+}
+
+/// The queue before the one writer: bounded, and never blocking the side that submits.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    work: VecDeque<Work>,
+    bytes: usize,
+    closed: Option<LedgerError>,
+}
+
+impl Queue {
+    /// Hands a batch to the writer.
+    ///
+    /// A full queue refuses the batch at once, as something that was not applied and may be tried
+    /// again. Blocking here would stall the executor threads of an asynchronous host, and failing
+    /// the ledger would turn a burst into an outage.
+    pub(super) fn submit(&self, prepared: Prepared, blob: Option<BlobChange>) -> Ticket {
+        let (ticket, completer) = Ticket::pair();
+        let mut waiting = match self.lock() {
+            Ok(waiting) => waiting,
+            Err(error) => return Ticket::ready(Err(error)),
+        };
+        if let Some(error) = &waiting.closed {
+            return Ticket::ready(Err(error.clone()));
+        }
+        let bytes = waiting.bytes.saturating_add(prepared.bytes);
+        if waiting.work.len() >= MAX_QUEUE || (bytes > MAX_QUEUE_BYTES && waiting.bytes > 0) {
+            return Ticket::ready(Err(LedgerError::Malformed(format!(
+                "not taken, because {} batches with {} bytes wait already; nothing was applied, \
+                 try again later",
+                waiting.work.len(),
+                waiting.bytes
+            ))));
+        }
+        waiting.bytes = bytes;
+        waiting.work.push_back(Work { prepared, blob, completer });
+        drop(waiting);
+        self.arrived.notify_one();
+        ticket
+    }
+
+    /// Waits for work, at most `patience`; takes all that one commit may hold. Work that waits
+    /// when the queue is closed is still given out.
+    pub(super) fn take(&self, patience: Option<Duration>) -> Taken {
+        let Ok(mut waiting) = self.waiting.lock() else { return Taken::Closed };
+        loop {
+            if !waiting.work.is_empty() {
+                return Taken::Group(waiting.group());
+            }
+            if waiting.closed.is_some() {
+                return Taken::Closed;
+            }
+            waiting = match patience {
+                None => match self.arrived.wait(waiting) {
+                    Ok(waiting) => waiting,
+                    Err(_) => return Taken::Closed,
+                },
+                Some(patience) => match self.arrived.wait_timeout(waiting, patience) {
+                    Ok((waiting, timeout)) if timeout.timed_out() && waiting.work.is_empty() => {
+                        return if waiting.closed.is_some() { Taken::Closed } else { Taken::Idle };
+                    }
+                    Ok((waiting, _)) => waiting,
+                    Err(_) => return Taken::Closed,
+                },
+            };
+        }
+    }
+
+    /// Takes nothing more; what waits is still written.
+    pub(super) fn close(&self) {
+        self.end(LedgerError::Closed);
+    }
+
+    /// Closes the queue and refuses what waits: for a writer that ends, however it ends.
+    pub(super) fn abandon(&self) {
+        self.end(LedgerError::Failed("the writer is gone".to_owned()));
+        let error = match self.lock() {
+            Ok(waiting) => waiting.closed.clone().unwrap_or(LedgerError::Closed),
+            Err(error) => error,
+        };
+        self.fail(error);
+    }
+
+    /// Takes nothing more, for ever; what waits is refused with the same error.
+    pub(super) fn fail(&self, error: LedgerError) {
+        let work = match self.waiting.lock() {
+            Ok(mut waiting) => {
+                waiting.closed = Some(error.clone());
+                waiting.bytes = 0;
+                std::mem::take(&mut waiting.work)
+            }
+            Err(_) => return,
+        };
+        for work in work {
+            work.completer.complete(Err(error.clone()));
+        }
+    }
+
+    fn end(&self, error: LedgerError) {
+        if let Ok(mut waiting) = self.waiting.lock() {
+            waiting.closed.get_or_insert(error);
+        }
+        self.arrived.notify_all();
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Waiting>, LedgerError> {
+        self.waiting.lock().map_err(|_| fault::poisoned())
+    }
+}
+
+impl Waiting {
+    fn group(&mut self) -> Vec<Work> {
+        let mut group = Vec::new();
+        let mut bytes = 0_usize;
+        while group.len() < GROUP {
+            let Some(work) = self.work.pop_front() else { break };
+            bytes = bytes.saturating_add(work.prepared.bytes);
+            self.bytes = self.bytes.saturating_sub(work.prepared.bytes);
+            group.push(work);
+            if bytes >= GROUP_BYTES {
+                break;
+            }
+        }
+        group
+    }
+}

@@ -1,0 +1,109 @@
+//! Reading, also beside a writer in another process.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use weaver_types::Tenant;
+use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
+
+use super::{fault, rows, schema};
+use crate::log::Row;
+use crate::verify::{Extent, Source};
+
+/// How long a reader waits while another connection recovers the file.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection that reads. Each use is one short snapshot: nothing here holds one between calls,
+/// which would keep the write-ahead log from being emptied.
+pub(super) struct Snapshots(Mutex<Connection>);
+
+impl Snapshots {
+    pub(super) fn open(path: &Path) -> Result<Self, LedgerError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags).map_err(|e| fault::from_sql(&e))?;
+        db.busy_timeout(PATIENCE)
+            .and_then(|()| {
+                db.execute_batch("PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF")
+            })
+            .map_err(|error| fault::from_sql(&error))?;
+        Ok(Self(Mutex::new(db)))
+    }
+
+    pub(super) fn with<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let db = self.0.lock().map_err(|_| fault::poisoned())?;
+        read(&db)
+    }
+
+    pub(super) fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        let rows = self.with(|db| rows::events(db, from, limit))?;
+        Ok(rows.into_iter().map(|row| row.event).collect())
+    }
+}
+
+/// Reads a ledger file, also while another process writes it. It takes no lock that a writer
+/// waits for. To follow the log, ask for the events from the last one seen on, again and again.
+pub struct Reader {
+    snapshots: Arc<Snapshots>,
+}
+
+impl Reader {
+    /// Opens the file at `path` for reading.
+    ///
+    /// # Errors
+    /// [`LedgerError::Damaged`] when it is no ledger, [`LedgerError::Newer`] when its format is
+    /// newer, [`LedgerError::Failed`] when it cannot be opened. The folder must be writable for
+    /// this user when no writer is running, since SQLite keeps its shared memory there.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, LedgerError> {
+        let snapshots = Snapshots::open(path.as_ref())?;
+        if snapshots.with(schema::is_new)? {
+            return Err(LedgerError::Damaged("the file is empty; it holds no ledger yet".into()));
+        }
+        Ok(Self { snapshots: Arc::new(snapshots) })
+    }
+
+    /// The committed head.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the file cannot be read.
+    pub fn head(&self) -> Result<Head, LedgerError> {
+        self.snapshots.with(schema::extent).map(|extent| extent.head)
+    }
+
+    /// Events from `from` on, at most `limit` and [`MAX_PAGE`](weaver_types::ledger::MAX_PAGE).
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the file cannot be read.
+    pub fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        self.snapshots.events(from, limit)
+    }
+
+    /// Records in the order of their ids, after `after`, at most `limit` and
+    /// [`MAX_PAGE`](weaver_types::ledger::MAX_PAGE).
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the file cannot be read.
+    pub fn records(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.snapshots.with(|db| rows::list(db, (tenant, namespace), after, limit))
+    }
+}
+
+impl Source for Reader {
+    fn extent(&self) -> Result<Extent, LedgerError> {
+        self.snapshots.with(schema::extent)
+    }
+
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+        self.snapshots.with(|db| rows::events(db, from, limit))
+    }
+}

@@ -1,0 +1,185 @@
+//! Reading and writing single rows.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{
+    BlobId, Durability, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, StoredEvent,
+};
+use weaver_types::{Tenant, Timestamp};
+
+use super::fault::{damaged, from_number, from_sql, to_sql};
+use crate::log::Row;
+use crate::plan::{Kept, Writes};
+
+const RECORD: &str = "SELECT version, value, expires_at FROM records
+    WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
+const LIST: &str = "SELECT id, version, value FROM records
+    WHERE tenant = ?1 AND namespace = ?2 AND id > ?3 ORDER BY id LIMIT ?4";
+const LIST_ALL: &str = "SELECT id, version, value FROM records
+    WHERE tenant = ?1 AND namespace = ?2 AND id >= ?3 ORDER BY id LIMIT ?4";
+const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
+    WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
+const ADD_EVENT: &str = "INSERT INTO events (seq, header, leaf, salt, payload, durability)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const PUT_RECORD: &str = "INSERT INTO records (tenant, namespace, id, version, value, expires_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, namespace, id) DO UPDATE
+    SET version = excluded.version, value = excluded.value, expires_at = excluded.expires_at";
+const DELETE_RECORD: &str = "DELETE FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
+const SWEEP: &str = "DELETE FROM records WHERE (tenant, namespace, id) IN (
+    SELECT tenant, namespace, id FROM records
+    WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)";
+
+type Read<T> = Result<T, LedgerError>;
+
+/// One record.
+pub(super) fn record(db: &Connection, key: &RecordKey) -> Read<Option<Kept>> {
+    let row = (|| {
+        db.prepare_cached(RECORD)?
+            .query_row((key.tenant.as_str(), key.namespace.as_str(), &key.id), |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get::<_, Option<i64>>(2)?))
+            })
+            .optional()
+    })()
+    .map_err(|error| from_sql(&error))?;
+    row.map(|(version, value, expires_at)| {
+        let version = from_number("the version of a record", version)?;
+        Ok(Kept { version, value, expires_at: expires_at.map(Timestamp::from_micros) })
+    })
+    .transpose()
+}
+
+/// Records in the order of their ids.
+pub(super) fn list(
+    db: &Connection,
+    (tenant, namespace): (&Tenant, Namespace),
+    after: Option<&str>,
+    limit: usize,
+) -> Read<Vec<(String, Record)>> {
+    let sql = if after.is_some() { LIST } else { LIST_ALL };
+    let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
+    let params = (tenant.as_str(), namespace.as_str(), after.unwrap_or_default(), limit);
+    let rows = (|| {
+        db.prepare_cached(sql)?
+            .query_map(params, |row| Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get(2)?)))?
+            .collect::<Result<Vec<_>, _>>()
+    })()
+    .map_err(|error| from_sql(&error))?;
+    rows.into_iter()
+        .map(|(id, version, value)| {
+            let version = from_number("the version of a record", version)?;
+            Ok((id, Record { version, value }))
+        })
+        .collect()
+}
+
+/// Events with their leaf hashes, in the order of their sequence numbers.
+pub(super) fn events(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+    let Ok(from) = i64::try_from(from) else { return Ok(Vec::new()) };
+    let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
+    let mut statement = db.prepare_cached(EVENTS).map_err(|error| from_sql(&error))?;
+    let mut rows = statement.query((from, limit)).map_err(|error| from_sql(&error))?;
+    let mut out = Vec::new();
+    while let Some(row) = rows.next().map_err(|error| from_sql(&error))? {
+        out.push(event(row)?);
+    }
+    Ok(out)
+}
+
+fn event(row: &SqlRow<'_>) -> Read<Row> {
+    let seq = row.get::<_, i64>(0).map_err(|error| from_sql(&error))?;
+    let seq = from_number("the sequence number of an event", seq)?;
+    let bad = |what: &str| damaged(format!("event {seq} has no readable {what}"));
+    let blob = |index, what: &str| match row.get_ref(index) {
+        Ok(ValueRef::Blob(bytes)) => Ok(Some(bytes.to_vec())),
+        Ok(ValueRef::Null) => Ok(None),
+        _ => Err(bad(what)),
+    };
+    let leaf = blob(2, "leaf hash")?.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let durability = match row.get_ref(5) {
+        Ok(ValueRef::Integer(0)) => Durability::Os,
+        Ok(ValueRef::Integer(1)) => Durability::Disk,
+        _ => return Err(bad("durability")),
+    };
+    Ok(Row {
+        event: StoredEvent {
+            seq,
+            header: blob(1, "header")?.ok_or_else(|| bad("header"))?,
+            salt: blob(3, "salt")?,
+            payload: blob(4, "payload")?,
+            durability,
+        },
+        leaf: Digest::from_bytes(leaf.ok_or_else(|| bad("leaf hash"))?),
+    })
+}
+
+/// Appends events.
+pub(super) fn append(db: &Connection, rows: &[Row]) -> Read<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut statement = db.prepare_cached(ADD_EVENT).map_err(|error| from_sql(&error))?;
+    for Row { event, leaf } in rows {
+        let durability = i64::from(event.durability == Durability::Disk);
+        let seq = to_sql(event.seq)?;
+        let (header, leaf) = (&event.header, leaf.as_bytes());
+        statement
+            .execute(params![seq, header, leaf, event.salt, event.payload, durability])
+            .map_err(|error| from_sql(&error))?;
+    }
+    Ok(())
+}
+
+/// Writes and removes records.
+pub(super) fn write(db: &Connection, writes: &Writes) -> Read<()> {
+    for (key, kept) in writes {
+        let (tenant, namespace) = (key.tenant.as_str(), key.namespace.as_str());
+        match kept {
+            Some(kept) => {
+                let version = to_sql(kept.version)?;
+                let expires_at = kept.expires_at.map(Timestamp::micros);
+                run(
+                    db,
+                    PUT_RECORD,
+                    params![tenant, namespace, key.id, version, kept.value, expires_at],
+                )?;
+            }
+            None => run(db, DELETE_RECORD, params![tenant, namespace, key.id])?,
+        }
+    }
+    Ok(())
+}
+
+/// Forgets at most `limit` records that expired before `now`.
+pub(super) fn sweep(db: &Connection, now: Timestamp, limit: usize) -> Read<()> {
+    run(db, SWEEP, params![now.micros(), i64::try_from(limit).unwrap_or(0)])
+}
+
+/// Writes a blob; the same bytes are already there when the name is.
+pub(super) fn put_blob(db: &Connection, id: &BlobId, bytes: &[u8]) -> Read<()> {
+    let sql = "INSERT INTO blobs (id, bytes) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
+    run(db, sql, params![id.0.as_bytes(), bytes])
+}
+
+/// Removes a blob.
+pub(super) fn remove_blob(db: &Connection, id: &BlobId) -> Read<()> {
+    run(db, "DELETE FROM blobs WHERE id = ?1", params![id.0.as_bytes()])
+}
+
+/// Reads a blob.
+pub(super) fn blob(db: &Connection, id: &BlobId) -> Read<Option<Vec<u8>>> {
+    (|| {
+        db.prepare_cached("SELECT bytes FROM blobs WHERE id = ?1")?
+            .query_row([id.0.as_bytes()], |row| row.get(0))
+            .optional()
+    })()
+    .map_err(|error| from_sql(&error))
+}
+
+/// Runs one statement.
+pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> Read<()> {
+    db.prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(params))
+        .map(drop)
+        .map_err(|error| from_sql(&error))
+}

@@ -1,0 +1,200 @@
+//! The one thread that writes.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use weaver_types::Timestamp;
+use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
+
+use super::fault::from_sql;
+use super::queue::{BlobChange, Queue, Taken, Work};
+use super::{rows, schema};
+use crate::limits::SWEEP;
+use crate::log::Tip;
+use crate::plan::plan;
+
+/// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
+/// waits, and at which it is made at once.
+const CHECKPOINT_IDLE: usize = 1024 * 1024;
+const CHECKPOINT_BUSY: usize = 16 * 1024 * 1024;
+/// How long nothing must arrive to count as idle.
+const IDLE: Duration = Duration::from_millis(50);
+/// Bytes that a commit writes beside its content: the pages of the head and of tree edges.
+const OVERHEAD: usize = 4 * 4096;
+
+/// The writer: takes what waits, commits it as one, answers.
+pub(super) struct Writer {
+    db: Connection,
+    queue: Arc<Queue>,
+    tip: Tip,
+    head: Arc<Mutex<Head>>,
+    /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
+    level: Durability,
+    /// Bytes written since the last checkpoint, estimated.
+    unchecked: usize,
+}
+
+/// A batch that was applied, or refused, in the open transaction.
+struct Applied {
+    completer: Completer,
+    result: Result<(Option<u64>, Timestamp), LedgerError>,
+}
+
+impl Writer {
+    pub(super) fn new(db: Connection, queue: Arc<Queue>, tip: Tip, head: Arc<Mutex<Head>>) -> Self {
+        Self { db, queue, tip, head, level: Durability::Disk, unchecked: 0 }
+    }
+
+    /// Writes until the queue is closed and empty, or until something fails.
+    pub(super) fn run(mut self) {
+        loop {
+            let patience = (self.unchecked >= CHECKPOINT_IDLE).then_some(IDLE);
+            let done = match self.queue.take(patience) {
+                Taken::Group(group) => self.group(group),
+                Taken::Idle => self.checkpoint(),
+                Taken::Closed => return,
+            };
+            if let Err(error) = done {
+                self.queue.fail(error);
+                return;
+            }
+        }
+    }
+
+    /// Commits a group and answers it. An error is fatal and has been given to the whole group.
+    fn group(&mut self, group: Vec<Work>) -> Result<(), LedgerError> {
+        let level = group.iter().map(|work| work.prepared.batch.durability).max();
+        let level = level.unwrap_or_default();
+        let mut applied = Vec::with_capacity(group.len());
+        let done = self.transact(group, level, &mut applied);
+        let head = self.tip.head();
+        if done.is_ok()
+            && let Ok(mut shared) = self.head.lock()
+        {
+            shared.clone_from(&head);
+        }
+        for Applied { completer, result } in applied {
+            completer.complete(match &done {
+                Ok(()) => result.map(|(first_seq, at)| Receipt {
+                    first_seq,
+                    at,
+                    head: head.clone(),
+                    durability: level,
+                }),
+                Err(error) => Err(error.clone()),
+            });
+        }
+        done?;
+        if self.unchecked >= CHECKPOINT_BUSY { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Applies a group in one transaction. A batch is decided before any of it is written, so a
+    /// refused one leaves nothing behind and needs no savepoint.
+    fn transact(
+        &mut self,
+        group: Vec<Work>,
+        level: Durability,
+        applied: &mut Vec<Applied>,
+    ) -> Result<(), LedgerError> {
+        let mut written = 0;
+        let mut failed = self.set_level(level).and_then(|()| self.sql("BEGIN IMMEDIATE")).err();
+        for work in group {
+            let Work { mut prepared, blob, completer } = work;
+            let result = match &failed {
+                Some(error) => Err(error.clone()),
+                None => self.apply(&mut prepared, blob, level),
+            };
+            match &result {
+                Ok(_) => self.unchecked = self.unchecked.saturating_add(prepared.bytes),
+                Err(error) if error.is_refusal() => {}
+                Err(error) => failed = Some(fatal(error)),
+            }
+            written += usize::from(result.is_ok()) * (1 + prepared.batch.put.len());
+            applied.push(Applied { completer, result });
+        }
+        match failed {
+            Some(error) => Err(error),
+            None if written == 0 => self.sql("ROLLBACK"),
+            None => self.seal(written),
+        }
+        .map_err(|error| fatal(&error))
+    }
+
+    /// Forgets what has expired, writes the head, commits.
+    fn seal(&mut self, written: usize) -> Result<(), LedgerError> {
+        rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2)?;
+        schema::save_tip(&self.db, &self.tip)?;
+        self.unchecked = self.unchecked.saturating_add(OVERHEAD);
+        self.sql("COMMIT")
+    }
+
+    fn apply(
+        &mut self,
+        prepared: &mut crate::prepare::Prepared,
+        blob: Option<BlobChange>,
+        level: Durability,
+    ) -> Result<(Option<u64>, Timestamp), LedgerError> {
+        let db = &self.db;
+        let writes = plan(&prepared.batch, &mut |key| rows::record(db, key))?;
+        let first = self.tip.frontier.size();
+        let events = self.tip.append(prepared, level)?;
+        rows::append(db, &events)?;
+        rows::write(db, &writes)?;
+        match blob {
+            Some(BlobChange::Put(id, bytes)) => rows::put_blob(db, &id, &bytes)?,
+            Some(BlobChange::Remove(id)) => rows::remove_blob(db, &id)?,
+            None => {}
+        }
+        Ok(((!events.is_empty()).then_some(first), self.tip.highest))
+    }
+
+    /// Sets how far the next commit is synced. It works outside a transaction only, and is read
+    /// back, since SQLite ignores what it cannot do.
+    fn set_level(&mut self, level: Durability) -> Result<(), LedgerError> {
+        if level == self.level {
+            return Ok(());
+        }
+        let (name, number) = match level {
+            Durability::Os => ("NORMAL", 1_i64),
+            Durability::Disk => ("FULL", 2),
+        };
+        let found: i64 = self
+            .db
+            .pragma_update(None, "synchronous", name)
+            .and_then(|()| self.db.pragma_query_value(None, "synchronous", |row| row.get(0)))
+            .map_err(|error| from_sql(&error))?;
+        if found != number {
+            return Err(LedgerError::Failed(format!("SQLite would not sync at level {name}")));
+        }
+        self.level = level;
+        Ok(())
+    }
+
+    /// Moves what it can from the write-ahead log into the file, without waiting for readers.
+    fn checkpoint(&mut self) -> Result<(), LedgerError> {
+        self.unchecked = 0;
+        self.db
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .map_err(|error| fatal(&from_sql(&error)))
+    }
+
+    fn sql(&self, sql: &str) -> Result<(), LedgerError> {
+        rows::run(&self.db, sql, [])
+    }
+}
+
+/// Whatever stops the writer closes the ledger.
+fn fatal(error: &LedgerError) -> LedgerError {
+    match error {
+        LedgerError::Failed(_) | LedgerError::Damaged(_) => error.clone(),
+        other => LedgerError::Failed(other.to_string()),
+    }
+}
+
+impl Drop for Writer {
+    /// Nobody waits for a writer that is gone, not even after a panic.
+    fn drop(&mut self) {
+        self.queue.abandon();
+    }
+}

@@ -1,0 +1,149 @@
+//! What verification finds.
+
+use weaver_types::LogId;
+use weaver_types::ledger::LedgerError;
+
+use crate::entry::HeaderError;
+
+/// What is wrong with one event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is not there although the log goes on or the head counts it.
+    #[error("it is missing")]
+    Missing,
+    /// It stands beyond the stored head.
+    #[error("it stands beyond the stored head")]
+    Extra,
+    /// Its header names another place: events were swapped, moved or copied.
+    #[error("its header belongs to event {seq}")]
+    Misplaced {
+        /// The place that the header names.
+        seq: u64,
+    },
+    /// Header and stored leaf hash differ: one of the two was changed.
+    #[error("its header does not have the leaf hash stored beside it; one of the two was changed")]
+    Leaf,
+    /// The header is not of the stored form.
+    #[error("{0}")]
+    Header(HeaderError),
+    /// It belongs to another log.
+    #[error("it belongs to log {log}")]
+    OtherLog {
+        /// That log.
+        log: LogId,
+    },
+    /// It is dated before the event that stands before it.
+    #[error("it is dated before the event before it")]
+    Time,
+    /// Salt and payload are not those that the header commits to.
+    #[error("its payload or salt was changed: they do not match the commitment in its header")]
+    Commitment,
+    /// Only one of salt and payload is there; pruning removes both.
+    #[error("only one of its payload and salt is there; pruning removes both")]
+    HalfPruned,
+}
+
+impl Fault {
+    /// The stable code of this fault.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "event.missing",
+            Self::Extra => "event.extra",
+            Self::Misplaced { .. } => "event.misplaced",
+            Self::Leaf => "event.leaf",
+            Self::Header(error) => error.code(),
+            Self::OtherLog { .. } => "event.other_log",
+            Self::Time => "event.time",
+            Self::Commitment => "event.commitment",
+            Self::HalfPruned => "event.half_pruned",
+        }
+    }
+
+    pub(crate) fn at(self, seq: u64) -> VerifyError {
+        VerifyError::Event { seq, fault: self }
+    }
+}
+
+/// Why a log does not verify.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The store could not be read.
+    #[error("the log cannot be read: {0}")]
+    Read(#[from] LedgerError),
+    /// The first bad event.
+    #[error("event {seq} is bad: {fault}")]
+    Event {
+        /// Its place.
+        seq: u64,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// Every event agrees with itself, but not with the stored root.
+    #[error(
+        "the events from {from} to {size} do not hash to the stored root: an event was rewritten \
+         together with its leaf hash, or the stored root was changed"
+    )]
+    Root {
+        /// The first event that may be rewritten.
+        from: u64,
+        /// The stored size.
+        size: u64,
+    },
+    /// The stored frontier is not that of the events.
+    #[error("the stored frontier is not that of the events; the next append would go astray")]
+    Frontier,
+    /// The log is shorter than it was.
+    #[error(
+        "the log was cut: it had {earlier} events when the given head was taken, now it has {stored}"
+    )]
+    Truncated {
+        /// Events when the earlier head was taken.
+        earlier: u64,
+        /// Events now.
+        stored: u64,
+    },
+    /// The log is not the one of which the earlier head was taken.
+    #[error(
+        "the first {size} events are not those of the given head: the log was rewritten or forked"
+    )]
+    Forked {
+        /// The size of the earlier head.
+        size: u64,
+    },
+    /// The earlier head is of another log.
+    #[error("the given head is of log {earlier}, this is log {stored}")]
+    OtherLog {
+        /// The log of the earlier head.
+        earlier: LogId,
+        /// The log of the store.
+        stored: LogId,
+    },
+}
+
+impl VerifyError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Read(error) => error.code(),
+            Self::Event { fault, .. } => fault.code(),
+            Self::Root { .. } => "verify.root",
+            Self::Frontier => "verify.frontier",
+            Self::Truncated { .. } => "verify.truncated",
+            Self::Forked { .. } => "verify.forked",
+            Self::OtherLog { .. } => "verify.other_log",
+        }
+    }
+
+    /// The first bad event, where one can be named.
+    #[must_use]
+    pub fn seq(&self) -> Option<u64> {
+        match self {
+            Self::Event { seq, .. } => Some(*seq),
+            _ => None,
+        }
+    }
+}

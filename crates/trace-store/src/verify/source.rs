@@ -1,0 +1,34 @@
+//! What verification reads from.
+
+use weaver_types::ledger::{Head, LedgerError};
+
+use crate::log::Row;
+use crate::merkle::Frontier;
+
+/// What a store says of its log, read in one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// The stored head.
+    pub head: Head,
+    /// The stored frontier.
+    pub frontier: Frontier,
+    /// The least sequence number of a stored event.
+    pub first: Option<u64>,
+    /// The greatest.
+    pub last: Option<u64>,
+}
+
+/// A log that can be verified: a ledger, or a file read beside one.
+pub trait Source {
+    /// What is there.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read or its head is not of the stored form.
+    fn extent(&self) -> Result<Extent, LedgerError>;
+
+    /// Events as stored, from `from` on, in the order of their sequence numbers, at most `limit`.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError>;
+}
