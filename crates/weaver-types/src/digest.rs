@@ -30,13 +30,13 @@ impl Tag {
     pub const ARGS: Self = Self("weaver/args/v1");
     /// The salted commitment to arguments that the log holds: salt and canonical bytes as parts.
     pub const ARGS_COMMIT: Self = Self("weaver/args-commit/v1");
-    /// A commitment to a field that the log holds without its value: salt and bytes as parts.
+    /// The commitment to an event's payload: a salt of fixed length, then the payload.
     pub const COMMIT: Self = Self("weaver/commit/v1");
     /// An approval request and its resolution.
     pub const APPROVAL: Self = Self("weaver/approval/v1");
     /// Token claims, as the MAC covers them.
     pub const TOKEN: Self = Self("weaver/token/v1");
-    /// A stored blob.
+    /// The name of a stored blob, as a keyed hash.
     pub const BLOB: Self = Self("weaver/blob/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");

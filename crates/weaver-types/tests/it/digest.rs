@@ -14,8 +14,8 @@ fn a_digest_is_sha_256_over_tag_zero_and_bytes() {
     let want: [u8; 32] = Sha256::digest(b"weaver/blob/v1\0hello").into();
     assert_eq!(Digest::of(Tag::BLOB, b"hello").as_bytes(), &want);
     let want: [u8; 32] =
-        Sha256::digest(b"weaver/commit/v1\0\0\0\0\0\0\0\0\x02ab\0\0\0\0\0\0\0\0").into();
-    assert_eq!(Digest::of_parts(Tag::COMMIT, &[b"ab", b""]).as_bytes(), &want);
+        Sha256::digest(b"weaver/args-commit/v1\0\0\0\0\0\0\0\0\x02ab\0\0\0\0\0\0\0\0").into();
+    assert_eq!(Digest::of_parts(Tag::ARGS_COMMIT, &[b"ab", b""]).as_bytes(), &want);
 }
 
 #[test]
@@ -69,10 +69,10 @@ proptest! {
     ) {
         let joined = [left.clone(), right.clone()].concat();
         let (a, b) = joined.split_at(cut.min(joined.len()));
-        let parts = Digest::of_parts(Tag::COMMIT, &[&left, &right]);
-        prop_assert_eq!(parts == Digest::of_parts(Tag::COMMIT, &[a, b]), a == left.as_slice());
-        prop_assert_ne!(parts, Digest::of_parts(Tag::COMMIT, &[&joined]));
-        prop_assert_ne!(parts, Digest::of_parts(Tag::COMMIT, &[&left, &right, b""]));
+        let parts = Digest::of_parts(Tag::ARGS_COMMIT, &[&left, &right]);
+        prop_assert_eq!(parts == Digest::of_parts(Tag::ARGS_COMMIT, &[a, b]), a == left.as_slice());
+        prop_assert_ne!(parts, Digest::of_parts(Tag::ARGS_COMMIT, &[&joined]));
+        prop_assert_ne!(parts, Digest::of_parts(Tag::ARGS_COMMIT, &[&left, &right, b""]));
     }
 
     #[test]
