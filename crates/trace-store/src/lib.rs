@@ -56,3 +56,8 @@ pub use log::Row;
 pub use memory::MemoryLedger;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{APPLICATION_ID, FORMAT_VERSION, OpenOptions, Reader, SqliteBlobs, SqliteLedger};
+
+/// The README, compiled as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -20,6 +20,10 @@ pub(crate) struct Prepared {
     pub(crate) batch: Batch,
     pub(crate) seals: Vec<Seal>,
     /// Roughly the bytes that it will write.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(dead_code, reason = "only the queue before the SQLite writer counts bytes")
+    )]
     pub(crate) bytes: usize,
 }
 

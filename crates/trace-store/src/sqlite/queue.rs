@@ -170,3 +170,68 @@ impl Waiting {
         group
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::ledger::{Batch, Durability};
+
+    use super::*;
+
+    fn prepared(bytes: usize) -> Prepared {
+        Prepared { batch: Batch::new(Durability::Os), seals: Vec::new(), bytes }
+    }
+
+    #[test]
+    fn a_full_queue_refuses_and_goes_on() {
+        let queue = Queue::default();
+        let tickets: Vec<_> = (0..MAX_QUEUE).map(|_| queue.submit(prepared(1), None)).collect();
+        let refused = queue.submit(prepared(1), None).wait().unwrap_err();
+        assert!(refused.is_refusal(), "{refused}");
+        let Taken::Group(group) = queue.take(None) else { panic!("nothing to take") };
+        assert_eq!(group.len(), GROUP);
+        let ticket = queue.submit(prepared(1), None);
+        drop(queue);
+        for ticket in tickets.into_iter().chain([ticket]).skip(GROUP) {
+            assert_eq!(ticket.wait(), Err(LedgerError::Closed));
+        }
+    }
+
+    #[test]
+    fn bytes_are_bounded_but_one_batch_always_fits() {
+        let queue = Queue::default();
+        let large = queue.submit(prepared(MAX_QUEUE_BYTES + 1), None);
+        assert!(queue.submit(prepared(1), None).wait().unwrap_err().is_refusal());
+        assert!(matches!(queue.take(None), Taken::Group(group) if group.len() == 1));
+        let next = queue.submit(prepared(1), None);
+        assert!(matches!(queue.take(Some(Duration::ZERO)), Taken::Group(_)));
+        assert!(matches!(queue.take(Some(Duration::ZERO)), Taken::Idle));
+        drop((large, next));
+    }
+
+    #[test]
+    fn what_waits_is_given_out_after_closing_and_refused_after_failing() {
+        let queue = Queue::default();
+        let _written = queue.submit(prepared(1), None);
+        queue.close();
+        assert_eq!(queue.submit(prepared(1), None).wait(), Err(LedgerError::Closed));
+        assert!(matches!(queue.take(None), Taken::Group(_)));
+        assert!(matches!(queue.take(None), Taken::Closed));
+
+        let queue = Queue::default();
+        let waiting = queue.submit(prepared(1), None);
+        queue.fail(LedgerError::Failed("full".to_owned()));
+        queue.abandon();
+        let failed = Err(LedgerError::Failed("full".to_owned()));
+        assert_eq!(waiting.wait(), failed);
+        assert_eq!(queue.submit(prepared(1), None).wait(), failed);
+    }
+
+    #[test]
+    fn a_writer_that_is_gone_leaves_nobody_waiting() {
+        let queue = Queue::default();
+        let waiting = queue.submit(prepared(1), None);
+        queue.abandon();
+        assert!(matches!(waiting.wait(), Err(LedgerError::Failed(_))));
+        assert!(matches!(queue.submit(prepared(1), None).wait(), Err(LedgerError::Failed(_))));
+    }
+}

@@ -53,7 +53,7 @@ impl Writer {
             let done = match self.queue.take(patience) {
                 Taken::Group(group) => self.group(group),
                 Taken::Idle => self.checkpoint(),
-                Taken::Closed => return,
+                Taken::Closed => return self.leave(),
             };
             if let Err(error) = done {
                 self.queue.fail(error);
@@ -177,6 +177,13 @@ impl Writer {
         self.db
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
             .map_err(|error| fatal(&from_sql(&error)))
+    }
+
+    /// Leaves one file that holds everything, unless a reader is in the way. Nothing depends on it:
+    /// what is committed stands in the write-ahead log until then.
+    fn leave(self) {
+        let _ = self.db.busy_timeout(Duration::ZERO);
+        let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
     fn sql(&self, sql: &str) -> Result<(), LedgerError> {

@@ -1,7 +1,24 @@
 //! The public behaviour of the ledger. All of it runs with the features `sqlite` and
 //! `conformance`.
 
-#[cfg(all(test, feature = "sqlite", feature = "conformance"))]
+#[cfg(test)]
+#[cfg(all(feature = "sqlite", feature = "conformance"))]
 mod conformance;
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod crash;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod golden;
+#[cfg(test)]
 mod merkle;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod sqlite;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod tampering;
+#[cfg(test)]
+mod verification;

@@ -1,0 +1,164 @@
+//! Processes that die or fail in the middle of writing. This test binary runs itself as the child.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use weaver_trace_store::verify::verify;
+use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
+use weaver_types::ledger::{Durability, Ledger, LedgerError};
+
+use crate::support::{fill, numbered, open};
+
+const LEDGER: &str = "WEAVER_TEST_CHILD_LEDGER";
+
+/// What the child does: four threads append for ever and say what was acknowledged. When the
+/// ledger fails, it says so and ends.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(LEDGER) else { return };
+    let options = OpenOptions { holder: "child".to_owned(), ..OpenOptions::default() };
+    let ledger = SqliteLedger::open(path, options).unwrap();
+    say("ready");
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for level in [Durability::Os, Durability::Disk, Durability::Os, Durability::Disk] {
+            let (ledger, next) = (&ledger, &next);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    match ledger.commit(numbered(number, level)).wait() {
+                        Ok(receipt) => {
+                            say(&format!("acknowledged {} {number}", receipt.first_seq.unwrap()));
+                        }
+                        Err(LedgerError::Failed(_)) => return,
+                        Err(other) => panic!("{other}"),
+                    }
+                }
+            });
+        }
+    });
+    let later = ledger.commit(numbered(0, Durability::Os)).wait();
+    assert!(matches!(later, Err(LedgerError::Failed(_))), "{later:?}");
+    say("failed");
+}
+
+/// One whole line, marked, since the test harness writes on the same stream.
+fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("\n@ {what}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+fn start(path: &Path, mut command: Command) -> Child {
+    command
+        .args(["crash::child", "--exact", "--nocapture"])
+        .env(LEDGER, path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// What a child says, line by line; a torn last line does not count.
+fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    std::iter::from_fn(move || {
+        loop {
+            let mut line = String::new();
+            if out.read_line(&mut line).unwrap() == 0 || !line.ends_with('\n') {
+                return None;
+            }
+            if let Some(said) = line.trim_end().strip_prefix("@ ") {
+                return Some(said.to_owned());
+            }
+        }
+    })
+}
+
+/// The acknowledged sequence number and number of a line.
+fn acknowledged(line: &str) -> Option<(u64, u64)> {
+    let (seq, number) = line.strip_prefix("acknowledged ")?.split_once(' ')?;
+    Some((seq.parse().unwrap(), number.parse().unwrap()))
+}
+
+fn itself() -> Command {
+    Command::new(std::env::current_exe().unwrap())
+}
+
+fn all_present(path: &Path, acknowledged: &BTreeMap<u64, u64>) {
+    let reader = Reader::open(path).unwrap();
+    let report = verify(&reader, None).unwrap();
+    assert!(report.head.size > *acknowledged.keys().last().unwrap());
+    for (seq, number) in acknowledged {
+        let event = reader.events(*seq, 1).unwrap().remove(0);
+        assert_eq!(event.payload.unwrap(), format!("{{\"n\":{number}}}").into_bytes());
+    }
+}
+
+#[test]
+fn a_killed_process_loses_nothing_acknowledged_and_frees_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let mut seen = BTreeMap::new();
+    let mut head = None;
+    for round in 1..=5_usize {
+        let mut child = start(&path, itself());
+        let mut lines = lines(&mut child);
+        assert_eq!(lines.next().as_deref(), Some("ready"));
+        for line in lines.by_ref().take(round * 40) {
+            let (seq, number) = acknowledged(&line).unwrap();
+            assert_eq!(seen.insert(seq, number), None, "event {seq} was acknowledged twice");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        seen.extend(lines.filter_map(|line| acknowledged(&line)));
+        all_present(&path, &seen);
+        let ledger = open(&path);
+        fill(&ledger, 1);
+        assert!(verify(&ledger, head.as_ref()).is_ok());
+        head = Some(ledger.head().unwrap());
+    }
+}
+
+#[test]
+fn a_second_process_is_refused_with_the_pid_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let mut child = start(&path, itself());
+    let mut lines = lines(&mut child);
+    assert_eq!(lines.next().as_deref(), Some("ready"));
+    match SqliteLedger::open(&path, OpenOptions::default()).map(drop) {
+        Err(LedgerError::Locked { holder, .. }) => {
+            assert!(holder.contains(&format!("process {} (child)", child.id())), "{holder}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(Reader::open(&path).unwrap().head().is_ok());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(SqliteLedger::open(&path, OpenOptions::default()).is_ok());
+}
+
+/// The limit on file size makes real writes fail, as a full disk does.
+#[cfg(unix)]
+#[test]
+fn a_failed_write_closes_the_ledger_and_loses_nothing_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\""]);
+    limited.arg(std::env::current_exe().unwrap());
+    let mut child = start(&path, limited);
+    let said: Vec<String> = lines(&mut child).collect();
+    assert!(child.wait().unwrap().success(), "the child did not see the failure as it should");
+    assert_eq!(said.last().map(String::as_str), Some("failed"));
+    let seen: BTreeMap<_, _> = said.iter().filter_map(|line| acknowledged(line)).collect();
+    assert!(!seen.is_empty());
+    all_present(&path, &seen);
+    fill(&open(&path), 3);
+    all_present(&path, &seen);
+}

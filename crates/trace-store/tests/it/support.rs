@@ -1,0 +1,45 @@
+//! Short ways to make ledgers and batches.
+
+use std::sync::Arc;
+
+use weaver_trace_store::MemoryLedger;
+use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
+use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
+
+pub(crate) fn memory() -> MemoryLedger {
+    MemoryLedger::new(LogId::parse("log_test").unwrap(), Arc::new(OsRandom))
+}
+
+pub(crate) fn event(at: i64, payload: String) -> NewEvent {
+    NewEvent {
+        kind: EventKind::Intent,
+        at: Timestamp::from_micros(at),
+        run: None,
+        call: None,
+        payload: payload.into_bytes(),
+    }
+}
+
+/// A batch with one event that holds its number.
+pub(crate) fn numbered(n: u64, durability: Durability) -> Batch {
+    Batch::new(durability).with_event(event(1_000, format!("{{\"n\":{n}}}")))
+}
+
+#[cfg(feature = "sqlite")]
+pub(crate) fn key(id: &str) -> weaver_types::ledger::RecordKey {
+    let namespace = weaver_types::ledger::Namespace::TokenUse;
+    weaver_types::ledger::RecordKey::new(weaver_types::Tenant::default(), namespace, id)
+}
+
+/// Appends `count` events, one a batch.
+pub(crate) fn fill(ledger: &dyn Ledger, count: u64) {
+    for n in 0..count {
+        ledger.commit(numbered(n, Durability::Os)).wait().unwrap();
+    }
+}
+
+#[cfg(feature = "sqlite")]
+pub(crate) fn open(path: &std::path::Path) -> weaver_trace_store::SqliteLedger {
+    weaver_trace_store::SqliteLedger::open(path, weaver_trace_store::OpenOptions::default())
+        .unwrap()
+}

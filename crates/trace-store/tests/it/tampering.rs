@@ -1,0 +1,158 @@
+//! A file that somebody changed with SQLite itself.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use weaver_trace_store::verify::{Fault, VerifyError, verify};
+use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
+use weaver_types::ledger::{Durability, Head, Ledger, LedgerError};
+
+use crate::support::{fill, numbered, open};
+
+/// A store of ten events, its head after six, and a way to change it.
+fn store(folder: &Path) -> (PathBuf, Head) {
+    let path = folder.join("ledger.db");
+    let ledger = open(&path);
+    fill(&ledger, 6);
+    let head = ledger.head().unwrap();
+    fill(&ledger, 4);
+    (path, head)
+}
+
+fn change(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+fn verdict(path: &Path, head: Option<&Head>) -> Result<(), VerifyError> {
+    verify(&Reader::open(path).unwrap(), head).map(drop)
+}
+
+fn event(seq: u64, fault: Fault) -> Result<(), VerifyError> {
+    Err(VerifyError::Event { seq, fault })
+}
+
+#[test]
+fn the_first_bad_event_is_named() {
+    let salt = "UPDATE events SET salt = zeroblob(16) WHERE seq = 3";
+    let payload = "UPDATE events SET payload = CAST('{\"n\":9}' AS BLOB) WHERE seq = 3";
+    let header = "UPDATE events SET header =
+        CAST(replace(CAST(header AS TEXT), '\"at\":1000', '\"at\":1001') AS BLOB) WHERE seq = 3";
+    let gone = "DELETE FROM events WHERE seq = 3";
+    let swap = "UPDATE events SET seq = -1 WHERE seq = 3; UPDATE events SET seq = 3 WHERE seq = 6;
+        UPDATE events SET seq = 6 WHERE seq = -1";
+    let cut = "DELETE FROM events WHERE seq > 7";
+    let moved = "UPDATE events SET seq = 12 WHERE seq = 9";
+    let before = "INSERT INTO events SELECT -1, header, leaf, salt, payload, durability
+        FROM events WHERE seq = 0";
+    let twice = "INSERT INTO events SELECT 10, header, leaf, salt, payload, durability
+        FROM events WHERE seq = 9";
+    for (sql, want) in [
+        (salt, event(3, Fault::Commitment)),
+        (payload, event(3, Fault::Commitment)),
+        (header, event(3, Fault::Leaf)),
+        (gone, event(3, Fault::Missing)),
+        (swap, event(3, Fault::Misplaced { seq: 6 })),
+        (cut, event(8, Fault::Missing)),
+        (moved, event(9, Fault::Missing)),
+        (twice, event(10, Fault::Extra)),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, head) = store(folder.path());
+        assert_eq!(verdict(&path, Some(&head)), Ok(()));
+        change(&path, sql);
+        assert_eq!(verdict(&path, None), want, "{sql}");
+        assert_eq!(verdict(&path, Some(&head)), want, "{sql}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = store(folder.path());
+    change(&path, before);
+    assert!(matches!(verdict(&path, None), Err(VerifyError::Read(LedgerError::Damaged(_)))));
+}
+
+#[test]
+fn a_cut_tail_with_a_head_made_to_fit_needs_an_earlier_head() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, early) = store(folder.path());
+    let snapshot = folder.path().join("older.db");
+    change(&path, &format!("VACUUM INTO '{}'", snapshot.display()));
+    let ledger = open(&path);
+    fill(&ledger, 3);
+    let late = ledger.head().unwrap();
+    assert_eq!(verdict(&path, Some(&late)), Ok(()));
+    // The older snapshot is a log cut at ten events whose head fits.
+    assert_eq!(verdict(&snapshot, None), Ok(()));
+    assert_eq!(verdict(&snapshot, Some(&early)), Ok(()));
+    let truncated = VerifyError::Truncated { earlier: 13, stored: 10 };
+    assert_eq!(verdict(&snapshot, Some(&late)), Err(truncated));
+    // Going on from the snapshot makes another history.
+    fill(&open(&snapshot), 5);
+    assert_eq!(verdict(&snapshot, None), Ok(()));
+    assert_eq!(verdict(&snapshot, Some(&late)), Err(VerifyError::Forked { size: 13 }));
+}
+
+#[test]
+fn a_bad_end_keeps_the_ledger_from_opening() {
+    let size = "UPDATE meta SET size = 9";
+    let root = "UPDATE meta SET root = zeroblob(32)";
+    for sql in [
+        "DELETE FROM events WHERE seq = 9",
+        "DELETE FROM events",
+        "UPDATE events SET header = CAST('{}' AS BLOB) WHERE seq = 9",
+        "UPDATE events SET leaf = zeroblob(32) WHERE seq = 9",
+        "UPDATE meta SET frontier = zeroblob(64)",
+        "UPDATE meta SET frontier = zeroblob(63)",
+        "UPDATE meta SET log = ''",
+        "UPDATE meta SET blob_key = zeroblob(31)",
+        "DELETE FROM meta",
+        "PRAGMA user_version = 0",
+        size,
+        root,
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _) = store(folder.path());
+        change(&path, sql);
+        match SqliteLedger::open(&path, OpenOptions::default()).map(drop) {
+            Err(LedgerError::Damaged(text)) => assert!(text.contains("trace verify"), "{text}"),
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_newer_or_no_ledger_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, _) = store(folder.path());
+    change(&path, "PRAGMA user_version = 2");
+    let newer = LedgerError::Newer { what: "the ledger".to_owned(), found: 2, known: 1 };
+    let opened = SqliteLedger::open(&path, OpenOptions::default()).map(drop);
+    assert_eq!(opened, Err(newer.clone()));
+    assert_eq!(Reader::open(&path).map(drop), Err(newer));
+
+    let other = folder.path().join("other.db");
+    change(&other, "CREATE TABLE mine (x); INSERT INTO mine VALUES (1)");
+    let opened = SqliteLedger::open(&other, OpenOptions::default()).map(drop);
+    assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
+    let text = folder.path().join("text.db");
+    std::fs::write(&text, "no database at all, but long enough to be taken for one".repeat(9))
+        .unwrap();
+    let opened = SqliteLedger::open(&text, OpenOptions::default()).map(drop);
+    assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
+    let read = Reader::open(&text).map(drop);
+    assert!(matches!(read, Err(LedgerError::Damaged(_))), "{read:?}");
+    assert!(Reader::open(folder.path().join("none.db")).is_err());
+    assert!(!folder.path().join("none.db").exists());
+}
+
+#[test]
+fn a_changed_blob_is_not_given_out() {
+    use weaver_types::ledger::BlobStore;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    let blobs = ledger.blobs();
+    let id = blobs.put(b"what was seen").unwrap();
+    ledger.commit(numbered(1, Durability::Disk)).wait().unwrap();
+    change(&path, "UPDATE blobs SET bytes = CAST('something else' AS BLOB)");
+    assert!(matches!(blobs.get(&id), Err(LedgerError::Damaged(_))));
+}
