@@ -1,0 +1,142 @@
+//! Contracts: what the operator says of each capability, which counts before what its server says.
+
+mod effective;
+mod resolved;
+mod visible;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use weaver_types::{
+    Agents, Confidentiality, Digest, Effects, Integrity, Rung, SensitivityTag, SinkKind, Timestamp,
+};
+
+use crate::document::{self, Source};
+use crate::error::LoadError;
+use crate::rule::Pattern;
+
+pub(crate) use effective::effective;
+pub(crate) use resolved::Resolver;
+pub(crate) use visible::visible;
+
+/// How a capability stands against the approved contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContractStatus {
+    /// It is the approved one, or host code declares it and nothing else is approved.
+    Approved,
+    /// A contract covers it, but pins no digest.
+    Unpinned,
+    /// It comes from a server and no contract covers it.
+    Unknown,
+    /// It is not the one that was approved.
+    Changed {
+        /// The approved digest.
+        approved: Digest,
+        /// The digest that was found: of what the server says, or the fingerprint where host code
+        /// registered a capability under an id that is pinned to a server's.
+        found: Digest,
+    },
+}
+
+/// What is declared of the output of a capability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct OutputLabel {
+    /// How confidential it is.
+    pub confidentiality: Option<Confidentiality>,
+    /// Whether it may steer.
+    pub integrity: Option<Integrity>,
+}
+
+/// What the operator says of the capabilities that fit one pattern. What is `None` or empty is
+/// not said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Contract {
+    /// What it can do.
+    pub effects: Option<Effects>,
+    /// Its rung.
+    pub rung: Option<Rung>,
+    /// True to put it on a lower rung than its effects give.
+    pub lower_rung: bool,
+    /// The kind of sink that it is.
+    pub sink: Option<SinkKind>,
+    /// Sensitive data in its output; adds to what is known otherwise.
+    pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Its tags.
+    pub tags: Option<BTreeSet<String>>,
+    /// The fields of its output that may be shown.
+    pub allowed_fields: Option<BTreeSet<String>>,
+    /// The agents that may use it.
+    pub agents: Option<Agents>,
+    /// Permissions that its caller must have; adds to what host code declares.
+    pub permissions: BTreeSet<String>,
+    /// The digest of what its server said when it was approved; only under an exact id.
+    pub upstream_digest: Option<Digest>,
+    /// The label of its output.
+    pub output: OutputLabel,
+    /// The most confidential data that may flow into it.
+    pub clearance: Option<Confidentiality>,
+    /// Whether calling it twice is the same as calling it once.
+    pub idempotent: Option<bool>,
+    /// Milliseconds, within 100 and 60,000.
+    pub timeout_ms: Option<u32>,
+    /// False to hide it from everybody.
+    pub visible: Option<bool>,
+}
+
+/// Who sees which capabilities. Where all three are empty, it speaks of everybody.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Visibility {
+    /// Principals, by pattern.
+    pub principals: Vec<Pattern>,
+    /// Roles, one of which is enough.
+    pub roles: BTreeSet<String>,
+    /// Agents, by pattern.
+    pub agents: Vec<Pattern>,
+    /// What they see.
+    pub capabilities: Vec<Pattern>,
+}
+
+/// The contracts document as a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Contracts {
+    /// Its name.
+    pub id: String,
+    /// Its version; a later one is greater.
+    pub version: u64,
+    /// From when on it is void.
+    pub expires: Option<Timestamp>,
+    /// What is said of each pattern; a pattern without a star is an id.
+    pub capabilities: BTreeMap<Pattern, Contract>,
+    /// Who sees what; empty for everybody everything.
+    pub visible: Vec<Visibility>,
+}
+
+impl Contracts {
+    /// Contracts of version 1 that say nothing.
+    #[must_use]
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            version: 1,
+            expires: None,
+            capabilities: BTreeMap::new(),
+            visible: Vec::new(),
+        }
+    }
+
+    /// Contracts written in the host's code, in the language of documents. The text is `'static`
+    /// for the same reason as in [`Policy::from_code`](crate::Policy::from_code).
+    ///
+    /// # Errors
+    /// [`LoadError`] with everything that is wrong in the text.
+    pub fn from_code(text: &'static str) -> Result<Self, LoadError> {
+        document::read_contracts(&Source::unsigned("code", text))
+    }
+
+    /// The same with one more contract.
+    #[must_use]
+    pub fn with(mut self, pattern: Pattern, contract: Contract) -> Self {
+        self.capabilities.insert(pattern, contract);
+        self
+    }
+}

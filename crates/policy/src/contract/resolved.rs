@@ -1,0 +1,194 @@
+//! Which contract counts for an id: what stands under the id, before what the globs say together.
+
+use std::collections::HashMap;
+
+use weaver_text::glob::Kind;
+use weaver_types::{Agents, Capability, Confidentiality, Effects, Rung, SinkKind};
+
+use super::{Contract, ContractStatus, Contracts};
+use crate::rule::Pattern;
+
+/// The contracts, split into those of one id and those of many.
+#[derive(Debug)]
+pub(crate) struct Resolver {
+    exact: HashMap<String, Contract>,
+    globs: Vec<(Pattern, Contract)>,
+}
+
+/// What is said of one capability in the end.
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    pub(crate) contract: Contract,
+    /// Whether the entries that gave the rung said that they lower it.
+    pub(crate) lower_rung: bool,
+    /// Whether the entries that gave the effects said that they lower them.
+    pub(crate) lower_effects: bool,
+}
+
+impl Resolver {
+    pub(crate) fn new(contracts: &Contracts) -> Self {
+        let mut out = Self { exact: HashMap::new(), globs: Vec::new() };
+        for (pattern, contract) in &contracts.capabilities {
+            match pattern.glob().kind() {
+                Kind::Exact(id) => {
+                    out.exact.insert(id.to_owned(), contract.clone());
+                }
+                _ => out.globs.push((pattern.clone(), contract.clone())),
+            }
+        }
+        out
+    }
+
+    /// What counts for the id; `None` when nothing is said of it.
+    pub(crate) fn resolve(&self, id: &str) -> Option<Resolved> {
+        let globs = self.globs.iter().filter(|(pattern, _)| pattern.matches(id));
+        let merged = globs
+            .map(|(_, contract)| contract)
+            .fold(None, |out: Option<Merge>, next| Some(out.unwrap_or_default().with(next)));
+        let exact = self.exact.get(id);
+        if merged.is_none() && exact.is_none() {
+            return None;
+        }
+        let base = merged.unwrap_or_default().finish();
+        Some(match exact {
+            Some(exact) => over(base, exact),
+            None => base,
+        })
+    }
+
+    /// How the capability stands against what was approved.
+    pub(crate) fn status(&self, proposal: &Capability) -> ContractStatus {
+        let id = proposal.id().as_str();
+        let pinned = self.exact.get(id).and_then(|contract| contract.upstream_digest);
+        match (pinned, proposal.spec().upstream_digest) {
+            (Some(approved), Some(found)) if approved == found => ContractStatus::Approved,
+            (Some(approved), Some(found)) => ContractStatus::Changed { approved, found },
+            (Some(approved), None) => {
+                ContractStatus::Changed { approved, found: proposal.fingerprint() }
+            }
+            (None, None) => ContractStatus::Approved,
+            (None, Some(_)) if self.covers(id) => ContractStatus::Unpinned,
+            (None, Some(_)) => ContractStatus::Unknown,
+        }
+    }
+
+    fn covers(&self, id: &str) -> bool {
+        self.exact.contains_key(id) || self.globs.iter().any(|(pattern, _)| pattern.matches(id))
+    }
+
+    /// Whether the contracts hide the capability from everybody.
+    pub(crate) fn hidden(&self, id: &str) -> bool {
+        if let Some(visible) = self.exact.get(id).and_then(|contract| contract.visible) {
+            return !visible;
+        }
+        let mut globs = self.globs.iter().filter(|(pattern, _)| pattern.matches(id));
+        globs.any(|(_, contract)| contract.visible == Some(false))
+    }
+}
+
+/// The strictest of several globs, field by field.
+#[derive(Default)]
+struct Merge {
+    out: Contract,
+    /// The highest rung that any entry gives, by its word or by its effects.
+    implied: Option<Rung>,
+    /// Whether every entry with a rung said that it lowers; `None` without any.
+    lower_rung: Option<bool>,
+    lower_effects: Option<bool>,
+}
+
+fn both<T>(a: Option<T>, b: Option<T>, strictest: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(strictest(a, b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn agents(a: Agents, b: Agents) -> Agents {
+    match (a, b) {
+        (Agents::Any, other) | (other, Agents::Any) => other,
+        (Agents::Only(a), Agents::Only(b)) => Agents::Only(a.intersection(&b).cloned().collect()),
+    }
+}
+
+impl Merge {
+    fn with(mut self, next: &Contract) -> Self {
+        let next = next.clone();
+        if next.rung.is_some() {
+            self.lower_rung = Some(self.lower_rung.unwrap_or(true) && next.lower_rung);
+        }
+        if next.effects.is_some() {
+            self.lower_effects = Some(self.lower_effects.unwrap_or(true) && next.lower_rung);
+        }
+        let implied = next.rung.or(next.effects.map(Effects::rung));
+        self.implied = both(self.implied, implied, Rung::max);
+        let out = &mut self.out;
+        out.effects = both(out.effects, next.effects, Effects::join);
+        out.rung = both(out.rung, next.rung, Rung::max);
+        out.sink = both(out.sink, next.sink, SinkKind::max);
+        out.sensitivity.extend(next.sensitivity);
+        out.tags = both(out.tags.take(), next.tags, |mut a, b| {
+            a.extend(b);
+            a
+        });
+        out.allowed_fields = both(out.allowed_fields.take(), next.allowed_fields, |a, b| {
+            a.intersection(&b).cloned().collect()
+        });
+        out.agents = both(out.agents.take(), next.agents, agents);
+        out.permissions.extend(next.permissions);
+        let (a, b) = (out.output, next.output);
+        out.output.confidentiality = both(a.confidentiality, b.confidentiality, Ord::max);
+        out.output.integrity = both(a.integrity, b.integrity, Ord::max);
+        out.clearance = both(out.clearance, next.clearance, Confidentiality::min);
+        out.idempotent = both(out.idempotent, next.idempotent, |a, b| a && b);
+        out.timeout_ms = both(out.timeout_ms, next.timeout_ms, Ord::min);
+        out.visible = both(out.visible, next.visible, |a, b| a && b);
+        self
+    }
+
+    fn finish(mut self) -> Resolved {
+        if self.out.rung.is_some() {
+            self.out.rung = self.out.rung.max(self.implied);
+        }
+        Resolved {
+            contract: self.out,
+            lower_rung: self.lower_rung.unwrap_or(false),
+            lower_effects: self.lower_effects.unwrap_or(false),
+        }
+    }
+}
+
+/// What stands under the id replaces what the globs say, field by field.
+fn over(base: Resolved, exact: &Contract) -> Resolved {
+    let exact = exact.clone();
+    let lower_rung = if exact.rung.is_some() { exact.lower_rung } else { base.lower_rung };
+    let lower_effects = if exact.effects.is_some() { exact.lower_rung } else { base.lower_effects };
+    let base = base.contract;
+    let or_base =
+        |own: std::collections::BTreeSet<_>, other| if own.is_empty() { other } else { own };
+    let contract = Contract {
+        effects: exact.effects.or(base.effects),
+        rung: exact.rung.or(base.rung),
+        lower_rung: exact.lower_rung,
+        sink: exact.sink.or(base.sink),
+        sensitivity: if exact.sensitivity.is_empty() {
+            base.sensitivity
+        } else {
+            exact.sensitivity
+        },
+        tags: exact.tags.or(base.tags),
+        allowed_fields: exact.allowed_fields.or(base.allowed_fields),
+        agents: exact.agents.or(base.agents),
+        permissions: or_base(exact.permissions, base.permissions),
+        upstream_digest: exact.upstream_digest,
+        output: super::OutputLabel {
+            confidentiality: exact.output.confidentiality.or(base.output.confidentiality),
+            integrity: exact.output.integrity.or(base.output.integrity),
+        },
+        clearance: exact.clearance.or(base.clearance),
+        idempotent: exact.idempotent.or(base.idempotent),
+        timeout_ms: exact.timeout_ms.or(base.timeout_ms),
+        visible: exact.visible.or(base.visible),
+    };
+    Resolved { contract, lower_rung, lower_effects }
+}

@@ -1,0 +1,65 @@
+//! What the documents and the capability itself ask of the caller.
+
+use weaver_types::{Check, Constraints, Contribution, ReasonCode, Verdict};
+
+use super::limit;
+use crate::query::Query;
+use crate::set::PolicySet;
+
+/// Documents that have expired allow nothing.
+pub(super) fn expiry(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let ends = [("policy", set.policy().expires), ("contracts", set.contracts().expires)];
+    for (what, expires) in ends {
+        if let Some(at) = expires.filter(|at| *at <= query.now) {
+            let detail = format!("the {what} document expired at {at}");
+            let reason = ReasonCode::PolicyUnavailable;
+            out.push(Contribution::new(Check::System, Verdict::Deny, reason, detail));
+        }
+    }
+}
+
+/// What is hidden is not there.
+pub(super) fn visibility(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+    if !set.visible(query.principal, query.capability) {
+        let detail = "there is no such capability for this principal";
+        out.push(Contribution::new(Check::Contract, Verdict::Deny, ReasonCode::NotFound, detail));
+    }
+}
+
+/// The capability's own permissions, all of them.
+pub(super) fn permissions(query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let needed = &query.capability.spec().permissions;
+    let missing: Vec<_> = needed.difference(&query.principal.permissions).cloned().collect();
+    if !missing.is_empty() {
+        let detail = format!("the capability requires the permissions {}", missing.join(", "));
+        let reason = ReasonCode::MissingPermission;
+        out.push(Contribution::new(Check::Permission, Verdict::Deny, reason, detail));
+    }
+}
+
+/// The capability's agents.
+pub(super) fn agents(query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let agent = query.principal.agent.as_ref();
+    if !query.capability.spec().agents.admits(agent) {
+        let detail = match agent {
+            Some(agent) => format!("the capability is not meant for agent `{agent}`"),
+            None => "the capability is meant for certain agents, and no agent is named".to_owned(),
+        };
+        let reason = ReasonCode::AgentNotAllowed;
+        out.push(Contribution::new(Check::Permission, Verdict::Deny, reason, detail));
+    }
+}
+
+/// The fields that the capability may show, and what the requester puts on itself.
+pub(super) fn limits(query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let fields = &query.capability.spec().allowed_fields;
+    if !fields.is_empty() {
+        let constraints =
+            Constraints { allowed_fields: Some(fields.clone()), ..Constraints::default() };
+        out.push(limit(Check::Contract, "the capability shows only these fields", constraints));
+    }
+    let own = &query.request.constraints;
+    if *own != Constraints::default() {
+        out.push(limit(Check::Limit, "the request limits itself", own.clone()));
+    }
+}

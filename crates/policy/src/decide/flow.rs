@@ -1,0 +1,47 @@
+//! Information flow: what the run has taken in, against where this call would send it.
+
+use weaver_types::{
+    Check, Confidentiality, Contribution, Discharge, Integrity, Operation, ReasonCode, SinkKind,
+    Verdict,
+};
+
+use crate::query::Query;
+
+/// Holds a call to a sink when the run holds more confidential data than the sink may receive,
+/// or when somebody else may have steered the run. Where nothing leaves, the call goes on: one
+/// tainted text must not stop later reads. A view sends nothing anywhere.
+pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let (capability, label) = (query.capability, query.label);
+    if query.operation == Operation::View || capability.sink() == SinkKind::None {
+        return;
+    }
+    let clearance = capability.spec().clearance;
+    if label.confidentiality > clearance {
+        let detail = format!(
+            "the run holds {} data, and `{}` may receive {} data at most",
+            word(label.confidentiality),
+            capability.id(),
+            word(clearance)
+        );
+        out.push(hold(ReasonCode::ClearanceExceeded, &detail));
+    }
+    if label.integrity == Integrity::Untrusted {
+        let calls: Vec<_> = label.taints.iter().map(|call| format!("`{call}`")).collect();
+        let from = if calls.is_empty() { "unnamed calls".to_owned() } else { calls.join(", ") };
+        let detail = format!("the run has taken in untrusted data from {from}");
+        out.push(hold(ReasonCode::UntrustedInfluence, &detail));
+    }
+}
+
+fn word(confidentiality: Confidentiality) -> &'static str {
+    match confidentiality {
+        Confidentiality::Public => "public",
+        Confidentiality::Internal => "internal",
+        Confidentiality::Confidential => "confidential",
+        Confidentiality::Restricted => "restricted",
+    }
+}
+
+fn hold(reason: ReasonCode, detail: &str) -> Contribution {
+    Contribution::new(Check::Flow, Verdict::Hold, reason, detail).discharged_by(Discharge::Approval)
+}

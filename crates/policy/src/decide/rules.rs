@@ -1,0 +1,233 @@
+//! What the rules say.
+//!
+//! Every matching deny or approval rule counts as it stands. Among matching allow rules one that
+//! is fully met suffices; otherwise the mildest shortfall counts. Nothing matches: denied.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use weaver_types::{
+    Authority, Check, Constraints, Contribution, Discharge, JustificationSource, Operation,
+    Principal, ReasonCode, Verdict,
+};
+
+use super::condition::applies;
+use crate::query::Query;
+use crate::rule::{Effect, JustificationNeed, Require, Roles, Rule};
+use crate::set::PolicySet;
+
+/// How many rules of one effect are named one by one; the rest speak together.
+const MAX_NAMED: usize = 16;
+
+/// What all matching rules say.
+pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
+    let all = &set.policy().rules;
+    let candidates = set.index().candidates(query.capability.id().as_str());
+    let rules = candidates
+        .into_iter()
+        .filter_map(|place| usize::try_from(place).ok().and_then(|place| all.get(place)))
+        .filter(|rule| applies(&rule.matches, query));
+    let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
+    let mut mildest: Option<Shortfall<'_>> = None;
+    for rule in rules {
+        match rule.effect {
+            Effect::Deny => denied.push(rule),
+            Effect::RequireApproval => held.push(rule),
+            Effect::Allow => match Shortfall::of(rule, query) {
+                None => met.push(rule),
+                Some(short) if mildest.as_ref().is_none_or(|m| short.rank() < m.rank()) => {
+                    mildest = Some(short);
+                }
+                Some(_) => {}
+            },
+        }
+    }
+    let nothing = denied.is_empty() && held.is_empty() && met.is_empty() && mildest.is_none();
+    let mut out = Vec::new();
+    spoken(&mut out, &denied, Verdict::Deny, ReasonCode::ExplicitDenyRule);
+    spoken(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
+    let allowed =
+        if set.policy().builtin { ReasonCode::DefaultPolicyAllow } else { ReasonCode::RuleAllow };
+    spoken(&mut out, &met, Verdict::Allow, allowed);
+    if met.is_empty()
+        && let Some(short) = mildest
+    {
+        out.extend(short.contributions());
+    }
+    if nothing {
+        let detail = format!("no rule matches `{}`", query.capability.id());
+        let reason = ReasonCode::NoMatchingRule;
+        out.push(Contribution::new(Check::Rule, Verdict::Deny, reason, detail));
+    }
+    out
+}
+
+/// One contribution a rule for the first [`MAX_NAMED`], and one for all others together.
+fn spoken(out: &mut Vec<Contribution>, rules: &[&Rule], verdict: Verdict, reason: ReasonCode) {
+    let discharge = match verdict {
+        Verdict::Hold => Discharge::Approval,
+        Verdict::Allow | Verdict::Ask | Verdict::Deny => Discharge::Nothing,
+    };
+    let says = |detail: String, authority: Authority, constraints: Constraints| {
+        Contribution::new(Check::Rule, verdict, reason, detail)
+            .discharged_by(discharge.clone())
+            .with_authority(authority)
+            .with_constraints(constraints)
+    };
+    for rule in rules.iter().take(MAX_NAMED) {
+        out.push(says(named(rule), rule.authority.clone(), rule.constraints.clone()));
+    }
+    if let Some(rest) = rules.get(MAX_NAMED..).filter(|rest| !rest.is_empty()) {
+        let (mut authority, mut constraints) = (Authority::default(), Constraints::default());
+        for rule in rest {
+            authority = authority.join(&rule.authority);
+            constraints = constraints.join(&rule.constraints);
+        }
+        out.push(says(format!("{} more rules", rest.len()), authority, constraints));
+    }
+}
+
+fn named(rule: &Rule) -> String {
+    if rule.reason.is_empty() {
+        format!("rule `{}`", rule.name)
+    } else {
+        format!("rule `{}`: {}", rule.name, rule.reason)
+    }
+}
+
+/// What a matching allow rule lacks.
+struct Shortfall<'r> {
+    rule: &'r Rule,
+    /// What nobody can repair in this request.
+    denials: Vec<(Check, ReasonCode, String)>,
+    /// The justification that is missing, with the verdict that follows.
+    justification: Option<(&'r JustificationNeed, Verdict)>,
+}
+
+impl<'r> Shortfall<'r> {
+    /// `None` when the rule is fully met.
+    fn of(rule: &'r Rule, query: &Query<'_>) -> Option<Self> {
+        let denials = denials(&rule.require, query.principal);
+        let justification = rule
+            .require
+            .justification
+            .as_ref()
+            .filter(|need| !justified(need, query))
+            .map(|need| (need, verdict_without(need, query)));
+        let met = denials.is_empty() && justification.is_none();
+        (!met).then_some(Self { rule, denials, justification })
+    }
+
+    /// Milder is less. Total over rules, because names are unique, so that no order of rules can
+    /// show.
+    fn rank(&self) -> (usize, Option<Verdict>, u32, Reverse<usize>, Option<Check>, &'r str) {
+        let need = self.justification.map(|(need, _)| need);
+        (
+            self.denials.len(),
+            self.justification.map(|(_, verdict)| verdict),
+            need.map_or(0, |need| need.min_chars),
+            Reverse(need.map_or(0, |need| need.sources.len())),
+            self.denials.first().map(|(check, ..)| *check),
+            &self.rule.name,
+        )
+    }
+
+    /// Denials, or, where there is none, the question for the justification.
+    fn contributions(self) -> Vec<Contribution> {
+        let rule = &self.rule.name;
+        if !self.denials.is_empty() {
+            return self
+                .denials
+                .into_iter()
+                .map(|(check, reason, what)| {
+                    let detail = format!("rule `{rule}` would allow it, but {what}");
+                    Contribution::new(check, Verdict::Deny, reason, detail)
+                })
+                .collect();
+        }
+        let ask = self.justification.map(|(need, verdict)| {
+            let detail = format!(
+                "rule `{rule}` would allow it with a justification of at least {} characters from {}",
+                need.min_chars,
+                words(&need.sources)
+            );
+            let reason = ReasonCode::InsufficientJustification;
+            let discharge = match verdict {
+                Verdict::Hold => Discharge::Approval,
+                Verdict::Allow | Verdict::Ask | Verdict::Deny => Discharge::Justification {
+                    min_chars: need.min_chars,
+                    sources: need.sources.clone(),
+                },
+            };
+            Contribution::new(Check::Justification, verdict, reason, detail)
+                .discharged_by(discharge)
+                .with_constraints(self.rule.constraints.clone())
+        });
+        ask.into_iter().collect()
+    }
+}
+
+fn words(sources: &BTreeSet<JustificationSource>) -> String {
+    let word = |source: &JustificationSource| match source {
+        JustificationSource::Human => "a human",
+        JustificationSource::Host => "the host",
+        JustificationSource::Model => "the model",
+    };
+    sources.iter().map(word).collect::<Vec<_>>().join(" or ")
+}
+
+/// Roles before permissions before attributes.
+fn denials(require: &Require, principal: &Principal) -> Vec<(Check, ReasonCode, String)> {
+    let mut out = Vec::new();
+    if !require.roles.met_by(&principal.roles) {
+        let what = missing_roles(&require.roles, principal);
+        out.push((Check::Role, ReasonCode::MissingRole, what));
+    }
+    let missing: Vec<_> = require.permissions.difference(&principal.permissions).collect();
+    if !missing.is_empty() {
+        let what = format!("the principal lacks {}", quoted(missing));
+        out.push((Check::Permission, ReasonCode::MissingPermission, what));
+    }
+    let held = &principal.attributes;
+    let unmet = require
+        .attributes
+        .iter()
+        .filter(|(name, pattern)| held.get(*name).is_none_or(|value| !pattern.matches(value)));
+    let unmet: Vec<_> = unmet.map(|(name, _)| name).collect();
+    if !unmet.is_empty() {
+        let what = format!("the principal's attributes do not fit: {}", quoted(unmet));
+        out.push((Check::Attribute, ReasonCode::MissingAttribute, what));
+    }
+    out
+}
+
+fn missing_roles(roles: &Roles, principal: &Principal) -> String {
+    let all: Vec<_> = roles.all.difference(&principal.roles).collect();
+    if all.is_empty() {
+        format!("the principal has none of the roles {}", quoted(roles.any.iter().collect()))
+    } else {
+        format!("the principal lacks the roles {}", quoted(all))
+    }
+}
+
+fn quoted(names: Vec<&String>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether the request brings the justification. A view needs none: it was given for the call.
+fn justified(need: &JustificationNeed, query: &Query<'_>) -> bool {
+    query.operation == Operation::View
+        || query.request.justification.as_ref().is_some_and(|given| {
+            let enough = usize::try_from(need.min_chars).is_ok_and(|min| given.length() >= min);
+            enough && need.sources.contains(&given.source)
+        })
+}
+
+/// Where nobody can be asked, what only a person or the host could repair has to be released.
+fn verdict_without(need: &JustificationNeed, query: &Query<'_>) -> Verdict {
+    if query.human_channel || need.sources.contains(&JustificationSource::Model) {
+        Verdict::Ask
+    } else {
+        Verdict::Hold
+    }
+}

@@ -1,0 +1,192 @@
+//! From text to values: limits, form, signatures and content, with every finding at once.
+
+mod authority;
+mod canonical;
+mod contracts;
+mod header;
+mod keys;
+mod node;
+mod page;
+mod policy;
+mod rules;
+mod signing;
+mod validate;
+mod words;
+
+use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::{Digest, Timestamp};
+
+use crate::contract::Contracts;
+use crate::error::{Finding, LoadError};
+use crate::keys::Keys;
+use crate::policy::Policy;
+use page::{Page, Text};
+
+pub use signing::{digest_of, kind_of, root_key_id, sign};
+pub(crate) use validate::validate;
+
+/// The largest document, in bytes.
+pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The most rules in a policy, and the most entries in any other list of a document.
+pub const MAX_ENTRIES: usize = 20_000;
+/// The deepest nesting of a document.
+pub const MAX_DEPTH: usize = 32;
+/// The newest form of documents that this build reads.
+pub const FORMAT: u64 = 1;
+
+/// A document as its files hold it.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The name of the file, for messages.
+    pub name: &'a str,
+    /// The text.
+    pub toml: &'a str,
+    /// The signature envelope beside it: JSON.
+    pub signature: Option<&'a [u8]>,
+}
+
+impl<'a> Source<'a> {
+    /// A document without a signature.
+    #[must_use]
+    pub fn unsigned(name: &'a str, toml: &'a str) -> Self {
+        Self { name, toml, signature: None }
+    }
+
+    /// A document with the signature that stands beside it.
+    #[must_use]
+    pub fn signed(name: &'a str, toml: &'a str, signature: &'a [u8]) -> Self {
+        Self { name, toml, signature: Some(signature) }
+    }
+}
+
+/// The three documents.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// Rules, principals, trusted hosts.
+    pub policy: Source<'a>,
+    /// What the operator says of each capability.
+    pub contracts: Source<'a>,
+    /// Approvers and their authority.
+    pub keys: Source<'a>,
+}
+
+/// What a document must show to be believed.
+#[derive(Clone, Copy)]
+pub(crate) enum Trust<'a> {
+    /// A signature of this key.
+    Root(&'a PublicKey),
+    /// Nothing: for development, and for text that is part of the program.
+    Unsigned,
+}
+
+/// Documents in which nothing is wrong.
+pub(crate) struct Checked {
+    pub(crate) policy: Policy,
+    pub(crate) contracts: Contracts,
+    pub(crate) keys: Option<Keys>,
+    pub(crate) policy_digest: Digest,
+    pub(crate) contracts_digest: Digest,
+    pub(crate) keys_digest: Option<Digest>,
+}
+
+/// What came of one document: a value where one could be read, and what is wrong in it.
+struct Outcome<T> {
+    read: Option<(T, Digest)>,
+    findings: Vec<Finding>,
+}
+
+/// Reads all three documents and gathers what is wrong in any of them.
+pub(crate) fn check(
+    sources: &Sources<'_>,
+    trust: Trust<'_>,
+    now: Option<Timestamp>,
+) -> Result<Checked, LoadError> {
+    let policy = one(&sources.policy, Kind::Policy, trust, now, policy::read);
+    let contracts = one(&sources.contracts, Kind::Contracts, trust, now, contracts::read);
+    let keys = one(&sources.keys, Kind::Keys, trust, now, keys::read);
+    let mut findings = policy.findings;
+    findings.extend(contracts.findings);
+    findings.extend(keys.findings);
+    match (policy.read, contracts.read, keys.read) {
+        (
+            Some((policy, policy_digest)),
+            Some((contracts, contracts_digest)),
+            Some((keys, digest)),
+        ) if findings.is_empty() => Ok(Checked {
+            policy,
+            contracts,
+            keys: Some(keys),
+            policy_digest,
+            contracts_digest,
+            keys_digest: Some(digest),
+        }),
+        _ => Err(LoadError::new(findings)),
+    }
+}
+
+fn one<T>(
+    source: &Source<'_>,
+    kind: Kind,
+    trust: Trust<'_>,
+    now: Option<Timestamp>,
+    read: fn(&mut Page<'_>, now: Option<Timestamp>) -> T,
+) -> Outcome<T> {
+    let text = match Text::new(source.name, source.toml) {
+        Ok(text) => text,
+        Err(error) => return Outcome { read: None, findings: error.findings().to_vec() },
+    };
+    let mut page = match Page::open(&text) {
+        Ok(page) => page,
+        Err(error) => return Outcome { read: None, findings: error.findings().to_vec() },
+    };
+    let digest = page.digest(kind);
+    let mut findings = Vec::new();
+    if let (Trust::Root(root), Some(digest)) = (trust, digest) {
+        findings.extend(signing::verify(source, kind, digest, root));
+    }
+    let value = header::is_kind(&mut page, kind).then(|| read(&mut page, now));
+    findings.extend(page.into_findings());
+    Outcome { read: value.zip(digest), findings }
+}
+
+fn unsigned<T>(
+    source: &Source<'_>,
+    kind: Kind,
+    read: fn(&mut Page<'_>, Option<Timestamp>) -> T,
+) -> Result<T, LoadError> {
+    let outcome = one(source, kind, Trust::Unsigned, None, read);
+    match outcome.read {
+        Some((value, _)) if outcome.findings.is_empty() => Ok(value),
+        _ => Err(LoadError::new(outcome.findings)),
+    }
+}
+
+/// Reads a policy that is part of the program.
+pub(crate) fn read_policy(source: &Source<'_>) -> Result<Policy, LoadError> {
+    unsigned(source, Kind::Policy, policy::read)
+}
+
+/// Reads contracts that are part of the program.
+pub(crate) fn read_contracts(source: &Source<'_>) -> Result<Contracts, LoadError> {
+    unsigned(source, Kind::Contracts, contracts::read)
+}
+
+/// Reads one document of any kind for its findings alone.
+fn read_any(source: &Source<'_>, kind: Kind) -> Result<Digest, LoadError> {
+    let (digest, findings) = match kind {
+        Kind::Policy => digest_and_findings(one(source, kind, Trust::Unsigned, None, policy::read)),
+        Kind::Contracts => {
+            digest_and_findings(one(source, kind, Trust::Unsigned, None, contracts::read))
+        }
+        Kind::Keys => digest_and_findings(one(source, kind, Trust::Unsigned, None, keys::read)),
+        _ => (None, Vec::new()),
+    };
+    match digest {
+        Some(digest) if findings.is_empty() => Ok(digest),
+        _ => Err(LoadError::new(findings)),
+    }
+}
+
+fn digest_and_findings<T>(outcome: Outcome<T>) -> (Option<Digest>, Vec<Finding>) {
+    (outcome.read.map(|(_, digest)| digest), outcome.findings)
+}

@@ -1,0 +1,40 @@
+//! Constraints and authority, as rules write them.
+
+use weaver_types::{Authority, Constraints};
+
+use super::node::Node;
+use super::page::Page;
+
+/// The most people that a rule may ask for.
+const MAX_QUORUM: u64 = 16;
+
+/// Reads what a rule limits.
+pub(super) fn constraints(page: &mut Page<'_>, node: &Node<'_>) -> Constraints {
+    let known = ["max_rows", "max_fields", "max_chars", "allowed_fields", "mode", "timeout_ms"];
+    let Some(section) = node.section(page, &known) else { return Constraints::default() };
+    Constraints {
+        max_rows: section.get("max_rows").and_then(|n| n.count(page, 0)),
+        max_fields: section.get("max_fields").and_then(|n| n.count(page, 0)),
+        max_chars: section.get("max_chars").and_then(|n| n.count(page, 0)),
+        allowed_fields: section.get("allowed_fields").map(|n| n.some_texts(page)),
+        mode: section.get("mode").and_then(|n| n.word(page)),
+        timeout_ms: section.get("timeout_ms").and_then(|n| n.count(page, 1)),
+    }
+}
+
+/// Reads who may release what a rule holds.
+pub(super) fn authority(page: &mut Page<'_>, node: &Node<'_>) -> Authority {
+    let known = ["min_trust", "clearance", "scopes", "quorum"];
+    let Some(section) = node.section(page, &known) else { return Authority::default() };
+    let small = |n: u64| u16::try_from(n).unwrap_or(u16::MAX);
+    Authority {
+        min_trust: section.get("min_trust").and_then(|n| n.number(page, 0..=1_000)).map(small),
+        clearance: section.get("clearance").and_then(|n| n.word(page)),
+        scopes: section.get("scopes").map(|n| n.some_texts(page)).unwrap_or_default(),
+        quorum: section
+            .get("quorum")
+            .and_then(|n| n.number(page, 1..=MAX_QUORUM))
+            .and_then(|n| u8::try_from(n).ok())
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,81 @@
+//! The canonical JSON of a TOML document: what is hashed and signed.
+
+use std::ops::Range;
+
+use serde_json::{Map, Number, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use weaver_types::canonical::{self, Profile};
+
+/// Why a document has no canonical form, and where.
+pub(super) struct Refusal {
+    pub(super) span: Range<usize>,
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) remedy: &'static str,
+}
+
+/// The canonical bytes of the document, which may nest at most `max_depth` tables and lists.
+///
+/// Tables become objects, dates and times become their text. Comments, blanks and the order of
+/// keys have no part in it: two texts with equal bytes mean the same.
+pub(super) fn bytes(root: &Spanned<DeTable<'_>>, max_depth: usize) -> Result<Vec<u8>, Refusal> {
+    let value = table(root.get_ref(), &root.span(), max_depth)?;
+    canonical::to_bytes(&value, Profile::Document).map_err(|error| Refusal {
+        span: root.span(),
+        code: "policy.canonical",
+        message: format!("the document has no canonical form: {error}"),
+        remedy: "use integers within 2^53 and finite numbers",
+    })
+}
+
+fn table(table: &DeTable<'_>, span: &Range<usize>, depth: usize) -> Result<Value, Refusal> {
+    let depth = deeper(span, depth)?;
+    let mut out = Map::new();
+    for (key, item) in table {
+        out.insert(key.get_ref().to_string(), value(item, depth)?);
+    }
+    Ok(Value::Object(out))
+}
+
+fn deeper(span: &Range<usize>, depth: usize) -> Result<usize, Refusal> {
+    depth.checked_sub(1).ok_or_else(|| Refusal {
+        span: span.clone(),
+        code: "policy.too_deep",
+        message: "the document is nested too deeply".to_owned(),
+        remedy: "nest at most 32 tables and lists",
+    })
+}
+
+fn value(item: &Spanned<DeValue<'_>>, depth: usize) -> Result<Value, Refusal> {
+    let span = item.span();
+    match item.get_ref() {
+        DeValue::String(text) => Ok(Value::String(text.to_string())),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map(Value::from)
+            .map_err(|_| unusable(span)),
+        DeValue::Float(number) => number
+            .as_str()
+            .parse::<f64>()
+            .ok()
+            .and_then(Number::from_f64)
+            .map(Value::Number)
+            .ok_or_else(|| unusable(span)),
+        DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),
+        DeValue::Datetime(time) => Ok(Value::String(time.to_string())),
+        DeValue::Array(items) => {
+            let depth = deeper(&span, depth)?;
+            items.iter().map(|item| value(item, depth)).collect::<Result<_, _>>().map(Value::Array)
+        }
+        DeValue::Table(inner) => table(inner, &span, depth),
+    }
+}
+
+fn unusable(span: Range<usize>) -> Refusal {
+    Refusal {
+        span,
+        code: "policy.number",
+        message: "the number cannot be written exactly".to_owned(),
+        remedy: "use an integer within 2^53 or a finite number",
+    }
+}

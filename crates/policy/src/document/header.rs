@@ -1,0 +1,84 @@
+//! The keys that every document begins with: `kind`, `format`, `id`, `version`, `expires`.
+
+use weaver_types::Timestamp;
+use weaver_types::signature::Kind;
+
+use super::FORMAT;
+use super::node::Section;
+use super::page::{Page, shown};
+
+/// What a header says.
+pub(super) struct Header {
+    pub(super) id: String,
+    pub(super) version: u64,
+    pub(super) expires: Option<Timestamp>,
+}
+
+/// The kind that a document says it is.
+pub(super) fn kind(page: &mut Page<'_>) -> Option<Kind> {
+    let root = page.root();
+    let all = root.entries(page);
+    let Some((_, node)) = all.into_iter().find(|(name, _)| *name == "kind") else {
+        root.wrong(
+            page,
+            "policy.missing_key",
+            "`kind` is missing",
+            "begin with `kind = \"policy\"`, `\"contracts\"` or `\"keys\"`",
+        );
+        return None;
+    };
+    match node.text(page)? {
+        "policy" => Some(Kind::Policy),
+        "contracts" => Some(Kind::Contracts),
+        "keys" => Some(Kind::Keys),
+        other => {
+            let message = format!("unknown kind `{}`", shown(other));
+            node.wrong(page, "policy.word", message, "write policy, contracts or keys");
+            None
+        }
+    }
+}
+
+/// Whether the document is of the kind that is wanted and of a form that this build reads.
+pub(super) fn is_kind(page: &mut Page<'_>, wanted: Kind) -> bool {
+    let Some(found) = kind(page) else { return false };
+    if found != wanted {
+        let message = format!("this is a {found} document where {wanted} is wanted");
+        page.root().wrong(page, "policy.wrong_kind", message, "swap the files");
+        return false;
+    }
+    true
+}
+
+/// Reads the header. `now` is `None` where a document may have expired.
+pub(super) fn read(page: &mut Page<'_>, root: &Section<'_>, now: Option<Timestamp>) -> Header {
+    if let Some(node) = root.need(page, "format")
+        && let Some(found) = node.number(page, 1..=u64::from(u32::MAX))
+        && found > FORMAT
+    {
+        let message = format!("form {found} is newer than {FORMAT}");
+        node.wrong(
+            page,
+            "policy.newer_format",
+            message,
+            format!("use a release that reads form {found}"),
+        );
+    }
+    let id = root.need(page, "id").and_then(|node| node.text(page)).unwrap_or_default();
+    let version = root.need(page, "version").and_then(|node| node.number(page, 1..=1 << 53));
+    let expires = root.get("expires");
+    let expires = expires.and_then(|node| {
+        let at = node.time(page)?;
+        if now.is_some_and(|now| at <= now) {
+            let message = format!("the document expired at {at}");
+            node.wrong(
+                page,
+                "policy.expired",
+                message,
+                "renew it: set `expires` later, raise `version`, sign again",
+            );
+        }
+        Some(at)
+    });
+    Header { id: id.to_owned(), version: version.unwrap_or(0), expires }
+}

@@ -1,0 +1,195 @@
+//! What must hold beyond the form, for documents and for values built in code alike.
+
+use std::collections::BTreeMap;
+
+use weaver_types::{Authority, CapabilityId, Constraints, TIMEOUT_MS};
+
+use super::MAX_ENTRIES;
+use super::page::{Page, Step, shown};
+use crate::contract::{Contract, Contracts};
+use crate::error::{Finding, LoadError};
+use crate::policy::Policy;
+use crate::rule::{Effect, Pattern, Require, Rule};
+
+/// The longest name of a rule, in bytes.
+const MAX_NAME: usize = 128;
+/// The longest justification that a rule may ask for.
+const MAX_JUSTIFICATION: u32 = 1_000;
+
+/// What is wrong, and which way leads to it.
+pub(super) struct Problem {
+    steps: Vec<Step>,
+    code: &'static str,
+    message: String,
+    remedy: &'static str,
+}
+
+fn key(name: &str) -> Step {
+    Step::Key(name.to_owned())
+}
+
+fn text(steps: &[Step]) -> String {
+    let mut out = String::new();
+    for step in steps {
+        match step {
+            Step::Index(index) => out.push_str(&format!("[{index}]")),
+            Step::Key(name) => {
+                let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(&if plain { name.clone() } else { format!("\"{}\"", shown(name)) });
+            }
+        }
+    }
+    out
+}
+
+/// Turns problems into findings with places.
+pub(super) fn note(page: &mut Page<'_>, problems: Vec<Problem>) {
+    for problem in problems {
+        let span = page.locate(&problem.steps);
+        let steps = text(&problem.steps);
+        page.report(Some(span), &steps, problem.code, problem.message, problem.remedy);
+    }
+}
+
+/// Checks values that were built in code.
+pub(crate) fn validate(of: &Policy, with: &Contracts) -> Result<(), LoadError> {
+    let findings: Vec<_> = policy(of).into_iter().chain(contracts(with)).map(in_code).collect();
+    if findings.is_empty() { Ok(()) } else { Err(LoadError::new(findings)) }
+}
+
+fn in_code(problem: Problem) -> Finding {
+    Finding {
+        file: "code".to_owned(),
+        line: None,
+        column: None,
+        key: Some(text(&problem.steps)),
+        code: problem.code,
+        message: problem.message,
+        remedy: problem.remedy.to_owned(),
+    }
+}
+
+/// What is wrong in a policy.
+pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
+    let mut out = Vec::new();
+    if policy.rules.len() > MAX_ENTRIES {
+        out.push(Problem {
+            steps: vec![key("rules")],
+            code: "policy.too_many",
+            message: format!("{} rules, the limit is {MAX_ENTRIES}", policy.rules.len()),
+            remedy: "merge rules or remove some",
+        });
+        return out;
+    }
+    let mut names = BTreeMap::new();
+    for (index, rule) in policy.rules.iter().enumerate() {
+        let mut problem = |field: &str, code, message: String, remedy| {
+            let steps = vec![key("rules"), Step::Index(index), key(field)];
+            out.push(Problem { steps, code, message, remedy });
+        };
+        check_rule(rule, &mut problem);
+        if let Some(other) = names.insert(rule.name.as_str(), index) {
+            let message = format!("rules[{other}] has the same name");
+            problem("name", "policy.duplicate_name", message, "give each rule a name of its own");
+        }
+    }
+    for (id, principal) in &policy.principals {
+        if *id != principal.id {
+            out.push(Problem {
+                steps: vec![key("principals"), key(id.as_str())],
+                code: "policy.value",
+                message: format!("the principal under this id is `{}`", principal.id),
+                remedy: "use one id",
+            });
+        }
+    }
+    out
+}
+
+fn check_rule(rule: &Rule, problem: &mut impl FnMut(&str, &'static str, String, &'static str)) {
+    let hidden = weaver_text::escape::line(&rule.name) != rule.name;
+    if rule.name.trim().is_empty() || rule.name.len() > MAX_NAME || hidden {
+        let message = "the name is empty, too long or holds hidden characters".to_owned();
+        problem("name", "policy.text", message, "write 1 to 128 visible bytes");
+    }
+    let effect = rule.effect.as_str();
+    if rule.effect != Effect::Allow && rule.require != Require::default() {
+        let message = format!("a rule with effect `{effect}` cannot require anything");
+        let remedy = "move the conditions to `match`, or make it an allow rule";
+        problem("require", "policy.require_without_allow", message, remedy);
+    }
+    if rule.effect == Effect::Deny && rule.constraints != Constraints::default() {
+        let message = "a deny rule has nothing to limit".to_owned();
+        problem("constraints", "policy.constraints_in_deny", message, "remove `constraints`");
+    }
+    if rule.effect != Effect::RequireApproval && rule.authority != Authority::default() {
+        let message = format!("a rule with effect `{effect}` has nothing to approve");
+        let remedy = "remove `authority`, or make it a require_approval rule";
+        problem("authority", "policy.authority_without_approval", message, remedy);
+    }
+    if let Some(need) = &rule.require.justification {
+        let within = (1..=MAX_JUSTIFICATION).contains(&need.min_chars);
+        if !within || need.sources.is_empty() {
+            let message = "the justification asks for no or too many characters, or no source";
+            let remedy = "ask for 1 to 1000 characters from at least one source";
+            problem("require", "policy.bounds", message.to_owned(), remedy);
+        }
+    }
+}
+
+/// What is wrong in contracts.
+pub(super) fn contracts(contracts: &Contracts) -> Vec<Problem> {
+    let mut out = Vec::new();
+    for (pattern, contract) in &contracts.capabilities {
+        let mut problem = |field: &str, code, message: String, remedy| {
+            let steps = vec![key("capabilities"), key(pattern.as_str()), key(field)];
+            out.push(Problem { steps, code, message, remedy });
+        };
+        check_contract(pattern, contract, &mut problem);
+    }
+    for (index, entry) in contracts.visible.iter().enumerate() {
+        if entry.capabilities.is_empty() {
+            out.push(Problem {
+                steps: vec![key("visible"), Step::Index(index)],
+                code: "policy.empty_list",
+                message: "it names no capability".to_owned(),
+                remedy: "name at least one pattern",
+            });
+        }
+    }
+    out
+}
+
+fn check_contract(
+    pattern: &Pattern,
+    contract: &Contract,
+    problem: &mut impl FnMut(&str, &'static str, String, &'static str),
+) {
+    let exact = !pattern.as_str().contains('*');
+    if exact && let Err(error) = CapabilityId::parse(pattern.as_str()) {
+        problem("", "policy.value", error.to_string(), "write the id of a capability");
+    }
+    if !exact && contract.upstream_digest.is_some() {
+        let message = "a digest names one capability, and this is a pattern".to_owned();
+        problem("upstream_digest", "policy.digest_under_glob", message, "move it under the id");
+    }
+    if contract.allowed_fields.as_ref().is_some_and(std::collections::BTreeSet::is_empty) {
+        let message = "no field is allowed".to_owned();
+        problem("allowed_fields", "policy.empty_list", message, "name fields or leave it out");
+    }
+    if contract.timeout_ms.is_some_and(|ms| !TIMEOUT_MS.contains(&ms)) {
+        let message = "the timeout is out of bounds".to_owned();
+        problem("timeout_ms", "policy.bounds", message, "write 100 to 60000");
+    }
+    if let (Some(effects), Some(rung), false) =
+        (contract.effects, contract.rung, contract.lower_rung)
+        && rung < effects.rung()
+    {
+        let message = format!("the effects give {:?}, and {rung:?} is lower", effects.rung());
+        let remedy = "raise it, or say `lower_rung = true` in this entry";
+        problem("rung", "policy.lowered_rung", message, remedy);
+    }
+}

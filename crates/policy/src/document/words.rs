@@ -1,0 +1,49 @@
+//! The words of the documents, for messages that name them.
+
+use weaver_types::{
+    Confidentiality, Impact, Integrity, JustificationSource, Operation, ResponseMode, Rung,
+    SafetyClass, SafetyMode, SensitivityTag, SinkKind, World,
+};
+
+/// A type that documents write as one of a few words.
+pub(super) trait Words {
+    /// The words.
+    const WORDS: &'static [&'static str];
+}
+
+macro_rules! words {
+    ($($type:ty: $($word:literal)*;)*) => {$(
+        impl Words for $type {
+            const WORDS: &'static [&'static str] = &[$($word),*];
+        }
+    )*
+
+        #[cfg(test)]
+        mod tests {
+            use super::*;
+
+            #[test]
+            fn every_word_is_read() {
+                $($(
+                    let word = serde_json::Value::String($word.to_owned());
+                    assert!(serde_json::from_value::<$type>(word).is_ok(), $word);
+                )*)*
+            }
+        }
+    };
+}
+
+words! {
+    Impact: "read" "write" "destroy";
+    World: "closed" "open";
+    SafetyClass: "read_only" "local_write" "network" "destructive";
+    Rung: "L0" "L1" "L2" "L3" "L4" "L5";
+    SinkKind: "none" "external_send" "payment" "credential" "destructive";
+    Operation: "invoke" "view";
+    SafetyMode: "NORMAL" "SAFE" "STRICT";
+    JustificationSource: "human" "host" "model";
+    Confidentiality: "public" "internal" "confidential" "restricted";
+    Integrity: "trusted" "untrusted";
+    SensitivityTag: "memory" "pii" "pci" "secrets";
+    ResponseMode: "raw" "table" "summary" "handle_only";
+}

@@ -1,0 +1,103 @@
+//! The newest version of each signed document that was ever accepted.
+
+use serde::{Deserialize, Serialize};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{Batch, Durability, Expect, Ledger, Namespace, Put, RecordKey};
+use weaver_types::signature::Kind;
+use weaver_types::{Digest, Origin, Tenant};
+
+use crate::error::{Finding, LoadError};
+use crate::set::{DocumentVersion, PolicySet};
+
+/// The stored form of one mark.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    v: u8,
+    id: String,
+    version: u64,
+    digest: Digest,
+}
+
+/// Checks the marks and gives the batch that moves them.
+pub(crate) fn advance(
+    set: &PolicySet,
+    tenant: &Tenant,
+    ledger: &dyn Ledger,
+) -> Result<Batch, LoadError> {
+    let mut batch = Batch::new(Durability::Disk);
+    if set.basis().origin != Origin::Signed {
+        return Ok(batch);
+    }
+    let mut findings = Vec::new();
+    for (kind, version) in set.versions() {
+        let key = RecordKey::new(tenant.clone(), Namespace::HighWater, kind.as_str());
+        match one(&key, *kind, version, ledger) {
+            Ok(Some((expect, put))) => {
+                batch.expect.push(expect);
+                batch.put.push(put);
+            }
+            Ok(None) => {}
+            Err(error) => findings.extend(error.findings().iter().cloned()),
+        }
+    }
+    if findings.is_empty() { Ok(batch) } else { Err(LoadError::new(findings)) }
+}
+
+fn one(
+    key: &RecordKey,
+    kind: Kind,
+    new: &DocumentVersion,
+    ledger: &dyn Ledger,
+) -> Result<Option<(Expect, Put)>, LoadError> {
+    let stored = ledger.read(key).map_err(|e| unreadable(kind, &e.to_string()))?;
+    if let Some(record) = &stored {
+        let mark: Mark = serde_json::from_slice(&record.value)
+            .map_err(|_| unreadable(kind, "the record is damaged or from a newer release"))?;
+        if mark.v != 1 {
+            return Err(unreadable(kind, "the record is from a newer release"));
+        }
+        if new.version < mark.version {
+            let message = format!(
+                "version {} is older than {}, which was accepted before",
+                new.version, mark.version
+            );
+            return Err(finding(
+                kind,
+                "policy.version_older",
+                message,
+                "use the newer document, or raise `version` and sign again",
+            ));
+        }
+        if new.version == mark.version {
+            if new.digest == mark.digest {
+                return Ok(None);
+            }
+            let message = format!("version {} was accepted before with other content", new.version);
+            let remedy = "raise `version` and sign again";
+            return Err(finding(kind, "policy.version_reused", message, remedy));
+        }
+    }
+    let mark = Mark { v: 1, id: new.id.clone(), version: new.version, digest: new.digest };
+    let value = canonical::of(&mark, Profile::Record)
+        .map_err(|error| unreadable(kind, &error.to_string()))?;
+    let expect = Expect { key: key.clone(), version: stored.map(|record| record.version) };
+    Ok(Some((expect, Put { key: key.clone(), value, expires_at: None })))
+}
+
+fn unreadable(kind: Kind, why: &str) -> LoadError {
+    let message = format!("the last accepted version cannot be read: {why}");
+    finding(kind, "policy.high_water_unreadable", message, "repair the ledger first")
+}
+
+fn finding(kind: Kind, code: &'static str, message: String, remedy: &str) -> LoadError {
+    LoadError::new(vec![Finding {
+        file: format!("{kind} document"),
+        line: None,
+        column: None,
+        key: Some("version".to_owned()),
+        code,
+        message,
+        remedy: remedy.to_owned(),
+    }])
+}

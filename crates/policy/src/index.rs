@@ -1,0 +1,81 @@
+//! Which rules may match a capability, without looking at all of them.
+
+use std::collections::HashMap;
+
+use weaver_text::glob::Kind;
+
+use crate::rule::Rule;
+
+/// Rules by the kind of their capability patterns. A rule is named by its place in the policy.
+#[derive(Debug, Default)]
+pub(crate) struct RuleIndex {
+    exact: HashMap<String, Vec<u32>>,
+    prefix: Affixes,
+    suffix: Affixes,
+    /// Rules about every capability, and rules with any other pattern.
+    residual: Vec<u32>,
+}
+
+/// Rules by the text that a name begins or ends with, with the lengths that occur.
+#[derive(Debug, Default)]
+struct Affixes {
+    rules: HashMap<String, Vec<u32>>,
+    lengths: Vec<usize>,
+}
+
+impl Affixes {
+    fn insert(&mut self, affix: &str, rule: u32) {
+        self.rules.entry(affix.to_owned()).or_default().push(rule);
+    }
+
+    fn finish(&mut self) {
+        self.lengths = self.rules.keys().map(String::len).collect();
+        self.lengths.sort_unstable();
+        self.lengths.dedup();
+    }
+
+    fn collect<'i>(&self, affix: impl Fn(usize) -> Option<&'i str>, out: &mut Vec<u32>) {
+        for length in &self.lengths {
+            if let Some(rules) = affix(*length).and_then(|affix| self.rules.get(affix)) {
+                out.extend_from_slice(rules);
+            }
+        }
+    }
+}
+
+impl RuleIndex {
+    /// Indexes the rules.
+    pub(crate) fn new(rules: &[Rule]) -> Self {
+        let mut index = Self::default();
+        for (place, rule) in (0_u32..).zip(rules) {
+            if rule.matches.capability.is_empty() {
+                index.residual.push(place);
+            }
+            for pattern in &rule.matches.capability {
+                match pattern.glob().kind() {
+                    Kind::Exact(id) => index.exact.entry(id.to_owned()).or_default().push(place),
+                    Kind::Prefix("") | Kind::General => index.residual.push(place),
+                    Kind::Prefix(text) => index.prefix.insert(text, place),
+                    Kind::Suffix(text) => index.suffix.insert(text, place),
+                }
+            }
+        }
+        index.prefix.finish();
+        index.suffix.finish();
+        index
+    }
+
+    /// The places of the rules that may match this id, in order, each once. Rules with a general
+    /// pattern are among them whether it fits or not.
+    pub(crate) fn candidates(&self, id: &str) -> Vec<u32> {
+        let mut out = self.residual.clone();
+        if let Some(rules) = self.exact.get(id) {
+            out.extend_from_slice(rules);
+        }
+        self.prefix.collect(|length| id.get(..length), &mut out);
+        self.suffix.collect(|length| id.get(id.len().checked_sub(length)?..), &mut out);
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+}

@@ -1,0 +1,87 @@
+//! The policy as a value: principals, trusted hosts and rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use weaver_types::{Principal, PrincipalId, Timestamp};
+
+use crate::document::{self, Source};
+use crate::error::LoadError;
+use crate::rule::Rule;
+
+/// The built-in baseline, as a document in the language of policies.
+const BASELINE: &str = include_str!("../assets/baseline.toml");
+
+/// A policy. Its fields are checked when a [`PolicySet`](crate::PolicySet) is made from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Policy {
+    /// Its name.
+    pub id: String,
+    /// Its version; a later one is greater.
+    pub version: u64,
+    /// From when on it is void.
+    pub expires: Option<Timestamp>,
+    /// Who may ask, and what each is granted.
+    pub principals: BTreeMap<PrincipalId, Principal>,
+    /// MCP clients whose words count as the user's and whose run keys separate runs.
+    pub trusted_hosts: BTreeSet<String>,
+    /// The rules; their order means nothing.
+    pub rules: Vec<Rule>,
+    /// True only for [`Policy::baseline`]: its allowances carry the reason code of the baseline.
+    pub(crate) builtin: bool,
+}
+
+impl Policy {
+    /// A policy of version 1 without principals and rules. It denies everything.
+    #[must_use]
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            version: 1,
+            expires: None,
+            principals: BTreeMap::new(),
+            trusted_hosts: BTreeSet::new(),
+            rules: Vec::new(),
+            builtin: false,
+        }
+    }
+
+    /// The built-in baseline: reads for everybody, writes for `writer` or `admin`, destruction
+    /// for `admin`, the last two with a justification.
+    ///
+    /// # Errors
+    /// [`LoadError`]; the text is part of this build and is tested to have none.
+    pub fn baseline() -> Result<Self, LoadError> {
+        Ok(Self { builtin: true, ..Self::from_code(BASELINE)? })
+    }
+
+    /// The text of the baseline, to print, to read and to start from.
+    #[must_use]
+    pub fn baseline_text() -> &'static str {
+        BASELINE
+    }
+
+    /// A policy written in the host's code, in the language of documents. The text is `'static`
+    /// because it is meant to be part of the program; what comes from a file is signed and read
+    /// by [`PolicySet::load`](crate::PolicySet::load).
+    ///
+    /// # Errors
+    /// [`LoadError`] with everything that is wrong in the text.
+    pub fn from_code(text: &'static str) -> Result<Self, LoadError> {
+        document::read_policy(&Source::unsigned("code", text))
+    }
+
+    /// The same with one more rule.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// The same with one more principal.
+    #[must_use]
+    pub fn with_principal(mut self, principal: Principal) -> Self {
+        self.principals.insert(principal.id.clone(), principal);
+        self
+    }
+}

@@ -1,0 +1,206 @@
+//! Rules: what they match, what they require, and what they say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Serialize, Serializer};
+use weaver_text::error::GlobError;
+use weaver_text::glob::Glob;
+use weaver_types::{
+    Authority, Constraints, Impact, JustificationSource, Operation, Rung, SafetyClass, SafetyMode,
+    World,
+};
+
+/// The least length of a justification where a rule does not say another.
+pub const MIN_JUSTIFICATION: u32 = 15;
+
+/// A pattern over names: `*` stands for any run of characters, everything else for itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pattern(Glob);
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// [`GlobError`] for an empty pattern or one of more than 512 bytes.
+    pub fn parse(text: &str) -> Result<Self, GlobError> {
+        Glob::parse(text).map(Self)
+    }
+
+    /// Whether the whole of `name` fits.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        self.0.matches(name)
+    }
+
+    /// The pattern as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    pub(crate) fn glob(&self) -> &Glob {
+        &self.0
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// What a rule says when it matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It may go on, if the rule's requirements are met.
+    Allow,
+    /// It may not.
+    Deny,
+    /// Somebody must release it.
+    RequireApproval,
+}
+
+impl Effect {
+    /// The word used in documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::RequireApproval => "require_approval",
+        }
+    }
+}
+
+/// Roles, of which one or all count. An empty set says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Roles {
+    /// At least one of these.
+    pub any: BTreeSet<String>,
+    /// Every one of these.
+    pub all: BTreeSet<String>,
+}
+
+impl Roles {
+    /// At least one of these roles.
+    #[must_use]
+    pub fn any<'a>(roles: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { any: roles.into_iter().map(str::to_owned).collect(), all: BTreeSet::new() }
+    }
+
+    /// Whether `held` has what is asked for.
+    #[must_use]
+    pub fn met_by(&self, held: &BTreeSet<String>) -> bool {
+        (self.any.is_empty() || !self.any.is_disjoint(held)) && self.all.is_subset(held)
+    }
+}
+
+/// To what a rule applies: every field that says something must hold. A field without content
+/// says nothing; a match without any field applies to everything.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Match {
+    /// The capability's id fits one of these patterns.
+    pub capability: Vec<Pattern>,
+    /// Its impact is one of these.
+    pub impact: BTreeSet<Impact>,
+    /// Its reach is one of these.
+    pub world: BTreeSet<World>,
+    /// Its class is one of these.
+    pub class: BTreeSet<SafetyClass>,
+    /// Its rung is one of these.
+    pub rung: BTreeSet<Rung>,
+    /// The principal's id fits one of these patterns.
+    pub principal: Vec<Pattern>,
+    /// The principal's roles.
+    pub roles: Roles,
+    /// The agent's id fits one of these patterns; without an agent this does not match.
+    pub agent: Vec<Pattern>,
+    /// The operation is one of these.
+    pub operation: BTreeSet<Operation>,
+    /// The run mode is one of these.
+    pub mode: BTreeSet<SafetyMode>,
+}
+
+/// The justification that a rule requires.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct JustificationNeed {
+    /// Characters after trimming, at least 1.
+    pub min_chars: u32,
+    /// The sources that count, at least one.
+    pub sources: BTreeSet<JustificationSource>,
+}
+
+impl Default for JustificationNeed {
+    /// [`MIN_JUSTIFICATION`] characters from a human or the host.
+    fn default() -> Self {
+        Self {
+            min_chars: MIN_JUSTIFICATION,
+            sources: BTreeSet::from([JustificationSource::Human, JustificationSource::Host]),
+        }
+    }
+}
+
+/// What must also hold for an allow rule to allow.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Require {
+    /// Roles.
+    pub roles: Roles,
+    /// Permissions, all of them.
+    pub permissions: BTreeSet<String>,
+    /// Attributes, all of them: each value fits its pattern; `*` is any value.
+    pub attributes: BTreeMap<String, Pattern>,
+    /// A justification.
+    pub justification: Option<JustificationNeed>,
+}
+
+/// One rule.
+///
+/// ```
+/// use weaver_policy::{Effect, Pattern, Rule};
+///
+/// let docs = Pattern::parse("docs.*")?;
+/// let rule = Rule::new("reads", Effect::Allow).on(docs);
+/// assert_eq!(rule.matches.capability.len(), 1);
+/// # Ok::<(), weaver_text::error::GlobError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// Its name, unique in the policy.
+    pub name: String,
+    /// To what it applies.
+    pub matches: Match,
+    /// What must also hold; for allow rules only.
+    pub require: Require,
+    /// What it says.
+    pub effect: Effect,
+    /// Why, for people; empty for none.
+    pub reason: String,
+    /// What it limits; not for deny rules.
+    pub constraints: Constraints,
+    /// Who may release what it holds; for approval rules only.
+    pub authority: Authority,
+}
+
+impl Rule {
+    /// A rule that applies to everything, requires nothing and limits nothing.
+    #[must_use]
+    pub fn new(name: impl Into<String>, effect: Effect) -> Self {
+        Self {
+            name: name.into(),
+            matches: Match::default(),
+            require: Require::default(),
+            effect,
+            reason: String::new(),
+            constraints: Constraints::default(),
+            authority: Authority::default(),
+        }
+    }
+
+    /// The same for capabilities that fit `pattern` too.
+    #[must_use]
+    pub fn on(mut self, pattern: Pattern) -> Self {
+        self.matches.capability.push(pattern);
+        self
+    }
+}

@@ -1,0 +1,210 @@
+//! The policy set: three documents, checked, compiled and in force together.
+
+use std::collections::BTreeMap;
+
+use weaver_types::digest::Tag;
+use weaver_types::ledger::{Batch, Ledger};
+use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::{
+    Basis, Capability, Decision, Digest, Origin, Principal, PrincipalId, Tenant, Timestamp,
+    canonical,
+};
+
+use crate::contract::{self, ContractStatus, Contracts, Resolver};
+use crate::decide;
+use crate::document::{self, Checked, Sources, Trust};
+use crate::error::{ContractError, LoadError};
+use crate::high_water;
+use crate::index::RuleIndex;
+use crate::keys::Keys;
+use crate::policy::Policy;
+use crate::query::Query;
+
+/// Which document of which version is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentVersion {
+    /// Its name.
+    pub id: String,
+    /// Its version.
+    pub version: u64,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+/// Policy, contracts and keys, compiled and immutable. There is no other way to a decision.
+#[derive(Debug)]
+pub struct PolicySet {
+    policy: Policy,
+    contracts: Contracts,
+    keys: Option<Keys>,
+    basis: Basis,
+    versions: BTreeMap<Kind, DocumentVersion>,
+    index: RuleIndex,
+    resolver: Resolver,
+}
+
+impl PolicySet {
+    /// Reads the three documents, each signed with the root key.
+    ///
+    /// # Errors
+    /// [`LoadError`] with everything that is wrong in all three: signatures, form, content, and
+    /// documents that expired before `now`.
+    pub fn load(
+        sources: &Sources<'_>,
+        root: &PublicKey,
+        now: Timestamp,
+    ) -> Result<Self, LoadError> {
+        let checked = document::check(sources, Trust::Root(root), Some(now))?;
+        Ok(Self::from_checked(checked, Origin::Signed))
+    }
+
+    /// Reads the three documents without looking at signatures. Every decision made under them
+    /// says so.
+    ///
+    /// # Errors
+    /// As [`PolicySet::load`], without the findings about signatures.
+    pub fn load_unsigned_development(
+        sources: &Sources<'_>,
+        now: Timestamp,
+    ) -> Result<Self, LoadError> {
+        let checked = document::check(sources, Trust::Unsigned, Some(now))?;
+        Ok(Self::from_checked(checked, Origin::UnsignedDevelopment))
+    }
+
+    /// A policy and contracts built in the host's code.
+    ///
+    /// # Errors
+    /// [`LoadError`] with everything that is wrong in them.
+    pub fn from_code(policy: Policy, contracts: Contracts) -> Result<Self, LoadError> {
+        document::validate(&policy, &contracts)?;
+        let policy_digest = code_digest("policy", &policy)?;
+        let contracts_digest = code_digest("contracts", &contracts)?;
+        let checked = Checked {
+            policy,
+            contracts,
+            keys: None,
+            policy_digest,
+            contracts_digest,
+            keys_digest: None,
+        };
+        Ok(Self::from_checked(checked, Origin::Code))
+    }
+
+    fn from_checked(checked: Checked, origin: Origin) -> Self {
+        let Checked { mut policy, contracts, keys, policy_digest, contracts_digest, keys_digest } =
+            checked;
+        // Order means nothing, so it is made one: by name.
+        policy.rules.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut versions = BTreeMap::new();
+        let mut version = |kind, id: &str, version, digest| {
+            versions.insert(kind, DocumentVersion { id: id.to_owned(), version, digest });
+        };
+        version(Kind::Policy, &policy.id, policy.version, policy_digest);
+        version(Kind::Contracts, &contracts.id, contracts.version, contracts_digest);
+        if let (Some(keys), Some(digest)) = (&keys, keys_digest) {
+            version(Kind::Keys, &keys.id, keys.version, digest);
+        }
+        let index = RuleIndex::new(&policy.rules);
+        let resolver = Resolver::new(&contracts);
+        let basis = Basis { policy: policy_digest, contracts: contracts_digest, origin };
+        Self { policy, contracts, keys, basis, versions, index, resolver }
+    }
+
+    /// The digests and the origin that every decision carries.
+    #[must_use]
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// The documents in force. Without a keys document, as for a policy in code, that kind is
+    /// absent.
+    #[must_use]
+    pub fn versions(&self) -> &BTreeMap<Kind, DocumentVersion> {
+        &self.versions
+    }
+
+    /// The policy, with its rules in the order of their names.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The contracts.
+    #[must_use]
+    pub fn contracts(&self) -> &Contracts {
+        &self.contracts
+    }
+
+    /// The approvers; `None` for a policy in code.
+    #[must_use]
+    pub fn keys(&self) -> Option<&Keys> {
+        self.keys.as_ref()
+    }
+
+    /// What the policy grants this principal; `None` for one that it does not name.
+    #[must_use]
+    pub fn principal(&self, id: &PrincipalId) -> Option<Principal> {
+        self.policy.principals.get(id).cloned()
+    }
+
+    /// True for an MCP client that the policy trusts as a host.
+    #[must_use]
+    pub fn trusts_host(&self, client: &str) -> bool {
+        self.policy.trusted_hosts.contains(client)
+    }
+
+    /// The capability with its contract applied. Applying it again changes nothing.
+    ///
+    /// # Errors
+    /// [`ContractError`]; the capability must then not be offered.
+    pub fn effective(&self, proposal: &Capability) -> Result<Capability, ContractError> {
+        contract::effective(&self.resolver, proposal)
+    }
+
+    /// How a capability stands against the approved contract.
+    #[must_use]
+    pub fn contract_status(&self, proposal: &Capability) -> ContractStatus {
+        self.resolver.status(proposal)
+    }
+
+    /// Whether the principal may know of the capability at all; says nothing about permission.
+    #[must_use]
+    pub fn visible(&self, principal: &Principal, capability: &Capability) -> bool {
+        contract::visible(&self.contracts, &self.resolver, principal, capability)
+    }
+
+    /// Decides. A pure function of the documents and the query.
+    #[must_use]
+    pub fn decide(&self, query: &Query<'_>) -> Decision {
+        Decision::join(decide::contributions(self, query), self.basis.clone())
+    }
+
+    /// Refuses documents older than the last accepted ones, and gives the part of a batch that
+    /// records these as accepted. Commit it before the set comes into force. Only signed documents
+    /// have a high-water mark; for the others the part is empty.
+    ///
+    /// # Errors
+    /// [`LoadError`] with `policy.version_older` or `policy.version_reused`, or
+    /// `policy.high_water_unreadable` when the ledger does not answer.
+    pub fn high_water(&self, tenant: &Tenant, ledger: &dyn Ledger) -> Result<Batch, LoadError> {
+        high_water::advance(self, tenant, ledger)
+    }
+
+    pub(crate) fn index(&self) -> &RuleIndex {
+        &self.index
+    }
+}
+
+fn code_digest<T: serde::Serialize>(what: &str, value: &T) -> Result<Digest, LoadError> {
+    let form = BTreeMap::from([(what, value)]);
+    canonical::of(&form, canonical::Profile::Document)
+        .map(|bytes| Digest::of(Tag::CODE_POLICY, &bytes))
+        .map_err(|error| {
+            LoadError::whole(
+                "code",
+                "policy.canonical",
+                format!("{what} cannot be written canonically: {error}"),
+                "use integers within 2^53",
+            )
+        })
+}

@@ -1,0 +1,230 @@
+//! What the operator says of a capability counts before what its server says.
+
+use weaver_policy::ContractStatus;
+use weaver_types::{
+    AgentId, Agents, Capability, CapabilityDraft, Confidentiality, Digest, Effects, Integrity,
+    Rung, SensitivityTag, SinkKind,
+};
+
+use crate::support::{draft, foreign, host, load, principal, set};
+
+fn of(contracts: &str, proposal: &Capability) -> Capability {
+    set("", contracts).effective(proposal).unwrap()
+}
+
+fn refused(contracts: &str) -> &'static str {
+    load("", contracts, "").unwrap_err().code()
+}
+
+#[test]
+fn what_a_server_says_of_its_tool_lowers_nothing() {
+    let mut claims = foreign("fs.read", Effects::READ_LOCAL).into_draft();
+    claims.rung = Some(Rung::L0);
+    claims.sink = Some(SinkKind::None);
+    claims.idempotent = true;
+    claims.tags.insert("safe".to_owned());
+    claims.output_label.integrity = Integrity::Trusted;
+    claims.clearance = Confidentiality::Restricted;
+    let effective = of("", &claims.build().unwrap());
+    let spec = effective.spec();
+    assert_eq!(spec.effects, Effects::UNDECLARED);
+    assert_eq!((effective.rung(), effective.sink()), (Rung::L4, SinkKind::Destructive));
+    assert!(!spec.idempotent && spec.tags.is_empty());
+    assert_eq!(spec.output_label.integrity, Integrity::Untrusted);
+    assert_eq!(spec.clearance, Confidentiality::Internal);
+}
+
+#[test]
+fn a_contract_declares_what_counts() {
+    let contracts = r#"
+[capabilities."fs.read"]
+effects = "read_local"
+sensitivity = "pii"
+allowed_fields = ["name"]
+agents = ["bot"]
+permissions = ["fs"]
+output = { confidentiality = "confidential", integrity = "trusted" }
+idempotent = true
+timeout_ms = 500
+"#;
+    let effective = of(contracts, &foreign("fs.read", Effects::WRITE_OPEN));
+    let spec = effective.spec();
+    assert_eq!((spec.effects, effective.rung()), (Effects::READ_LOCAL, Rung::L0));
+    assert!(spec.sensitivity.contains(&SensitivityTag::Pii));
+    assert!(spec.allowed_fields.contains("name") && spec.permissions.contains("fs"));
+    assert_eq!(spec.agents, Agents::Only([AgentId::parse("bot").unwrap()].into()));
+    assert_eq!(spec.output_label.confidentiality, Confidentiality::Confidential);
+    assert_eq!(spec.output_label.integrity, Integrity::Trusted);
+    assert_eq!((spec.idempotent, spec.timeout_ms), (true, 500));
+}
+
+#[test]
+fn secrets_in_the_output_raise_its_label() {
+    let contracts = "[capabilities.\"x\"]\neffects = \"read_local\"\nsensitivity = \"secrets\"\n\
+                     output = { confidentiality = \"public\" }\n";
+    let effective = of(contracts, &foreign("x", Effects::READ_LOCAL));
+    assert_eq!(effective.spec().output_label.confidentiality, Confidentiality::Restricted);
+}
+
+#[test]
+fn a_lowered_rung_must_be_said_in_that_entry() {
+    let entry = |more: &str| format!("[capabilities.\"x\"]\neffects = \"write_open\"\n{more}\n");
+    assert_eq!(refused(&entry("rung = \"L3\"")), "policy.lowered_rung");
+    let lowered = of(&entry("rung = \"L3\"\nlower_rung = true"), &foreign("x", Effects::READ_OPEN));
+    assert_eq!(lowered.rung(), Rung::L3);
+    let raised = of(&entry("rung = \"L5\""), &foreign("x", Effects::READ_OPEN));
+    assert_eq!(raised.rung(), Rung::L5);
+}
+
+#[test]
+fn a_rung_without_effects_does_not_lower_undeclared_effects() {
+    let set = set("", "[capabilities.\"x\"]\nrung = \"L1\"\n");
+    let error = set.effective(&foreign("x", Effects::READ_LOCAL)).unwrap_err();
+    assert_eq!(error.code(), "policy.contract_lowers");
+    assert_eq!(set.effective(&host("x", Effects::READ_LOCAL)).unwrap().rung(), Rung::L1);
+}
+
+#[test]
+fn host_code_keeps_what_it_declares_until_a_contract_says_otherwise() {
+    let write = host("x", Effects::WRITE_OPEN);
+    assert_eq!(of("", &write), write);
+    let milder = "[capabilities.\"x\"]\neffects = \"read_local\"\n";
+    let error = set("", milder).effective(&write).unwrap_err();
+    assert_eq!(error.code(), "policy.contract_lowers_effects");
+    let said = format!("{milder}lower_rung = true\n");
+    assert_eq!(of(&said, &write).rung(), Rung::L0);
+    let stricter = "[capabilities.\"x\"]\neffects = \"destructive\"\n";
+    assert_eq!(of(stricter, &write).sink(), SinkKind::Destructive);
+}
+
+#[test]
+fn l2_l5_and_lower_rungs_are_the_operators_to_declare() {
+    let with = |effects, rung| CapabilityDraft { rung: Some(rung), ..draft("x", effects) };
+    for (effects, rung) in [
+        (Effects::READ_LOCAL, Rung::L2),
+        (Effects::READ_LOCAL, Rung::L5),
+        (Effects::WRITE_OPEN, Rung::L3),
+    ] {
+        let error = set("", "").effective(&with(effects, rung).build().unwrap()).unwrap_err();
+        assert_eq!(error.code(), "policy.contract_operator_only");
+    }
+    let raised = with(Effects::READ_LOCAL, Rung::L4).build().unwrap();
+    assert_eq!(of("", &raised).rung(), Rung::L4);
+}
+
+#[test]
+fn among_globs_the_strictest_wins_and_the_id_replaces_them() {
+    let contracts = r#"
+[capabilities."fs.*"]
+effects = "read_local"
+allowed_fields = ["a", "b"]
+clearance = "confidential"
+timeout_ms = 900
+idempotent = true
+agents = "any"
+[capabilities."*.write"]
+effects = "write_local"
+allowed_fields = ["b", "c"]
+clearance = "public"
+timeout_ms = 500
+idempotent = false
+agents = ["bot"]
+[capabilities."fs.write"]
+timeout_ms = 800
+"#;
+    let effective = of(contracts, &foreign("fs.write", Effects::READ_LOCAL));
+    let spec = effective.spec();
+    assert_eq!((spec.effects, effective.rung()), (Effects::WRITE_LOCAL, Rung::L3));
+    assert_eq!(spec.allowed_fields.iter().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(spec.clearance, Confidentiality::Public);
+    assert_eq!((spec.timeout_ms, spec.idempotent), (800, false));
+    assert!(matches!(spec.agents, Agents::Only(_)));
+    assert_eq!(of(contracts, &foreign("fs.read", Effects::READ_LOCAL)).rung(), Rung::L0);
+}
+
+#[test]
+fn a_lowering_glob_does_not_lower_what_another_glob_declares() {
+    let contracts = r#"
+[capabilities."a.*"]
+effects = "write_open"
+rung = "L1"
+lower_rung = true
+[capabilities."*.z"]
+effects = "destructive"
+"#;
+    assert_eq!(of(contracts, &foreign("a.z", Effects::READ_LOCAL)).rung(), Rung::L4);
+    assert_eq!(of(contracts, &foreign("a.y", Effects::READ_LOCAL)).rung(), Rung::L1);
+}
+
+#[test]
+fn globs_that_leave_no_field_do_not_free_all_fields() {
+    let contracts = "[capabilities.\"a*\"]\nallowed_fields = [\"x\"]\n\
+                     [capabilities.\"*b\"]\nallowed_fields = [\"y\"]\n";
+    let error = set("", contracts).effective(&foreign("ab", Effects::READ_LOCAL)).unwrap_err();
+    assert_eq!(error.code(), "policy.contract_no_fields");
+    assert_eq!(refused("[capabilities.\"a\"]\nallowed_fields = []\n"), "policy.empty_list");
+}
+
+#[test]
+fn applying_a_contract_twice_changes_nothing() {
+    let contracts = "[capabilities.\"x\"]\neffects = \"read_open\"\nrung = \"L0\"\n\
+                     lower_rung = true\ntags = [\"t\"]\nclearance = \"public\"\n";
+    for proposal in [foreign("x", Effects::READ_LOCAL), host("x", Effects::WRITE_OPEN)] {
+        let once = of(contracts, &proposal);
+        assert_eq!(of(contracts, &once), once);
+    }
+}
+
+#[test]
+fn the_status_tells_a_changed_contract_from_an_unknown_one() {
+    let pinned =
+        format!("[capabilities.\"x\"]\nupstream_digest = \"{}\"\n", Digest::from_bytes([1; 32]));
+    let status =
+        |contracts: &str, proposal: &Capability| set("", contracts).contract_status(proposal);
+    let tool = foreign("x", Effects::READ_LOCAL);
+    assert_eq!(status(&pinned, &tool), ContractStatus::Approved);
+    assert_eq!(status("", &tool), ContractStatus::Unknown);
+    assert_eq!(status("[capabilities.\"*\"]\nsink = \"none\"\n", &tool), ContractStatus::Unpinned);
+    assert_eq!(status("", &host("x", Effects::READ_LOCAL)), ContractStatus::Approved);
+    let (approved, found) = (Digest::from_bytes([1; 32]), Digest::from_bytes([2; 32]));
+    let mut other = tool.into_draft();
+    other.upstream_digest = Some(found);
+    assert_eq!(
+        status(&pinned, &other.build().unwrap()),
+        ContractStatus::Changed { approved, found }
+    );
+    assert!(matches!(
+        status(&pinned, &host("x", Effects::READ_LOCAL)),
+        ContractStatus::Changed { .. }
+    ));
+    assert_eq!(refused(&pinned.replace("\"x\"", "\"x*\"")), "policy.digest_under_glob");
+}
+
+#[test]
+fn visibility_hides_and_never_permits() {
+    let contracts = r#"
+[capabilities."a.hidden"]
+visible = false
+[capabilities."a.never"]
+rung = "L5"
+[capabilities."a.bot"]
+agents = ["bot"]
+"#;
+    let all = set("", contracts);
+    let sees = |set: &weaver_policy::PolicySet, id: &str, roles: &[&str]| {
+        let capability = set.effective(&host(id, Effects::READ_LOCAL)).unwrap();
+        set.visible(&principal(roles), &capability)
+    };
+    assert!(sees(&all, "a.other", &[]));
+    for id in ["a.hidden", "a.never", "a.bot"] {
+        assert!(!sees(&all, id, &["admin"]), "{id}");
+    }
+    let some = format!(
+        "{contracts}\n[[visible]]\nroles = [\"reader\"]\ncapabilities = [\"a.*\"]\n\
+         [[visible]]\ncapabilities = \"free.*\"\n"
+    );
+    let some = set("", &some);
+    assert!(sees(&some, "a.other", &["reader"]) && !sees(&some, "a.other", &[]));
+    assert!(sees(&some, "free.x", &[]) && !sees(&some, "b.x", &["reader"]));
+    assert!(!sees(&some, "a.hidden", &["reader"]));
+}

@@ -1,0 +1,23 @@
+//! The public behaviour of `weaver-policy`.
+
+#[cfg(test)]
+mod support;
+
+#[cfg(test)]
+mod contracts;
+#[cfg(test)]
+mod documents;
+#[cfg(test)]
+mod floor;
+#[cfg(test)]
+mod flow;
+#[cfg(test)]
+mod high_water;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod reference_flow;
+#[cfg(test)]
+mod rules;
+#[cfg(test)]
+mod signatures;

@@ -1,0 +1,281 @@
+//! The meaning of `match` and `require`.
+
+use weaver_types::{
+    AgentId, Capability, Discharge, Effects, JustificationSource, Operation, ReasonCode,
+    SafetyMode, Verdict,
+};
+
+use crate::support::{Case, codes, draft, host, set};
+
+fn read(id: &str) -> Capability {
+    host(id, Effects::READ_LOCAL)
+}
+
+#[test]
+fn silence_is_not_permission() {
+    let set = set("", "");
+    let case = Case::new(read("a"), &["admin"]);
+    assert_eq!(case.answer(&set), (Verdict::Deny, ReasonCode::NoMatchingRule));
+}
+
+#[test]
+fn a_deny_rule_wins_over_any_allow_rule() {
+    let rules = r#"
+[[rules]]
+name = "a"
+match = { capability = "docs.*" }
+effect = "allow"
+[[rules]]
+name = "b"
+match = { capability = "*.secret" }
+effect = "deny"
+reason = "not for agents"
+"#;
+    let set = set(rules, "");
+    assert_eq!(Case::new(read("docs.open"), &[]).answer(&set).0, Verdict::Allow);
+    let decision = Case::new(read("docs.secret"), &[]).decide(&set);
+    assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
+    assert_eq!(decision.detail(), "rule `b`: not for agents");
+}
+
+#[test]
+fn an_approval_rule_holds_with_its_authority() {
+    let rules = r#"
+[[rules]]
+name = "pay"
+match = { capability = "pay.*" }
+effect = "require_approval"
+authority = { min_trust = 900, clearance = "confidential", scopes = ["finance"], quorum = 2 }
+constraints = { max_rows = 5 }
+"#;
+    let decision = Case::new(read("pay.list"), &[]).decide(&set(rules, ""));
+    assert_eq!(decision.verdict(), Verdict::Hold);
+    assert_eq!(decision.primary(), ReasonCode::ApprovalRequired);
+    assert_eq!(decision.authority().min_trust, Some(900));
+    assert_eq!(decision.authority().quorum, 2);
+    assert_eq!(decision.constraints().max_rows, Some(5));
+}
+
+const REQUIRES: &str = r#"
+[[rules]]
+name = "r"
+match = { capability = "x" }
+effect = "allow"
+[rules.require]
+roles = { any = ["a", "b"], all = ["c"] }
+permissions = ["p"]
+attributes = { tenant = "*", region = "eu-*" }
+justification = { min_chars = 5, sources = ["model"] }
+"#;
+
+fn full() -> Case {
+    let mut case = Case::new(read("x"), &["a", "c"]);
+    case.principal.permissions.insert("p".to_owned());
+    case.principal.attributes.insert("tenant".to_owned(), String::new());
+    case.principal.attributes.insert("region".to_owned(), "eu-1".to_owned());
+    case.justified("12345", JustificationSource::Model)
+}
+
+#[test]
+fn each_unmet_requirement_has_its_own_code() {
+    let set = set(REQUIRES, "");
+    assert_eq!(full().answer(&set).0, Verdict::Allow);
+    let without = |change: fn(&mut Case)| {
+        let mut case = full();
+        change(&mut case);
+        case.answer(&set)
+    };
+    let deny = |reason| (Verdict::Deny, reason);
+    assert_eq!(without(|c| c.principal.roles.retain(|r| r != "a")), deny(ReasonCode::MissingRole));
+    assert_eq!(without(|c| c.principal.roles.retain(|r| r != "c")), deny(ReasonCode::MissingRole));
+    assert_eq!(without(|c| c.principal.permissions.clear()), deny(ReasonCode::MissingPermission));
+    assert_eq!(
+        without(|c| c.principal.attributes.retain(|k, _| k != "tenant")),
+        deny(ReasonCode::MissingAttribute)
+    );
+    assert_eq!(
+        without(|c| c.principal.attributes.extend([("region".to_owned(), "us-1".to_owned())])),
+        deny(ReasonCode::MissingAttribute)
+    );
+    assert_eq!(
+        without(|c| c.request.justification = None),
+        (Verdict::Ask, ReasonCode::InsufficientJustification)
+    );
+}
+
+#[test]
+fn the_mildest_shortfall_counts() {
+    let rules = r#"
+[[rules]]
+name = "admins"
+match = {}
+effect = "allow"
+require = { roles = { all = ["admin"] } }
+[[rules]]
+name = "long"
+match = {}
+effect = "allow"
+require = { justification = { min_chars = 40 } }
+[[rules]]
+name = "short"
+match = {}
+effect = "allow"
+require = { justification = { min_chars = 20 } }
+"#;
+    let set = set(rules, "");
+    assert_eq!(Case::new(read("x"), &["admin"]).answer(&set).0, Verdict::Allow);
+    let decision = Case::new(read("x"), &[]).decide(&set);
+    assert_eq!(decision.verdict(), Verdict::Ask);
+    let discharge = &decision.obstacles().next().unwrap().discharge;
+    assert!(matches!(discharge, Discharge::Justification { min_chars: 20, .. }));
+    assert_eq!(decision.obstacles().count(), 1);
+}
+
+#[test]
+fn constraints_of_all_met_rules_combine_to_the_tightest() {
+    let rules = r#"
+[[rules]]
+name = "a"
+match = {}
+effect = "allow"
+constraints = { max_rows = 10, allowed_fields = ["id", "name"] }
+[[rules]]
+name = "b"
+match = { capability = "x" }
+effect = "allow"
+constraints = { max_rows = 50, allowed_fields = ["name", "mail"], mode = "summary" }
+"#;
+    let decision = Case::new(read("x"), &[]).decide(&set(rules, ""));
+    let limits = decision.constraints();
+    assert_eq!(limits.max_rows, Some(10));
+    assert_eq!(limits.allowed_fields.as_ref().unwrap().iter().collect::<Vec<_>>(), ["name"]);
+    assert_eq!(limits.mode.unwrap().as_str(), "summary");
+}
+
+#[test]
+fn every_field_of_a_match_must_hold() {
+    let rules = r#"
+[[rules]]
+name = "r"
+effect = "allow"
+[rules.match]
+capability = ["x.*", "y"]
+effects = { impact = "read", world = "closed" }
+class = ["read_only", "network"]
+rung = "L0"
+principal = "ag*"
+roles = { any = ["a"] }
+agent = "bot-*"
+operation = "invoke"
+mode = ["NORMAL", "SAFE"]
+"#;
+    let set = set(rules, "");
+    let good = |id: &str, effects| {
+        let mut case = Case::new(host(id, effects), &["a"]);
+        case.principal.agent = Some(AgentId::parse("bot-1").unwrap());
+        case
+    };
+    let read = || good("x.1", Effects::READ_LOCAL);
+    assert_eq!(read().answer(&set).0, Verdict::Allow);
+    assert_eq!(good("y", Effects::READ_LOCAL).answer(&set).0, Verdict::Allow);
+    let unmatched = |case: Case| {
+        let decision = case.decide(&set);
+        decision.contributions().iter().any(|c| c.reason == ReasonCode::NoMatchingRule)
+    };
+    assert!(unmatched(good("y.1", Effects::READ_LOCAL)));
+    assert!(unmatched(good("x.1", Effects::READ_OPEN)));
+    let with = |change: fn(&mut Case)| {
+        let mut case = read();
+        change(&mut case);
+        case
+    };
+    assert!(unmatched(with(|c| c.principal.agent = None)));
+    assert!(unmatched(with(|c| c.principal.agent = AgentId::parse("x").ok())));
+    assert!(unmatched(with(|c| c.principal.roles.clear())));
+    assert!(unmatched(with(|c| c.operation = Operation::View)));
+    assert!(unmatched(with(|c| c.mode = SafetyMode::Strict)));
+}
+
+#[test]
+fn without_a_human_channel_a_question_for_people_becomes_a_hold() {
+    let rule = |sources: &str| {
+        format!(
+            "[[rules]]\nname = \"r\"\nmatch = {{}}\neffect = \"allow\"\n\
+             require = {{ justification = {{ sources = [{sources}] }} }}\n"
+        )
+    };
+    let answer = |sources: &str, human| {
+        let mut case = Case::new(read("x"), &[]);
+        case.human = human;
+        case.decide(&set(&rule(sources), ""))
+    };
+    assert_eq!(answer("\"human\", \"host\"", true).verdict(), Verdict::Ask);
+    let hold = answer("\"human\", \"host\"", false);
+    assert_eq!(hold.verdict(), Verdict::Hold);
+    assert_eq!(hold.obstacles().next().unwrap().discharge, Discharge::Approval);
+    assert_eq!(answer("\"human\", \"model\"", false).verdict(), Verdict::Ask);
+}
+
+#[test]
+fn permissions_and_agents_of_the_capability_itself_are_checked() {
+    let set = set("[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n", "");
+    let mut needs = draft("x", Effects::READ_LOCAL);
+    needs.permissions.insert("cal.read".to_owned());
+    let mut case = Case::new(needs.build().unwrap(), &[]);
+    assert_eq!(case.answer(&set), (Verdict::Deny, ReasonCode::MissingPermission));
+    case.principal.permissions.insert("cal.read".to_owned());
+    assert_eq!(case.answer(&set).0, Verdict::Allow);
+
+    let mut only = draft("x", Effects::READ_LOCAL);
+    only.agents = weaver_types::Agents::Only([AgentId::parse("a").unwrap()].into());
+    let mut case = Case::new(only.build().unwrap(), &[]);
+    assert_eq!(case.answer(&set), (Verdict::Deny, ReasonCode::AgentNotAllowed));
+    case.principal.agent = Some(AgentId::parse("a").unwrap());
+    assert_eq!(case.answer(&set).0, Verdict::Allow);
+}
+
+#[test]
+fn a_hold_without_arguments_asks_for_them() {
+    let rules = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"require_approval\"\n";
+    let set = set(rules, "");
+    let mut case = Case::new(read("x"), &[]);
+    let asks = |case: &Case| {
+        let decision = case.decide(&set);
+        decision.obstacles().any(|c| c.reason == ReasonCode::ArgumentsRequired)
+    };
+    assert!(!asks(&case));
+    case.arguments = None;
+    assert!(asks(&case));
+    case.human = false;
+    assert!(asks(&case));
+}
+
+#[test]
+fn conditions_in_a_rule_that_cannot_use_them_are_refused() {
+    let rule = |effect: &str, more: &str| {
+        codes(&format!("[[rules]]\nname = \"r\"\nmatch = {{}}\neffect = \"{effect}\"\n{more}\n"))
+    };
+    let require = "require = { roles = { any = [\"a\"] } }";
+    assert_eq!(rule("deny", require), ["policy.require_without_allow"]);
+    assert_eq!(rule("require_approval", require), ["policy.require_without_allow"]);
+    assert_eq!(rule("allow", require), [""; 0]);
+    assert_eq!(rule("deny", "require = {}"), ["policy.empty_table"]);
+    assert_eq!(rule("deny", "constraints = { max_rows = 1 }"), ["policy.constraints_in_deny"]);
+    assert_eq!(rule("allow", "authority = { quorum = 2 }"), ["policy.authority_without_approval"]);
+}
+
+#[test]
+fn thousands_of_matching_rules_give_a_bounded_decision() {
+    let rules: String = (0..2_000)
+        .map(|n| {
+            format!(
+                "[[rules]]\nname = \"r{n:04}\"\nmatch = {{}}\neffect = \"require_approval\"\n\
+                 authority = {{ min_trust = {} }}\n",
+                n / 2
+            )
+        })
+        .collect();
+    let decision = Case::new(read("x"), &[]).decide(&set(&rules, ""));
+    assert_eq!(decision.contributions().len(), 17);
+    assert_eq!(decision.authority().min_trust, Some(999));
+}

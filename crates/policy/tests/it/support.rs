@@ -1,0 +1,165 @@
+//! Builders that keep the tests short.
+
+use serde_json::{Value, json};
+use weaver_policy::{
+    Contracts, LoadError, Policy, PolicySet, Query, Source, Sources, root_key_id, sign,
+};
+use weaver_types::signature::{Kind, SigningKey};
+use weaver_types::{
+    Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Confidentiality,
+    Decision, Digest, Effects, Emit, JustificationSource, Label, Operation, Principal, PrincipalId,
+    ReasonCode, SafetyMode, Timestamp, Verdict,
+};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+/// A head for a document of that kind.
+pub(crate) fn head(kind: &str) -> String {
+    format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n")
+}
+
+/// A policy document with this body.
+pub(crate) fn policy_text(body: &str) -> String {
+    head("policy") + body
+}
+
+/// Loads documents with these bodies, unsigned.
+pub(crate) fn load(policy: &str, contracts: &str, keys: &str) -> Result<PolicySet, LoadError> {
+    let texts = [policy_text(policy), head("contracts") + contracts, head("keys") + keys];
+    PolicySet::load_unsigned_development(
+        &Sources {
+            policy: Source::unsigned("policy.toml", &texts[0]),
+            contracts: Source::unsigned("contracts.toml", &texts[1]),
+            keys: Source::unsigned("keys.toml", &texts[2]),
+        },
+        NOW,
+    )
+}
+
+/// The codes of what is wrong in a policy with this body.
+pub(crate) fn codes(policy: &str) -> Vec<&'static str> {
+    load(policy, "", "")
+        .map(|_| Vec::new())
+        .unwrap_or_else(|error| error.findings().iter().map(|f| f.code).collect())
+}
+
+/// A loaded set, from a policy and contracts.
+pub(crate) fn set(policy: &str, contracts: &str) -> PolicySet {
+    load(policy, contracts, "").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The built-in baseline with nothing else.
+pub(crate) fn baseline() -> PolicySet {
+    PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap()
+}
+
+/// The root key of these tests.
+pub(crate) fn root() -> SigningKey {
+    SigningKey::from_seed([7; 32])
+}
+
+/// An envelope over a document, as its file holds it.
+pub(crate) fn envelope(kind: Kind, text: &str, key: &SigningKey) -> String {
+    let id = root_key_id(&key.public()).unwrap();
+    sign(&Source::unsigned("x.toml", text), kind, id, key, NOW).unwrap().to_json().unwrap()
+}
+
+pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {
+    CapabilityDraft {
+        id: CapabilityId::parse(id).unwrap(),
+        name: id.to_owned(),
+        title: None,
+        description: "a capability".to_owned(),
+        effects,
+        rung: None,
+        sink: None,
+        idempotent: false,
+        input_schema: None,
+        output_schema: None,
+        permissions: Default::default(),
+        agents: Agents::Any,
+        sensitivity: Default::default(),
+        tags: Default::default(),
+        allowed_fields: Default::default(),
+        identity_scopes: Default::default(),
+        max_retries: 0,
+        timeout_ms: 1_000,
+        output_label: Label::undeclared_output(),
+        clearance: Confidentiality::Internal,
+        emit: Emit { trace: true, metric: true },
+        upstream_digest: None,
+    }
+}
+
+/// A capability that host code registered.
+pub(crate) fn host(id: &str, effects: Effects) -> Capability {
+    draft(id, effects).build().unwrap()
+}
+
+/// A capability that a server proposed, with these effects in its own words.
+pub(crate) fn foreign(id: &str, effects: Effects) -> Capability {
+    let upstream_digest = Some(Digest::from_bytes([1; 32]));
+    CapabilityDraft { upstream_digest, ..draft(id, effects) }.build().unwrap()
+}
+
+pub(crate) fn principal(roles: &[&str]) -> Principal {
+    Principal::new(PrincipalId::parse("agent").unwrap()).with_roles(roles.iter().copied())
+}
+
+/// A query with everything in it at its mildest, to change one thing at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) capability: Capability,
+    pub(crate) principal: Principal,
+    pub(crate) request: CapabilityRequest,
+    pub(crate) arguments: Option<Value>,
+    pub(crate) operation: Operation,
+    pub(crate) mode: SafetyMode,
+    pub(crate) label: Label,
+    pub(crate) human: bool,
+}
+
+impl Case {
+    pub(crate) fn new(capability: Capability, roles: &[&str]) -> Self {
+        let request = CapabilityRequest::new(capability.id().clone(), "a goal");
+        Self {
+            capability,
+            principal: principal(roles),
+            request,
+            arguments: Some(json!({})),
+            operation: Operation::Invoke,
+            mode: SafetyMode::Normal,
+            label: Label::clean(),
+            human: true,
+        }
+    }
+
+    pub(crate) fn justified(mut self, text: &str, source: JustificationSource) -> Self {
+        self.request = self.request.justified(text, source);
+        self
+    }
+
+    pub(crate) fn decide_at(&self, set: &PolicySet, now: Timestamp) -> Decision {
+        set.decide(&Query {
+            capability: &self.capability,
+            principal: &self.principal,
+            request: &self.request,
+            arguments: self.arguments.as_ref(),
+            operation: self.operation,
+            mode: self.mode,
+            label: &self.label,
+            now,
+            human_channel: self.human,
+        })
+    }
+
+    pub(crate) fn decide(&self, set: &PolicySet) -> Decision {
+        self.decide_at(set, NOW)
+    }
+
+    /// Verdict and primary reason.
+    pub(crate) fn answer(&self, set: &PolicySet) -> (Verdict, ReasonCode) {
+        let decision = self.decide(set);
+        (decision.verdict(), decision.primary())
+    }
+}
