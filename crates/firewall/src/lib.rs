@@ -1,1 +1,44 @@
 //! Raw tool results in, bounded and redacted frames out.
+//!
+//! A [`Firewall`] turns a [`RawResult`](weaver_types::RawResult) into a
+//! [`Frame`](weaver_types::Frame): facts or rows that a model may see, never more characters than
+//! the budget of the call, with secrets and personal data masked and with a counted warning for
+//! everything that was masked or left out. The rest stays behind a handle ([`handle`]), and a
+//! drill-down ([`Firewall::expand`]) passes the same redaction and the same budget.
+//!
+//! What this crate deliberately is not: it decides nothing (whether a principal may look is the
+//! policy's business), it calls nothing, and it keeps nothing. Records and blobs go through the
+//! ports of `weaver-types`. It recognises patterns; it cannot know that a plain word is a secret.
+//!
+//! ```
+//! use weaver_firewall::Firewall;
+//!
+//! let firewall = Firewall::new();
+//! let redacted = firewall.redact_text("mail jane.roe@corp.example.com, password=hunter2!");
+//! assert_eq!(redacted.text, "mail [REDACTED], password=[REDACTED]");
+//! assert_eq!(redacted.counts.get("email"), Some(&1));
+//! ```
+//!
+//! - [`Firewall`]: frames, drill-downs and redaction.
+//! - [`FrameSpec`], [`FrameBudget`]: what one frame may hold.
+//! - [`HandleQuery`], [`handle`]: stored results and questions about them.
+//! - [`HandleError`]: why a drill-down was refused.
+
+mod error;
+mod firewall;
+mod frame;
+pub mod handle;
+mod query;
+mod redact;
+mod spec;
+mod summary;
+
+pub use error::HandleError;
+pub use firewall::{Firewall, Redacted};
+pub use query::HandleQuery;
+pub use redact::MASK;
+pub use spec::{FrameBudget, FrameSpec};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

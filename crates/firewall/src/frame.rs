@@ -1,0 +1,10 @@
+//! Building a frame: read the result, show what may be shown, fit it into the budget.
+
+mod build;
+pub(crate) mod fit;
+mod shape;
+mod shown;
+
+pub(crate) use build::{build, drill};
+pub(crate) use shape::{Shape, media_type, rows};
+pub(crate) use shown::Shower;

@@ -1,0 +1,165 @@
+//! What kind of thing a result is.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+use weaver_types::RawContent;
+
+/// The longest text that is tried as JSON, in bytes.
+const MAX_JSON_TEXT: usize = 4 * 1024 * 1024;
+/// The most other fields of an object whose one list counts as its rows.
+const MAX_AROUND: usize = 8;
+/// The longest media type that is shown.
+const MAX_MEDIA_TYPE: usize = 100;
+
+/// A result, read.
+pub(crate) enum Content<'a> {
+    Json(Cow<'a, Value>),
+    Text(&'a str),
+    Binary { media_type: String, len: usize },
+}
+
+impl<'a> Content<'a> {
+    /// Text that is a whole JSON object or array is JSON.
+    pub(crate) fn read(raw: &'a RawContent) -> Self {
+        match raw {
+            RawContent::Json(value) => Self::Json(Cow::Borrowed(value)),
+            RawContent::Text(text) => match document(text) {
+                Some(value) => Self::Json(Cow::Owned(value)),
+                None => Self::Text(text),
+            },
+            RawContent::Binary { media_type: declared, bytes } => {
+                Self::Binary { media_type: media_type(declared), len: bytes.len() }
+            }
+        }
+    }
+
+    pub(crate) fn shape(&self) -> Shape<'_> {
+        match self {
+            Self::Json(value) => Shape::of(value),
+            Self::Text(text) => Shape::Text(text),
+            Self::Binary { media_type, len } => Shape::Binary { media_type, len: *len },
+        }
+    }
+}
+
+fn document(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let opens = text.starts_with('{') || text.starts_with('[');
+    (opens && text.len() <= MAX_JSON_TEXT).then(|| serde_json::from_str(text).ok())?
+}
+
+/// The shape of a result, as summaries and tables see it.
+#[derive(Clone)]
+pub(crate) enum Shape<'a> {
+    /// A list of objects (other items may be among them), with the fields around it when it
+    /// stood in an object.
+    Rows {
+        rows: &'a [Value],
+        around: Vec<(&'a str, &'a Value)>,
+    },
+    /// A list without objects.
+    List(&'a [Value]),
+    Object(&'a Map<String, Value>),
+    Scalar(&'a Value),
+    Text(&'a str),
+    Binary {
+        media_type: &'a str,
+        len: usize,
+    },
+}
+
+impl<'a> Shape<'a> {
+    fn of(value: &'a Value) -> Self {
+        match value {
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                Self::Rows { rows: items, around: Vec::new() }
+            }
+            Value::Array(items) => Self::List(items),
+            Value::Object(map) => wrapped(map).unwrap_or(Self::Object(map)),
+            Value::String(text) => Self::Text(text),
+            other => Self::Scalar(other),
+        }
+    }
+}
+
+/// An object that is only a wrapper: one list of objects, and a few plain values beside it.
+fn wrapped(map: &Map<String, Value>) -> Option<Shape<'_>> {
+    if map.len() > MAX_AROUND + 1 {
+        return None;
+    }
+    let mut rows = None;
+    let mut around = Vec::new();
+    for (key, value) in map {
+        match value {
+            Value::Array(items)
+                if rows.is_none() && !items.is_empty() && items.iter().all(Value::is_object) =>
+            {
+                rows = Some(items.as_slice());
+            }
+            Value::Array(_) | Value::Object(_) => return None,
+            _ => around.push((key.as_str(), value)),
+        }
+    }
+    rows.map(|rows| Shape::Rows { rows, around })
+}
+
+/// How many rows a drill-down can page through; `None` for what has no rows.
+pub(crate) fn rows(content: &RawContent) -> Option<usize> {
+    match Content::read(content).shape() {
+        Shape::Rows { rows, .. } => Some(rows.len()),
+        Shape::List(items) => Some(items.len()),
+        Shape::Text(text) => Some(text.lines().count()),
+        Shape::Object(_) | Shape::Scalar(_) | Shape::Binary { .. } => None,
+    }
+}
+
+/// A media type that can be shown: what was declared, if it looks like one.
+pub(crate) fn media_type(declared: &str) -> String {
+    let declared = declared.trim();
+    let (kind, rest) = declared.split_once('/').unwrap_or(("", ""));
+    let token = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-_;= ".contains(&b))
+    };
+    if declared.len() <= MAX_MEDIA_TYPE && token(kind) && token(rest) {
+        declared.to_owned()
+    } else {
+        "application/octet-stream".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_wrapper_around_one_list_of_objects_is_rows() {
+        let value = json!({"items": [{"a": 1}, {"a": 2}], "next": null, "total": 2});
+        let Shape::Rows { rows, around } = Shape::of(&value) else { panic!("no rows") };
+        assert_eq!((rows.len(), around.len()), (2, 2));
+        for other in [json!({"a": [1]}), json!({"a": [{}], "b": {}}), json!({"a": [{}], "b": []})] {
+            assert!(matches!(Shape::of(&other), Shape::Object(_)), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_whole_documents_in_text_are_json() {
+        for (text, json) in [(" [1]\n", true), ("{\"a\":1}", true), ("3", false), ("[1] x", false)]
+        {
+            let raw = RawContent::Text(text.to_owned());
+            assert_eq!(matches!(Content::read(&raw), Content::Json(_)), json, "{text}");
+        }
+    }
+
+    #[test]
+    fn media_types_are_shown_only_when_they_are_some() {
+        assert_eq!(media_type("image/png"), "image/png");
+        assert_eq!(media_type("text/html; charset=utf-8"), "text/html; charset=utf-8");
+        for bad in ["", "png", "a/b\u{1b}c", "mail bob@corp.com/x", &"a/".repeat(200)] {
+            assert_eq!(media_type(bad), "application/octet-stream", "{bad}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Handles: the record behind a stored result, and the result itself.
+//!
+//! Knowing the id of a handle gives no access. [`load`] answers only the principal and tenant for
+//! which the handle was made; everybody else gets the answer for a handle that does not exist.
+//! What the record says (constraints, allowed fields) was fixed when the result was stored; a
+//! caller cannot bring a looser copy.
+
+mod record;
+mod store;
+
+pub use record::{ContentKind, HandleRecord, RECORD_VERSION};
+pub use store::{
+    Access, HandleGrant, MAX_STORED_DEPTH, StoredHandle, TTL, content, key, load, store,
+};

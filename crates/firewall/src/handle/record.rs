@@ -1,0 +1,114 @@
+//! The stored form of a handle.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::Digest;
+use weaver_types::ledger::BlobId;
+use weaver_types::{
+    CallId, Constraints, Handle, Label, PrincipalId, RunId, Tenant, ToolProvenance,
+};
+
+use crate::error::HandleError;
+
+/// The version of the stored form.
+pub const RECORD_VERSION: u64 = 1;
+
+/// How the bytes of a stored result are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentKind {
+    /// JSON text.
+    Json,
+    /// UTF-8 text.
+    Text,
+    /// Bytes of the handle's media type.
+    Binary,
+}
+
+/// What stands behind a handle: for whom, from what, under which limits, and where the bytes are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandleRecord {
+    /// The version of this form: [`RECORD_VERSION`].
+    pub v: u64,
+    /// The handle as it was given out.
+    pub handle: Handle,
+    /// Whose data.
+    pub tenant: Tenant,
+    /// The only principal that may use it.
+    pub principal: PrincipalId,
+    /// The run in which it was made.
+    pub run: RunId,
+    /// The call that made it.
+    pub call: CallId,
+    /// The fingerprint of the capability that produced the result.
+    pub capability: Digest,
+    /// The constraints under which the call was allowed.
+    pub constraints: Constraints,
+    /// The capability's list of allowed fields at that time; empty means no restriction.
+    pub allowed_fields: BTreeSet<String>,
+    /// True when the principal was exempt from that list at that time.
+    pub pii: bool,
+    /// The label of the stored, unredacted data.
+    pub label: Label,
+    /// Where the bytes are.
+    pub blob: BlobId,
+    /// How they are to be read.
+    pub content: ContentKind,
+    /// True when the tool itself said that it failed.
+    pub is_error: bool,
+    /// Where the data came from, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<ToolProvenance>,
+}
+
+impl HandleRecord {
+    /// The constraints for a drill-down that is decided now: those of the record and those of the
+    /// new decision, the tighter in each component. The capability's allowed fields of the time
+    /// of storing are among them, unless the principal was exempt then and is now.
+    #[must_use]
+    pub fn tighten(&self, now: &Constraints, pii_reader: bool) -> Constraints {
+        let mut joined = self.constraints.clone().join(now);
+        let exempt = self.pii && pii_reader;
+        if !exempt && !self.allowed_fields.is_empty() {
+            let own = Constraints {
+                allowed_fields: Some(self.allowed_fields.clone()),
+                ..Constraints::default()
+            };
+            joined = joined.join(&own);
+        }
+        joined
+    }
+
+    /// The canonical bytes.
+    ///
+    /// # Errors
+    /// [`HandleError::Unstorable`], when a value has no canonical form.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
+        canonical::of(self, Profile::Document)
+            .map_err(|error| HandleError::Unstorable { detail: error.to_string() })
+    }
+
+    /// Reads canonical bytes; `id` names the record in errors.
+    ///
+    /// # Errors
+    /// [`HandleError::Newer`] or [`HandleError::Damaged`].
+    pub fn from_bytes(id: &str, bytes: &[u8]) -> Result<Self, HandleError> {
+        let damaged = |detail: String| HandleError::Damaged { id: id.to_owned(), detail };
+        let value =
+            canonical::parse(bytes, Profile::Document).map_err(|e| damaged(e.to_string()))?;
+        let found = value
+            .get("v")
+            .and_then(serde_json::Value::as_u64)
+            .ok_or_else(|| damaged("it has no version".to_owned()))?;
+        if found > RECORD_VERSION {
+            return Err(HandleError::Newer { id: id.to_owned(), found, known: RECORD_VERSION });
+        }
+        if found != RECORD_VERSION {
+            return Err(damaged(format!("version {found} never existed")));
+        }
+        serde_json::from_value(value).map_err(|e| damaged(e.to_string()))
+    }
+}

@@ -1,0 +1,61 @@
+//! PEM blocks of private keys.
+
+use std::ops::Range;
+
+const BEGIN: &str = "-----BEGIN ";
+const END: &str = "-----END ";
+const DASHES: &str = "-----";
+/// The longest label, and the longest block that is taken whole, in bytes.
+const MAX_LABEL: usize = 64;
+const MAX_BLOCK: usize = 64 * 1024;
+
+/// Private keys, from BEGIN to END; without an END, as far as the text looks like a block.
+pub(crate) fn blocks(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    // The next END at or after a place; searched for once, whatever stands between.
+    let mut next_end: Option<usize> = text.find(END);
+    for (start, _) in text.match_indices(BEGIN) {
+        if found.last().is_some_and(|last| start < last.end) {
+            continue;
+        }
+        let Some(body) = header_end(text, start) else { continue };
+        while next_end.is_some_and(|end| end < body) {
+            next_end = text.get(body..).and_then(|rest| rest.find(END)).map(|at| at + body);
+        }
+        let end = match next_end {
+            Some(end) if end - body <= MAX_BLOCK => trailer_end(text, end),
+            _ => body + run(text.get(body..).unwrap_or_default()),
+        };
+        found.push(start..end);
+    }
+    found
+}
+
+/// Where the header of a private key ends; nothing for other blocks.
+fn header_end(text: &str, start: usize) -> Option<usize> {
+    let label = start + BEGIN.len();
+    let bytes = text.as_bytes().get(label..)?;
+    let head = bytes.get(..bytes.len().min(MAX_LABEL))?;
+    let length = head.windows(DASHES.len()).position(|w| w == DASHES.as_bytes())?;
+    let label_text = head.get(..length)?.to_ascii_uppercase();
+    let is_key = label_text.windows(11).any(|w| w == b"PRIVATE KEY");
+    is_key.then_some(label + length + DASHES.len())
+}
+
+/// Where the trailer that starts here ends.
+fn trailer_end(text: &str, end: usize) -> usize {
+    let label = end + END.len();
+    let rest = text.as_bytes().get(label..).unwrap_or_default();
+    let head = rest.get(..rest.len().min(MAX_LABEL)).unwrap_or_default();
+    let length = head.windows(DASHES.len()).position(|w| w == DASHES.as_bytes());
+    length.map_or(label, |length| label + length + DASHES.len())
+}
+
+/// How many bytes look like the inside of a block: base64, line breaks, also escaped ones, and
+/// header lines.
+fn run(text: &str) -> usize {
+    text.bytes()
+        .take_while(|b| b.is_ascii_alphanumeric() || b"+/=\r\n \t\\-:,".contains(b))
+        .take(MAX_BLOCK)
+        .count()
+}

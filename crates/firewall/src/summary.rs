@@ -1,0 +1,158 @@
+//! Facts about a result: deterministic, most important first, each redacted before it is cut.
+
+mod columns;
+
+use serde_json::{Map, Value};
+use weaver_text::escape;
+
+use crate::frame::{Shape, Shower};
+use crate::redact::MASK;
+
+/// The most facts of a frame, the omission marker among them.
+pub(crate) const MAX_FACTS: usize = 20;
+/// Characters of a text.
+const MAX_TEXT: usize = 500;
+/// Characters of a value in a fact.
+pub(crate) const MAX_VALUE: usize = 80;
+/// Characters of the items of a list.
+const MAX_LIST: usize = 100;
+/// Keys of an object that are named.
+const MAX_KEYS: usize = 20;
+/// Keys of an object inside an object that are named.
+const MAX_INNER_KEYS: usize = 5;
+
+/// Facts, and how many more there would be.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) shown: Vec<String>,
+    pub(crate) more: usize,
+}
+
+impl Facts {
+    /// At most `max` facts, the last saying how many are missing.
+    fn capped(mut self, max: usize) -> Self {
+        let total = self.shown.len() + self.more;
+        if total > max {
+            self.shown.truncate(max.saturating_sub(1));
+            self.more = total - self.shown.len();
+        }
+        self
+    }
+}
+
+impl From<Vec<String>> for Facts {
+    fn from(shown: Vec<String>) -> Self {
+        Self { shown, more: 0 }
+    }
+}
+
+/// The last fact of a summary that was cut.
+pub(crate) fn omission(more: usize) -> String {
+    format!("… ({more} more facts omitted; full data via handle)")
+}
+
+/// The facts about a result.
+pub(crate) fn facts(shape: &Shape<'_>, shower: &mut Shower<'_>) -> Facts {
+    let facts = match shape {
+        Shape::Rows { rows, around } => {
+            let mut facts = columns::facts(rows, shower);
+            for (key, value) in around {
+                if shower.limits.admits(key) {
+                    facts.push(field(key, value, shower));
+                } else {
+                    shower.omit("fields_not_allowed", 1);
+                }
+            }
+            facts.into()
+        }
+        Shape::List(items) => list(items, shower).into(),
+        Shape::Object(map) => object(map, shower),
+        Shape::Scalar(value) => plain(|shower| vec![short(value, 200, shower)], shower),
+        Shape::Text(text) => plain(|shower| prose(text, shower), shower),
+        Shape::Binary { media_type, len } => {
+            vec![format!("Media type: {media_type}"), format!("Size: {len} bytes")].into()
+        }
+    };
+    facts.capped(MAX_FACTS)
+}
+
+/// Facts about content without fields: withheld where only named fields may be seen.
+fn plain(make: impl FnOnce(&mut Shower<'_>) -> Vec<String>, shower: &mut Shower<'_>) -> Facts {
+    if shower.limits.admits("value") {
+        make(shower).into()
+    } else {
+        shower.omit("text_withheld", 1);
+        vec!["Content withheld: only named fields may be seen, and this has none".to_owned()].into()
+    }
+}
+
+fn prose(text: &str, shower: &mut Shower<'_>) -> Vec<String> {
+    let redacted = shower.redacted(text);
+    let mut facts = vec![shower.cut(&redacted, MAX_TEXT)];
+    let more = redacted.chars().skip(MAX_TEXT).count();
+    if more > 0 {
+        facts.push(format!("… ({more} more characters; full data via handle)"));
+    }
+    facts
+}
+
+fn list(items: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+    let mut facts = vec![format!("List of {} items", items.len())];
+    if !items.is_empty() && shower.limits.admits("value") {
+        let head = items.get(..items.len().min(MAX_LIST)).unwrap_or_default();
+        let shown = shower.value(&Value::Array(head.to_vec()), 0);
+        facts.push(escape::shorten(&shown.to_string(), MAX_LIST).into_owned());
+    } else if !items.is_empty() {
+        shower.omit("rows_withheld", items.len());
+    }
+    facts
+}
+
+fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {
+    let (mut kept, gone): (Vec<_>, Vec<_>) =
+        map.iter().partition(|(key, _)| shower.limits.admits(key));
+    shower.omit("fields_not_allowed", gone.len());
+    kept.sort_by_key(|(key, _)| *key);
+    let names: Vec<String> = kept.iter().take(MAX_KEYS).map(|(key, _)| shower.key(key)).collect();
+    let mut shown = vec![format!("Keys: {}", names.join(", "))];
+    shown.extend(kept.iter().take(MAX_FACTS).map(|(key, value)| field(key, value, shower)));
+    Facts { shown, more: kept.len().saturating_sub(MAX_FACTS) }
+}
+
+/// `key: value`, or the mask where the key says that the value is sensitive.
+fn field(key: &str, value: &Value, shower: &mut Shower<'_>) -> String {
+    let hidden = shower.hides(key);
+    let name = shower.key(key);
+    if hidden {
+        return format!("{name}: {MASK}");
+    }
+    match value {
+        Value::Array(items) => format!("{name}: list of {} items", items.len()),
+        Value::Object(inner) => {
+            let mut keys: Vec<&String> = inner.keys().collect();
+            keys.sort();
+            let keys: Vec<String> =
+                keys.into_iter().take(MAX_INNER_KEYS).map(|key| shower.key(key)).collect();
+            format!("{name}: dict with keys [{}]", keys.join(", "))
+        }
+        scalar => format!("{name}: {}", short(scalar, MAX_VALUE, shower)),
+    }
+}
+
+/// A scalar in words.
+pub(crate) fn short(value: &Value, max: usize, shower: &mut Shower<'_>) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => match shower.number(number) {
+            Value::String(mask) => mask,
+            number => number.to_string(),
+        },
+        Value::String(text) => shower.string(text, max),
+        Value::Array(_) | Value::Object(_) => {
+            let shown = shower.value(value, 0).to_string();
+            escape::shorten(&shown, max).into_owned()
+        }
+    }
+}

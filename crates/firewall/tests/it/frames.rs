@@ -1,0 +1,233 @@
+use serde_json::{Value, json};
+use weaver_firewall::{FrameBudget, MASK};
+use weaver_types::{Constraints, RawContent, RawResult, ResponseMode, Status, ToolProvenance};
+
+use crate::support::{FIREWALL, capability, chars, names, spec, warned};
+
+fn summary(value: Value) -> Vec<String> {
+    FIREWALL.frame(&RawResult::json(value), &spec(ResponseMode::Summary)).facts
+}
+
+#[test]
+fn rows_are_summed_up() {
+    let rows: Vec<Value> = (0..12)
+        .map(|n| {
+            let status = ["paid", "open", "late"][n % 3];
+            json!({"id": n, "status": status, "active": n % 2 == 0, "amt": 1.5 * n as f64, "name": format!("n{n}")})
+        })
+        .collect();
+    assert_eq!(
+        summary(json!(rows)),
+        [
+            "Total rows: 12",
+            "Top keys: active, amt, id, name, status",
+            "amt: min=0.00, max=16.50, avg=8.25",
+            "id: min=0.00, max=11.00, avg=5.50",
+            "active: True=6, False=6",
+            "status distribution: late=4, open=4, paid=4",
+        ]
+    );
+    assert_eq!(
+        summary(json!([{"a": 1, "b": null}, {"a": 2.5}, {"a": -3, "c": "x"}])),
+        ["Total rows: 3", "Top keys: a, b, c", "a: min=-3.00, max=2.50, avg=0.17"]
+    );
+    assert_eq!(summary(json!([{"v": true}, {"v": 1}])), ["Total rows: 2", "Top keys: v"]);
+    assert_eq!(summary(json!([{"s": "a"}, {"s": "a"}])), ["Total rows: 2", "Top keys: s"]);
+    assert_eq!(
+        summary(json!({"items": [{"a": 1}], "next": "p2"})),
+        ["Total rows: 1", "Top keys: a", "a: min=1.00, max=1.00, avg=1.00", "next: p2"]
+    );
+}
+
+#[test]
+fn objects_lists_and_texts_are_summed_up() {
+    assert_eq!(
+        summary(
+            json!({"b": 1, "a": "x".repeat(100), "l": [1, 2], "d": {"x": 1, "y": 2}, "n": null, "t": true})
+        ),
+        [
+            "Keys: a, b, d, l, n, t".to_owned(),
+            format!("a: {}…", "x".repeat(79)),
+            "b: 1".to_owned(),
+            "d: dict with keys [x, y]".to_owned(),
+            "l: list of 2 items".to_owned(),
+            "n: None".to_owned(),
+            "t: True".to_owned(),
+        ]
+    );
+    assert_eq!(summary(json!([1, "a"])), ["List of 2 items", "[1,\"a\"]"]);
+    assert_eq!(summary(json!("hello")), ["hello"]);
+    assert_eq!(summary(json!(5)), ["5"]);
+    assert_eq!(summary(json!({})), ["Keys: "]);
+    let long = summary(json!("y".repeat(600)));
+    assert_eq!(long[0].chars().count(), 500);
+    assert_eq!(long[1], "… (100 more characters; full data via handle)");
+}
+
+#[test]
+fn a_cut_summary_says_so() {
+    let wide: serde_json::Map<String, Value> =
+        (0..30).map(|n| (format!("k{n:02}"), json!(n))).collect();
+    let frame = FIREWALL.frame(&RawResult::json(wide.into()), &spec(ResponseMode::Summary));
+    assert_eq!(frame.facts.len(), 20);
+    assert_eq!(frame.facts[19], "… (12 more facts omitted; full data via handle)");
+    assert_eq!(warned(&frame, "facts_omitted"), Some(12));
+}
+
+#[test]
+fn tables_have_rows_and_fields_up_to_the_budget() {
+    let rows = json!([{"a": 0, "b": 1, "c": 2}, {"a": 1, "b": 1, "c": 2}, {"a": 2}, {"a": 3}]);
+    let mut spec = spec(ResponseMode::Table);
+    spec.budget = FrameBudget { max_rows: 2, max_fields: 2, ..FrameBudget::default() };
+    let frame = FIREWALL.frame(&RawResult::json(rows.clone()), &spec);
+    assert_eq!(json!(frame.table), json!([{"a": 0, "b": 1}, {"a": 1, "b": 1}]));
+    assert_eq!(warned(&frame, "rows_omitted"), Some(2));
+    assert_eq!(warned(&frame, "fields_omitted"), Some(2));
+    let loose = Constraints { max_rows: Some(3), max_fields: Some(9), ..Constraints::default() };
+    spec.constraints = &loose;
+    assert_eq!(FIREWALL.frame(&RawResult::json(rows.clone()), &spec).table.len(), 2);
+    let tight = Constraints { max_rows: Some(0), ..Constraints::default() };
+    spec.constraints = &tight;
+    assert!(FIREWALL.frame(&RawResult::json(rows), &spec).table.is_empty());
+}
+
+#[test]
+fn tables_of_other_things() {
+    let table = |raw: RawResult| json!(FIREWALL.frame(&raw, &spec(ResponseMode::Table)).table);
+    assert_eq!(
+        table(RawResult::json(json!([{"a": 1}, 2, "x"]))),
+        json!([{"a": 1}, {"value": 2}, {"value": "x"}])
+    );
+    assert_eq!(table(RawResult::json(json!({"a": 1}))), json!([{"a": 1}]));
+    assert_eq!(
+        table(RawResult::text("mail a@b.cd\nbye")),
+        json!([{"value": "mail [REDACTED]"}, {"value": "bye"}])
+    );
+    assert_eq!(table(RawResult::text("[{\"email\": 5}]")), json!([{"email": MASK}]));
+    assert_eq!(
+        table(RawResult::json(json!([{"a": {"b": {"c": 1}}, "t": {"u": "x@y.com"}}]))),
+        json!([{"a": {"b": "[REDACTED: nested data beyond depth limit]"}, "t": {"u": MASK}}])
+    );
+}
+
+#[test]
+fn only_allowed_fields_are_shown() {
+    let narrow = capability(&["id", "note"]);
+    let more =
+        Constraints { allowed_fields: Some(names(&["note", "x"])), ..Constraints::default() };
+    let none = Constraints::default();
+    let rows = RawResult::json(json!([{"id": 1, "note": "n", "x": 2, "y": 3}]));
+    let table = |pii_reader, constraints| {
+        let mut spec = spec(ResponseMode::Table);
+        spec.capability = &narrow;
+        spec.pii_reader = pii_reader;
+        spec.constraints = constraints;
+        let frame = FIREWALL.frame(&rows, &spec);
+        json!(frame.table)
+    };
+    assert_eq!(table(false, &none), json!([{"id": 1, "note": "n"}]));
+    assert_eq!(table(true, &none), json!([{"id": 1, "note": "n", "x": 2, "y": 3}]));
+    assert_eq!(table(false, &more), json!([{"note": "n"}]));
+    assert_eq!(table(true, &more), json!([{"note": "n", "x": 2}]));
+}
+
+#[test]
+fn content_without_fields_is_withheld_where_only_fields_may_be_seen() {
+    let narrow = capability(&["id"]);
+    for raw in [
+        RawResult::text("id,secret word\n1,plover"),
+        RawResult::json(json!(["plover"])),
+        RawResult::json(json!("plover")),
+        RawResult::json(json!({"rows": "plover"})),
+        RawResult::json(json!({"plover": [{"id": 1, "word": "plover"}]})),
+    ] {
+        for mode in [ResponseMode::Summary, ResponseMode::Table, ResponseMode::HandleOnly] {
+            let mut spec = spec(mode);
+            spec.capability = &narrow;
+            let text = serde_json::to_string(&FIREWALL.frame(&raw, &spec)).unwrap();
+            assert!(!text.contains("plover"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn statistics_do_not_show_what_cells_would_not() {
+    let text = summary(json!([
+        {"n": 4_111_111_111_111_111_u64, "cvv": 123, "mail": "a@b.cd"},
+        {"n": 5_555_555_555_554_444_u64, "cvv": 124, "mail": "c@d.ef"},
+    ]))
+    .join("\n");
+    for secret in ["4111", "5555", "123", "124", "a@b.cd", "c@d.ef"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
+
+#[test]
+fn raw_mode_shows_all_and_says_so() {
+    let raw = RawResult::json(json!({"password": "hunter2"}));
+    let frame = FIREWALL.frame(&raw, &spec(ResponseMode::Raw));
+    assert_eq!(frame.raw, Some(json!({"password": "hunter2"})));
+    assert_eq!(warned(&frame, "raw_unredacted"), Some(1));
+    let less = Constraints { mode: Some(ResponseMode::Summary), ..Constraints::default() };
+    let mut spec = spec(ResponseMode::Raw);
+    spec.constraints = &less;
+    let frame = FIREWALL.frame(&raw, &spec);
+    assert_eq!((frame.raw, frame.mode), (None, ResponseMode::Summary));
+    assert_eq!(frame.facts, ["Keys: password", "password: [REDACTED]"]);
+    spec.constraints = crate::support::spec(ResponseMode::Raw).constraints;
+    spec.strict = true;
+    let frame = FIREWALL.frame(&raw, &spec);
+    assert_eq!((frame.raw, frame.mode), (None, ResponseMode::HandleOnly));
+}
+
+#[test]
+fn binary_is_described() {
+    let raw = RawResult {
+        content: RawContent::Binary {
+            media_type: "image/png".to_owned(),
+            bytes: vec![0; 2_000_000],
+        },
+        is_error: false,
+        provenance: None,
+        findings: vec!["numbers_rounded"],
+    };
+    for mode in [ResponseMode::Summary, ResponseMode::Table] {
+        let frame = FIREWALL.frame(&raw, &spec(mode));
+        assert_eq!(frame.facts, ["Media type: image/png", "Size: 2000000 bytes"]);
+        assert_eq!(warned(&frame, "numbers_rounded"), Some(1));
+    }
+}
+
+#[test]
+fn errors_and_sources_are_redacted_too() {
+    let mut raw = RawResult::text("connect postgres://u:hunter2@db failed\u{1b}[2J").failed();
+    raw.provenance =
+        Some(ToolProvenance { source_uri: "https://u:hunter2@h/".to_owned(), freshness_s: None });
+    let frame = FIREWALL.frame(&raw, &spec(ResponseMode::Summary));
+    assert_eq!(frame.status, Status::Error);
+    assert_eq!(frame.facts, ["connect postgres://[REDACTED]@db failed\\u{1b}[2J"]);
+    assert_eq!(frame.provenance.unwrap().source_uri, "https://[REDACTED]@h/");
+}
+
+#[test]
+fn warnings_are_counted_not_repeated() {
+    let rows: Vec<Value> =
+        (0..1000).map(|n| json!({"email": "x", "note": format!("a{n}@b.cd"), "id": n})).collect();
+    let frame = FIREWALL.frame(&RawResult::json(json!(rows)), &spec(ResponseMode::Table));
+    assert!(frame.warnings.len() <= 4, "{:?}", frame.warnings);
+    assert_eq!(warned(&frame, "rows_omitted"), Some(1000 - frame.table.len() as u64));
+    assert!(frame.table.len() > 20);
+    assert!(chars(&frame) <= 4_000);
+}
+
+#[test]
+fn a_row_that_is_too_long_loses_fields_before_it_goes() {
+    let row: serde_json::Map<String, Value> =
+        (0..20).map(|n| (format!("k{n:02}"), json!("v".repeat(900)))).collect();
+    let frame = FIREWALL.frame(&RawResult::json(json!([row, row])), &spec(ResponseMode::Table));
+    assert_eq!(frame.table.len(), 1);
+    assert_eq!(frame.table[0].len(), 4);
+    assert_eq!(warned(&frame, "fields_omitted"), Some(16));
+    assert_eq!(warned(&frame, "rows_omitted"), Some(1));
+    assert!(chars(&frame) <= 4_000);
+}

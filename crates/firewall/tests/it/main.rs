@@ -1,0 +1,12 @@
+//! The firewall through its public interface.
+
+#[cfg(test)]
+mod expand;
+#[cfg(test)]
+mod frames;
+#[cfg(test)]
+mod handles;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod support;

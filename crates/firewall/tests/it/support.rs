@@ -1,0 +1,94 @@
+//! One firewall, one capability, and specs over them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, Mutex};
+
+use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::ledger::{BlobId, BlobStore, LedgerError};
+use weaver_types::{
+    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Confidentiality, Constraints,
+    Effects, Emit, Frame, Label, ResponseMode, Timestamp,
+};
+
+pub(crate) static FIREWALL: LazyLock<Firewall> = LazyLock::new(Firewall::new);
+static CALL: LazyLock<CallId> = LazyLock::new(|| CallId::parse("call_1").unwrap());
+static OPEN: LazyLock<Capability> = LazyLock::new(|| capability(&[]));
+static NONE: LazyLock<Constraints> = LazyLock::new(Constraints::default);
+
+pub(crate) fn capability(fields: &[&str]) -> Capability {
+    CapabilityDraft {
+        id: CapabilityId::parse("crm.list").unwrap(),
+        name: "list".to_owned(),
+        title: None,
+        description: "Lists people.".to_owned(),
+        effects: Effects::READ_OPEN,
+        rung: None,
+        sink: None,
+        idempotent: true,
+        input_schema: None,
+        output_schema: None,
+        permissions: BTreeSet::new(),
+        agents: Agents::Any,
+        sensitivity: BTreeSet::new(),
+        tags: BTreeSet::new(),
+        allowed_fields: names(fields),
+        identity_scopes: BTreeSet::new(),
+        max_retries: 0,
+        timeout_ms: 1_000,
+        output_label: Label::undeclared_output(),
+        clearance: Confidentiality::Internal,
+        emit: Emit { trace: true, metric: true },
+        upstream_digest: None,
+    }
+    .build()
+    .unwrap()
+}
+
+pub(crate) fn names(fields: &[&str]) -> BTreeSet<String> {
+    fields.iter().map(|field| (*field).to_owned()).collect()
+}
+
+pub(crate) fn spec(mode: ResponseMode) -> FrameSpec<'static> {
+    FrameSpec {
+        call: &CALL,
+        capability: &OPEN,
+        mode,
+        budget: FrameBudget::default(),
+        constraints: &NONE,
+        pii_reader: false,
+        handle: None,
+        label: Label::undeclared_output(),
+        now: Timestamp::from_micros(1_767_323_045_000_006),
+        strict: false,
+    }
+}
+
+pub(crate) fn chars(frame: &Frame) -> usize {
+    serde_json::to_string(frame).unwrap().chars().count()
+}
+
+pub(crate) fn warned(frame: &Frame, kind: &str) -> Option<u64> {
+    frame.warnings.iter().find(|warning| warning.kind == kind).map(|warning| warning.count)
+}
+
+/// Blobs in memory.
+#[derive(Default)]
+pub(crate) struct Blobs(Mutex<BTreeMap<BlobId, Vec<u8>>>);
+
+impl BlobStore for Blobs {
+    fn put(&self, bytes: &[u8]) -> Result<BlobId, LedgerError> {
+        let id = BlobId(Digest::of(Tag::BLOB, bytes));
+        self.0.lock().unwrap().insert(id, bytes.to_vec());
+        Ok(id)
+    }
+
+    fn get(&self, id: &BlobId) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(self.0.lock().unwrap().get(id).cloned())
+    }
+
+    fn remove(&self, id: &BlobId) -> Result<(), LedgerError> {
+        self.0.lock().unwrap().remove(id);
+        Ok(())
+    }
+}
