@@ -31,7 +31,7 @@ impl Finding {
 }
 
 /// The `result` object of a reply, whole: every field that the server sent is here.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Reply {
     pub(crate) raw: Box<RawValue>,
     pub(crate) value: Value,
@@ -68,6 +68,17 @@ impl Reply {
     #[must_use]
     pub fn into_value(self) -> Value {
         self.value
+    }
+}
+
+impl fmt::Debug for Reply {
+    /// Shows sizes only, so that no log line can leak what a tool returned.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("bytes", &self.raw.get().len())
+            .field("is_error", &self.is_error())
+            .field("findings", &self.findings)
+            .finish()
     }
 }
 

@@ -357,6 +357,7 @@ impl McpError {
                 | Self::Backoff { .. }
                 | Self::TooManyCalls { .. }
                 | Self::RequestTooLarge { .. }
+                | Self::Http { fault: HttpFault::SessionGone, .. }
         )
     }
 }

@@ -49,7 +49,7 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
             let fits = self.line.len().saturating_add(part.len()) <= self.limit;
             if !self.skipping {
                 let room = if fits { part.len() } else { HEAD.saturating_sub(self.line.len()) };
-                self.line.extend(part.iter().take(room));
+                self.line.extend_from_slice(part.get(..room).unwrap_or(part));
             }
             self.source.consume(taken);
             let was_skipping = self.skipping;

@@ -133,13 +133,14 @@ impl HttpLink {
         }
     }
 
-    /// Opens the stream on which a legacy server tells of changes, if it offers one.
-    pub(crate) fn listen(self: &Arc<Self>) {
+    /// Opens the stream on which the server tells of changes, if it offers one: with a request in
+    /// the modern era, with none in the legacy era.
+    pub(crate) fn listen(self: &Arc<Self>, request: Option<Vec<u8>>) {
         let link = Arc::downgrade(self);
         let task = tokio::spawn(async move {
             loop {
                 let Some(link) = link.upgrade() else { return };
-                if !link.follow().await {
+                if !link.follow(request.as_deref()).await {
                     return;
                 }
                 drop(link);
@@ -298,9 +299,15 @@ impl HttpLink {
     }
 
     /// Follows the stream of notifications to its end. False when the server offers none.
-    async fn follow(&self) -> bool {
-        let request = self.common(self.client.get(self.url.clone()));
-        let sent = request.header(ACCEPT, "text/event-stream").send().await;
+    async fn follow(&self, request: Option<&[u8]>) -> bool {
+        let sent = match request {
+            Some(body) => self.post("subscriptions/listen", None, body.to_vec()).await,
+            None => {
+                let get = self.common(self.client.get(self.url.clone()));
+                let sent = get.header(ACCEPT, "text/event-stream").send().await;
+                sent.map_err(|_| self.fault(HttpFault::Connection))
+            }
+        };
         let Ok(mut response) = sent else { return true };
         if !response.status().is_success() || !matches!(media(&response), Media::Events) {
             return false;

@@ -120,10 +120,7 @@ async fn initialize(wire: &Wire) -> Result<ServerInfo, McpError> {
     }
     wire.settle(Era::Legacy, &version);
     wire.notify("notifications/initialized").await?;
-    if reply.value().pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
-        wire.listen();
-    }
-    Ok(ServerInfo { era: Era::Legacy, version, reply })
+    Ok(settled(wire, Era::Legacy, version, reply))
 }
 
 async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
@@ -136,7 +133,14 @@ async fn discover(wire: &Wire) -> Result<ServerInfo, McpError> {
         let offered: Vec<&str> = versions.iter().filter_map(Value::as_str).take(16).collect();
         return Err(unsupported(wire, MODERN_VERSION.to_owned(), &offered.join(", ")));
     }
-    Ok(ServerInfo { era: Era::Modern, version: MODERN_VERSION.to_owned(), reply })
+    Ok(settled(wire, Era::Modern, MODERN_VERSION.to_owned(), reply))
+}
+
+fn settled(wire: &Wire, era: Era, version: String, reply: Reply) -> ServerInfo {
+    if reply.value().pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
+        wire.listen(era);
+    }
+    ServerInfo { era, version, reply }
 }
 
 async fn ask(

@@ -86,10 +86,22 @@ impl Wire {
         }
     }
 
-    /// Begins to listen for changes where the transport has a channel of its own for them.
-    pub(crate) fn listen(&self) {
-        if let Link::Http(link) = &self.link {
-            link.listen();
+    /// Asks to hear of changes to the tools. Over stdio a legacy server tells unasked.
+    pub(crate) fn listen(&self, era: Era) {
+        let body = match era {
+            Era::Legacy => None,
+            Era::Modern => {
+                match self.encode(self.inbox.pending.next_id(), &mut subscription(era)) {
+                    Ok(body) => Some(body),
+                    Err(_) => return,
+                }
+            }
+        };
+        match (&self.link, body) {
+            (Link::Stdio(_), None) => {}
+            // Its answer, when the subscription ends, is of no use and counted as dropped.
+            (Link::Stdio(link), Some(body)) => link.try_send(body),
+            (Link::Http(link), body) => link.listen(body),
         }
     }
 
@@ -207,6 +219,15 @@ impl Drop for Wire {
 /// What this client says of itself.
 pub(crate) fn client_info(config: &UpstreamConfig) -> Value {
     json!({"name": config.client_name, "version": config.client_version})
+}
+
+const SUBSCRIBE: &str = "subscriptions/listen";
+
+/// The request of the modern era for news of the tools.
+fn subscription(era: Era) -> Ask<'static> {
+    let mut params = Map::new();
+    params.insert("notifications".to_owned(), json!({"toolsListChanged": true}));
+    Ask { method: SUBSCRIBE, name: None, params, era, limit: Duration::ZERO, progress: None }
 }
 
 /// What each request of the modern era says: version, client and capabilities.

@@ -62,6 +62,7 @@ impl Server {
                 "server/discover" => self.discover(&id, &message["params"]["_meta"]),
                 "tools/list" => self.list(&id, &message["params"]),
                 "tools/call" => self.call(&id, &message["params"], &mut lines),
+                "subscriptions/listen" => subscribe(&message["params"]),
                 method if id.is_null() => {
                     self.initialized |= method == "notifications/initialized";
                     self.notified.push(message);
@@ -105,7 +106,7 @@ impl Server {
             json!({"io.modelcontextprotocol/serverInfo": {"name": "fixture", "version": "1"}});
         reply(
             id,
-            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private", "_meta": info}),
+            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 0, "cacheScope": "private", "_meta": info}),
         );
     }
 
@@ -213,4 +214,10 @@ impl Server {
 fn grandchild(id: &Value) {
     let child = std::process::Command::new("sleep").arg("300").spawn().unwrap();
     reply(id, json!({"content": [], "pid": child.id()}));
+}
+
+fn subscribe(params: &Value) {
+    if params["notifications"] == json!({"toolsListChanged": true}) {
+        send(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    }
 }

@@ -99,3 +99,11 @@ async fn a_changed_list_is_stale_until_it_is_listed_again() {
     connection.list_tools().await.unwrap();
     assert!(!connection.tools_stale());
 }
+
+#[tokio::test]
+async fn a_modern_server_is_asked_for_news_of_its_tools() {
+    let connection = connect("modern").await;
+    // The answer to this call comes after the news.
+    complete(&connection, "meta", json!({})).await;
+    assert!(connection.tools_stale());
+}
