@@ -18,7 +18,14 @@ const MAX_HOLDER: u64 = 512;
 /// files of the same name.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Leaves no name behind that the next one to be refused might read too early.
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
 }
 
 impl Lock {
@@ -43,7 +50,7 @@ impl Lock {
             .and_then(|()| file.seek(SeekFrom::Start(0)))
             .and_then(|_| file.write_all(text.as_bytes()))
             .map_err(|error| fault::from_io("cannot write the lock", &place, &error))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

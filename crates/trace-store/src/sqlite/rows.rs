@@ -183,3 +183,26 @@ pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> 
         .map(drop)
         .map_err(|error| from_sql(&error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema;
+
+    #[test]
+    fn no_statement_reads_a_whole_table() {
+        let db = Connection::open_in_memory().unwrap();
+        schema::create(&db, &weaver_types::OsRandom).unwrap();
+        for sql in [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, schema::EXTENT] {
+            let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            for index in 1..=statement.parameter_count() {
+                statement.raw_bind_parameter(index, 1).unwrap();
+            }
+            let mut steps = statement.raw_query();
+            while let Some(step) = steps.next().unwrap() {
+                let step: String = step.get(3).unwrap();
+                assert!(!step.contains("SCAN") || step.contains("SCALAR"), "{sql}: {step}");
+            }
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{Head, LedgerError};
+use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
@@ -18,7 +18,7 @@ pub const APPLICATION_ID: i32 = 0x5776_4c67;
 pub const FORMAT_VERSION: u64 = 1;
 
 /// Leaves that are hashed at most to check the end of the log when it is opened.
-const CHECKED: u64 = 1024;
+const CHECKED: u64 = 512;
 
 /// The tables of version 1. The head changes with every commit and stands in the one row of
 /// `meta`. The index on the time of expiry is partial: only records that expire are in it, and they
@@ -57,7 +57,7 @@ CREATE TABLE blobs (
 ) STRICT, WITHOUT ROWID;
 ";
 
-const EXTENT: &str = "SELECT log, size, root, frontier,
+pub(super) const EXTENT: &str = "SELECT log, size, root, frontier,
     (SELECT min(seq) FROM events), (SELECT max(seq) FROM events) FROM meta WHERE one = 1";
 
 /// True when the file is still empty; an error when it is something else than a ledger, or newer.
@@ -159,13 +159,8 @@ fn check_end(db: &Connection, frontier: &Frontier) -> Result<(), LedgerError> {
     let Some((node, leaves)) = frontier.last() else { return Ok(()) };
     let count = if leaves > CHECKED { 1 } else { leaves };
     let from = frontier.size() - count;
-    let rows = rows::events(db, from, 1000)?;
     let mut end = Frontier::default();
-    let mut rows = rows;
-    if (rows.len() as u64) < count {
-        rows.extend(rows::events(db, from + rows.len() as u64, 1000)?);
-    }
-    for row in &rows {
+    for row in rows::events(db, from, MAX_PAGE)? {
         let leaf = merkle::leaf_hash(&row.event.header);
         if leaf != *row.leaf.as_bytes() {
             return Err(damaged(format!("event {} was changed", row.event.seq)));

@@ -13,6 +13,7 @@ use weaver_types::ledger::{Durability, Ledger, LedgerError};
 use crate::support::{fill, numbered, open};
 
 const LEDGER: &str = "WEAVER_TEST_CHILD_LEDGER";
+const TRACED: &str = "WEAVER_TEST_TRACED_LEDGER";
 
 /// What the child does: four threads append for ever and say what was acknowledged. When the
 /// ledger fails, it says so and ends.
@@ -43,6 +44,25 @@ fn child() {
     let later = ledger.commit(numbered(0, Durability::Os)).wait();
     assert!(matches!(later, Err(LedgerError::Failed(_))), "{later:?}");
     say("failed");
+}
+
+/// What the traced child does: commits of both levels, five each, and says so.
+#[test]
+fn traced_child() {
+    let Ok(path) = std::env::var(TRACED) else { return };
+    let ledger = SqliteLedger::open(path, OpenOptions::default()).unwrap();
+    for (name, level) in [
+        ("disk", Durability::Disk),
+        ("os", Durability::Os),
+        ("disk", Durability::Disk),
+        ("os", Durability::Os),
+    ] {
+        say("begin");
+        for number in 0..5 {
+            ledger.commit(numbered(number, level)).wait().unwrap();
+        }
+        say(name);
+    }
 }
 
 /// One whole line, marked, since the test harness writes on the same stream.
@@ -161,4 +181,36 @@ fn a_failed_write_closes_the_ledger_and_loses_nothing_acknowledged() {
     all_present(&path, &seen);
     fill(&open(&path), 3);
     all_present(&path, &seen);
+}
+
+/// Killing a process cannot show a missing sync, since the system keeps what was written. The
+/// system calls can.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_commit_is_synced_before_it_is_acknowledged_and_an_os_commit_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-s", "32", "-e", "trace=fsync,fdatasync,write", "-o"]);
+    command.arg(&trace).arg(std::env::current_exe().unwrap());
+    command.args(["crash::traced_child", "--exact", "--nocapture"]);
+    command
+        .env(TRACED, folder.path().join("ledger.db"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if !command.status().is_ok_and(|status| status.success()) {
+        println!("SKIPPED: strace is missing or not allowed here, so no sync was looked for");
+        return;
+    }
+    let (mut syncs, mut seen) = (0, Vec::new());
+    for line in std::fs::read_to_string(&trace).unwrap().lines() {
+        if line.contains("@ begin") {
+            syncs = 0;
+        } else if line.contains("sync(") && line.contains("-wal>") {
+            syncs += 1;
+        } else if line.contains("@ disk") || line.contains("@ os") {
+            seen.push(syncs);
+        }
+    }
+    assert_eq!(seen, [5, 0, 5, 0]);
 }

@@ -175,6 +175,27 @@ fn the_write_ahead_log_stays_bounded() {
 }
 
 #[test]
+fn a_ledger_that_failed_once_stays_closed_until_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    fill(&ledger, 3);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("ALTER TABLE meta RENAME TO gone").unwrap();
+    let commit = || ledger.commit(numbered(9, Durability::Disk)).wait();
+    let first = commit().unwrap_err();
+    assert!(matches!(first, LedgerError::Failed(_)), "{first:?}");
+    other.execute_batch("ALTER TABLE gone RENAME TO meta").unwrap();
+    assert_eq!(commit(), Err(first.clone()));
+    assert_eq!(ledger.blobs().put(b"later"), Err(first));
+    assert_eq!(ledger.head().unwrap().size, 3);
+    drop(ledger);
+    let ledger = open(&path);
+    fill(&ledger, 1);
+    assert_eq!(verify(&ledger, None).unwrap().head.size, 4);
+}
+
+#[test]
 fn a_closed_ledger_writes_what_was_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
