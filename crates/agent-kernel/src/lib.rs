@@ -1,1 +1,38 @@
-//! Capabilities, tokens and the pipeline through which every tool call passes.
+//! The kernel: the one way from a request to an executed tool.
+//!
+//! `grant` decides and mints a token; `invoke` verifies it, decides again on the exact arguments,
+//! commits decision, token use and intent in one batch, executes, sends the result through the
+//! firewall and records the outcome; `expand` looks further into a stored result under the same
+//! rules; `execute` does grant and invoke in one. A refusal is a value with a reason, not an
+//! error: every method of the pipeline returns a decision, and when anything inside fails the
+//! decision is a denial.
+//!
+//! What is deliberately absent: any runtime (futures are `std`'s, timers are a port), any network
+//! (drivers live elsewhere), any storage (the ledger is a port).
+//!
+//! The shortest run through it stands in the documentation of [`Kernel`].
+
+mod arguments;
+mod driver;
+mod error;
+mod function;
+mod kernel;
+mod pipeline;
+mod record;
+mod registry;
+mod revocation;
+mod run_state;
+mod token;
+mod wait;
+mod worker;
+
+pub use arguments::MAX_ARGUMENTS;
+pub use driver::{AuthorizedCall, Driver, DriverError};
+pub use error::{KernelError, RegistryError};
+pub use function::FnDriver;
+pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
+pub use pipeline::{Explanation, Grant, Invocation, RevocationSubject};
+pub use registry::{MAX_CAPABILITIES, Registered, Registry};
+pub use run_state::{RunDelta, RunState};
+pub use token::{KeyRing, MAX_TOKEN, Token};
+pub use wait::{ThreadTimer, block_on};

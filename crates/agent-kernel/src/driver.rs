@@ -1,0 +1,147 @@
+//! Drivers: what really calls a tool, and the proof without which none does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use weaver_types::{BoxFuture, CallId, CapabilityId, RawResult, RunId};
+
+/// A call that was verified, decided and recorded: the only thing that a driver accepts.
+///
+/// It cannot be made outside of this crate. Which tool it means is fixed by the registration;
+/// nothing in the arguments selects another.
+#[derive(Clone)]
+pub struct AuthorizedCall {
+    pub(crate) inner: Arc<CallParts>,
+    pub(crate) attempt: u8,
+}
+
+pub(crate) struct CallParts {
+    pub(crate) call: CallId,
+    pub(crate) run: RunId,
+    pub(crate) capability: CapabilityId,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) timeout: Duration,
+}
+
+impl AuthorizedCall {
+    /// The call; also its idempotency key, the same in every attempt.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        &self.inner.call
+    }
+
+    /// The run it belongs to.
+    #[must_use]
+    pub fn run_id(&self) -> &RunId {
+        &self.inner.run
+    }
+
+    /// The capability.
+    #[must_use]
+    pub fn capability(&self) -> &CapabilityId {
+        &self.inner.capability
+    }
+
+    /// The arguments, exactly as they were decided on.
+    #[must_use]
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.inner.arguments
+    }
+
+    /// How long one attempt may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.inner.timeout
+    }
+
+    /// 0 for the first attempt.
+    #[must_use]
+    pub fn attempt(&self) -> u8 {
+        self.attempt
+    }
+}
+
+impl std::fmt::Debug for AuthorizedCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AuthorizedCall")
+            .field("call", &self.inner.call)
+            .field("capability", &self.inner.capability)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a driver could not bring a result. Messages are redacted before anyone sees them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The resource does not exist.
+    #[error("not found: {0}")]
+    NotFound(String),
+    /// The tool rejected the arguments.
+    #[error("invalid arguments: {0}")]
+    Invalid(String),
+    /// It took longer than allowed.
+    #[error("timed out after {} ms", .0.as_millis())]
+    Timeout(Duration),
+    /// The network failed.
+    #[error("network: {0}")]
+    Network(String),
+    /// The other side asks for a pause.
+    #[error("rate limited: {0}")]
+    RateLimited(String),
+    /// The other side is not there, and the call never reached it.
+    #[error("unavailable: {0}")]
+    Unavailable(String),
+    /// The other side went away in mid-call; whether it acted is unknown.
+    #[error("lost in mid-call: {0}")]
+    Lost(String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl DriverError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "driver.not_found",
+            Self::Invalid(_) => "driver.invalid",
+            Self::Timeout(_) => "driver.timeout",
+            Self::Network(_) => "driver.network",
+            Self::RateLimited(_) => "driver.rate_limited",
+            Self::Unavailable(_) => "driver.unavailable",
+            Self::Lost(_) => "driver.lost",
+            Self::Failed(_) => "driver.failed",
+        }
+    }
+
+    /// True when another attempt may go better.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Timeout(_)
+                | Self::Network(_)
+                | Self::RateLimited(_)
+                | Self::Unavailable(_)
+                | Self::Lost(_)
+        )
+    }
+
+    /// True when the tool may have acted although no result came back.
+    #[must_use]
+    pub fn is_ambiguous(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Network(_) | Self::Lost(_))
+    }
+}
+
+/// Something that can execute a capability.
+pub trait Driver: Send + Sync {
+    /// Executes one attempt of a call. Dropping the future abandons it.
+    fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>>;
+
+    /// A short name for the log, for example `mcp:files`.
+    fn name(&self) -> &str;
+}

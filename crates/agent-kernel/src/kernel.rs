@@ -1,0 +1,235 @@
+//! The kernel itself: its parts, its settings, and how it is opened.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use serde_json::Value;
+use weaver_firewall::{Firewall, FrameBudget};
+use weaver_policy::PolicySet;
+use weaver_types::ledger::{BlobStore, Ledger};
+use weaver_types::{
+    CallId, CapabilityRequest, Clock, Principal, Random, ResponseMode, RunContext, Tenant, Timer,
+};
+
+use crate::error::KernelError;
+use crate::pipeline::{Explanation, PendingGrants};
+use crate::registry::Registry;
+use crate::revocation::Revocations;
+use crate::run_state::Runs;
+use crate::token::KeyRing;
+
+/// How many calls can be explained from memory.
+const MAX_EXPLAINED: usize = 1_024;
+
+/// What a kernel can be told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Whose calls it handles.
+    pub tenant: Tenant,
+    /// Who accepts its tokens; tokens of another audience are refused.
+    pub audience: String,
+    /// How long a token lives.
+    pub token_ttl: Duration,
+    /// Whether a person can be asked through this host. Without one, what only a person could
+    /// repair is held.
+    pub human_channel: bool,
+    /// The bounds of a frame; constraints only tighten them.
+    pub frame_budget: FrameBudget,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tenant: Tenant::default(),
+            audience: "weaver".to_owned(),
+            token_ttl: Duration::from_secs(3_600),
+            human_channel: true,
+            frame_budget: FrameBudget::default(),
+        }
+    }
+}
+
+/// What a kernel is made of.
+pub struct KernelParts {
+    /// The capabilities.
+    pub registry: Arc<Registry>,
+    /// The policy in force.
+    pub policy: Arc<PolicySet>,
+    /// The ledger.
+    pub ledger: Arc<dyn Ledger>,
+    /// Where large results lie.
+    pub blobs: Arc<dyn BlobStore>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub random: Arc<dyn Random>,
+    /// Timers.
+    pub timer: Arc<dyn Timer>,
+    /// Token keys.
+    pub keys: KeyRing,
+    /// Settings.
+    pub settings: Settings,
+}
+
+/// Who calls, and in which run.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller<'a> {
+    /// The run.
+    pub run: &'a RunContext,
+    /// The principal.
+    pub principal: &'a Principal,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The request.
+    pub request: &'a CapabilityRequest,
+    /// The arguments, where they are known.
+    pub arguments: Option<&'a Value>,
+    /// How much of the result to show.
+    pub mode: ResponseMode,
+}
+
+/// The kernel. Every execution passes through it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use serde_json::json;
+/// use weaver_agent_kernel::{Call, Caller, Kernel, KernelParts, KeyRing, Registry, Settings, ThreadTimer, block_on};
+/// use weaver_policy::{Contracts, Policy, PolicySet};
+/// use weaver_trace_store::{MemoryBlobs, MemoryLedger};
+/// use weaver_types::*;
+///
+/// let random = Arc::new(OsRandom);
+/// let clock = Arc::new(SystemClock::default());
+/// let registry = Arc::new(Registry::new());
+/// let spec = ToolSpec::new("docs.search", "Search").arg("query", "string", true);
+/// registry.register_fn(spec.build()?, |call| Ok(RawResult::json(json!([{ "hit": call.arguments()["query"] }]))))?;
+///
+/// let kernel = Kernel::open(KernelParts {
+///     registry,
+///     policy: Arc::new(PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?),
+///     ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom)?, random.clone())),
+///     blobs: Arc::new(MemoryBlobs::new([7; 32])),
+///     clock: clock.clone(),
+///     random: random.clone(),
+///     timer: Arc::new(ThreadTimer),
+///     keys: KeyRing::fresh(&OsRandom)?,
+///     settings: Settings::default(),
+/// })?;
+///
+/// let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
+/// let principal = Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]);
+/// let request = CapabilityRequest::new(CapabilityId::parse("docs.search")?, "find the handbook");
+/// let arguments = json!({ "query": "handbook" });
+/// let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Summary };
+///
+/// let done = block_on(kernel.execute(Caller { run: &run, principal: &principal }, call));
+/// assert!(done.decision.allowed());
+/// assert!(done.result.is_some_and(|result| result.success));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Kernel {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) policy: RwLock<Arc<PolicySet>>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) timer: Arc<dyn Timer>,
+    pub(crate) keys: KeyRing,
+    pub(crate) settings: Settings,
+    pub(crate) firewall: Firewall,
+    pub(crate) runs: Runs,
+    pub(crate) revocations: Revocations,
+    pub(crate) pending: PendingGrants,
+    explained: Mutex<VecDeque<Arc<Explanation>>>,
+}
+
+impl Kernel {
+    /// Opens a kernel on its ledger: reads revocations, and closes every call that was begun and
+    /// whose end was never recorded as "outcome unknown".
+    ///
+    /// # Errors
+    /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
+    pub fn open(parts: KernelParts) -> Result<Self, KernelError> {
+        let revocations = Revocations::load(&parts.settings.tenant, parts.ledger.as_ref())?;
+        let kernel = Self {
+            registry: parts.registry,
+            policy: RwLock::new(parts.policy),
+            ledger: parts.ledger,
+            blobs: parts.blobs,
+            clock: parts.clock,
+            random: parts.random,
+            timer: parts.timer,
+            keys: parts.keys,
+            settings: parts.settings,
+            firewall: Firewall::new(),
+            runs: Runs::default(),
+            revocations,
+            pending: PendingGrants::default(),
+            explained: Mutex::new(VecDeque::new()),
+        };
+        kernel.recover()?;
+        Ok(kernel)
+    }
+
+    /// The registry.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The policy in force. A thread that died while it replaced it leaves the old one in force.
+    #[must_use]
+    pub fn policy(&self) -> Arc<PolicySet> {
+        match self.policy.read() {
+            Ok(policy) => Arc::clone(&policy),
+            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    /// Puts another policy in force. Tokens made under the old one are refused from now on.
+    pub fn replace_policy(&self, policy: Arc<PolicySet>) {
+        match self.policy.write() {
+            Ok(mut slot) => *slot = policy,
+            Err(poisoned) => *poisoned.into_inner() = policy,
+        }
+    }
+
+    /// The firewall, for texts that reach a model on other ways than through a call.
+    #[must_use]
+    pub fn firewall(&self) -> &Firewall {
+        &self.firewall
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Arc<dyn Ledger> {
+        &self.ledger
+    }
+
+    /// What is remembered of a call: only for the principal that made it, or an admin.
+    #[must_use]
+    pub fn explain(&self, principal: &Principal, call: &CallId) -> Option<Arc<Explanation>> {
+        let explained = self.explained.lock().ok()?;
+        explained
+            .iter()
+            .rev()
+            .find(|e| {
+                e.call == *call && (e.principal == principal.id || principal.has_role("admin"))
+            })
+            .cloned()
+    }
+
+    pub(crate) fn remember(&self, explanation: Explanation) {
+        if let Ok(mut explained) = self.explained.lock() {
+            if explained.len() >= MAX_EXPLAINED {
+                explained.pop_front();
+            }
+            explained.push_back(Arc::new(explanation));
+        }
+    }
+}

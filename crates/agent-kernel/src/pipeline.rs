@@ -1,0 +1,29 @@
+//! The pipeline, one stage a file.
+//!
+//! ```text
+//! grant   = evaluate (lookup, contract, arguments, decide, budget) ─ token | refuse
+//! invoke  = verify ─ evaluate ─ commit intent ─ attempt ─ finish (firewall, label, charge, outcome)
+//! expand  = find ─ evaluate as a view ─ firewall ─ record
+//! ```
+
+mod attempt;
+mod evaluate;
+mod expand;
+mod explain;
+mod finish;
+mod grant;
+mod intent;
+mod invoke;
+mod note;
+mod recover;
+mod refuse;
+mod revoke;
+mod transition;
+mod verify;
+
+pub use explain::Explanation;
+pub use grant::Grant;
+pub(crate) use grant::PendingGrants;
+pub use invoke::Invocation;
+
+pub use crate::revocation::RevocationSubject;

@@ -1,0 +1,88 @@
+//! What is recorded beside the calls: shortlists, refusals at the door, the host's own events.
+
+use serde_json::{Map, Value, json};
+use weaver_types::ledger::{Batch, Durability};
+use weaver_types::{
+    CallId, CapabilityId, CapabilityRequest, Contribution, Decision, EventKind, ReasonCode,
+};
+
+use super::Invocation;
+use super::grant::{early, unnamed};
+use crate::error::KernelError;
+use crate::kernel::{Caller, Kernel};
+use crate::record::{Payload, error_text};
+use crate::run_state::RunDelta;
+
+/// How many capabilities of a shortlist are recorded.
+const MAX_SHORTLIST: usize = 64;
+
+impl Kernel {
+    /// Refuses a call that never became one: malformed arguments, a tool whose server is gone.
+    /// The refusal is recorded and charged like any other.
+    pub async fn reject(
+        &self,
+        caller: Caller<'_>,
+        request: &CapabilityRequest,
+        contribution: Contribution,
+    ) -> Invocation {
+        let decision = Decision::join(vec![contribution], self.policy().basis().clone());
+        let Ok(call) = CallId::random(self.random.as_ref()) else {
+            return Invocation { call: unnamed(), decision, result: None };
+        };
+        let slot =
+            self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref()).ok();
+        let decision = self.refuse(caller, request, &call, early(decision, slot)).await;
+        self.refused(caller, request, call, decision)
+    }
+
+    /// Records the shortlist that a model was shown for a goal.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded; the shortlist must then not be shown.
+    pub async fn record_shortlist(
+        &self,
+        caller: Caller<'_>,
+        goal: &str,
+        shortlist: &[CapabilityId],
+    ) -> Result<(), KernelError> {
+        let slot =
+            self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref())?;
+        let shown: Vec<&CapabilityId> = shortlist.iter().take(MAX_SHORTLIST).collect();
+        let event = Payload::new()
+            .who(caller.principal)
+            .with("goal", json!(error_text(&self.firewall, goal)))
+            .with("shortlist", json!(shown))
+            .run(&RunDelta::default())
+            .event(EventKind::Routed, self.clock.now(), &caller.run.run_id, None)
+            .ok_or_else(unrecordable)?;
+        let batch = Batch::new(Durability::Os).with_event(event);
+        self.step(caller, &slot, &RunDelta::default(), batch)?.await?;
+        Ok(())
+    }
+
+    /// Records an event of the host that belongs to no call. The fields are redacted; numbers
+    /// among them are integers.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded.
+    pub async fn note(
+        &self,
+        kind: EventKind,
+        fields: Map<String, Value>,
+    ) -> Result<(), KernelError> {
+        let (fields, _) = self.firewall.redact_value(&Value::Object(fields));
+        let event = Payload::new()
+            .with("fields", fields)
+            .loose_event(kind, self.clock.now())
+            .ok_or_else(unrecordable)?;
+        self.ledger.commit(Batch::new(Durability::Os).with_event(event)).await?;
+        Ok(())
+    }
+}
+
+fn unrecordable() -> KernelError {
+    KernelError::Stored {
+        what: "an event",
+        problem: format!("{}: it has no canonical form", ReasonCode::InternalError),
+    }
+}

@@ -1,0 +1,39 @@
+//! Revoking what was granted.
+
+use serde_json::json;
+use weaver_types::ledger::{Batch, Durability};
+use weaver_types::{EventKind, PrincipalId};
+
+use super::RevocationSubject;
+use crate::error::KernelError;
+use crate::kernel::Kernel;
+use crate::record::Payload;
+use crate::revocation::put;
+
+impl Kernel {
+    /// Voids what was granted up to now to a token, principal or run: tokens and stored results.
+    /// It holds across restarts.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded; it then holds until this process ends.
+    pub async fn revoke(
+        &self,
+        subject: RevocationSubject,
+        by: &PrincipalId,
+    ) -> Result<(), KernelError> {
+        let now = self.clock.now();
+        self.revocations.insert(&subject, now);
+        let event = Payload::new()
+            .with("subject", json!(subject.record_id()))
+            .with("principal", json!(by))
+            .loose_event(EventKind::Revoked, now)
+            .ok_or_else(|| KernelError::Stored {
+                what: "a revocation",
+                problem: "it has no recordable form".to_owned(),
+            })?;
+        let mut batch = Batch::new(Durability::Disk).with_event(event);
+        batch.put.push(put(&self.settings.tenant, &subject, now));
+        self.ledger.commit(batch).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! The state of a run: meters and label, a fold over the run's events.
+//!
+//! The state is kept in memory while the run is active and written with every batch that changes
+//! it, so that a restart goes on where the last commit ended. Each event carries the change it
+//! made, under the key `run`, so that the fold over the events gives the same state.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde::{Deserialize, Serialize};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{Ledger, Namespace, Put, RecordKey};
+use weaver_types::{Label, RunId, RunMeters, Tenant};
+
+use crate::error::KernelError;
+
+/// How many runs are kept in memory; others are read again when they go on.
+const MAX_HOT: usize = 4_096;
+
+/// What is known of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunState {
+    /// The version of this form.
+    pub v: u8,
+    /// What it has used up.
+    pub meters: RunMeters,
+    /// The join of the labels of all that the model was shown.
+    pub label: Label,
+}
+
+/// What one event changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct RunDelta {
+    /// Calls executed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tool_calls: u64,
+    /// Calls refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denials: u64,
+    /// Microseconds of execution.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub latency_us: u64,
+    /// Joined into the label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Default for RunState {
+    fn default() -> Self {
+        Self { v: 1, meters: RunMeters::default(), label: Label::clean() }
+    }
+}
+
+impl RunState {
+    /// The state after the change.
+    #[must_use]
+    pub fn after(mut self, delta: &RunDelta) -> Self {
+        self.meters.tool_calls = self.meters.tool_calls.saturating_add(delta.tool_calls);
+        self.meters.denials = self.meters.denials.saturating_add(delta.denials);
+        self.meters.latency_us = self.meters.latency_us.saturating_add(delta.latency_us);
+        if let Some(label) = &delta.label {
+            self.label = self.label.join(label);
+        }
+        self
+    }
+}
+
+/// A run in memory.
+#[derive(Debug)]
+pub(crate) struct HotRun {
+    pub(crate) state: RunState,
+    /// True until its first event is committed.
+    pub(crate) fresh: bool,
+}
+
+/// A run that is being worked with.
+pub(crate) type RunSlot = Arc<Mutex<HotRun>>;
+
+/// The runs in memory.
+#[derive(Default)]
+pub(crate) struct Runs(Mutex<BTreeMap<(Tenant, RunId), RunSlot>>);
+
+impl Runs {
+    /// The run's slot, read from the ledger when it is not in memory.
+    pub(crate) fn slot(
+        &self,
+        tenant: &Tenant,
+        run: &RunId,
+        ledger: &dyn Ledger,
+    ) -> Result<RunSlot, KernelError> {
+        let poisoned = || KernelError::Stored {
+            what: "a run",
+            problem: "a thread died while it held it".to_owned(),
+        };
+        let mut runs = self.0.lock().map_err(|_| poisoned())?;
+        let name = (tenant.clone(), run.clone());
+        if let Some(slot) = runs.get(&name) {
+            return Ok(Arc::clone(slot));
+        }
+        if runs.len() >= MAX_HOT {
+            // Nobody holds the others, so all they know is committed.
+            runs.retain(|_, slot| Arc::strong_count(slot) > 1);
+        }
+        let record = ledger.read(&key(tenant, run))?;
+        let fresh = record.is_none();
+        let state = match record {
+            None => RunState::default(),
+            Some(record) => read(&record.value)?,
+        };
+        let slot = Arc::new(Mutex::new(HotRun { state, fresh }));
+        runs.insert(name, Arc::clone(&slot));
+        Ok(slot)
+    }
+}
+
+/// Locks a slot; a thread that died while it held one makes the run unusable.
+pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, HotRun>> {
+    slot.lock().ok()
+}
+
+/// The ledger's record of a state.
+pub(crate) fn put(tenant: &Tenant, run: &RunId, state: &RunState) -> Option<Put> {
+    let value = canonical::of(state, Profile::Record).ok()?;
+    Some(Put { key: key(tenant, run), value, expires_at: None })
+}
+
+fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
+    RecordKey::new(tenant.clone(), Namespace::Run, run.as_str())
+}
+
+fn read(bytes: &[u8]) -> Result<RunState, KernelError> {
+    let stored = |problem: String| KernelError::Stored { what: "a run", problem };
+    let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
+    let version = value.get("v").and_then(serde_json::Value::as_u64);
+    if version != Some(1) {
+        return Err(stored(format!(
+            "its version is {version:?}, this build knows 1; use a newer build"
+        )));
+    }
+    serde_json::from_value(value).map_err(|e| stored(e.to_string()))
+}

@@ -1,0 +1,139 @@
+//! Worker threads for blocking host functions: reused when idle, bounded in number.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use weaver_types::{BoxFuture, RawResult};
+
+use crate::driver::DriverError;
+use crate::function::caught;
+
+/// The most threads at once; further calls are refused rather than queued without bound.
+const MAX_THREADS: usize = 256;
+/// How long an idle thread waits for work before it ends.
+const IDLE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct State {
+    jobs: Vec<Job>,
+    idle: usize,
+    threads: usize,
+}
+
+#[derive(Clone)]
+pub(crate) struct Workers(Arc<(Mutex<State>, Condvar)>);
+
+static SHARED: LazyLock<Workers> =
+    LazyLock::new(|| Workers(Arc::new((Mutex::new(State::default()), Condvar::new()))));
+
+impl Workers {
+    /// The threads of this process.
+    pub(crate) fn shared() -> Self {
+        SHARED.clone()
+    }
+
+    /// Runs a function on a thread; the future is done when it has returned.
+    pub(crate) fn run(
+        &self,
+        f: impl FnOnce() -> Result<RawResult, DriverError> + Send + 'static,
+    ) -> BoxFuture<'static, Result<RawResult, DriverError>> {
+        let slot = Arc::new(Mutex::new(Slot { result: None, waker: None }));
+        let theirs = Arc::clone(&slot);
+        let job: Job = Box::new(move || {
+            let result = caught(f);
+            let waker = match theirs.lock() {
+                Ok(mut slot) => {
+                    slot.result = Some(result);
+                    slot.waker.take()
+                }
+                Err(_) => None,
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        match self.submit(job) {
+            Ok(()) => Box::pin(Outcome(slot)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    fn submit(&self, job: Job) -> Result<(), DriverError> {
+        let full = || {
+            DriverError::Unavailable(format!(
+                "{MAX_THREADS} blocking functions are running already"
+            ))
+        };
+        let mut state = self.0.0.lock().map_err(|_| full())?;
+        if state.idle > state.jobs.len() {
+            state.jobs.push(job);
+            self.0.1.notify_one();
+            return Ok(());
+        }
+        if state.threads >= MAX_THREADS {
+            return Err(full());
+        }
+        let shared = Arc::clone(&self.0);
+        std::thread::Builder::new()
+            .name("weaver-fn".to_owned())
+            .spawn(move || work(&shared))
+            .map_err(|error| {
+                DriverError::Unavailable(format!("no thread could be started: {error}"))
+            })?;
+        state.threads += 1;
+        state.jobs.push(job);
+        Ok(())
+    }
+}
+
+fn work(shared: &(Mutex<State>, Condvar)) {
+    let Ok(mut state) = shared.0.lock() else { return };
+    loop {
+        if let Some(job) = state.jobs.pop() {
+            drop(state);
+            job();
+            let Ok(again) = shared.0.lock() else { return };
+            state = again;
+            continue;
+        }
+        state.idle += 1;
+        let Ok((mut again, timeout)) = shared.1.wait_timeout(state, IDLE) else { return };
+        again.idle -= 1;
+        if timeout.timed_out() && again.jobs.is_empty() {
+            again.threads -= 1;
+            return;
+        }
+        state = again;
+    }
+}
+
+struct Slot {
+    result: Option<Result<RawResult, DriverError>>,
+    waker: Option<Waker>,
+}
+
+struct Outcome(Arc<Mutex<Slot>>);
+
+impl Future for Outcome {
+    type Output = Result<RawResult, DriverError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Ok(mut slot) = self.0.lock() else {
+            return Poll::Ready(Err(DriverError::Failed(
+                "the function's result was lost".to_owned(),
+            )));
+        };
+        match slot.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                slot.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
