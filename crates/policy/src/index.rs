@@ -79,3 +79,37 @@ impl RuleIndex {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::{Effect, Pattern};
+
+    fn index(patterns: &[&str]) -> RuleIndex {
+        let rule =
+            |pattern: &&str| Rule::new(*pattern, Effect::Deny).on(Pattern::parse(pattern).unwrap());
+        RuleIndex::new(&patterns.iter().map(rule).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn rules_about_other_capabilities_are_not_looked_at() {
+        let names: Vec<_> = (0..3_000)
+            .flat_map(|n| [format!("a{n}.x"), format!("b{n}.*"), format!("*.c{n}")])
+            .collect();
+        let index = index(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(index.candidates("a7.x").len(), 1);
+        assert_eq!(index.candidates("b7.c8").len(), 2);
+        assert!(index.candidates("nothing").is_empty());
+    }
+
+    #[test]
+    fn every_kind_of_pattern_is_found_once() {
+        let index = index(&["a.b", "a.*", "*.b", "*", "a*b", "**"]);
+        assert_eq!(index.candidates("a.b"), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(index.candidates("ä"), [3, 4, 5]);
+        let both = Rule::new("r", Effect::Deny)
+            .on(Pattern::parse("a*").unwrap())
+            .on(Pattern::parse("*b").unwrap());
+        assert_eq!(RuleIndex::new(&[both]).candidates("ab"), [0]);
+    }
+}

@@ -18,7 +18,7 @@ pub(super) struct Refusal {
 /// The canonical bytes of the document, which may nest at most `max_depth` tables and lists.
 ///
 /// Tables become objects, dates and times become their text. Comments, blanks and the order of
-/// keys have no part in it: two texts with equal bytes mean the same.
+/// keys have no part in it: two texts that load and have equal bytes mean the same.
 pub(super) fn bytes(root: &Spanned<DeTable<'_>>, max_depth: usize) -> Result<Vec<u8>, Refusal> {
     let value = table(root.get_ref(), &root.span(), max_depth)?;
     canonical::to_bytes(&value, Profile::Document).map_err(|error| Refusal {

@@ -228,3 +228,13 @@ agents = ["bot"]
     assert!(sees(&some, "free.x", &[]) && !sees(&some, "b.x", &["reader"]));
     assert!(!sees(&some, "a.hidden", &["reader"]));
 }
+
+#[test]
+fn host_code_that_raised_its_rung_is_not_lowered_unsaid() {
+    let raised = CapabilityDraft { rung: Some(Rung::L4), ..draft("x", Effects::READ_LOCAL) };
+    let raised = raised.build().unwrap();
+    let lower = "[capabilities.\"x\"]\nrung = \"L1\"\n";
+    let error = set("", lower).effective(&raised).unwrap_err();
+    assert_eq!(error.code(), "policy.contract_lowers");
+    assert_eq!(of(&format!("{lower}lower_rung = true\n"), &raised).rung(), Rung::L1);
+}

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use weaver_types::{
-    Effects, Impact, Operation, ReasonCode, ResponseMode, Rung, SafetyMode, Verdict, World,
+    Discharge, Effects, Impact, Operation, ReasonCode, ResponseMode, Rung, SafetyMode, Verdict,
+    World,
 };
 
 use crate::oracle::{any_case, any_policy};
@@ -20,7 +21,9 @@ fn on_rung(rung: Rung) -> Case {
 fn an_allow_rule_never_frees_l4_or_l5() {
     let set = set(ALLOW_ALL, "");
     assert_eq!(on_rung(Rung::L3).answer(&set).0, Verdict::Allow);
-    assert_eq!(on_rung(Rung::L4).answer(&set), (Verdict::Hold, ReasonCode::FloorHold));
+    let held = on_rung(Rung::L4).decide(&set);
+    assert_eq!((held.verdict(), held.primary()), (Verdict::Hold, ReasonCode::FloorHold));
+    assert_eq!(held.obstacles().next().unwrap().discharge, Discharge::Approval);
     assert_eq!(on_rung(Rung::L5).answer(&set), (Verdict::Deny, ReasonCode::Prohibited));
 }
 

@@ -5,7 +5,7 @@ use weaver_types::{
     SafetyMode, Verdict,
 };
 
-use crate::support::{Case, codes, draft, host, set};
+use crate::support::{Case, NOW, codes, draft, host, set};
 
 fn read(id: &str) -> Capability {
     host(id, Effects::READ_LOCAL)
@@ -278,4 +278,50 @@ fn thousands_of_matching_rules_give_a_bounded_decision() {
     let decision = Case::new(read("x"), &[]).decide(&set(&rules, ""));
     assert_eq!(decision.contributions().len(), 17);
     assert_eq!(decision.authority().min_trust, Some(999));
+}
+
+#[test]
+fn documents_that_expire_while_in_force_allow_nothing() {
+    let end = NOW.after(std::time::Duration::from_secs(1));
+    let expires = format!("expires = {}\n", end.rfc3339());
+    let allow = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n";
+    let case = Case::new(read("x"), &[]);
+    for set in [set(&(expires.clone() + allow), ""), set(allow, &expires)] {
+        assert_eq!(case.decide(&set).verdict(), Verdict::Allow);
+        let decision = case.decide_at(&set, end);
+        assert_eq!(decision.verdict(), Verdict::Deny);
+        assert_eq!(decision.primary(), ReasonCode::PolicyUnavailable);
+    }
+}
+
+#[test]
+fn limits_of_the_capability_and_of_the_request_are_joined_in() {
+    let set = set("[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n", "");
+    let mut limited = draft("x", Effects::READ_LOCAL);
+    limited.allowed_fields.insert("name".to_owned());
+    let mut case = Case::new(limited.build().unwrap(), &[]);
+    case.request.constraints.max_rows = Some(3);
+    let decision = case.decide(&set);
+    assert!(decision.allowed());
+    assert_eq!(decision.constraints().max_rows, Some(3));
+    assert_eq!(decision.constraints().allowed_fields.as_ref().unwrap().len(), 1);
+}
+
+#[test]
+fn a_justification_given_for_the_call_serves_its_views() {
+    let rule = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n\
+                require = { justification = {} }\n";
+    let set = set(rule, "");
+    let mut case = Case::new(read("x"), &[]);
+    assert_eq!(case.answer(&set).0, Verdict::Ask);
+    case.operation = Operation::View;
+    assert_eq!(case.answer(&set).0, Verdict::Allow);
+}
+
+#[test]
+fn a_hidden_capability_is_denied_as_unknown() {
+    let allow = "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\n";
+    let set = set(allow, "[capabilities.\"x\"]\nvisible = false\n");
+    assert_eq!(Case::new(read("x"), &[]).answer(&set), (Verdict::Deny, ReasonCode::NotFound));
+    assert_eq!(Case::new(read("y"), &[]).answer(&set).0, Verdict::Allow);
 }
