@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use weaver_types::{CallId, Capability, Constraints, Handle, Label, ResponseMode, Timestamp};
 
+/// The deepest nesting that any budget shows.
+const MAX_DEPTH: u32 = 64;
+
 /// Bounds of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameBudget {
@@ -15,7 +18,7 @@ pub struct FrameBudget {
     ///
     /// [`Firewall::min_chars`]: crate::Firewall::min_chars
     pub max_chars: u32,
-    /// Levels of nesting that are shown; default 3.
+    /// Levels of nesting that are shown; default 3, at most 64.
     pub max_depth: u32,
 }
 
@@ -73,7 +76,7 @@ impl Limits {
             rows: least(spec.budget.max_rows, spec.constraints.max_rows),
             fields: least(spec.budget.max_fields, spec.constraints.max_fields),
             chars: least(spec.budget.max_chars, spec.constraints.max_chars),
-            depth: least(spec.budget.max_depth, None),
+            depth: least(spec.budget.max_depth, Some(MAX_DEPTH)),
             mode: spec.constraints.mode.map_or(spec.mode, |mode| mode.max(spec.mode)),
             allowed: allowed(spec),
         }

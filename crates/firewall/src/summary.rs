@@ -99,8 +99,9 @@ fn prose(text: &str, shower: &mut Shower<'_>) -> Vec<String> {
 fn list(items: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     let mut facts = vec![format!("List of {} items", items.len())];
     if !items.is_empty() && shower.limits.admits("value") {
-        let head = items.get(..items.len().min(MAX_LIST)).unwrap_or_default();
-        let shown = shower.value(&Value::Array(head.to_vec()), 0);
+        // As many items as can show at all: each takes two characters with its comma.
+        let head = items.iter().take(MAX_LIST / 2);
+        let shown = Value::Array(head.map(|item| shower.value(item, 1)).collect());
         facts.push(escape::shorten(&shown.to_string(), MAX_LIST).into_owned());
     } else if !items.is_empty() {
         shower.omit("rows_withheld", items.len());

@@ -130,7 +130,7 @@ fn table(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
         Shape::List(items) => list(items, page.offset, limit, shower, draft),
         Shape::Object(map) => {
             if page.offset == 0 && limit > 0 {
-                draft.rows.extend(shower.row(&Value::Object((*map).clone()), 0));
+                draft.rows.push(shower.object(map, 0));
             } else if page.offset == 0 {
                 shower.omit("rows_omitted", 1);
             }

@@ -125,10 +125,15 @@ impl<'a> Shower<'a> {
             row.insert("value".to_owned(), self.value(value, depth));
             return Some(row);
         };
+        Some(self.object(map, depth))
+    }
+
+    /// An object as a row: only the fields that may be seen.
+    pub(crate) fn object(&mut self, map: &Map<String, Value>, depth: usize) -> Map<String, Value> {
         let (kept, gone): (Vec<_>, Vec<_>) =
             map.iter().partition(|(key, _)| self.limits.admits(key));
         self.omit("fields_not_allowed", gone.len());
-        Some(self.fields(kept.into_iter(), depth))
+        self.fields(kept.into_iter(), depth)
     }
 
     fn fields<'v>(

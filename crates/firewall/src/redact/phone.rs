@@ -31,8 +31,8 @@ pub(crate) fn numbers(text: &str) -> Vec<Range<usize>> {
             .or_else(|| american(bytes, joined))
             .or_else(|| trunk(bytes, joined));
         match taken.and_then(|n| Some((n, joined.get(n - 1)?))) {
-            Some((n, last)) if !touches(bytes, *first, *last) => {
-                found.push(opening(bytes, first.start)..last.end);
+            Some((n, last)) if !touches(bytes, *first, extended(bytes, *last)) => {
+                found.push(opening(bytes, first.start)..extended(bytes, *last).end);
                 at += n;
             }
             _ => at += 1,
@@ -70,7 +70,8 @@ fn is_separator(gap: &[u8]) -> bool {
 fn international(bytes: &[u8], groups: &[Group]) -> Option<usize> {
     let first = groups.first()?;
     let plus = first.start.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'+');
-    let double_zero = bytes.get(first.start..first.start + 2) == Some(b"00") && groups.len() > 2;
+    let double_zero = groups.len() > 2
+        && matches!(bytes.get(first.start..first.start + 3), Some([b'0', b'0', b'1'..=b'9']));
     let zero = bytes.get(first.start) == Some(&b'0');
     if !(plus && !zero || double_zero) {
         return None;
@@ -112,6 +113,15 @@ fn trunk(bytes: &[u8], groups: &[Group]) -> Option<usize> {
         && (first.len() > 2 || groups.len() > 1 && total >= 10)
         && (9..=11).contains(&total);
     (pairs || wide).then_some(groups.len())
+}
+
+/// The last group with its extension: `x036`.
+fn extended(bytes: &[u8], last: Group) -> Group {
+    if bytes.get(last.end) != Some(&b'x') {
+        return last;
+    }
+    let digits = bytes.iter().skip(last.end + 1).take(7).take_while(|b| b.is_ascii_digit()).count();
+    if (1..=6).contains(&digits) { Group { end: last.end + 1 + digits, ..last } } else { last }
 }
 
 /// True when a letter, a digit or a point joins the number to something else.
@@ -159,6 +169,7 @@ mod tests {
             "0161 496 0123",
             "+45 32 12 33 52",
             "+1 (415) 555-2671",
+            "463-612-6138x036",
         ] {
             let inside = format!("call {text}, ok");
             let found = numbers(&inside);
@@ -182,6 +193,7 @@ mod tests {
             "+1",
             "40.7128, -74.0060",
             "100 200 3000",
+            "badge 000-18-3445",
             "2025/10/10",
         ] {
             assert!(numbers(text).is_empty(), "{text}");

@@ -76,6 +76,14 @@ fn values_are_masked_in_their_surroundings() {
 }
 
 #[test]
+fn what_is_left_between_masks_is_looked_at_again() {
+    let text = "536-22-1234 419-06-3188 536-22-1235 419-06-3189";
+    let once = masked(text);
+    assert_eq!(once, "[REDACTED] [REDACTED] [REDACTED] [REDACTED]");
+    assert_eq!(masked(&once), once);
+}
+
+#[test]
 fn hidden_characters_hide_nothing() {
     for text in [
         "value: jane.roe@cor\u{200b}p.example.com",

@@ -231,3 +231,14 @@ fn a_row_that_is_too_long_loses_fields_before_it_goes() {
     assert_eq!(warned(&frame, "rows_omitted"), Some(1));
     assert!(chars(&frame) <= 4_000);
 }
+
+#[test]
+fn no_budget_shows_what_a_reader_could_not_parse() {
+    let deep = (0..120).fold(json!(1), |value, _| json!({ "a": value }));
+    let mut spec = spec(ResponseMode::Table);
+    spec.budget = FrameBudget { max_depth: u32::MAX, ..FrameBudget::default() };
+    let frame = FIREWALL.frame(&RawResult::json(deep), &spec);
+    let text = serde_json::to_string(&frame).unwrap();
+    assert_eq!(serde_json::from_str::<weaver_types::Frame>(&text).unwrap(), frame);
+    assert_eq!(warned(&frame, "depth_elided"), Some(1));
+}

@@ -59,17 +59,34 @@ pub(super) const RULES: &[Rule] = &[
         keeps: &["sort -u file", "docker run -u 1000:0 x", "curl -u $USER:$PASS"],
     },
     Rule {
+        id: "short-flag",
+        kind: "password",
+        find: Find::Near {
+            anchors: &["mysql", "mariadb", "sshpass", "docker login"],
+            before: 0,
+            after: 160,
+            pattern: r#"(?:(?:mysql|mariadb)\w*|sshpass)\b[^\n|;]{0,80}?\s-p["']?([^\s"'\[\]]{4,})|docker login\b[^\n|;]{0,80}?\s-p[ =]["']?([^\s"'\[\]]{4,})"#,
+            check: is_password,
+        },
+        masks: &[
+            ("mysql -uroot -p6vKSuXbbi16Oxy shop", "6vKSuXbbi16Oxy"),
+            ("docker login -u bob -p 4SD64aFk2u reg", "4SD64aFk2u"),
+        ],
+        keeps: &["mysql -u root -p shop", "docker run -p 8080:80 x", "docker login -p $PASS"],
+    },
+    Rule {
         id: "named-secret",
         kind: "secret",
         find: Find::Near {
             anchors: &["key", "token", "secret", "auth", "cred", "passw", "api", "pwd"],
             before: 0,
             after: 96,
-            pattern: r#"(?i)(?:key|token|secret|auth|credentials?|creds?|passw(?:or)?d|api|pwd)[\w.\-]{0,30}["'\\\]>]{0,4}[ \t]{0,8}(?:=>|:=|\?=|\|\||[:=>,(])[ \t\n\r]{0,16}["'\\`=]{0,4}[ \t]{0,4}([A-Za-z0-9_.=+/~!#$%&*^@\-]{8,200})"#,
+            pattern: r#"(?i)(?:key|token|secret|auth|credentials?|creds?|passw(?:or)?d|api|pwd)[\w.\-]{0,30}["'\\\]>]{0,4}[ \t]{0,8}(?:string[ \t])?(?:=>|:{1,3}=|[?.]=|\|\||[:=>,(])[ \t\n\r]{0,16}["'\\`=]{0,4}[ \t]{0,4}([A-Za-z0-9_.=+/~!#$%&*^@\-]{8,200})"#,
             check: is_secret,
         },
         masks: &[
             ("api_key=ABCDEFGH12345678", "ABCDEFGH12345678"),
+            ("plaid_TOKEN :::= \"z18cqmjv8tp9v7oo4mmlcrgo0\"", "z18cqmjv8tp9v7oo4mmlcrgo0"),
             ("twitchToken := \"iviqrkgt6zv115b3pfkig5iu7sjnrv\"", "iviqrkgt6zv115b3pfkig5iu7sjnrv"),
             ("aws_secret_access_key=wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI/K7MDENG"),
         ],
