@@ -26,4 +26,7 @@
 //! # }
 //! ```
 
+mod driver;
 pub mod mcp;
+
+pub use driver::{McpDriver, raw_result};

@@ -31,6 +31,7 @@ pub use config::{
 };
 pub use connection::Connection;
 pub use error::{Fault, HttpFault, McpError, RpcError};
+pub(crate) use escape::escape;
 pub use inbox::Counts;
 pub use lifecycle::ServerInfo;
 pub use tool::ListedTool;

@@ -8,6 +8,8 @@ mod hostile;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod kernel;
+#[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
 mod listing;

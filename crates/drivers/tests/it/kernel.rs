@@ -1,0 +1,77 @@
+//! The driver under the kernel: the only way in which a tool of an upstream is called.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{
+    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Registry, Settings, ThreadTimer,
+    block_on,
+};
+use weaver_drivers::McpDriver;
+use weaver_drivers::mcp::Upstream;
+use weaver_policy::{Contracts, Policy, PolicySet};
+use weaver_trace_store::{MemoryBlobs, MemoryLedger};
+use weaver_types::{
+    CapabilityId, CapabilityRequest, LogId, OsRandom, Principal, PrincipalId, ResponseMode,
+    RunContext, RunSettings, SystemClock, ToolSpec,
+};
+
+use crate::support::config;
+
+/// A kernel with one capability, `docs.read`, that stands for one tool of the fixture. Its calls
+/// are driven by the kernel's own executor; the connection lives on a tokio runtime beside it.
+fn call(tool: &str, arguments: &Value) -> Invocation {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let upstream = Arc::new(Upstream::new(config("plain")));
+    let driver = McpDriver::new(upstream, tool, runtime.handle().clone());
+    let random = Arc::new(OsRandom);
+    let clock = Arc::new(SystemClock::default());
+    let registry = Arc::new(Registry::new());
+    let spec = ToolSpec::new("docs.read", "Reads").build().unwrap();
+    registry.register(spec, Arc::new(driver)).unwrap();
+    let kernel = Kernel::open(KernelParts {
+        registry,
+        policy: Arc::new(
+            PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap(),
+        ),
+        ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), random.clone())),
+        blobs: Arc::new(MemoryBlobs::new([7; 32])),
+        clock: clock.clone(),
+        random: random.clone(),
+        timer: Arc::new(ThreadTimer),
+        keys: KeyRing::fresh(&OsRandom).unwrap(),
+        settings: Settings::default(),
+    })
+    .unwrap();
+    let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref()).unwrap();
+    let principal = Principal::new(PrincipalId::parse("ana").unwrap()).with_roles(["reader"]);
+    let request = CapabilityRequest::new(CapabilityId::parse("docs.read").unwrap(), "read");
+    let call = Call { request: &request, arguments: Some(arguments), mode: ResponseMode::Summary };
+    block_on(kernel.execute(Caller { run: &run, principal: &principal }, call))
+}
+
+#[test]
+fn a_call_reaches_its_tool_and_no_other() {
+    let arguments =
+        json!({"name": "crash", "operation": "crash", "tool": "crash", "method": "tools/list"});
+    let done = call("echo", &arguments);
+    assert!(done.decision.allowed(), "{:?}", done.decision);
+    let result = done.result.unwrap();
+    assert!(result.success, "{result:?}");
+    assert!(format!("{result:?}").contains("tools/list"), "{result:?}");
+}
+
+#[test]
+fn a_crash_is_a_failure_that_names_no_output() {
+    let done = call("crash", &json!({}));
+    let result = done.result.unwrap();
+    assert!(!result.success, "{result:?}");
+    assert!(!format!("{result:?}").contains("cheese"), "{result:?}");
+}
+
+#[test]
+fn an_unknown_tool_is_a_failure() {
+    let done = call("nothing", &json!({}));
+    assert!(!done.result.unwrap().success);
+}
