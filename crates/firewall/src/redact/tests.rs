@@ -84,6 +84,14 @@ fn what_is_left_between_masks_is_looked_at_again() {
 }
 
 #[test]
+fn no_value_falls_between_two_windows() {
+    for n in 0..140 {
+        let text = format!("pwd {}password=\"correct horse battery\"", "x ".repeat(n));
+        assert!(!masked(&text).contains("horse"), "{n}");
+    }
+}
+
+#[test]
 fn hidden_characters_hide_nothing() {
     for text in [
         "value: jane.roe@cor\u{200b}p.example.com",
