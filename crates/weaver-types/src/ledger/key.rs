@@ -57,6 +57,8 @@ namespaces! {
     Handle = "handle", "weaver-firewall";
     /// The newest version of each signed document that was accepted.
     HighWater = "policy.high_water", "weaver-policy";
+    /// Which run of a principal is current in the gateway, and when it was last used.
+    CurrentRun = "gateway.run", "weaver-gateway";
 }
 
 impl fmt::Display for Namespace {
