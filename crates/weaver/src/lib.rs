@@ -1,1 +1,40 @@
 //! The Weaver crates behind one name, each behind a feature.
+//!
+//! Weaver stands between an AI agent and its tools: it shows the model a few tools that fit, lets
+//! through what a policy allows, cuts results down to what the model may see, and keeps a record
+//! that cannot be changed unnoticed. Each part is a crate of its own and works alone; this crate
+//! only gathers them. Nothing is on by default, and no feature changes what another one does: the
+//! router comes without any enforcement, the enforcement without the router. The README has the
+//! table of features. [`types`] is always there, because all others speak in it.
+
+#[cfg(any(feature = "router", feature = "memory"))]
+pub use weaver_text as text;
+pub use weaver_types as types;
+
+/// Choosing: the catalog, the ranking, the cards. Advice, never permission.
+#[cfg(feature = "router")]
+pub mod router {
+    pub use contextweaver::{catalog, error, route};
+}
+
+/// The context engine: what has happened, compiled within a token budget. It forgets with its
+/// process; there is no stored memory in this version.
+#[cfg(feature = "memory")]
+pub mod memory {
+    pub use contextweaver::{compile, error};
+}
+
+#[cfg(feature = "kernel")]
+pub use weaver_agent_kernel as kernel;
+#[cfg(feature = "drivers")]
+pub use weaver_drivers as drivers;
+#[cfg(feature = "firewall")]
+pub use weaver_firewall as firewall;
+#[cfg(feature = "policy")]
+pub use weaver_policy as policy;
+#[cfg(feature = "trace")]
+pub use weaver_trace_store as trace;
+
+#[cfg(all(doctest, feature = "router", feature = "policy"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
