@@ -1,0 +1,142 @@
+//! The enforcement without the router: policy, kernel, firewall and ledger.
+//!
+//! A host that knows its tools by name needs no shortlist. A call is granted, invoked once, and
+//! comes back redacted; the model looks further into the result through a handle; a token that is
+//! used again is refused; what leaves the house is held, and the decision explains itself. In a
+//! host, `weaver-stack` with the features `kernel` and `trace` is all that this needs.
+//!
+//! `cargo run --example enforcement_only`
+
+use serde_json::{Value, json};
+use weaver_examples::{Desk, Failure, decision, ledger, section, text};
+use weaver_stack::firewall::HandleQuery;
+use weaver_stack::kernel::{Call, Invocation, Registry, block_on};
+use weaver_stack::policy::{Contracts, Policy, PolicySet};
+use weaver_stack::types::{
+    CallId, CapabilityId, CapabilityRequest, Effects, Frame, HandleId, RawResult, ResponseMode,
+    ToolSpec,
+};
+
+const POLICY: &str = r#"
+kind = "policy"
+format = 1
+id = "people-desk"
+version = 1
+
+[[rules]]
+name = "directory"
+match = { capability = "people.*", effects = { impact = "read" }, roles = { any = ["reader"] } }
+effect = "allow"
+reason = "readers may use the directory"
+constraints = { max_rows = 3 }
+
+[[rules]]
+name = "mail-needs-a-second-person"
+match = { capability = "mail.*" }
+effect = "require_approval"
+reason = "mail leaves the house"
+"#;
+
+fn main() -> Result<(), Failure> {
+    let policy = PolicySet::from_code(Policy::from_code(POLICY)?, Contracts::new("none"))?;
+    let desk = Desk::open(tools()?, policy, "ana", &["reader"])?;
+    let list = CapabilityRequest::new(CapabilityId::parse("people.list")?, "who is on the team?");
+    let arguments = json!({ "team": "north" });
+    let mode = ResponseMode::Table;
+
+    section("1. A grant: one token for one call with exactly these arguments");
+    let call = Call { request: &list, arguments: Some(&arguments), mode };
+    let grant = block_on(desk.kernel.grant(desk.caller(), call));
+    decision(&grant.decision);
+    let token = grant.token.ok_or("no token")?;
+
+    section("2. The call: 40 people come back, the model sees three redacted rows");
+    let done = block_on(desk.kernel.invoke(desk.caller(), &token, &arguments, mode));
+    let handle = shown(done)?.ok_or("no handle")?;
+
+    section("3. A look further, through the handle, under the same rules");
+    let query = HandleQuery::parse(&json!({ "offset": 10, "fields": ["name", "mail", "office"] }))?;
+    shown(block_on(desk.kernel.expand(desk.caller(), &handle, &query)))?;
+
+    section("4. The token again");
+    let replay = block_on(desk.kernel.invoke(desk.caller(), &token, &arguments, mode));
+    decision(&replay.decision);
+
+    section("5. Mail is held, and the decision says by which checks");
+    let request = CapabilityRequest::new(CapabilityId::parse("mail.send")?, "write to the team");
+    let letter = json!({ "to": "north@example.com", "text": "Hello" });
+    let call = Call { request: &request, arguments: Some(&letter), mode };
+    let held = block_on(desk.kernel.execute(desk.caller(), call));
+    decision(&held.decision);
+    explain(&desk, &held, &grant.call)?;
+
+    section("6. The trace");
+    ledger(&desk.ledger)
+}
+
+fn tools() -> Result<Registry, Failure> {
+    let registry = Registry::new();
+    let list = ToolSpec::new("people.list", "List people")
+        .describe("The people of a team")
+        .with_effects(Effects::READ_LOCAL)
+        .arg("team", "string", true);
+    registry.register_fn(list.build()?, |_| Ok(RawResult::json(team())))?;
+    let send = ToolSpec::new("mail.send", "Send mail")
+        .describe("Send a letter")
+        .with_effects(Effects::WRITE_OPEN)
+        .arg("to", "string", true)
+        .arg("text", "string", true);
+    // Were this ever to run, the example would end here.
+    registry.register_fn(send.build()?, |_| std::process::exit(70))?;
+    Ok(registry)
+}
+
+/// Forty people, with what a model has no need to know.
+fn team() -> Value {
+    let person = |n: usize| {
+        json!({
+            "id": n,
+            "name": format!("Person {n}"),
+            "mail": format!("person.{n}@corp.example.com"),
+            "office": if n % 2 == 0 { "Oslo" } else { "Lyon" },
+            "note": format!("password=sesame-{n}"),
+        })
+    };
+    (1..=40).map(person).collect()
+}
+
+/// Prints what the model gets; gives the handle behind it.
+fn shown(done: Invocation) -> Result<Option<HandleId>, Failure> {
+    let frame: Frame = done
+        .result
+        .and_then(|result| result.data)
+        .ok_or_else(|| format!("{}: {}", done.decision.primary(), done.decision.detail()))?;
+    for fact in &frame.facts {
+        text(&format!("- {fact}"));
+    }
+    for row in &frame.table {
+        text(&Value::Object(row.clone()).to_string());
+    }
+    for warning in &frame.warnings {
+        text(&format!("! {} × {}", warning.count, warning.kind));
+    }
+    if let Some(handle) = &frame.handle {
+        let rows = handle.total_rows.unwrap_or_default();
+        text(&format!("handle: {rows} rows, {} bytes, {}", handle.byte_size, handle.media_type));
+    }
+    let seen = serde_json::to_string(&frame)?;
+    if seen.contains("sesame") || seen.contains("@corp") {
+        return Err("something reached the model that must not".into());
+    }
+    Ok(frame.handle.map(|handle| handle.handle_id))
+}
+
+/// What is remembered of a call: what every check said. `first` is the call that it may name.
+fn explain(desk: &Desk, done: &Invocation, first: &CallId) -> Result<(), Failure> {
+    let known = desk.kernel.explain(&desk.principal, &done.call).ok_or("not remembered")?;
+    for said in known.decision.contributions() {
+        let detail = said.detail.replace(first.as_str(), "call 1");
+        text(&format!("{:?}: {} ({}) {detail}", said.check, said.verdict, said.reason));
+    }
+    Ok(())
+}

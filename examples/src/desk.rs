@@ -1,0 +1,65 @@
+//! A host with a kernel.
+
+use std::sync::Arc;
+
+use weaver_stack::kernel::{Caller, Kernel, KernelParts, KeyRing, Registry, Settings, ThreadTimer};
+use weaver_stack::policy::PolicySet;
+use weaver_stack::trace::{MemoryBlobs, MemoryLedger};
+use weaver_stack::types::{
+    Clock, LogId, ManualClock, Principal, PrincipalId, Random, RunContext, RunSettings,
+    SeededRandom, Timestamp,
+};
+
+use crate::Failure;
+
+/// A kernel on a ledger in memory, with one run of one principal.
+pub struct Desk {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Its ledger.
+    pub ledger: Arc<MemoryLedger>,
+    /// Who calls.
+    pub principal: Principal,
+    /// The run.
+    pub run: RunContext,
+}
+
+impl Desk {
+    /// Opens the kernel. The clock stands still and the randomness is a fixed stream, so that an
+    /// example prints the same each time. A real host takes `SystemClock` and `OsRandom`.
+    ///
+    /// # Errors
+    /// When a part cannot be made.
+    pub fn open(
+        registry: Registry,
+        policy: PolicySet,
+        who: &str,
+        roles: &[&str],
+    ) -> Result<Self, Failure> {
+        let now = Timestamp::parse_rfc3339("2026-01-05T09:00:00Z").ok_or("no time")?;
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(now));
+        let random: Arc<dyn Random> = Arc::new(SeededRandom::new(1));
+        let log = LogId::random(random.as_ref())?;
+        let ledger = Arc::new(MemoryLedger::new(log, Arc::clone(&random)));
+        let kernel = Kernel::open(KernelParts {
+            registry: Arc::new(registry),
+            policy: Arc::new(policy),
+            ledger: ledger.clone(),
+            blobs: Arc::new(MemoryBlobs::new([7; 32])),
+            clock: Arc::clone(&clock),
+            random: Arc::clone(&random),
+            timer: Arc::new(ThreadTimer),
+            keys: KeyRing::fresh(random.as_ref())?,
+            settings: Settings::default(),
+        })?;
+        let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
+        let principal = Principal::new(PrincipalId::parse(who)?).with_roles(roles.iter().copied());
+        Ok(Self { kernel, ledger, principal, run })
+    }
+
+    /// Who calls, and in which run.
+    #[must_use]
+    pub fn caller(&self) -> Caller<'_> {
+        Caller { run: &self.run, principal: &self.principal }
+    }
+}
