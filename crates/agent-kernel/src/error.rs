@@ -13,6 +13,14 @@ pub enum RegistryError {
         /// The id.
         id: CapabilityId,
     },
+    /// The id lies outside of the set that is replaced.
+    #[error("capability `{id}` does not begin with `{prefix}`, under which it is registered")]
+    Misplaced {
+        /// The id.
+        id: CapabilityId,
+        /// How it should begin.
+        prefix: String,
+    },
     /// The input schema cannot be used.
     #[error("capability `{id}`: its input schema is no usable JSON Schema: {problem}")]
     Schema {
@@ -38,6 +46,7 @@ impl RegistryError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Duplicate { .. } => "registry.duplicate",
+            Self::Misplaced { .. } => "registry.misplaced",
             Self::Schema { .. } => "registry.schema",
             Self::Full { .. } => "registry.full",
             Self::Poisoned => "registry.poisoned",

@@ -26,8 +26,8 @@ pub struct FnDriver {
 }
 
 impl FnDriver {
-    /// A quick function that runs on the caller's thread. It cannot be interrupted: a timeout is
-    /// noticed only after it has returned.
+    /// A quick function that runs on the caller's thread. It cannot be interrupted, so no
+    /// timeout applies to it.
     pub fn inline(
         f: impl Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync + 'static,
     ) -> Self {
@@ -52,12 +52,13 @@ impl FnDriver {
     }
 }
 
-/// What `f` returns; a panic is an error of the tool and ends nothing else.
+/// What `f` returns; a panic is an error of the tool and ends nothing else. How far it came is
+/// unknown.
 pub(crate) fn caught(
     f: impl FnOnce() -> Result<RawResult, DriverError>,
 ) -> Result<RawResult, DriverError> {
     catch_unwind(AssertUnwindSafe(f))
-        .unwrap_or_else(|_| Err(DriverError::Failed("the function panicked".to_owned())))
+        .unwrap_or_else(|_| Err(DriverError::Lost("the tool's function panicked".to_owned())))
 }
 
 impl Driver for FnDriver {
@@ -65,7 +66,7 @@ impl Driver for FnDriver {
         match &self.body {
             Body::Inline(f) => {
                 let f = Arc::clone(f);
-                Box::pin(async move { caught(|| f(call)) })
+                Box::pin(async move { f(call) })
             }
             Body::Blocking(f, workers) => {
                 let f = Arc::clone(f);

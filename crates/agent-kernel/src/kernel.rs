@@ -1,6 +1,7 @@
 //! The kernel itself: its parts, its settings, and how it is opened.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -10,13 +11,14 @@ use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{
     CallId, CapabilityRequest, Clock, Principal, Random, ResponseMode, RunContext, Tenant, Timer,
+    Timestamp,
 };
 
 use crate::error::KernelError;
+use crate::hot_run::Runs;
 use crate::pipeline::{Explanation, PendingGrants};
 use crate::registry::Registry;
 use crate::revocation::Revocations;
-use crate::run_state::Runs;
 use crate::token::KeyRing;
 
 /// How many calls can be explained from memory.
@@ -145,12 +147,14 @@ pub struct Kernel {
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
+    /// The latest time that was seen, in microseconds.
+    pub(crate) high: AtomicI64,
     explained: Mutex<VecDeque<Arc<Explanation>>>,
 }
 
 impl Kernel {
     /// Opens a kernel on its ledger: reads revocations, and closes every call that was begun and
-    /// whose end was never recorded as "outcome unknown".
+    /// whose end was never recorded as "outcome unknown". One ledger has one kernel a tenant.
     ///
     /// # Errors
     /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
@@ -170,8 +174,10 @@ impl Kernel {
             runs: Runs::default(),
             revocations,
             pending: PendingGrants::default(),
+            high: AtomicI64::new(i64::MIN),
             explained: Mutex::new(VecDeque::new()),
         };
+        kernel.catch_up()?;
         kernel.recover()?;
         Ok(kernel)
     }
@@ -214,6 +220,9 @@ impl Kernel {
     /// What is remembered of a call: only for the principal that made it, or an admin.
     #[must_use]
     pub fn explain(&self, principal: &Principal, call: &CallId) -> Option<Arc<Explanation>> {
+        if principal.tenant != self.settings.tenant {
+            return None;
+        }
         let explained = self.explained.lock().ok()?;
         explained
             .iter()
@@ -222,6 +231,13 @@ impl Kernel {
                 e.call == *call && (e.principal == principal.id || principal.has_role("admin"))
             })
             .cloned()
+    }
+
+    /// The time, which never goes back, neither here nor against what the ledger holds: a clock
+    /// that is set back revives nothing.
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = self.clock.now().micros();
+        Timestamp::from_micros(self.high.fetch_max(now, Ordering::SeqCst).max(now))
     }
 
     pub(crate) fn remember(&self, explanation: Explanation) {

@@ -14,16 +14,19 @@ mod finish;
 mod grant;
 mod intent;
 mod invoke;
+mod label;
 mod note;
+mod pending;
 mod recover;
 mod refuse;
 mod revoke;
 mod transition;
+mod unfinished;
 mod verify;
 
 pub use explain::Explanation;
 pub use grant::Grant;
-pub(crate) use grant::PendingGrants;
 pub use invoke::Invocation;
+pub(crate) use pending::PendingGrants;
 
 pub use crate::revocation::RevocationSubject;

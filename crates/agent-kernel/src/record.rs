@@ -7,7 +7,7 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::NewEvent;
 use weaver_types::{
     CallId, Capability, CapabilityRequest, Decision, DecisionKey, EventKind, Principal, Random,
-    ReasonCode, RunId, Timestamp, hex,
+    ReasonCode, RunId, Timestamp, Verdict, hex,
 };
 
 use crate::arguments::Arguments;
@@ -21,6 +21,8 @@ const MAX_WORDS: usize = 1_000;
 const MAX_ARGUMENT_TEXT: usize = 16 * 1024;
 /// The longest error text that is recorded, in characters.
 const MAX_ERROR: usize = 500;
+/// How much of a text is looked at, in characters.
+const MAX_READ: usize = 32 * 1024;
 
 /// A payload in the making.
 pub(crate) struct Payload(Map<String, Value>);
@@ -59,9 +61,16 @@ impl Payload {
             .maybe("upstream_digest", capability.spec().upstream_digest.map(|d| json!(d)))
     }
 
-    pub(crate) fn decided(self, decision: &Decision) -> Self {
-        let said: Vec<Value> =
-            decision.contributions().iter().take(MAX_CONTRIBUTIONS).map(|c| json!(c)).collect();
+    pub(crate) fn decided(self, decision: &Decision, firewall: &Firewall) -> Self {
+        let said = decision.contributions().iter().take(MAX_CONTRIBUTIONS).map(|said| {
+            // What stands in the way may quote the request.
+            let mut said = said.clone();
+            if said.verdict > Verdict::Allow {
+                said.detail = words(firewall, &said.detail);
+            }
+            json!(said)
+        });
+        let said = said.collect();
         self.with("verdict", json!(decision.verdict()))
             .with("reason", json!(decision.primary()))
             .with("policy", json!(decision.basis().policy))
@@ -104,14 +113,18 @@ impl Payload {
 }
 
 fn words(firewall: &Firewall, text: &str) -> String {
-    let cut: String = text.chars().take(MAX_WORDS).collect();
-    firewall.redact_text(&cut).text
+    redacted(firewall, text, MAX_WORDS)
 }
 
 /// An error text as it may be recorded and shown: redacted, then cut.
 pub(crate) fn error_text(firewall: &Firewall, text: &str) -> String {
-    let cut: String = text.chars().take(4 * MAX_ERROR).collect();
-    firewall.redact_text(&cut).text.chars().take(MAX_ERROR).collect()
+    redacted(firewall, text, MAX_ERROR)
+}
+
+/// Redacted first and cut then, so that no cut hides a secret from the rules.
+fn redacted(firewall: &Firewall, text: &str, most: usize) -> String {
+    let read: String = text.chars().take(MAX_READ).collect();
+    firewall.redact_text(&read).text.chars().take(most).collect()
 }
 
 /// Arguments as the log holds them: redacted text, and a commitment to the exact bytes under a

@@ -35,10 +35,10 @@ impl Registered {
         let Ok(mut cached) = self.effective.lock() else {
             return policy.effective(&self.capability).map(Arc::new);
         };
-        if let Some((of, capability)) = cached.as_ref() {
-            if *of == contracts {
-                return Ok(Arc::clone(capability));
-            }
+        if let Some((of, capability)) = cached.as_ref()
+            && *of == contracts
+        {
+            return Ok(Arc::clone(capability));
         }
         let capability = Arc::new(policy.effective(&self.capability)?);
         *cached = Some((contracts, Arc::clone(&capability)));
@@ -122,7 +122,11 @@ impl Registry {
         let mut fresh = BTreeMap::new();
         for (capability, driver) in set {
             let id = capability.id().clone();
-            if !id.as_str().starts_with(prefix) || fresh.contains_key(&id) {
+            if !id.as_str().starts_with(prefix) {
+                refused.push(RegistryError::Misplaced { id, prefix: prefix.to_owned() });
+                continue;
+            }
+            if fresh.contains_key(&id) {
                 refused.push(RegistryError::Duplicate { id });
                 continue;
             }

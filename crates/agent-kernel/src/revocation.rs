@@ -68,15 +68,14 @@ impl Revocations {
         if all.is_empty() {
             return false;
         }
-        let subjects = [
-            grant.token.map(|token| RevocationSubject::Token(token.clone())),
-            Some(RevocationSubject::Principal(grant.principal.clone())),
-            Some(RevocationSubject::Run(grant.run.clone())),
-        ];
-        subjects
-            .iter()
-            .flatten()
-            .any(|subject| all.get(&subject.record_id()).is_some_and(|at| grant.at <= *at))
+        // A token is void for good; a principal and a run only up to the moment.
+        let token = grant.token.map(|token| RevocationSubject::Token(token.clone()));
+        let principal = RevocationSubject::Principal(grant.principal.clone());
+        let run = RevocationSubject::Run(grant.run.clone());
+        token.is_some_and(|token| all.contains_key(&token.record_id()))
+            || [principal, run]
+                .iter()
+                .any(|subject| all.get(&subject.record_id()).is_some_and(|at| grant.at <= *at))
     }
 
     pub(crate) fn insert(&self, subject: &RevocationSubject, at: Timestamp) {

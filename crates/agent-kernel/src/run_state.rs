@@ -4,18 +4,12 @@
 //! it, so that a restart goes on where the last commit ended. Each event carries the change it
 //! made, under the key `run`, so that the fold over the events gives the same state.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
-
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Ledger, Namespace, Put, RecordKey};
+use weaver_types::ledger::{Namespace, Put, RecordKey};
 use weaver_types::{Label, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
-
-/// How many runs are kept in memory; others are read again when they go on.
-const MAX_HOT: usize = 4_096;
 
 /// What is known of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,70 +66,19 @@ impl RunState {
     }
 }
 
-/// A run in memory.
-#[derive(Debug)]
-pub(crate) struct HotRun {
-    pub(crate) state: RunState,
-    /// True until its first event is committed.
-    pub(crate) fresh: bool,
-}
-
-/// A run that is being worked with.
-pub(crate) type RunSlot = Arc<Mutex<HotRun>>;
-
-/// The runs in memory.
-#[derive(Default)]
-pub(crate) struct Runs(Mutex<BTreeMap<(Tenant, RunId), RunSlot>>);
-
-impl Runs {
-    /// The run's slot, read from the ledger when it is not in memory.
-    pub(crate) fn slot(
-        &self,
-        tenant: &Tenant,
-        run: &RunId,
-        ledger: &dyn Ledger,
-    ) -> Result<RunSlot, KernelError> {
-        let poisoned = || KernelError::Stored {
-            what: "a run",
-            problem: "a thread died while it held it".to_owned(),
-        };
-        let mut runs = self.0.lock().map_err(|_| poisoned())?;
-        let name = (tenant.clone(), run.clone());
-        if let Some(slot) = runs.get(&name) {
-            return Ok(Arc::clone(slot));
-        }
-        if runs.len() >= MAX_HOT {
-            // Nobody holds the others, so all they know is committed.
-            runs.retain(|_, slot| Arc::strong_count(slot) > 1);
-        }
-        let record = ledger.read(&key(tenant, run))?;
-        let fresh = record.is_none();
-        let state = match record {
-            None => RunState::default(),
-            Some(record) => read(&record.value)?,
-        };
-        let slot = Arc::new(Mutex::new(HotRun { state, fresh }));
-        runs.insert(name, Arc::clone(&slot));
-        Ok(slot)
-    }
-}
-
-/// Locks a slot; a thread that died while it held one makes the run unusable.
-pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, HotRun>> {
-    slot.lock().ok()
-}
-
 /// The ledger's record of a state.
 pub(crate) fn put(tenant: &Tenant, run: &RunId, state: &RunState) -> Option<Put> {
     let value = canonical::of(state, Profile::Record).ok()?;
     Some(Put { key: key(tenant, run), value, expires_at: None })
 }
 
-fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
+/// Where the state of a run is stored.
+pub(crate) fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Run, run.as_str())
 }
 
-fn read(bytes: &[u8]) -> Result<RunState, KernelError> {
+/// Reads a stored state.
+pub(crate) fn read(bytes: &[u8]) -> Result<RunState, KernelError> {
     let stored = |problem: String| KernelError::Stored { what: "a run", problem };
     let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
     let version = value.get("v").and_then(serde_json::Value::as_u64);

@@ -12,7 +12,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Tag;
-use weaver_types::{KeyId, Random, RandomError, ReasonCode, TokenClaims};
+use weaver_types::{CallId, KeyId, Random, RandomError, ReasonCode, TokenClaims, TokenId};
 use zeroize::Zeroizing;
 
 /// The longest token that is looked at, in bytes.
@@ -41,6 +41,12 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(..)")
     }
+}
+
+/// The token of a call: each call has one, named after it.
+pub(crate) fn token_of(call: &CallId) -> Option<TokenId> {
+    let name = call.as_str();
+    TokenId::parse(format!("tok_{}", name.strip_prefix("call_").unwrap_or(name))).ok()
 }
 
 /// The keys under which tokens are made: one current, older ones to verify only.

@@ -1,7 +1,9 @@
-//! Waiting without a runtime: for synchronous hosts, and for racing a future against a timer.
+//! Waiting without a runtime: for synchronous hosts, for racing a future against a timer, and for
+//! keeping a panic where it happened.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
@@ -30,60 +32,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A timer that needs no runtime: one sleeping thread for each timer that is really waited for.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ThreadTimer;
-
-impl Timer for ThreadTimer {
-    fn sleep(&self, after: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(Sleep { after, thread: None })
-    }
-}
-
-struct Sleep {
-    after: Duration,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match &self.thread {
-            Some(thread) if thread.is_finished() => Poll::Ready(()),
-            Some(_) => {
-                // Woken for another reason: the sleeping thread holds the first waker, which is
-                // the same task.
-                Poll::Pending
-            }
-            None => {
-                let (after, waker) = (self.after, context.waker().clone());
-                let spawned =
-                    std::thread::Builder::new().name("weaver-timer".to_owned()).spawn(move || {
-                        std::thread::sleep(after);
-                        WakeOnDrop(waker);
-                    });
-                match spawned {
-                    Ok(thread) => {
-                        self.thread = Some(thread);
-                        Poll::Pending
-                    }
-                    // Without a thread the time counts as over: the stricter answer.
-                    Err(_) => Poll::Ready(()),
-                }
-            }
-        }
-    }
-}
-
-struct WakeOnDrop(Waker);
-
-impl Drop for WakeOnDrop {
-    fn drop(&mut self) {
-        self.0.wake_by_ref();
-    }
-}
-
 /// The future's output, or `None` when `limit` passes first. The timer is asked for only when the
 /// future is not done at once.
 pub(crate) async fn within<F: Future>(
@@ -103,9 +51,23 @@ pub(crate) async fn within<F: Future>(
     .await
 }
 
+/// The output of the future that `make` makes, or `None` when either panics.
+pub(crate) async fn contained<'a, T>(make: impl FnOnce() -> BoxFuture<'a, T> + Send) -> Option<T> {
+    let mut future = catch_unwind(AssertUnwindSafe(make)).ok()?;
+    std::future::poll_fn(move |context| {
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(Poll::Ready(output)) => Poll::Ready(Some(output)),
+            Ok(Poll::Pending) => Poll::Pending,
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timer::ThreadTimer;
 
     #[test]
     fn a_future_that_is_done_at_once_needs_no_timer() {
@@ -120,9 +82,17 @@ mod tests {
 
     #[test]
     fn a_future_that_never_ends_is_cut_off() {
-        assert_eq!(
-            block_on(within(std::future::pending::<()>(), Duration::from_millis(5), &ThreadTimer)),
-            None
-        );
+        let limit = Duration::from_millis(5);
+        assert_eq!(block_on(within(std::future::pending::<()>(), limit, &ThreadTimer)), None);
+    }
+
+    #[test]
+    fn a_panic_stays_where_it_happened() {
+        let making = contained(|| -> BoxFuture<'static, ()> { panic!("in making") });
+        assert_eq!(block_on(making), None);
+        let polling =
+            contained(|| -> BoxFuture<'static, ()> { Box::pin(async { panic!("in polling") }) });
+        assert_eq!(block_on(polling), None);
+        assert_eq!(block_on(contained(|| Box::pin(std::future::ready(7)))), Some(7));
     }
 }

@@ -1,6 +1,7 @@
 //! Worker threads for blocking host functions: reused when idle, bounded in number.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -11,15 +12,16 @@ use weaver_types::{BoxFuture, RawResult};
 use crate::driver::DriverError;
 use crate::function::caught;
 
-/// The most threads at once; further calls are refused rather than queued without bound.
+/// The most threads at once in one process; further calls are refused rather than queued without
+/// bound.
 const MAX_THREADS: usize = 256;
 /// How long an idle thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-#[derive(Default)]
 struct State {
+    most: usize,
     jobs: Vec<Job>,
     idle: usize,
     threads: usize,
@@ -28,10 +30,14 @@ struct State {
 #[derive(Clone)]
 pub(crate) struct Workers(Arc<(Mutex<State>, Condvar)>);
 
-static SHARED: LazyLock<Workers> =
-    LazyLock::new(|| Workers(Arc::new((Mutex::new(State::default()), Condvar::new()))));
+static SHARED: LazyLock<Workers> = LazyLock::new(|| Workers::new(MAX_THREADS));
 
 impl Workers {
+    fn new(most: usize) -> Self {
+        let state = State { most, jobs: Vec::new(), idle: 0, threads: 0 };
+        Self(Arc::new((Mutex::new(state), Condvar::new())))
+    }
+
     /// The threads of this process.
     pub(crate) fn shared() -> Self {
         SHARED.clone()
@@ -64,19 +70,17 @@ impl Workers {
     }
 
     fn submit(&self, job: Job) -> Result<(), DriverError> {
-        let full = || {
-            DriverError::Unavailable(format!(
-                "{MAX_THREADS} blocking functions are running already"
-            ))
-        };
-        let mut state = self.0.0.lock().map_err(|_| full())?;
+        let unavailable = DriverError::Unavailable;
+        let mut state =
+            self.0.0.lock().map_err(|_| unavailable("the workers are gone".to_owned()))?;
         if state.idle > state.jobs.len() {
             state.jobs.push(job);
             self.0.1.notify_one();
             return Ok(());
         }
-        if state.threads >= MAX_THREADS {
-            return Err(full());
+        if state.threads >= state.most {
+            let most = state.most;
+            return Err(unavailable(format!("{most} blocking functions are running already")));
         }
         let shared = Arc::clone(&self.0);
         std::thread::Builder::new()
@@ -96,7 +100,8 @@ fn work(shared: &(Mutex<State>, Condvar)) {
     loop {
         if let Some(job) = state.jobs.pop() {
             drop(state);
-            job();
+            // The function's own panics are caught inside; this is for a waker's.
+            let _ = catch_unwind(AssertUnwindSafe(job));
             let Ok(again) = shared.0.lock() else { return };
             state = again;
             continue;
@@ -134,6 +139,54 @@ impl Future for Outcome {
                 slot.waker = Some(context.waker().clone());
                 Poll::Pending
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::wait::block_on;
+
+    #[test]
+    fn threads_are_bounded_and_used_again() {
+        let workers = Workers::new(2);
+        let (release, gate) = mpsc::channel::<()>();
+        let gate = Arc::new(Mutex::new(gate));
+        let waiting = || {
+            let gate = Arc::clone(&gate);
+            workers.run(move || {
+                let _ = gate.lock().unwrap().recv();
+                Ok(RawResult::text("done"))
+            })
+        };
+        let busy = [waiting(), waiting()];
+        let refused = block_on(waiting()).unwrap_err();
+        assert!(matches!(refused, DriverError::Unavailable(_)), "{refused}");
+        release.send(()).unwrap();
+        release.send(()).unwrap();
+        for call in busy {
+            assert!(block_on(call).is_ok());
+        }
+        for _ in 0..100 {
+            let quick = || workers.run(|| Ok(RawResult::text("done")));
+            // The threads that are done may not have come back yet.
+            while block_on(quick()).is_err() {
+                std::thread::yield_now();
+            }
+        }
+        assert!(workers.0.0.lock().unwrap().threads <= 2);
+    }
+
+    #[test]
+    fn a_panic_is_an_error_and_the_thread_lives_on() {
+        let workers = Workers::new(1);
+        let failed = block_on(workers.run(|| panic!("on purpose"))).unwrap_err();
+        assert!(failed.is_ambiguous(), "{failed}");
+        while block_on(workers.run(|| Ok(RawResult::text("done")))).is_err() {
+            std::thread::yield_now();
         }
     }
 }

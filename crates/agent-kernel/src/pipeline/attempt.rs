@@ -9,7 +9,7 @@ use super::evaluate::Target;
 use super::invoke::Ready;
 use crate::driver::{AuthorizedCall, CallParts, DriverError};
 use crate::kernel::Kernel;
-use crate::wait::within;
+use crate::wait::{contained, within};
 
 /// The pause before the first retry; each further one is twice as long.
 const BACKOFF: Duration = Duration::from_millis(50);
@@ -39,13 +39,18 @@ impl Kernel {
         loop {
             let call = AuthorizedCall { inner: Arc::clone(&inner), attempt };
             let begun = self.clock.monotonic();
-            let result =
-                within(target.entry.driver.execute(call), inner.timeout, self.timer.as_ref())
-                    .await
-                    .unwrap_or(Err(DriverError::Timeout(inner.timeout)));
+            let work = contained(|| target.entry.driver.execute(call));
+            let result = match within(work, inner.timeout, self.timer.as_ref()).await {
+                Some(Some(result)) => result,
+                // How far it came before it panicked is unknown.
+                Some(None) => Err(DriverError::Lost("the tool's function panicked".to_owned())),
+                None => Err(DriverError::Timeout(inner.timeout)),
+            };
             spent += self.clock.monotonic().saturating_sub(begun);
             match &result {
-                Err(error) if error.is_transient() && attempt < most => {
+                Err(error)
+                    if error.is_transient() && attempt < most && !self.is_revoked(ready.claims) =>
+                {
                     self.timer.sleep(BACKOFF * 2_u32.saturating_pow(attempt.into())).await;
                     attempt += 1;
                 }

@@ -10,9 +10,18 @@ use weaver_types::{
 };
 
 use crate::arguments::Arguments;
+use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
 use crate::registry::Registered;
-use crate::run_state::{RunSlot, lock};
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Question<'a> {
+    pub(crate) caller: Caller<'a>,
+    pub(crate) request: &'a CapabilityRequest,
+    pub(crate) arguments: Option<&'a Value>,
+    pub(crate) operation: Operation,
+}
 
 /// What an evaluation found.
 pub(crate) struct Evaluated {
@@ -37,138 +46,113 @@ pub(crate) fn denied(
     reason: ReasonCode,
     detail: &str,
 ) -> Decision {
-    Decision::join(
-        vec![Contribution::new(check, Verdict::Deny, reason, detail)],
-        policy.basis().clone(),
-    )
+    let said = Contribution::new(check, Verdict::Deny, reason, detail);
+    Decision::join(vec![said], policy.basis().clone())
 }
 
 impl Kernel {
-    pub(crate) fn evaluate(
-        &self,
-        caller: Caller<'_>,
-        request: &CapabilityRequest,
-        arguments: Option<&Value>,
-        operation: Operation,
-    ) -> Evaluated {
-        let policy = self.policy();
-        let slot =
-            match self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref()) {
-                Ok(slot) => slot,
-                Err(error) => {
-                    let decision = denied(
-                        &policy,
-                        Check::System,
-                        ReasonCode::LedgerUnavailable,
-                        &format!("the run's state: {error}"),
-                    );
-                    return Evaluated { decision, target: None, slot: None };
-                }
-            };
-        let (decision, target) = self.judge(&policy, caller, request, arguments, operation, &slot);
-        Evaluated { decision, target, slot: Some(slot) }
+    pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Evaluated {
+        let run = &question.caller.run.run_id;
+        match self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()) {
+            Ok(slot) => {
+                let (decision, target) = match self.find_target(policy, question) {
+                    Ok(target) => self.judge(policy, question, target, &slot),
+                    Err(decision) => (*decision, None),
+                };
+                Evaluated { decision, target, slot: Some(slot) }
+            }
+            Err(error) => {
+                let detail = format!("the run's state: {error}");
+                let decision =
+                    denied(policy, Check::System, ReasonCode::LedgerUnavailable, &detail);
+                Evaluated { decision, target: None, slot: None }
+            }
+        }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the one place where all that a decision needs comes together"
-    )]
+    /// What the request means, for this caller. Unknown and hidden look the same.
+    fn find_target(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+    ) -> Result<Target, Box<Decision>> {
+        let Question { caller, request, .. } = question;
+        let unknown = || {
+            let detail = "no capability of that name is known here";
+            Box::new(denied(policy, Check::System, ReasonCode::NotFound, detail))
+        };
+        if caller.principal.tenant != self.settings.tenant {
+            return Err(unknown());
+        }
+        let entry = self.registry.get(&request.capability_id).ok_or_else(unknown)?;
+        let capability = entry.effective(policy).map_err(|error| {
+            let reason = ReasonCode::ContractUnknown;
+            Box::new(denied(policy, Check::Contract, reason, &error.to_string()))
+        })?;
+        if !policy.visible(caller.principal, &capability) {
+            return Err(unknown());
+        }
+        Ok(Target { entry, capability, arguments: None })
+    }
+
     fn judge(
         &self,
         policy: &PolicySet,
-        caller: Caller<'_>,
-        request: &CapabilityRequest,
-        arguments: Option<&Value>,
-        operation: Operation,
+        question: Question<'_>,
+        mut target: Target,
         slot: &RunSlot,
     ) -> (Decision, Option<Target>) {
-        // Unknown and hidden look the same.
-        let unknown = || {
-            denied(
-                policy,
-                Check::System,
-                ReasonCode::NotFound,
-                "no capability of that name is known here",
-            )
-        };
-        if caller.principal.tenant != self.settings.tenant {
-            return (unknown(), None);
-        }
-        let Some(entry) = self.registry.get(&request.capability_id) else {
-            return (unknown(), None);
-        };
-        let capability = match entry.effective(policy) {
-            Ok(capability) => capability,
-            Err(error) => {
-                let detail = error.to_string();
-                return (
-                    denied(policy, Check::Contract, ReasonCode::ContractUnknown, &detail),
-                    None,
-                );
-            }
-        };
-        if !policy.visible(caller.principal, &capability) {
-            return (unknown(), None);
-        }
-        let Some((label, exceeded)) = lock(slot).map(|hot| {
-            (hot.state.label.clone(), hot.state.meters.exceeded(&caller.run.settings.budget))
-        }) else {
-            return (
-                denied(
-                    policy,
-                    Check::System,
-                    ReasonCode::InternalError,
-                    "the run's state is unusable",
-                ),
-                None,
-            );
+        let Question { caller, request, arguments, operation } = question;
+        let settings = &caller.run.settings;
+        let Some((label, exceeded)) = lock(slot)
+            .map(|hot| (hot.state().label.clone(), hot.state().meters.exceeded(&settings.budget)))
+        else {
+            let detail = "the run's state is unusable";
+            return (denied(policy, Check::System, ReasonCode::InternalError, detail), None);
         };
         let mut decision = policy.decide(&Query {
-            capability: &capability,
+            capability: &target.capability,
             principal: caller.principal,
             request,
             arguments,
             operation,
-            mode: caller.run.settings.safety_mode,
+            mode: settings.safety_mode,
             label: &label,
-            now: self.clock.now(),
+            now: self.now(),
             human_channel: self.settings.human_channel,
         });
-        if let ContractStatus::Changed { approved, found } =
-            policy.contract_status(entry.capability())
-        {
-            decision = decision.tightened(Contribution::new(
-                Check::Contract,
-                Verdict::Deny,
-                ReasonCode::ContractChanged,
-                format!("the server describes the tool as {found}; approved is {approved}"),
-            ));
+        if let Some(changed) = changed(policy, &target) {
+            decision = decision.tightened(changed);
         }
-        let read = match operation {
-            Operation::View => None,
-            Operation::Invoke => {
-                if let Some(cap) = exceeded {
-                    decision = decision.tightened(Contribution::new(
-                        Check::Limit,
-                        Verdict::Deny,
-                        ReasonCode::BudgetExceeded,
-                        format!("the run's cap `{cap}` is used up"),
-                    ));
-                }
-                match check_arguments(&entry, arguments) {
-                    Ok(arguments) => arguments,
-                    Err(contribution) => {
-                        decision = decision.tightened(*contribution);
-                        None
-                    }
-                }
+        if operation == Operation::Invoke {
+            if let Some(cap) = exceeded {
+                let detail = format!("the run's cap `{cap}` is used up");
+                let reason = ReasonCode::BudgetExceeded;
+                let said = Contribution::new(Check::Limit, Verdict::Deny, reason, detail);
+                decision = decision.tightened(said);
             }
-        };
-        (decision, Some(Target { entry, capability, arguments: read }))
+            match read_arguments(&target.entry, arguments) {
+                Ok(arguments) => target.arguments = arguments,
+                Err(said) => decision = decision.tightened(*said),
+            }
+        }
+        (decision, Some(target))
     }
 }
 
-fn check_arguments(
+/// What the tool's server says of it is not what was approved.
+fn changed(policy: &PolicySet, target: &Target) -> Option<Contribution> {
+    let ContractStatus::Changed { approved, found } =
+        policy.contract_status(target.entry.capability())
+    else {
+        return None;
+    };
+    let detail = format!("the server describes the tool as {found}; approved is {approved}");
+    let reason = ReasonCode::ContractChanged;
+    Some(Contribution::new(Check::Contract, Verdict::Deny, reason, detail))
+}
+
+fn read_arguments(
     entry: &Registered,
     value: Option<&Value>,
 ) -> Result<Option<Arguments>, Box<Contribution>> {
@@ -183,12 +167,7 @@ fn check_arguments(
             violations.join("; ")
         }
     };
-    let contribution = Contribution::new(
-        Check::Justification,
-        Verdict::Ask,
-        ReasonCode::InvalidArguments,
-        problem,
-    )
-    .discharged_by(Discharge::Arguments);
-    Err(Box::new(contribution))
+    let reason = ReasonCode::InvalidArguments;
+    let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem);
+    Err(Box::new(said.discharged_by(Discharge::Arguments)))
 }

@@ -6,80 +6,91 @@ use weaver_firewall::{FrameSpec, HandleError, HandleQuery};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Contribution, Decision, EventKind, Frame,
-    HandleId, Operation, ReasonCode, ResponseMode, SafetyMode, ToolResult, Verdict,
+    HandleId, Label, Operation, ReasonCode, ResponseMode, SafetyMode, ToolResult, Verdict,
 };
 
-use super::Invocation;
-use super::evaluate::{Evaluated, denied};
+use super::evaluate::{Question, Target, denied};
 use super::grant::{early, unnamed};
 use super::refuse::span_id;
+use super::transition::Step;
+use super::{Invocation, label};
+use crate::hot_run::RunSlot;
 use crate::kernel::{Caller, Kernel};
 use crate::record::Payload;
 use crate::revocation::Granted;
-use crate::run_state::{RunDelta, RunSlot};
+use crate::run_state::RunDelta;
+use crate::token::token_of;
+
+/// A view that is allowed.
+struct View<'a> {
+    caller: Caller<'a>,
+    call: CallId,
+    target: &'a Target,
+    decision: Decision,
+    slot: RunSlot,
+}
 
 impl Kernel {
     /// Shows more of a stored result: rows or facts, under the rules of the first call and those
-    /// in force now.
+    /// in force now. A dry run shows nothing.
     pub async fn expand(
         &self,
         caller: Caller<'_>,
         id: &HandleId,
         query: &HandleQuery,
     ) -> Invocation {
+        let policy = self.policy();
         let Ok(call) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
-            let decision = denied(&self.policy(), Check::System, ReasonCode::InternalError, detail);
+            let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
             return Invocation { call: unnamed(), decision, result: None };
         };
         let record = match self.find(caller, id) {
             Ok(record) => record,
-            Err(error) => return self.refuse_view(caller, call, id, &error, None).await,
+            Err(error) => {
+                let basis = policy.basis().clone();
+                let decision = Decision::join(vec![refusal(&error)], basis);
+                return self.refuse_view(caller, call, id, decision).await;
+            }
         };
         let request = CapabilityRequest::new(record.handle.capability_id.clone(), "");
-        let evaluated = self.evaluate(caller, &request, None, Operation::View);
+        let operation = Operation::View;
+        let question = Question { caller, request: &request, arguments: None, operation };
+        let evaluated = self.evaluate(&policy, question);
         let (Some(target), Some(slot), true) =
-            (&evaluated.target, evaluated.slot.clone(), evaluated.decision.allowed())
+            (&evaluated.target, &evaluated.slot, evaluated.decision.allowed())
         else {
             let decision = self.refuse(caller, &request, &call, evaluated).await;
             return self.refused(caller, &request, call, decision);
         };
-        let limits = record
-            .tighten(evaluated.decision.constraints(), caller.principal.has_role("pii_reader"));
-        let spec = FrameSpec {
-            call: &call,
-            capability: &target.capability,
-            mode: ResponseMode::Table,
-            budget: self.settings.frame_budget,
-            constraints: &limits,
-            pii_reader: caller.principal.has_role("pii_reader"),
-            handle: Some(record.handle.clone()),
-            label: record.label.clone(),
-            now: self.clock.now(),
-            strict: caller.run.settings.safety_mode == SafetyMode::Strict,
-        };
-        let frame = handle::content(&record, self.blobs.as_ref())
-            .and_then(|raw| self.firewall.expand(&raw, query, &spec));
-        match frame {
-            Ok(frame) => self.show(caller, call.clone(), evaluated, slot, frame).await,
+        let (decision, slot) = (evaluated.decision.clone(), slot.clone());
+        let view = View { caller, call, target, decision, slot };
+        if caller.run.dry_run {
+            return Invocation { call: view.call, decision: view.decision, result: None };
+        }
+        match self.look(&view, &record, query) {
+            Ok(frame) => self.show(view, frame).await,
             Err(error) => {
-                self.refuse_view(caller, call.clone(), id, &error, Some(evaluated.decision)).await
+                let decision = view.decision.tightened(refusal(&error));
+                self.refuse_view(caller, view.call, id, decision).await
             }
         }
     }
 
+    /// The record of a handle that this principal may use.
     fn find(&self, caller: Caller<'_>, id: &HandleId) -> Result<HandleRecord, HandleError> {
         let stored = self.ledger.read(&handle::key(&self.settings.tenant, id))?;
         let access = handle::Access {
             tenant: &caller.principal.tenant,
             principal: &caller.principal.id,
-            now: self.clock.now(),
+            now: self.now(),
         };
         let record = handle::load(id, stored.as_ref(), access)?;
+        let token = token_of(&record.call);
         let granted = Granted {
             principal: &record.principal,
             run: &record.run,
-            token: None,
+            token: token.as_ref(),
             at: record.handle.created_at,
         };
         if self.revocations.covers(&granted) {
@@ -88,49 +99,66 @@ impl Kernel {
         Ok(record)
     }
 
-    async fn show(
+    fn look(
         &self,
-        caller: Caller<'_>,
-        call: CallId,
-        evaluated: Evaluated,
-        slot: RunSlot,
-        frame: Frame,
-    ) -> Invocation {
-        let delta = RunDelta { label: Some(frame.label.clone()), ..RunDelta::default() };
-        let capability = frame.capability_id.clone();
-        let event = Payload::new()
-            .who(caller.principal)
-            .with("capability", json!(capability))
-            .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))
-            .decided(&evaluated.decision)
-            .with("rows", json!(frame.table.len()))
-            .with("facts", json!(frame.facts.len()))
-            .with("warnings", json!(frame.warnings))
-            .run(&delta)
-            .event(EventKind::HandleResolved, self.clock.now(), &caller.run.run_id, Some(&call));
-        let recorded = match event {
-            Some(event) => {
-                match self.step(caller, &slot, &delta, Batch::new(Durability::Os).with_event(event))
-                {
-                    Ok(ticket) => ticket.await.map(|_| ()).map_err(|error| error.to_string()),
-                    Err(error) => Err(error.to_string()),
-                }
-            }
-            None => Err("the view has no recordable form".to_owned()),
+        view: &View<'_>,
+        record: &HandleRecord,
+        query: &HandleQuery,
+    ) -> Result<Frame, HandleError> {
+        let pii_reader = view.caller.principal.has_role("pii_reader");
+        let limits = record.tighten(view.decision.constraints(), pii_reader);
+        let spec = FrameSpec {
+            call: &view.call,
+            capability: &view.target.capability,
+            mode: ResponseMode::Table,
+            budget: self.settings.frame_budget,
+            constraints: &limits,
+            pii_reader,
+            handle: Some(record.handle.clone()),
+            label: view_label(view.target, record),
+            now: self.now(),
+            strict: view.caller.run.settings.safety_mode == SafetyMode::Strict,
         };
-        if let Err(problem) = recorded {
-            let decision = evaluated.decision.tightened(Contribution::new(
-                Check::System,
-                Verdict::Deny,
-                ReasonCode::LedgerUnavailable,
-                problem,
-            ));
-            return self.refused(caller, &CapabilityRequest::new(capability, ""), call, decision);
+        let raw = handle::content(record, self.blobs.as_ref())?;
+        self.firewall.expand(&raw, query, &spec)
+    }
+
+    async fn show(&self, view: View<'_>, frame: Frame) -> Invocation {
+        let View { caller, call, decision, slot, .. } = view;
+        let capability = frame.capability_id.clone();
+        if let Err(problem) = self.record_view(caller, &call, (&decision, &frame), &slot).await {
+            let reason = ReasonCode::LedgerUnavailable;
+            let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
+            let request = CapabilityRequest::new(capability, "");
+            return self.refused(caller, &request, call, decision.tightened(said));
         }
         let mut result = ToolResult::ok(call.clone(), capability, frame);
         result.trace_id = caller.run.trace_id.clone();
         result.span_id = span_id(&call);
-        Invocation { call, decision: evaluated.decision, result: Some(result) }
+        Invocation { call, decision, result: Some(result) }
+    }
+
+    async fn record_view(
+        &self,
+        caller: Caller<'_>,
+        call: &CallId,
+        (decision, frame): (&Decision, &Frame),
+        slot: &RunSlot,
+    ) -> Result<(), String> {
+        let delta = RunDelta { label: Some(frame.label.clone()), ..RunDelta::default() };
+        let event = Payload::new()
+            .who(caller.principal)
+            .with("capability", json!(frame.capability_id))
+            .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))
+            .decided(decision, &self.firewall)
+            .with("rows", json!(frame.table.len()))
+            .with("facts", json!(frame.facts.len()))
+            .with("warnings", json!(frame.warnings))
+            .run(&delta)
+            .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
+            .ok_or_else(|| "the view has no recordable form".to_owned())?;
+        let step = Step::new(caller, slot, delta, Batch::new(Durability::Os).with_event(event));
+        self.step(step).await.map_err(|error| error.to_string())
     }
 
     async fn refuse_view(
@@ -138,22 +166,25 @@ impl Kernel {
         caller: Caller<'_>,
         call: CallId,
         id: &HandleId,
-        error: &HandleError,
-        decision: Option<Decision>,
+        decision: Decision,
     ) -> Invocation {
-        let said =
-            Contribution::new(Check::System, Verdict::Deny, error.reason(), error.to_string());
-        let decision = match decision {
-            Some(decision) => decision.tightened(said),
-            None => Decision::join(vec![said], self.policy().basis().clone()),
-        };
         let Ok(name) = CapabilityId::parse(format!("handle:{id}")) else {
             return Invocation { call, decision, result: None };
         };
         let request = CapabilityRequest::new(name, "");
-        let slot =
-            self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref()).ok();
-        let decision = self.refuse(caller, &request, &call, early(decision, slot)).await;
+        let evaluated = early(decision, self.slot_of(caller));
+        let decision = self.refuse(caller, &request, &call, evaluated).await;
         self.refused(caller, &request, call, decision)
     }
+}
+
+fn refusal(error: &HandleError) -> Contribution {
+    Contribution::new(Check::System, Verdict::Deny, error.reason(), error.to_string())
+}
+
+/// The label of a frame of the capability, as little to be trusted as what is stored.
+fn view_label(target: &Target, record: &HandleRecord) -> Label {
+    let framed = label::framed(&target.capability, ResponseMode::Table, &record.call);
+    let stored = Label { confidentiality: framed.confidentiality, ..record.label.clone() };
+    framed.join(&stored)
 }

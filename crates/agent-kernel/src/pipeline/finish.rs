@@ -4,20 +4,22 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_firewall::{FrameSpec, handle};
-use weaver_types::ledger::{Batch, Durability, Namespace, Put, RecordKey};
+use weaver_types::ledger::{Durability, Put};
 use weaver_types::{
-    EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
-    ToolErrorCode, ToolResult, Warning,
+    EventKind, Frame, Handle, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
+    ToolErrorCode, ToolResult,
 };
 
 use super::attempt::Attempted;
 use super::invoke::Ready;
 use super::refuse::span_id;
-use super::{Explanation, Invocation};
+use super::transition::Step;
+use super::unfinished::Watch;
+use super::{Explanation, Invocation, label};
 use crate::driver::DriverError;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
-use crate::run_state::{RunDelta, RunSlot};
+use crate::run_state::RunDelta;
 
 /// The role that is exempt from a capability's own list of allowed fields.
 const PII_READER: &str = "pii_reader";
@@ -28,34 +30,27 @@ struct Ended {
     kind: EventKind,
     failure: Option<ReasonCode>,
     put: Option<Put>,
+    /// The label of what is shown; `None` when nothing of the tool's is.
     shown: Option<Label>,
 }
 
 impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused any more.
-    pub(crate) async fn run_to_end(&self, ready: Ready<'_>, slot: RunSlot) -> Invocation {
+    pub(crate) async fn run_to_end(&self, ready: Ready<'_>, mut watch: Watch<'_>) -> Invocation {
         let Attempted { result, retries, spent } = self.attempt(&ready).await;
         let mut ended = match result {
-            Ok(raw) => self.shown(&ready, &raw),
+            Ok(raw) => self.shown(&ready, raw),
             Err(error) => self.failed(&ready, &error),
         };
         ended.result.retries = retries;
         ended.result.latency_us = micros(spent);
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
-        if let Err(problem) = self.record_end(&ready, &slot, &ended).await {
+        match self.record_end(&ready, &watch, &ended).await {
+            Ok(()) => watch.over = true,
             // The effect has happened and its end is not in the log: it reads "outcome unknown"
             // there, and the caller is told the same.
-            ended.failure = Some(ReasonCode::OutcomeUnknown);
-            ended.result = ToolResult::error(
-                ready.call.clone(),
-                ready.target.capability.id().clone(),
-                ToolErrorCode::Unexpected,
-                format!(
-                    "{}: the call was executed, but its end could not be recorded: {problem}",
-                    ReasonCode::OutcomeUnknown
-                ),
-            );
+            Err(problem) => ended = unrecorded(&ready, &problem),
         }
         self.remember(Explanation {
             call: ready.call.clone(),
@@ -67,53 +62,37 @@ impl Kernel {
         Invocation { call: ready.call, decision: ready.decision, result: Some(ended.result) }
     }
 
-    fn shown(&self, ready: &Ready<'_>, raw: &RawResult) -> Ended {
+    fn shown(&self, ready: &Ready<'_>, mut raw: RawResult) -> Ended {
         let capability = &ready.target.capability;
         let mode = ready.effective_mode();
-        let limits = ready.limits();
-        let pii_reader = ready.caller.principal.has_role(PII_READER);
-        let label = frame_label(ready, mode);
-        let now = self.clock.now();
-        let stored = if mode == ResponseMode::Raw {
-            None
-        } else {
-            let grant = handle::HandleGrant {
-                tenant: &self.settings.tenant,
-                principal: &ready.caller.principal.id,
-                run: &ready.caller.run.run_id,
-                call: &ready.call,
-                capability,
-                constraints: &limits,
-                pii_reader,
-                label: &label,
-                now,
-            };
-            Some(handle::store(raw, grant, self.blobs.as_ref(), self.random.as_ref()))
+        let (stored, put) = match self.keep(ready, mode, &raw) {
+            Ok(stored) => stored.unzip(),
+            Err(()) => {
+                raw.findings.push("not_stored");
+                (None, None)
+            }
         };
-        let unstored = matches!(stored, Some(Err(_)));
-        let stored = stored.and_then(Result::ok);
-        let mut frame = self.firewall.frame(
-            raw,
+        let limits = ready.limits();
+        let frame = self.firewall.frame(
+            &raw,
             &FrameSpec {
                 call: &ready.call,
                 capability,
                 mode,
                 budget: self.settings.frame_budget,
                 constraints: &limits,
-                pii_reader,
-                handle: stored.as_ref().map(|stored| stored.handle.clone()),
-                label,
-                now,
+                pii_reader: ready.caller.principal.has_role(PII_READER),
+                handle: stored,
+                label: label::framed(capability, mode, &ready.call),
+                now: self.now(),
                 strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
             },
         );
-        if unstored {
-            frame.warnings.push(Warning { kind: "not_stored".to_owned(), count: 1 });
-        }
         let shown = Some(frame.label.clone());
         let failed = frame.status == Status::Error;
-        let id = capability.id().clone();
-        let mut result = ToolResult::ok(ready.call.clone(), id, frame);
+        let provenance = frame.provenance.clone();
+        let mut result = ToolResult::ok(ready.call.clone(), capability.id().clone(), frame);
+        result.provenance = provenance;
         if failed {
             result.success = false;
             result.error_code = Some(ToolErrorCode::Unexpected);
@@ -121,17 +100,38 @@ impl Kernel {
                 "the tool reports an error; what it says is in the data".to_owned();
         }
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
-        Ended {
-            result,
-            kind: EventKind::Outcome,
-            failure,
-            put: stored.map(|stored| stored.put),
-            shown,
+        Ended { result, kind: EventKind::Outcome, failure, put, shown }
+    }
+
+    /// Stores a result behind a handle. A raw result is shown whole and needs none.
+    fn keep(
+        &self,
+        ready: &Ready<'_>,
+        mode: ResponseMode,
+        raw: &RawResult,
+    ) -> Result<Option<(Handle, Put)>, ()> {
+        if mode == ResponseMode::Raw {
+            return Ok(None);
         }
+        let grant = handle::HandleGrant {
+            tenant: &self.settings.tenant,
+            principal: &ready.caller.principal.id,
+            run: &ready.caller.run.run_id,
+            call: &ready.call,
+            capability: &ready.target.capability,
+            constraints: &ready.limits(),
+            pii_reader: ready.caller.principal.has_role(PII_READER),
+            label: &label::stored(&ready.target.capability, &ready.call),
+            now: self.now(),
+        };
+        handle::store(raw, grant, self.blobs.as_ref(), self.random.as_ref())
+            .map(|stored| Some((stored.handle, stored.put)))
+            .map_err(|_| ())
     }
 
     fn failed(&self, ready: &Ready<'_>, error: &DriverError) -> Ended {
-        let spec = ready.target.capability.spec();
+        let capability = &ready.target.capability;
+        let spec = capability.spec();
         // Whether a write that timed out or lost its server has happened is unknown.
         let unknown = error.is_ambiguous() && spec.effects.writes() && !spec.idempotent;
         let (kind, reason) = match error {
@@ -140,61 +140,74 @@ impl Kernel {
             DriverError::Unavailable(_) => (EventKind::Outcome, ReasonCode::UpstreamUnavailable),
             _ => (EventKind::Outcome, ReasonCode::ExecutionFailed),
         };
-        let code = match error {
-            DriverError::NotFound(_) => ToolErrorCode::NotFound,
-            DriverError::Invalid(_) => ToolErrorCode::ValidationError,
-            DriverError::Timeout(_) => ToolErrorCode::Timeout,
-            DriverError::Network(_) | DriverError::Unavailable(_) | DriverError::Lost(_) => {
-                ToolErrorCode::NetworkError
-            }
-            DriverError::RateLimited(_) => ToolErrorCode::RateLimited,
-            DriverError::Failed(_) => ToolErrorCode::Unexpected,
-        };
         let message = format!("{reason}: {}", error_text(&self.firewall, &error.to_string()));
-        let id = ready.target.capability.id().clone();
-        let result = ToolResult::error(ready.call.clone(), id, code, message);
-        let shown = unknown.then(|| spec.output_label.clone().tainted_by(&ready.call));
+        let code = error_code(error);
+        let result = ToolResult::error(ready.call.clone(), capability.id().clone(), code, message);
+        // The words of an error are the tool's as much as its data are, except ours on a timeout.
+        let shown = match error {
+            _ if unknown => Some(label::stored(capability, &ready.call)),
+            DriverError::Timeout(_) => None,
+            _ => Some(label::framed(capability, ResponseMode::Summary, &ready.call)),
+        };
         Ended { result, kind, failure: Some(reason), put: None, shown }
     }
 
     async fn record_end(
         &self,
         ready: &Ready<'_>,
-        slot: &RunSlot,
+        watch: &Watch<'_>,
         ended: &Ended,
     ) -> Result<(), String> {
+        let result = &ended.result;
         let delta = RunDelta {
-            latency_us: ended.result.latency_us,
+            latency_us: result.latency_us,
             label: ended.shown.clone(),
             ..RunDelta::default()
         };
-        let frame = ended.result.data.as_ref();
+        let said = (!result.error_message.is_empty()).then(|| json!(result.error_message));
         let event = Payload::new()
             .who(ready.caller.principal)
             .with("capability", json!(ready.target.capability.id()))
-            .with("success", json!(ended.result.success))
-            .maybe("error", ended.result.error_code.map(|code| json!(code)))
-            .maybe(
-                "error_message",
-                (!ended.result.error_message.is_empty()).then(|| json!(ended.result.error_message)),
-            )
+            .with("success", json!(result.success))
+            .maybe("error", result.error_code.map(|code| json!(code)))
+            .maybe("error_message", said)
             .maybe("reason", ended.failure.map(|reason| json!(reason)))
-            .with("retries", json!(ended.result.retries))
-            .with("latency_us", json!(ended.result.latency_us))
-            .maybe("frame", frame.map(frame_digest))
+            .with("retries", json!(result.retries))
+            .with("latency_us", json!(result.latency_us))
+            .maybe("frame", result.data.as_ref().map(frame_digest))
             .run(&delta)
-            .event(ended.kind, self.clock.now(), &ready.caller.run.run_id, Some(&ready.call))
+            .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
-        let mut batch = Batch::new(Durability::Os).with_event(event);
+        let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
         batch.put.extend(ended.put.clone());
-        batch.delete.push(RecordKey::new(
-            self.settings.tenant.clone(),
-            Namespace::OpenCall,
-            ready.call.as_str(),
-        ));
-        let ticket =
-            self.step(ready.caller, slot, &delta, batch).map_err(|error| error.to_string())?;
-        ticket.await.map(|_| ()).map_err(|error| error.to_string())
+        let step = Step::new(ready.caller, &watch.slot, delta, batch);
+        self.step(step).await.map_err(|error| error.to_string())
+    }
+}
+
+fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
+    let reason = ReasonCode::OutcomeUnknown;
+    let message =
+        format!("{reason}: the call was executed, but its end could not be recorded: {problem}");
+    let id = ready.target.capability.id().clone();
+    let mut result = ToolResult::error(ready.call.clone(), id, ToolErrorCode::Unexpected, message);
+    result.trace_id = ready.caller.run.trace_id.clone();
+    result.span_id = span_id(&ready.call);
+    let kind = EventKind::OutcomeUnknown;
+    Ended { result, kind, failure: Some(reason), put: None, shown: None }
+}
+
+/// A driver's error in the eight words of the SecondBrain kernel.
+fn error_code(error: &DriverError) -> ToolErrorCode {
+    match error {
+        DriverError::NotFound(_) => ToolErrorCode::NotFound,
+        DriverError::Invalid(_) => ToolErrorCode::ValidationError,
+        DriverError::Timeout(_) => ToolErrorCode::Timeout,
+        DriverError::Network(_) | DriverError::Unavailable(_) | DriverError::Lost(_) => {
+            ToolErrorCode::NetworkError
+        }
+        DriverError::RateLimited(_) => ToolErrorCode::RateLimited,
+        DriverError::Failed(_) => ToolErrorCode::Unexpected,
     }
 }
 
@@ -209,20 +222,6 @@ fn frame_digest(frame: &Frame) -> serde_json::Value {
         "handle": frame.handle.as_ref().map(|handle| &handle.handle_id),
         "label": frame.label,
     })
-}
-
-/// The label of what is shown: the contract's, at least that of the sensitive data in it.
-fn frame_label(ready: &Ready<'_>, mode: ResponseMode) -> Label {
-    let spec = ready.target.capability.spec();
-    let floor = spec
-        .sensitivity
-        .iter()
-        .map(|tag| if mode == ResponseMode::Raw { tag.stored() } else { tag.framed() })
-        .max();
-    let mut label = spec.output_label.clone().tainted_by(&ready.call);
-    label.confidentiality =
-        floor.map_or(label.confidentiality, |floor| floor.max(label.confidentiality));
-    label
 }
 
 fn micros(spent: Duration) -> u64 {

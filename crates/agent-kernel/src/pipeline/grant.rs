@@ -1,19 +1,15 @@
 //! Granting: evaluate a request and, if it may go on, mint a token for exactly one invocation.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-
 use weaver_types::{
     CallId, CapabilityRequest, Check, Constraints, Contribution, Decision, Operation, ReasonCode,
-    ResponseMode, Timestamp, TokenClaims, TokenId, Verdict,
+    ResponseMode, TokenClaims, Verdict,
 };
 
-use super::evaluate::{Evaluated, Target, denied};
+use super::evaluate::{Evaluated, Question, Target, denied};
+use super::pending::Pending;
+use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
-use crate::token::Token;
-
-/// How many grants may wait for their invocation; beyond it the oldest are void.
-const MAX_PENDING: usize = 65_536;
+use crate::token::{Token, token_of};
 
 /// The answer to a request.
 #[derive(Debug, Clone)]
@@ -22,43 +18,8 @@ pub struct Grant {
     pub call: CallId,
     /// The decision.
     pub decision: Decision,
-    /// The token; only when the decision allows.
+    /// The token; only when the decision allows, and never in a dry run.
     pub token: Option<Token>,
-}
-
-/// A grant that waits for its invocation.
-#[derive(Debug, Clone)]
-pub(crate) struct Pending {
-    pub(crate) call: CallId,
-    pub(crate) request: CapabilityRequest,
-    expires_at: Timestamp,
-}
-
-/// The grants that wait, by token.
-#[derive(Default)]
-pub(crate) struct PendingGrants(Mutex<BTreeMap<TokenId, Pending>>);
-
-impl PendingGrants {
-    fn insert(&self, token: TokenId, pending: Pending, now: Timestamp) {
-        let Ok(mut all) = self.0.lock() else { return };
-        if all.len() >= MAX_PENDING {
-            all.retain(|_, pending| pending.expires_at > now);
-            while all.len() >= MAX_PENDING {
-                all.pop_first();
-            }
-        }
-        all.insert(token, pending);
-    }
-
-    pub(crate) fn get(&self, token: &TokenId) -> Option<Pending> {
-        self.0.lock().ok()?.get(token).cloned()
-    }
-
-    pub(crate) fn remove(&self, token: &TokenId) {
-        if let Ok(mut all) = self.0.lock() {
-            all.remove(token);
-        }
-    }
 }
 
 impl Kernel {
@@ -66,75 +27,61 @@ impl Kernel {
     pub async fn grant(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
         let policy = self.policy();
         let Ok(id) = CallId::random(self.random.as_ref()) else {
-            let decision = denied(
-                &policy,
-                Check::System,
-                ReasonCode::InternalError,
-                "no randomness for a call id",
-            );
+            let detail = "no randomness for a call id";
+            let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
             return Grant { call: unnamed(), decision, token: None };
         };
-        let mut evaluated = self.evaluate(caller, call.request, call.arguments, Operation::Invoke);
-        evaluated.decision = raw_needs_admin(evaluated.decision, caller, call.mode);
-        if evaluated.decision.allowed() && !caller.run.dry_run {
-            if let Some(target) = &evaluated.target {
-                match self.mint(caller, call, target, &evaluated.decision, &id) {
-                    Some(token) => {
-                        return Grant { call: id, decision: evaluated.decision, token: Some(token) };
-                    }
-                    None => {
-                        let detail = "no token could be made";
-                        let failed = Contribution::new(
-                            Check::System,
-                            Verdict::Deny,
-                            ReasonCode::InternalError,
-                            detail,
-                        );
-                        evaluated.decision = evaluated.decision.tightened(failed);
-                    }
-                }
+        let Call { request, arguments, mode } = call;
+        let question = Question { caller, request, arguments, operation: Operation::Invoke };
+        let mut evaluated = self.evaluate(&policy, question);
+        evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
+        if evaluated.decision.allowed()
+            && !caller.run.dry_run
+            && let Some(target) = &evaluated.target
+        {
+            if let Some(token) = self.mint(question, mode, target, (&evaluated.decision, &id)) {
+                return Grant { call: id, decision: evaluated.decision, token: Some(token) };
             }
+            let detail = "no token could be made";
+            let reason = ReasonCode::InternalError;
+            let failed = Contribution::new(Check::System, Verdict::Deny, reason, detail);
+            evaluated.decision = evaluated.decision.tightened(failed);
         }
-        if caller.run.dry_run {
+        if evaluated.decision.allowed() {
             return Grant { call: id, decision: evaluated.decision, token: None };
         }
-        let decision = self.refuse(caller, call.request, &id, evaluated).await;
+        let decision = self.refuse(caller, request, &id, evaluated).await;
         Grant { call: id, decision, token: None }
     }
 
     fn mint(
         &self,
-        caller: Caller<'_>,
-        call: Call<'_>,
+        question: Question<'_>,
+        mode: ResponseMode,
         target: &Target,
-        decision: &Decision,
-        id: &CallId,
+        (decision, call): (&Decision, &CallId),
     ) -> Option<Token> {
-        let now = self.clock.now();
+        let now = self.now();
         let claims = TokenClaims {
             v: 1,
-            token_id: TokenId::random(self.random.as_ref()).ok()?,
+            token_id: token_of(call)?,
             key_id: self.keys.current().clone(),
             tenant: self.settings.tenant.clone(),
-            principal: caller.principal.id.clone(),
+            principal: question.caller.principal.id.clone(),
             capability: target.capability.id().clone(),
             fingerprint: target.capability.fingerprint(),
-            run: caller.run.run_id.clone(),
+            run: question.caller.run.run_id.clone(),
             arguments: target.arguments.as_ref().map(|a| a.digest),
             audience: self.settings.audience.clone(),
             policy: decision.basis().policy,
-            constraints: limits(call.request, decision),
-            raw: call.mode == ResponseMode::Raw,
+            constraints: limits(question.request, decision),
+            raw: mode == ResponseMode::Raw,
             issued_at: now,
             expires_at: now.after(self.settings.token_ttl),
         };
         let token = self.keys.sign(&claims)?;
-        let pending = Pending {
-            call: id.clone(),
-            request: call.request.clone(),
-            expires_at: claims.expires_at,
-        };
-        self.pending.insert(claims.token_id, pending, now);
+        let pending = Pending { call: call.clone(), request: question.request.clone() };
+        self.pending.insert(claims.token_id, pending);
         Some(token)
     }
 }
@@ -153,12 +100,9 @@ pub(crate) fn raw_needs_admin(
     if mode != ResponseMode::Raw || caller.principal.has_role("admin") {
         return decision;
     }
-    decision.tightened(Contribution::new(
-        Check::Role,
-        Verdict::Deny,
-        ReasonCode::MissingRole,
-        "raw results are only for role `admin`",
-    ))
+    let detail = "raw results are only for role `admin`";
+    let reason = ReasonCode::MissingRole;
+    decision.tightened(Contribution::new(Check::Role, Verdict::Deny, reason, detail))
 }
 
 /// Stands in where randomness failed; such a call is denied and never executed.
@@ -168,7 +112,7 @@ pub(crate) fn unnamed() -> CallId {
 }
 
 /// A refusal before anything was evaluated.
-pub(crate) fn early(decision: Decision, slot: Option<crate::run_state::RunSlot>) -> Evaluated {
+pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Evaluated {
     Evaluated { decision, target: None, slot }
 }
 

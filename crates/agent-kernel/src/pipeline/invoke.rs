@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Check, Contribution, Decision, Frame, Operation,
-    ReasonCode, ResponseMode, TokenClaims, ToolResult, Verdict,
+    CallId, CapabilityId, CapabilityRequest, Check, Constraints, Contribution, Decision, Frame,
+    Operation, ReasonCode, ResponseMode, TokenClaims, ToolResult, Verdict,
 };
 
-use super::evaluate::{Evaluated, Target, denied};
+use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{early, limits, raw_needs_admin, unnamed};
+use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
 use crate::token::Token;
 
@@ -35,6 +36,9 @@ pub(crate) struct Ready<'a> {
 
 impl Kernel {
     /// Executes what a token stands for, once.
+    ///
+    /// Dropping the future abandons the call. If its intent was committed by then, the log says
+    /// "outcome unknown" of it.
     pub async fn invoke(
         &self,
         caller: Caller<'_>,
@@ -50,47 +54,47 @@ impl Kernel {
                 return self.refuse_token(caller, token, decision).await;
             }
         };
-        let request = &pending.request;
-        let mut evaluated = self.evaluate(caller, request, Some(arguments), Operation::Invoke);
+        let (request, operation) = (&pending.request, Operation::Invoke);
+        let question = Question { caller, request, arguments: Some(arguments), operation };
+        let mut evaluated = self.evaluate(&policy, question);
         evaluated.decision = bound(evaluated.decision, &claims, evaluated.target.as_ref());
         evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-        if mode == ResponseMode::Raw && !claims.raw {
-            let detail = "raw results must be asked for at the grant";
-            evaluated.decision = evaluated.decision.tightened(Contribution::new(
-                Check::System,
-                Verdict::Deny,
-                ReasonCode::TokenScope,
-                detail,
-            ));
-        }
+        evaluated.decision = raw_needs_token(evaluated.decision, &claims, mode);
+        let call = pending.call.clone();
         let Evaluated { decision, target, slot } = evaluated;
-        let (target, slot) = match (target, slot) {
-            (Some(target), Some(slot)) if decision.allowed() => (target, slot),
-            (target, slot) => {
-                let decision = self
-                    .refuse(caller, request, &pending.call, Evaluated { decision, target, slot })
-                    .await;
-                return self.refused(caller, request, pending.call.clone(), decision);
+        match (target, slot) {
+            (Some(target), Some(slot)) if decision.allowed() => {
+                let claims = &claims;
+                let ready = Ready { caller, request, call, claims, target, decision, mode };
+                self.go(ready, slot).await
             }
-        };
-        let ready = Ready {
-            caller,
-            request,
-            call: pending.call.clone(),
-            claims: &claims,
-            target,
-            decision,
-            mode,
-        };
-        match self.commit_intent(&ready, &slot).await {
-            Ok(()) => self.run_to_end(ready, slot).await,
-            Err(decision) => {
-                let evaluated =
-                    Evaluated { decision, target: Some(ready.target), slot: Some(slot) };
-                let decision = self.refuse(caller, request, &ready.call, evaluated).await;
-                self.refused(caller, request, pending.call.clone(), decision)
+            (target, slot) => {
+                let evaluated = Evaluated { decision, target, slot };
+                let decision = self.refuse(caller, request, &call, evaluated).await;
+                self.refused(caller, request, call, decision)
             }
         }
+    }
+
+    /// Commits the intent, then executes; or refuses.
+    async fn go(&self, ready: Ready<'_>, slot: RunSlot) -> Invocation {
+        let Ready { caller, request, .. } = ready;
+        if caller.run.dry_run {
+            return Invocation { call: ready.call, decision: ready.decision, result: None };
+        }
+        let decision = match self.commit_intent(&ready, &slot).await {
+            Ok(watch) => return self.run_to_end(ready, watch).await,
+            Err(decision) => decision,
+        };
+        // Whoever lost a race for the token is refused under a name of its own: the call belongs
+        // to whoever won.
+        let own = (decision.primary() == ReasonCode::TokenUsed)
+            .then(|| CallId::random(self.random.as_ref()).ok())
+            .flatten();
+        let call = own.unwrap_or(ready.call);
+        let evaluated = Evaluated { decision, target: Some(ready.target), slot: Some(slot) };
+        let decision = self.refuse(caller, request, &call, evaluated).await;
+        self.refused(caller, request, call, decision)
     }
 
     /// Grant and invoke in one.
@@ -115,35 +119,46 @@ impl Kernel {
     ) -> Invocation {
         // What the token claims is worth naming only when its signature holds.
         let known = self.keys.verify(token).ok();
-        let capability = known
-            .as_ref()
-            .map(|claims| claims.capability.clone())
-            .or_else(|| CapabilityId::parse("unknown").ok());
+        let capability =
+            known.map(|claims| claims.capability).or_else(|| CapabilityId::parse("unknown").ok());
         let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
         else {
             return Invocation { call: unnamed(), decision, result: None };
         };
         let request = CapabilityRequest::new(capability, "");
-        let slot =
-            self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref()).ok();
+        let slot = self.slot_of(caller);
         let decision = self.refuse(caller, &request, &call, early(decision, slot)).await;
         self.refused(caller, &request, call, decision)
+    }
+
+    /// The run's slot, where its state can be read.
+    pub(crate) fn slot_of(&self, caller: Caller<'_>) -> Option<RunSlot> {
+        let run = &caller.run.run_id;
+        self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()).ok()
     }
 }
 
 /// The evaluated call must be the granted one.
 fn bound(decision: Decision, claims: &TokenClaims, target: Option<&Target>) -> Decision {
     let Some(target) = target else { return decision };
-    let problem = if target.capability.fingerprint() != claims.fingerprint {
+    let arguments = target.arguments.as_ref().map(|a| a.digest);
+    let (reason, detail) = if target.capability.fingerprint() != claims.fingerprint {
         (ReasonCode::ContractChanged, "the capability has changed since the grant; ask again")
-    } else if claims.arguments.is_some()
-        && claims.arguments != target.arguments.as_ref().map(|a| a.digest)
-    {
+    } else if claims.arguments.is_some() && claims.arguments != arguments {
         (ReasonCode::TokenScope, "the token was made for other arguments")
     } else {
         return decision;
     };
-    decision.tightened(Contribution::new(Check::System, Verdict::Deny, problem.0, problem.1))
+    decision.tightened(Contribution::new(Check::System, Verdict::Deny, reason, detail))
+}
+
+fn raw_needs_token(decision: Decision, claims: &TokenClaims, mode: ResponseMode) -> Decision {
+    if mode != ResponseMode::Raw || claims.raw {
+        return decision;
+    }
+    let detail = "raw results must be asked for at the grant";
+    let reason = ReasonCode::TokenScope;
+    decision.tightened(Contribution::new(Check::System, Verdict::Deny, reason, detail))
 }
 
 impl Ready<'_> {
@@ -154,7 +169,7 @@ impl Ready<'_> {
     }
 
     /// The limits of this call: the token's and the decision's.
-    pub(crate) fn limits(&self) -> weaver_types::Constraints {
+    pub(crate) fn limits(&self) -> Constraints {
         limits(self.request, &self.decision).join(&self.claims.constraints)
     }
 }

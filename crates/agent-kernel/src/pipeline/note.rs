@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Contribution, Decision, EventKind, ReasonCode,
+    CallId, CapabilityId, CapabilityRequest, Contribution, Decision, EventKind, ReasonCode, Verdict,
 };
 
 use super::Invocation;
 use super::grant::{early, unnamed};
+use super::transition::{Step, StepError};
 use crate::error::KernelError;
 use crate::kernel::{Caller, Kernel};
 use crate::record::{Payload, error_text};
@@ -18,24 +19,27 @@ const MAX_SHORTLIST: usize = 64;
 
 impl Kernel {
     /// Refuses a call that never became one: malformed arguments, a tool whose server is gone.
-    /// The refusal is recorded and charged like any other.
+    /// The refusal is recorded and charged like any other. A contribution that says allow counts
+    /// as a denial.
     pub async fn reject(
         &self,
         caller: Caller<'_>,
         request: &CapabilityRequest,
-        contribution: Contribution,
+        mut contribution: Contribution,
     ) -> Invocation {
+        if contribution.verdict == Verdict::Allow {
+            contribution.verdict = Verdict::Deny;
+        }
         let decision = Decision::join(vec![contribution], self.policy().basis().clone());
         let Ok(call) = CallId::random(self.random.as_ref()) else {
             return Invocation { call: unnamed(), decision, result: None };
         };
-        let slot =
-            self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref()).ok();
-        let decision = self.refuse(caller, request, &call, early(decision, slot)).await;
+        let evaluated = early(decision, self.slot_of(caller));
+        let decision = self.refuse(caller, request, &call, evaluated).await;
         self.refused(caller, request, call, decision)
     }
 
-    /// Records the shortlist that a model was shown for a goal.
+    /// Records the shortlist that a model was shown for a goal. A dry run records nothing.
     ///
     /// # Errors
     /// [`KernelError`], when it could not be recorded; the shortlist must then not be shown.
@@ -45,19 +49,25 @@ impl Kernel {
         goal: &str,
         shortlist: &[CapabilityId],
     ) -> Result<(), KernelError> {
-        let slot =
-            self.runs.slot(&self.settings.tenant, &caller.run.run_id, self.ledger.as_ref())?;
+        if caller.run.dry_run {
+            return Ok(());
+        }
+        let run = &caller.run.run_id;
+        let slot = self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref())?;
         let shown: Vec<&CapabilityId> = shortlist.iter().take(MAX_SHORTLIST).collect();
         let event = Payload::new()
             .who(caller.principal)
             .with("goal", json!(error_text(&self.firewall, goal)))
             .with("shortlist", json!(shown))
             .run(&RunDelta::default())
-            .event(EventKind::Routed, self.clock.now(), &caller.run.run_id, None)
+            .event(EventKind::Routed, self.now(), &caller.run.run_id, None)
             .ok_or_else(unrecordable)?;
         let batch = Batch::new(Durability::Os).with_event(event);
-        self.step(caller, &slot, &RunDelta::default(), batch)?.await?;
-        Ok(())
+        match self.step(Step::new(caller, &slot, RunDelta::default(), batch)).await {
+            Ok(()) => Ok(()),
+            Err(StepError::Ledger(error)) => Err(error.into()),
+            Err(StepError::Budget(_)) => Err(unrecordable()),
+        }
     }
 
     /// Records an event of the host that belongs to no call. The fields are redacted; numbers
@@ -73,7 +83,7 @@ impl Kernel {
         let (fields, _) = self.firewall.redact_value(&Value::Object(fields));
         let event = Payload::new()
             .with("fields", fields)
-            .loose_event(kind, self.clock.now())
+            .loose_event(kind, self.now())
             .ok_or_else(unrecordable)?;
         self.ledger.commit(Batch::new(Durability::Os).with_event(event)).await?;
         Ok(())

@@ -1,15 +1,14 @@
 //! Recovery: calls that were begun before a crash, and whose end nobody saw.
 
-use serde_json::json;
+use weaver_types::CallId;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, RecordKey};
-use weaver_types::{CallId, EventKind, ReasonCode};
+use weaver_types::ledger::{MAX_PAGE, Namespace};
 
-use super::intent::OpenCall;
+use super::transition::Step;
+use super::unfinished::OpenCall;
 use crate::error::KernelError;
 use crate::kernel::Kernel;
-use crate::record::Payload;
-use crate::run_state::{RunDelta, lock, put};
+use crate::wait::block_on;
 
 impl Kernel {
     /// Closes every open call as "outcome unknown". Never as a success, and never by trying again.
@@ -21,36 +20,37 @@ impl Kernel {
                 return Ok(());
             }
             for (id, record) in page {
-                let batch = self.unknown(&id, &record.value)?;
-                self.ledger.commit(batch).wait()?;
+                self.close(&id, &record.value)?;
             }
         }
     }
 
-    fn unknown(&self, id: &str, value: &[u8]) -> Result<Batch, KernelError> {
+    fn close(&self, id: &str, value: &[u8]) -> Result<(), KernelError> {
         let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
-        let call = CallId::parse(id).map_err(|e| stored(e.to_string()))?;
-        let value = canonical::parse(value, Profile::Record).map_err(|e| stored(e.to_string()))?;
-        let open: OpenCall = serde_json::from_value(value).map_err(|e| stored(e.to_string()))?;
-        if open.v != 1 {
-            return Err(stored(format!("version {} is newer than 1; use a newer build", open.v)));
-        }
-        let delta = RunDelta { label: Some(open.worst.clone()), ..RunDelta::default() };
-        let event = Payload::new()
-            .with("principal", json!(open.principal))
-            .with("capability", json!(open.capability))
-            .with("success", json!(false))
-            .with("reason", json!(ReasonCode::OutcomeUnknown))
-            .run(&delta)
-            .event(EventKind::OutcomeUnknown, self.clock.now(), &open.run, Some(&call))
+        let call = CallId::parse(id).map_err(|error| stored(error.to_string()))?;
+        let open = OpenCall::read(value)?;
+        let slot = self.runs.slot(&self.settings.tenant, &open.run, self.ledger.as_ref())?;
+        let (delta, batch) = self
+            .unknown_end(&call, &open)
             .ok_or_else(|| stored("it has no recordable form".to_owned()))?;
-        let tenant = &self.settings.tenant;
-        let slot = self.runs.slot(tenant, &open.run, self.ledger.as_ref())?;
-        let mut hot = lock(&slot).ok_or_else(|| stored("its run is unusable".to_owned()))?;
-        hot.state = hot.state.clone().after(&delta);
-        let mut batch = Batch::new(Durability::Disk).with_event(event);
-        batch.put.extend(put(tenant, &open.run, &hot.state));
-        batch.delete.push(RecordKey::new(tenant.clone(), Namespace::OpenCall, id));
-        Ok(batch)
+        let (run, slot) = (&open.run, &slot);
+        let step = Step { run, slot, opener: None, delta, batch, budget: None };
+        block_on(self.step(step)).map_err(|error| stored(error.to_string()))
+    }
+
+    /// Time never falls below that of the last event.
+    pub(crate) fn catch_up(&self) -> Result<(), KernelError> {
+        let Some(last) = self.ledger.head()?.size.checked_sub(1) else { return Ok(()) };
+        let stored = |problem: &str| KernelError::Stored {
+            what: "the last event",
+            problem: problem.to_owned(),
+        };
+        let event = self.ledger.events(last, 1)?.pop().ok_or_else(|| stored("it is missing"))?;
+        let at = canonical::parse(&event.header, Profile::Record)
+            .ok()
+            .and_then(|header| header.get("at")?.as_i64())
+            .ok_or_else(|| stored("its header has no time"))?;
+        self.high.fetch_max(at, std::sync::atomic::Ordering::SeqCst);
+        Ok(())
     }
 }

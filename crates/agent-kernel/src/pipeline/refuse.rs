@@ -8,13 +8,15 @@ use weaver_types::{
 };
 
 use super::evaluate::Evaluated;
+use super::transition::Step;
 use super::{Explanation, Invocation};
 use crate::kernel::{Caller, Kernel};
 use crate::record::{Payload, refusal_key};
-use crate::run_state::{RunDelta, RunSlot};
+use crate::run_state::RunDelta;
 
 impl Kernel {
-    /// Records a refusal. When that fails the refusal stands all the same, and says so.
+    /// Records a refusal. When that fails the refusal stands all the same, and says so. A dry run
+    /// records nothing.
     pub(crate) async fn refuse(
         &self,
         caller: Caller<'_>,
@@ -22,33 +24,16 @@ impl Kernel {
         call: &CallId,
         evaluated: Evaluated,
     ) -> Decision {
-        let Evaluated { decision, target, slot } = evaluated;
-        let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut payload = Payload::new()
-            .key(refusal_key(decision.primary()))
-            .who(caller.principal)
-            .with("capability", json!(request.capability_id))
-            .asked(request, &self.firewall)
-            .decided(&decision)
-            .run(&delta);
-        if let Some(target) = &target {
-            payload = payload.what(&target.capability);
+        let mut decision = evaluated.decision.clone();
+        if !caller.run.dry_run {
+            let recorded = self.record_refusal(caller, request, call, evaluated).await;
+            if let Err(problem) = recorded {
+                let detail = format!("the refusal could not be recorded: {problem}");
+                let reason = ReasonCode::LedgerUnavailable;
+                let said = Contribution::new(Check::System, Verdict::Deny, reason, detail);
+                decision = decision.tightened(said);
+            }
         }
-        let event =
-            payload.event(EventKind::Refused, self.clock.now(), &caller.run.run_id, Some(call));
-        let recorded = match (slot, event) {
-            (Some(slot), Some(event)) => self.submit(caller, &slot, &delta, event).await,
-            _ => Err("the refusal has no recordable form".to_owned()),
-        };
-        let decision = match recorded {
-            Ok(()) => decision,
-            Err(problem) => decision.tightened(Contribution::new(
-                Check::System,
-                Verdict::Deny,
-                ReasonCode::LedgerUnavailable,
-                format!("the refusal could not be recorded: {problem}"),
-            )),
-        };
         self.remember(Explanation {
             call: call.clone(),
             principal: caller.principal.id.clone(),
@@ -59,16 +44,32 @@ impl Kernel {
         decision
     }
 
-    async fn submit(
+    async fn record_refusal(
         &self,
         caller: Caller<'_>,
-        slot: &RunSlot,
-        delta: &RunDelta,
-        event: weaver_types::ledger::NewEvent,
+        request: &CapabilityRequest,
+        call: &CallId,
+        evaluated: Evaluated,
     ) -> Result<(), String> {
+        let Evaluated { decision, target, slot } = evaluated;
+        let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
+        let delta = RunDelta { denials: 1, ..RunDelta::default() };
+        let mut payload = Payload::new()
+            .key(refusal_key(decision.primary()))
+            .who(caller.principal)
+            .with("capability", json!(request.capability_id))
+            .asked(request, &self.firewall)
+            .decided(&decision, &self.firewall)
+            .run(&delta);
+        if let Some(target) = &target {
+            payload = payload.what(&target.capability);
+        }
+        let event = payload
+            .event(EventKind::Refused, self.now(), &caller.run.run_id, Some(call))
+            .ok_or_else(|| "it has no recordable form".to_owned())?;
         let batch = Batch::new(Durability::Os).with_event(event);
-        let ticket = self.step(caller, slot, delta, batch).map_err(|error| error.to_string())?;
-        ticket.await.map(|_| ()).map_err(|error| error.to_string())
+        let step = Step::new(caller, &slot, delta, batch);
+        self.step(step).await.map_err(|error| error.to_string())
     }
 
     /// The invocation that a refused call ends in.

@@ -21,7 +21,7 @@ impl Kernel {
         subject: RevocationSubject,
         by: &PrincipalId,
     ) -> Result<(), KernelError> {
-        let now = self.clock.now();
+        let now = self.now();
         self.revocations.insert(&subject, now);
         let event = Payload::new()
             .with("subject", json!(subject.record_id()))

@@ -1,57 +1,118 @@
 //! A step of a run: its change, its snapshot and its events in one batch.
 
 use serde_json::json;
-use weaver_types::ledger::{Batch, LedgerError, Ticket};
-use weaver_types::{DecisionKey, EventKind};
+use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Ticket};
+use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
 
+use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
 use crate::record::{Payload, error_text};
-use crate::run_state::{HotRun, RunDelta, RunSlot, lock, put};
+use crate::run_state::{RunDelta, key, put};
+
+/// How often a step is computed again because the run had changed under it.
+const MAX_TRIES: usize = 256;
+
+/// A step of a run.
+pub(crate) struct Step<'a> {
+    pub(crate) run: &'a RunId,
+    pub(crate) slot: &'a RunSlot,
+    /// Who begins the run, if it has not begun.
+    pub(crate) opener: Option<Caller<'a>>,
+    pub(crate) delta: RunDelta,
+    pub(crate) batch: Batch,
+    /// The budget that must have room for it.
+    pub(crate) budget: Option<&'a RunBudget>,
+}
+
+/// Why a step was not taken. Nothing of it was applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum StepError {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error("the run's cap `{0}` is used up")]
+    Budget(&'static str),
+}
+
+impl<'a> Step<'a> {
+    pub(crate) fn new(
+        caller: Caller<'a>,
+        slot: &'a RunSlot,
+        delta: RunDelta,
+        batch: Batch,
+    ) -> Self {
+        Self { run: &caller.run.run_id, slot, opener: Some(caller), delta, batch, budget: None }
+    }
+}
 
 impl Kernel {
-    /// Applies `delta` to the run and submits `batch` with the new snapshot. The order of
-    /// submissions of one run is the order of its states.
-    pub(crate) fn step(
-        &self,
-        caller: Caller<'_>,
-        slot: &RunSlot,
-        delta: &RunDelta,
-        batch: Batch,
-    ) -> Result<Ticket, LedgerError> {
-        let mut hot = lock(slot)
-            .ok_or_else(|| LedgerError::Failed("the run's state is unusable".to_owned()))?;
-        self.step_locked(caller, &mut hot, delta, batch)
+    /// Takes a step: done when it is committed.
+    pub(crate) async fn step(&self, step: Step<'_>) -> Result<(), StepError> {
+        let record = key(&self.settings.tenant, step.run);
+        for _ in 0..MAX_TRIES {
+            let (id, ticket) = self.submit(&step)?;
+            let outcome = ticket.await;
+            let mut hot = lock(step.slot).ok_or_else(unusable)?;
+            match outcome {
+                Ok(_) => {
+                    hot.landed(id);
+                    return Ok(());
+                }
+                Err(LedgerError::Conflict { key }) if key == record => {
+                    if hot.counts_on(id) {
+                        let stored = self.ledger.read(&record)?;
+                        hot.reset(stored.as_ref()).map_err(|error| failed(&error.to_string()))?;
+                    }
+                }
+                Err(error) => {
+                    hot.refused(id);
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(LedgerError::Malformed("the run changes too fast; try again".to_owned()).into())
     }
 
-    /// As [`Kernel::step`], for whoever holds the run already.
-    pub(crate) fn step_locked(
-        &self,
-        caller: Caller<'_>,
-        hot: &mut HotRun,
-        delta: &RunDelta,
-        mut batch: Batch,
-    ) -> Result<Ticket, LedgerError> {
-        let malformed =
-            || LedgerError::Malformed("the run's state has no canonical form".to_owned());
-        let next = hot.state.clone().after(delta);
-        batch
-            .put
-            .push(put(&self.settings.tenant, &caller.run.run_id, &next).ok_or_else(malformed)?);
-        if hot.fresh {
-            let started = Payload::new()
-                .key(DecisionKey::RunStarted)
-                .who(caller.principal)
-                .with("run_agent", json!(caller.run.agent))
-                .with("intent", json!(error_text(&self.firewall, &caller.run.settings.intent)))
-                .with("safety_mode", json!(caller.run.settings.safety_mode))
-                .with("trace_id", json!(caller.run.trace_id))
-                .event(EventKind::RunStarted, self.clock.now(), &caller.run.run_id, None)
-                .ok_or_else(malformed)?;
-            batch.events.insert(0, started);
+    /// Hands a step to the ledger, once, and gives its number in the run.
+    pub(crate) fn submit(&self, step: &Step<'_>) -> Result<(u64, Ticket), StepError> {
+        let tenant = &self.settings.tenant;
+        let malformed = || LedgerError::Malformed("the run's state has no canonical form".into());
+        let mut hot = lock(step.slot).ok_or_else(unusable)?;
+        if hot.is_crowded() {
+            let stored = self.ledger.read(&key(tenant, step.run))?;
+            hot.reset(stored.as_ref()).map_err(|error| failed(&error.to_string()))?;
+        }
+        // Decided before; decided again now that nobody else can charge the run.
+        if let Some(cap) = step.budget.and_then(|budget| hot.state().meters.exceeded(budget)) {
+            return Err(StepError::Budget(cap));
+        }
+        let next = hot.state().clone().after(&step.delta);
+        let mut batch = step.batch.clone();
+        batch.expect.push(Expect { key: key(tenant, step.run), version: hot.expected() });
+        batch.put.push(put(tenant, step.run, &next).ok_or_else(malformed)?);
+        if let Some(caller) = step.opener.filter(|_| hot.is_fresh()) {
+            batch.events.insert(0, self.started(caller).ok_or_else(malformed)?);
         }
         let ticket = self.ledger.commit(batch);
-        hot.state = next;
-        hot.fresh = false;
-        Ok(ticket)
+        Ok((hot.launch(step.delta.clone(), next), ticket))
     }
+
+    fn started(&self, caller: Caller<'_>) -> Option<NewEvent> {
+        let run = caller.run;
+        Payload::new()
+            .key(DecisionKey::RunStarted)
+            .who(caller.principal)
+            .with("run_agent", json!(run.agent))
+            .with("intent", json!(error_text(&self.firewall, &run.settings.intent)))
+            .with("safety_mode", json!(run.settings.safety_mode))
+            .with("trace_id", json!(run.trace_id))
+            .event(EventKind::RunStarted, self.now(), &run.run_id, None)
+    }
+}
+
+fn unusable() -> LedgerError {
+    failed("a thread died while it held the run")
+}
+
+fn failed(problem: &str) -> LedgerError {
+    LedgerError::Failed(problem.to_owned())
 }

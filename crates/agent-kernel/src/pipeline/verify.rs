@@ -3,7 +3,7 @@
 use weaver_policy::PolicySet;
 use weaver_types::{ReasonCode, TokenClaims};
 
-use super::grant::Pending;
+use super::pending::Pending;
 use crate::kernel::{Caller, Kernel};
 use crate::revocation::Granted;
 use crate::token::Token;
@@ -20,7 +20,7 @@ impl Kernel {
             .keys
             .verify(token)
             .map_err(|reason| (reason, "the token is malformed or not made by this kernel"))?;
-        let now = self.clock.now();
+        let now = self.now();
         if now >= claims.expires_at || now < claims.issued_at {
             return Err((
                 ReasonCode::TokenExpired,
@@ -44,13 +44,7 @@ impl Kernel {
                 "the policy has changed since the grant; ask again",
             ));
         }
-        let granted = Granted {
-            principal: &claims.principal,
-            run: &claims.run,
-            token: Some(&claims.token_id),
-            at: claims.issued_at,
-        };
-        if self.revocations.covers(&granted) {
+        if self.is_revoked(&claims) {
             return Err((ReasonCode::TokenRevoked, "the grant was revoked"));
         }
         match self.pending.get(&claims.token_id) {
@@ -60,5 +54,15 @@ impl Kernel {
                 "the token was used before, or its grant is no longer known",
             )),
         }
+    }
+
+    /// True when what the token stands for was revoked.
+    pub(crate) fn is_revoked(&self, claims: &TokenClaims) -> bool {
+        self.revocations.covers(&Granted {
+            principal: &claims.principal,
+            run: &claims.run,
+            token: Some(&claims.token_id),
+            at: claims.issued_at,
+        })
     }
 }

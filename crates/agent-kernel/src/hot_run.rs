@@ -1,0 +1,179 @@
+//! Runs in memory, and what of them is on its way to the ledger.
+//!
+//! Each step of a run writes the run's record with the version of the one before it as its guard.
+//! So a step applies only on top of exactly the steps it was computed from, and the stored state
+//! is at every moment the fold over the stored events. A step that finds the guard broken is
+//! computed again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use weaver_types::ledger::{Ledger, Record};
+use weaver_types::{RunId, Tenant};
+
+use crate::error::KernelError;
+use crate::run_state::{RunDelta, RunState, key, read};
+
+/// How many runs are kept in memory; others are read again when they go on.
+const MAX_HOT: usize = 4_096;
+/// How many steps of one run may be on their way before its record is read again.
+const MAX_FLIGHT: usize = 4_096;
+
+/// A run in memory.
+#[derive(Debug, Default)]
+pub(crate) struct HotRun {
+    /// What is known to be committed.
+    settled: RunState,
+    /// The version of its record; 0 where there is none.
+    version: u64,
+    /// What was submitted and is not known to be done, in the order of submission.
+    flight: VecDeque<(u64, RunDelta)>,
+    /// What is settled with all that is in flight.
+    state: RunState,
+    last: u64,
+}
+
+/// A run that is being worked with.
+pub(crate) type RunSlot = Arc<Mutex<HotRun>>;
+
+impl HotRun {
+    /// The state with everything that is on its way.
+    pub(crate) fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// True until its first event is on its way.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.expected().is_none()
+    }
+
+    /// The version of the record once all that is in flight is done; `None` for no record.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        let flight = u64::try_from(self.flight.len()).unwrap_or(u64::MAX);
+        Some(self.version.saturating_add(flight)).filter(|version| *version > 0)
+    }
+
+    /// True when so much is in flight that some of it must have been abandoned.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.flight.len() >= MAX_FLIGHT
+    }
+
+    /// Notes that a step was submitted; gives it a number.
+    pub(crate) fn launch(&mut self, delta: RunDelta, next: RunState) -> u64 {
+        self.last = self.last.wrapping_add(1);
+        self.flight.push_back((self.last, delta));
+        self.state = next;
+        self.last
+    }
+
+    /// A step is committed, and with it all before it: each is the guard of the next.
+    pub(crate) fn landed(&mut self, step: u64) {
+        let Some(place) = self.place(step) else { return };
+        for (_, delta) in self.flight.drain(..=place) {
+            self.settled = std::mem::take(&mut self.settled).after(&delta);
+            self.version = self.version.saturating_add(1);
+        }
+    }
+
+    /// A step was refused for a reason of its own.
+    pub(crate) fn refused(&mut self, step: u64) {
+        let Some(place) = self.place(step) else { return };
+        self.flight.remove(place);
+        let state = self.settled.clone();
+        self.state = self.flight.iter().fold(state, |state, (_, delta)| state.after(delta));
+    }
+
+    /// True when the step is still counted as under way.
+    pub(crate) fn counts_on(&self, step: u64) -> bool {
+        self.place(step).is_some()
+    }
+
+    /// Starts again from what is stored. What is in flight is forgotten: if it lands after all,
+    /// the guard of the next step breaks, and this is called again.
+    pub(crate) fn reset(&mut self, record: Option<&Record>) -> Result<(), KernelError> {
+        let settled = record.map_or_else(|| Ok(RunState::default()), |r| read(&r.value))?;
+        self.version = record.map_or(0, |record| record.version);
+        self.state = settled.clone();
+        self.settled = settled;
+        self.flight.clear();
+        Ok(())
+    }
+
+    fn place(&self, step: u64) -> Option<usize> {
+        self.flight.iter().position(|(id, _)| *id == step)
+    }
+}
+
+/// The runs in memory.
+#[derive(Default)]
+pub(crate) struct Runs(Mutex<BTreeMap<(Tenant, RunId), RunSlot>>);
+
+impl Runs {
+    /// The run's slot, read from the ledger when it is not in memory.
+    pub(crate) fn slot(
+        &self,
+        tenant: &Tenant,
+        run: &RunId,
+        ledger: &dyn Ledger,
+    ) -> Result<RunSlot, KernelError> {
+        let mut runs = self.0.lock().map_err(|_| KernelError::Stored {
+            what: "a run",
+            problem: "a thread died while it held it".to_owned(),
+        })?;
+        let name = (tenant.clone(), run.clone());
+        if let Some(slot) = runs.get(&name) {
+            return Ok(Arc::clone(slot));
+        }
+        if runs.len() >= MAX_HOT {
+            // What nobody holds is stored, or was abandoned and is found by the guards.
+            runs.retain(|_, slot| Arc::strong_count(slot) > 1);
+        }
+        let mut hot = HotRun::default();
+        hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
+        let slot = Arc::new(Mutex::new(hot));
+        runs.insert(name, Arc::clone(&slot));
+        Ok(slot)
+    }
+}
+
+/// Locks a slot; a thread that died while it held one makes the run unusable.
+pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, HotRun>> {
+    slot.lock().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> RunDelta {
+        RunDelta { tool_calls: 1, ..RunDelta::default() }
+    }
+
+    fn launch(run: &mut HotRun) -> u64 {
+        let next = run.state().clone().after(&call());
+        run.launch(call(), next)
+    }
+
+    #[test]
+    fn a_landed_step_settles_all_before_it() {
+        let mut run = HotRun::default();
+        assert!(run.is_fresh());
+        let steps = [launch(&mut run), launch(&mut run), launch(&mut run)];
+        assert_eq!((run.expected(), run.state().meters.tool_calls), (Some(3), 3));
+        run.landed(steps[1]);
+        assert_eq!((run.version, run.flight.len(), run.settled.meters.tool_calls), (2, 1, 2));
+        run.landed(steps[0]);
+        assert_eq!(run.version, 2, "it landed already");
+        assert_eq!(run.expected(), Some(3));
+    }
+
+    #[test]
+    fn a_refused_step_is_taken_back() {
+        let mut run = HotRun::default();
+        let steps = [launch(&mut run), launch(&mut run)];
+        run.refused(steps[0]);
+        assert_eq!((run.expected(), run.state().meters.tool_calls), (Some(1), 1));
+        run.refused(steps[1]);
+        assert!(run.is_fresh() && run.state() == &RunState::default());
+    }
+}

@@ -1,0 +1,95 @@
+//! Calls whose end is not recorded: what the ledger keeps of them, and how they are closed when
+//! nobody saw their end.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
+use weaver_types::{CallId, CapabilityId, EventKind, Label, PrincipalId, ReasonCode, RunId};
+
+use super::transition::Step;
+use crate::error::KernelError;
+use crate::hot_run::RunSlot;
+use crate::kernel::Kernel;
+use crate::record::Payload;
+use crate::run_state::RunDelta;
+
+/// A call whose end is not recorded yet, as the ledger keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenCall {
+    pub(crate) v: u8,
+    pub(crate) run: RunId,
+    pub(crate) principal: PrincipalId,
+    pub(crate) capability: CapabilityId,
+    /// The label that the run takes if the end is never seen.
+    pub(crate) worst: Label,
+}
+
+impl OpenCall {
+    pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
+        canonical::of(self, Profile::Record).ok()
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, KernelError> {
+        let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
+        let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
+        let version = value.get("v").and_then(serde_json::Value::as_u64);
+        if version != Some(1) {
+            let problem =
+                format!("its version is {version:?}, this build knows 1; use a newer build");
+            return Err(stored(problem));
+        }
+        serde_json::from_value(value).map_err(|e| stored(e.to_string()))
+    }
+}
+
+impl Kernel {
+    /// The batch that closes an open call: it applies only while the call is open, so that each
+    /// call has one end.
+    pub(crate) fn closing(&self, call: &CallId, durability: Durability) -> Batch {
+        let tenant = self.settings.tenant.clone();
+        let key = RecordKey::new(tenant, Namespace::OpenCall, call.as_str());
+        let mut batch = Batch::new(durability);
+        batch.expect.push(Expect { key: key.clone(), version: Some(1) });
+        batch.delete.push(key);
+        batch
+    }
+
+    /// What closes a call whose end nobody saw. `None` when it has no recordable form.
+    pub(crate) fn unknown_end(&self, call: &CallId, open: &OpenCall) -> Option<(RunDelta, Batch)> {
+        let delta = RunDelta { label: Some(open.worst.clone()), ..RunDelta::default() };
+        let event = Payload::new()
+            .with("principal", json!(open.principal))
+            .with("capability", json!(open.capability))
+            .with("success", json!(false))
+            .with("reason", json!(ReasonCode::OutcomeUnknown))
+            .run(&delta)
+            .event(EventKind::OutcomeUnknown, self.now(), &open.run, Some(call))?;
+        Some((delta, self.closing(call, Durability::Disk).with_event(event)))
+    }
+}
+
+/// Watches over a call from its intent to its recorded end. A call that is abandoned on the way,
+/// because its future is dropped or something panics, is recorded as "outcome unknown".
+pub(crate) struct Watch<'k> {
+    pub(crate) kernel: &'k Kernel,
+    pub(crate) slot: RunSlot,
+    pub(crate) call: CallId,
+    pub(crate) open: OpenCall,
+    pub(crate) over: bool,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        if let Some((delta, batch)) = self.kernel.unknown_end(&self.call, &self.open) {
+            let (run, slot) = (&self.open.run, &self.slot);
+            let step = Step { run, slot, opener: None, delta, batch, budget: None };
+            // Nobody is left to wait for it. If it is not taken, the next opening records it.
+            drop(self.kernel.submit(&step));
+        }
+    }
+}

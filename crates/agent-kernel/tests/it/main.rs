@@ -1,0 +1,22 @@
+//! The kernel through its public face, on real ledgers.
+
+#[cfg(test)]
+mod execution;
+#[cfg(test)]
+mod flow;
+#[cfg(test)]
+mod folding;
+#[cfg(test)]
+mod intents;
+#[cfg(test)]
+mod policy;
+#[cfg(test)]
+mod races;
+#[cfg(test)]
+mod recovery;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tokens;
+#[cfg(test)]
+mod views;

@@ -1,0 +1,195 @@
+//! What is decided, as far as the kernel has a part in it.
+
+use serde_json::json;
+use weaver_agent_kernel::{Caller, block_on};
+use weaver_policy::Policy;
+use weaver_types::{
+    Check, Contribution, Effects, EventKind, HandleId, Impact, ReasonCode, ResponseMode, RunBudget,
+    SafetyMode, Verdict, World as Reach,
+};
+
+use crate::support::{
+    Asked, DESTROY_LOCAL, World, ana, answer, kinds, log, open_policy, principal, succeeded,
+};
+
+fn support_desk() -> World {
+    let world = World::new(Policy::baseline().unwrap());
+    world
+        .tool("docs.search", Effects::READ_LOCAL)
+        .tool("tickets.update_status", Effects::WRITE_LOCAL)
+        .tool("tickets.delete", Effects { impact: Impact::Destroy, world: Reach::Closed });
+    world
+}
+
+#[test]
+fn the_reference_flow_comes_out_as_written() {
+    let world = support_desk();
+    let (run, agent) = (world.run(), ana());
+    let read = world.call(&run, &agent, &Asked::new("docs.search"));
+    assert_eq!(answer(&read), (Verdict::Allow, ReasonCode::DefaultPolicyAllow));
+    assert!(succeeded(&read));
+
+    let write = Asked::new("tickets.update_status").with(json!({"id": 7, "status": "solved"}));
+    let asked = world.call(&run, &agent, &write);
+    assert_eq!(answer(&asked), (Verdict::Ask, ReasonCode::InsufficientJustification));
+    assert_eq!(world.executed(), 1);
+    let done = world.call(&run, &agent, &write.justified());
+    assert_eq!(answer(&done), (Verdict::Allow, ReasonCode::DefaultPolicyAllow));
+    assert!(succeeded(&done));
+    assert_eq!(world.executed(), 2);
+
+    let delete = world.call(&run, &agent, &Asked::new("tickets.delete").justified());
+    assert_eq!(answer(&delete), (Verdict::Deny, ReasonCode::MissingRole));
+    assert_eq!(world.executed(), 2);
+    let told = world.kernel.explain(&agent, &delete.call).unwrap();
+    assert_eq!(told.decision.primary(), ReasonCode::MissingRole);
+
+    let expected = [
+        "run.started",
+        "call.intent",
+        "call.outcome",
+        "call.refused",
+        "call.intent",
+        "call.outcome",
+        "call.refused",
+    ];
+    assert_eq!(kinds(world.ledger.as_ref()), expected);
+}
+
+#[test]
+fn silence_is_a_denial() {
+    let world = World::new(Policy::new("empty"));
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let done = world.call(&world.run(), &ana(), &Asked::new("fs.read"));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::NoMatchingRule));
+    assert_eq!(world.executed(), 0);
+}
+
+#[test]
+fn the_floor_holds_what_a_rule_allows() {
+    let world = World::new(open_policy());
+    world.tool("mail.send", Effects::WRITE_OPEN).tool("disk.wipe", DESTROY_LOCAL);
+    for id in ["mail.send", "disk.wipe"] {
+        let done = world.call(&world.run(), &principal("root", &["admin"]), &Asked::new(id));
+        assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::FloorHold));
+    }
+    assert_eq!(world.executed(), 0);
+}
+
+#[test]
+fn safe_and_strict_runs_only_read_locally() {
+    let world = World::new(open_policy());
+    world
+        .tool("fs.read", Effects::READ_LOCAL)
+        .tool("web.read", Effects::READ_OPEN)
+        .tool("fs.write", Effects::WRITE_LOCAL);
+    for mode in [SafetyMode::Safe, SafetyMode::Strict] {
+        let run = world.run_with(RunBudget::unlimited(), mode);
+        for id in ["web.read", "fs.write"] {
+            let done = world.call(&run, &ana(), &Asked::new(id));
+            assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ModeForbids), "{id}");
+        }
+        let read = world.call(&run, &ana(), &Asked::new("fs.read").with(json!({"secretly": 7})));
+        assert!(succeeded(&read));
+        let frame = read.result.unwrap().data.unwrap();
+        let hidden = mode == SafetyMode::Strict;
+        assert_eq!(frame.mode == ResponseMode::HandleOnly, hidden);
+        assert_eq!(!serde_json::to_string(&frame).unwrap().contains("secretly"), hidden);
+    }
+}
+
+#[test]
+fn hidden_foreign_and_unknown_look_the_same() {
+    let world = World::new(open_policy());
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let mut stranger = ana();
+    stranger.tenant = weaver_types::Tenant::parse("elsewhere").unwrap();
+    let unknown = world.call(&world.run(), &ana(), &Asked::new("no.such"));
+    let foreign = world.call(&world.run(), &stranger, &Asked::new("fs.read"));
+    assert_eq!(unknown.decision, foreign.decision);
+    assert_eq!(answer(&unknown), (Verdict::Deny, ReasonCode::NotFound));
+    assert!(world.kernel.explain(&stranger, &foreign.call).is_none());
+}
+
+#[test]
+fn a_dry_run_decides_and_leaves_no_trace() {
+    let world = support_desk();
+    let (mut run, who) = (world.run(), ana());
+    let real = Caller { run: &run.clone(), principal: &who };
+    let asked = Asked::new("docs.search");
+    let token = block_on(world.kernel.grant(real, asked.call())).token.unwrap();
+
+    run.dry_run = true;
+    let dry = Caller { run: &run, principal: &who };
+    let would = world.call(&run, &who, &asked);
+    assert!(would.decision.allowed() && would.result.is_none());
+    let refused = world.call(&run, &who, &Asked::new("tickets.delete"));
+    assert_eq!(refused.decision.primary(), ReasonCode::MissingRole);
+    let invoked = block_on(world.kernel.invoke(dry, &token, &asked.arguments, asked.mode));
+    assert!(invoked.decision.allowed() && invoked.result.is_none());
+    let id = HandleId::parse("hdl_1").unwrap();
+    let view = block_on(world.kernel.expand(dry, &id, &Default::default()));
+    assert_eq!(view.decision.primary(), ReasonCode::HandleNotFound);
+    block_on(world.kernel.record_shortlist(dry, "tidy up", &[])).unwrap();
+    assert_eq!(world.executed(), 0);
+    assert_eq!(world.ledger.head().unwrap().size, 0);
+}
+
+#[test]
+fn nothing_in_the_arguments_selects_a_tool() {
+    let world = World::new(open_policy());
+    world.tool("docs.search", Effects::READ_LOCAL);
+    world.answering(crate::support::draft("disk.wipe", DESTROY_LOCAL), |_| panic!("wiped"));
+    let arguments = json!({
+        "operation": "disk.wipe", "tool": "disk.wipe", "capability_id": "disk.wipe",
+        "_justification": "because"
+    });
+    let done = world.call(&world.run(), &ana(), &Asked::new("docs.search").with(arguments));
+    assert!(succeeded(&done));
+    assert_eq!(done.result.unwrap().tool_id.as_str(), "docs.search");
+    assert_eq!(world.executed(), 1);
+}
+
+#[test]
+fn arguments_fit_their_schema_or_are_asked_for() {
+    let world = World::new(open_policy());
+    let mut spec = crate::support::draft("fs.read", Effects::READ_LOCAL);
+    spec.input_schema = Some(json!({
+        "type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}
+    }));
+    world.register(spec);
+    for wrong in [json!({}), json!({"path": 7}), json!([]), json!("path"), json!(null)] {
+        let done = world.call(&world.run(), &ana(), &Asked::new("fs.read").with(wrong));
+        assert_eq!(answer(&done), (Verdict::Ask, ReasonCode::InvalidArguments));
+    }
+    assert_eq!(world.executed(), 0);
+    let right = Asked::new("fs.read").with(json!({"path": "a"}));
+    assert!(succeeded(&world.call(&world.run(), &ana(), &right)));
+}
+
+#[test]
+fn what_the_host_rejects_is_recorded_and_never_reads_as_allowed() {
+    let world = support_desk();
+    let (run, who) = (world.run(), ana());
+    let said = Contribution::new(Check::System, Verdict::Allow, ReasonCode::RuleAllow, "no");
+    let asked = Asked::new("docs.search");
+    let caller = Caller { run: &run, principal: &who };
+    let done = block_on(world.kernel.reject(caller, &asked.request, said));
+    assert_eq!(done.decision.verdict(), Verdict::Deny);
+    assert_eq!(kinds(world.ledger.as_ref()), ["run.started", "call.refused"]);
+}
+
+#[test]
+fn notes_and_shortlists_are_redacted() {
+    let world = support_desk();
+    let (run, who) = (world.run(), ana());
+    let caller = Caller { run: &run, principal: &who };
+    block_on(world.kernel.record_shortlist(caller, "mail jane.roe@corp.example.com", &[])).unwrap();
+    let fields = json!({"error": "password=hunter2!"}).as_object().unwrap().clone();
+    block_on(world.kernel.note(EventKind::UpstreamLost, fields)).unwrap();
+    let text = format!(
+        "{:?}",
+        log(world.ledger.as_ref()).iter().map(|e| e.payload.to_string()).collect::<Vec<_>>()
+    );
+    assert!(text.contains("shortlist") && !text.contains("jane.roe") && !text.contains("hunter2"));
+}

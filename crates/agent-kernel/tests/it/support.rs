@@ -1,0 +1,311 @@
+//! A small world around a kernel.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{
+    Call, Caller, Driver, DriverError, FnDriver, Invocation, Kernel, KernelParts, KeyRing,
+    Registry, RunState, Settings, ThreadTimer, block_on,
+};
+use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
+use weaver_trace_store::{MemoryBlobs, MemoryLedger, OpenOptions, SqliteLedger};
+use weaver_types::ledger::{
+    Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
+};
+use weaver_types::{
+    Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality, Effects,
+    Emit, JustificationSource, KeyId, Label, LogId, ManualClock, OsRandom, Principal, PrincipalId,
+    RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode,
+    Tenant, Timestamp, Verdict,
+};
+
+pub(crate) const WHY: &str = "the customer confirmed the fix";
+pub(crate) const DESTROY_LOCAL: Effects =
+    Effects { impact: weaver_types::Impact::Destroy, world: weaver_types::World::Closed };
+
+/// Allows everything that the floor does not stop.
+pub(crate) fn open_policy() -> Policy {
+    Policy::new("open").with_rule(Rule::new("all", Effect::Allow))
+}
+
+/// A policy set without contracts.
+pub(crate) fn set(policy: Policy) -> Arc<PolicySet> {
+    Arc::new(PolicySet::from_code(policy, Contracts::new("none")).unwrap())
+}
+
+pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {
+    CapabilityDraft {
+        id: CapabilityId::parse(id).unwrap(),
+        name: id.to_owned(),
+        title: None,
+        description: "a capability".to_owned(),
+        effects,
+        rung: None,
+        sink: None,
+        idempotent: false,
+        input_schema: None,
+        output_schema: None,
+        permissions: Default::default(),
+        agents: Agents::Any,
+        sensitivity: Default::default(),
+        tags: Default::default(),
+        allowed_fields: Default::default(),
+        identity_scopes: Default::default(),
+        max_retries: 0,
+        timeout_ms: 5_000,
+        output_label: Label::undeclared_output(),
+        clearance: Confidentiality::Internal,
+        emit: Emit { trace: true, metric: true },
+        upstream_digest: None,
+    }
+}
+
+pub(crate) fn memory() -> Arc<dyn Ledger> {
+    Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), Arc::new(OsRandom)))
+}
+
+pub(crate) fn sqlite(path: &Path) -> Arc<SqliteLedger> {
+    Arc::new(SqliteLedger::open(path, OpenOptions::default()).unwrap())
+}
+
+type Fault = dyn Fn(&Batch) -> Option<LedgerError> + Send;
+
+/// A ledger that can be told to refuse.
+pub(crate) struct Faulty {
+    inner: Arc<dyn Ledger>,
+    fault: Mutex<Option<Box<Fault>>>,
+}
+
+impl Faulty {
+    pub(crate) fn new(inner: Arc<dyn Ledger>) -> Arc<Self> {
+        Arc::new(Self { inner, fault: Mutex::new(None) })
+    }
+
+    pub(crate) fn fail(&self, when: impl Fn(&Batch) -> Option<LedgerError> + Send + 'static) {
+        *self.fault.lock().unwrap() = Some(Box::new(when));
+    }
+
+    pub(crate) fn heal(&self) {
+        *self.fault.lock().unwrap() = None;
+    }
+}
+
+impl Ledger for Faulty {
+    fn commit(&self, batch: Batch) -> Ticket {
+        let fault = self.fault.lock().unwrap().as_ref().and_then(|fault| fault(&batch));
+        match fault {
+            Some(error) => Ticket::ready(Err(error)),
+            None => self.inner.commit(batch),
+        }
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        self.inner.read(key)
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.inner.list(tenant, namespace, after, limit)
+    }
+
+    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        self.inner.events(from, limit)
+    }
+
+    fn head(&self) -> Result<Head, LedgerError> {
+        self.inner.head()
+    }
+}
+
+/// One event of the log, read.
+#[derive(Debug, Clone)]
+pub(crate) struct Logged {
+    pub(crate) kind: String,
+    pub(crate) run: Option<String>,
+    pub(crate) call: Option<String>,
+    pub(crate) payload: Value,
+    pub(crate) stored: StoredEvent,
+}
+
+pub(crate) fn log(ledger: &dyn Ledger) -> Vec<Logged> {
+    let size = ledger.head().unwrap().size;
+    let mut all = Vec::new();
+    while (all.len() as u64) < size {
+        for stored in ledger.events(all.len() as u64, 1_000).unwrap() {
+            let header: Value = serde_json::from_slice(&stored.header).unwrap();
+            let text = |key: &str| header.get(key).and_then(Value::as_str).map(str::to_owned);
+            let payload = serde_json::from_slice(stored.payload.as_ref().unwrap()).unwrap();
+            let kind = text("type").unwrap();
+            all.push(Logged { kind, run: text("run"), call: text("call"), payload, stored });
+        }
+    }
+    all
+}
+
+pub(crate) fn kinds(ledger: &dyn Ledger) -> Vec<String> {
+    log(ledger).into_iter().map(|event| event.kind).collect()
+}
+
+/// The run's state as the ledger stores it.
+pub(crate) fn snapshot(ledger: &dyn Ledger, run: &RunId) -> Option<RunState> {
+    let key = RecordKey::new(Tenant::default(), Namespace::Run, run.as_str());
+    ledger.read(&key).unwrap().map(|record| serde_json::from_slice(&record.value).unwrap())
+}
+
+/// The run's state as its events tell it.
+pub(crate) fn fold(ledger: &dyn Ledger, run: &RunId) -> RunState {
+    log(ledger)
+        .iter()
+        .filter(|event| event.run.as_deref() == Some(run.as_str()))
+        .filter_map(|event| event.payload.get("run").cloned())
+        .map(|delta| serde_json::from_value(delta).unwrap())
+        .fold(RunState::default(), |state, delta| state.after(&delta))
+}
+
+/// A kernel with what is around it.
+pub(crate) struct World {
+    pub(crate) kernel: Kernel,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) clock: Arc<ManualClock>,
+    /// How often a tool of [`World::tool`] was executed.
+    pub(crate) executed: Arc<AtomicU64>,
+}
+
+pub(crate) const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
+
+impl World {
+    pub(crate) fn new(policy: Policy) -> Self {
+        Self::on(memory(), policy)
+    }
+
+    pub(crate) fn on(ledger: Arc<dyn Ledger>, policy: Policy) -> Self {
+        let clock = Arc::new(ManualClock::new(START));
+        let kernel = open(Arc::clone(&ledger), Arc::clone(&clock) as Arc<dyn Clock>, policy);
+        Self { kernel, ledger, clock, executed: Arc::default() }
+    }
+
+    /// Registers a tool that counts and echoes its arguments.
+    pub(crate) fn tool(&self, id: &str, effects: Effects) -> &Self {
+        self.register(draft(id, effects))
+    }
+
+    pub(crate) fn register(&self, draft: CapabilityDraft) -> &Self {
+        self.answering(draft, |arguments| Ok(RawResult::json(arguments)))
+    }
+
+    pub(crate) fn answering(
+        &self,
+        draft: CapabilityDraft,
+        f: impl Fn(Value) -> Result<RawResult, DriverError> + Send + Sync + 'static,
+    ) -> &Self {
+        let executed = Arc::clone(&self.executed);
+        self.driven(
+            draft,
+            FnDriver::inline(move |call| {
+                executed.fetch_add(1, Ordering::SeqCst);
+                f(Value::Object(call.arguments().clone()))
+            }),
+        )
+    }
+
+    pub(crate) fn driven(&self, draft: CapabilityDraft, driver: impl Driver + 'static) -> &Self {
+        self.kernel.registry().register(draft.build().unwrap(), Arc::new(driver)).unwrap();
+        self
+    }
+
+    pub(crate) fn executed(&self) -> u64 {
+        self.executed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn run(&self) -> RunContext {
+        self.run_with(RunBudget::unlimited(), SafetyMode::Normal)
+    }
+
+    pub(crate) fn run_with(&self, budget: RunBudget, safety_mode: SafetyMode) -> RunContext {
+        let settings = RunSettings { budget, safety_mode, ..RunSettings::default() };
+        RunContext::create(settings, self.clock.as_ref(), &OsRandom).unwrap()
+    }
+
+    /// The whole call in one.
+    pub(crate) fn call(&self, run: &RunContext, who: &Principal, asked: &Asked) -> Invocation {
+        block_on(self.kernel.execute(Caller { run, principal: who }, asked.call()))
+    }
+}
+
+pub(crate) fn open(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Policy) -> Kernel {
+    Kernel::open(parts(ledger, clock, policy)).unwrap()
+}
+
+pub(crate) fn parts(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Policy) -> KernelParts {
+    KernelParts {
+        registry: Arc::new(Registry::new()),
+        policy: set(policy),
+        ledger,
+        blobs: Arc::new(MemoryBlobs::new([7; 32])),
+        clock,
+        random: Arc::new(OsRandom),
+        timer: Arc::new(ThreadTimer),
+        keys: KeyRing::new(KeyId::parse("k1").unwrap(), &[9; 32]).unwrap(),
+        settings: Settings::default(),
+    }
+}
+
+/// What is asked for, owned.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) request: CapabilityRequest,
+    pub(crate) arguments: Value,
+    pub(crate) mode: ResponseMode,
+}
+
+impl Asked {
+    pub(crate) fn new(id: &str) -> Self {
+        Self {
+            request: CapabilityRequest::new(CapabilityId::parse(id).unwrap(), "a goal"),
+            arguments: json!({}),
+            mode: ResponseMode::Table,
+        }
+    }
+
+    pub(crate) fn with(mut self, arguments: Value) -> Self {
+        self.arguments = arguments;
+        self
+    }
+
+    pub(crate) fn mode(mut self, mode: ResponseMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    pub(crate) fn justified(mut self) -> Self {
+        self.request = self.request.justified(WHY, JustificationSource::Host);
+        self
+    }
+
+    pub(crate) fn call(&self) -> Call<'_> {
+        Call { request: &self.request, arguments: Some(&self.arguments), mode: self.mode }
+    }
+}
+
+pub(crate) fn principal(name: &str, roles: &[&str]) -> Principal {
+    Principal::new(PrincipalId::parse(name).unwrap()).with_roles(roles.iter().copied())
+}
+
+pub(crate) fn ana() -> Principal {
+    principal("ana", &["reader", "writer"])
+}
+
+pub(crate) fn answer(done: &Invocation) -> (Verdict, ReasonCode) {
+    (done.decision.verdict(), done.decision.primary())
+}
+
+pub(crate) fn succeeded(done: &Invocation) -> bool {
+    done.result.as_ref().is_some_and(|result| result.success)
+}

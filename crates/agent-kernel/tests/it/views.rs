@@ -1,0 +1,108 @@
+//! Drill-downs: a handle is no bearer credential.
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{Caller, Invocation, RevocationSubject, block_on};
+use weaver_firewall::HandleQuery;
+use weaver_types::{
+    Effects, HandleId, Principal, RawResult, ReasonCode, ResponseMode, RunContext, TokenId,
+};
+
+use crate::support::{
+    Asked, World, ana, draft, fold, log, open_policy, principal, set, snapshot, succeeded,
+};
+
+fn rows() -> Value {
+    (0..200).map(|n| json!({"id": n, "password": "hunter2!", "name": format!("row {n}")})).collect()
+}
+
+struct Stored {
+    world: World,
+    run: RunContext,
+    who: Principal,
+    done: Invocation,
+    handle: HandleId,
+}
+
+fn stored() -> Stored {
+    let world = World::new(open_policy());
+    world.answering(draft("db.query", Effects::READ_LOCAL), |_| Ok(RawResult::json(rows())));
+    let (run, who) = (world.run(), ana());
+    let done = world.call(&run, &who, &Asked::new("db.query").mode(ResponseMode::Summary));
+    let frame = done.result.as_ref().unwrap().data.as_ref().unwrap();
+    let handle = frame.handle.as_ref().unwrap().handle_id.clone();
+    Stored { world, run, who, done, handle }
+}
+
+impl Stored {
+    fn view(&self, who: &Principal, id: &HandleId) -> Invocation {
+        let query = HandleQuery::parse(&json!({"offset": 150, "limit": 5})).unwrap();
+        let caller = Caller { run: &self.run, principal: who };
+        block_on(self.world.kernel.expand(caller, id, &query))
+    }
+}
+
+#[test]
+fn a_model_never_sees_raw_output() {
+    let stored = stored();
+    let view = stored.view(&stored.who, &stored.handle);
+    assert!(succeeded(&view), "{view:?}");
+    let frame = view.result.unwrap().data.unwrap();
+    assert_eq!(frame.table.len(), 5);
+    let all = format!("{:?} {}", stored.done.result, serde_json::to_string(&frame).unwrap());
+    assert!(all.contains("row 15") && !all.contains("hunter2"));
+    let log = log(stored.world.ledger.as_ref());
+    assert!(log.iter().all(|event| !event.payload.to_string().contains("row 15")));
+    assert_eq!(log.last().unwrap().kind, "handle.resolved");
+    let state = snapshot(stored.world.ledger.as_ref(), &stored.run.run_id).unwrap();
+    assert_eq!(state, fold(stored.world.ledger.as_ref(), &stored.run.run_id));
+    assert!(state.label.taints.contains(&stored.done.call));
+}
+
+#[test]
+fn a_handle_of_somebody_else_looks_unknown() {
+    let stored = stored();
+    let other = principal("bob", &["admin"]);
+    let unknown = HandleId::parse("hdl_00000000000000000000000000000000").unwrap();
+    let (theirs, nobodys) = (stored.view(&other, &stored.handle), stored.view(&other, &unknown));
+    assert_eq!(theirs.decision.primary(), ReasonCode::HandleNotFound);
+    let blank = |done: &Invocation, id: &HandleId| {
+        done.result.as_ref().unwrap().error_message.replace(id.as_str(), "it")
+    };
+    assert_eq!(blank(&theirs, &stored.handle), blank(&nobodys, &unknown));
+    assert!(succeeded(&stored.view(&stored.who, &stored.handle)));
+}
+
+#[test]
+fn a_view_ends_with_its_grant_run_or_principal() {
+    for nth in 0..3 {
+        let stored = stored();
+        let name = stored.done.call.as_str().replace("call_", "tok_");
+        let subject = match nth {
+            0 => RevocationSubject::Principal(stored.who.id.clone()),
+            1 => RevocationSubject::Run(stored.run.run_id.clone()),
+            _ => RevocationSubject::Token(TokenId::parse(name).unwrap()),
+        };
+        block_on(stored.world.kernel.revoke(subject, &stored.who.id)).unwrap();
+        let view = stored.view(&stored.who, &stored.handle);
+        assert_eq!(view.decision.primary(), ReasonCode::HandleRevoked);
+        assert!(!succeeded(&view));
+    }
+}
+
+#[test]
+fn a_view_is_decided_under_the_rules_in_force_now() {
+    let stored = stored();
+    stored.world.kernel.replace_policy(set(weaver_policy::Policy::new("empty")));
+    let view = stored.view(&stored.who, &stored.handle);
+    assert_eq!(view.decision.primary(), ReasonCode::NoMatchingRule);
+}
+
+#[test]
+fn only_its_own_principal_and_an_admin_are_told_of_a_call() {
+    let stored = stored();
+    let call = &stored.done.call;
+    let kernel = &stored.world.kernel;
+    assert!(kernel.explain(&stored.who, call).is_some());
+    assert!(kernel.explain(&principal("bob", &["reader"]), call).is_none());
+    assert!(kernel.explain(&principal("root", &["admin"]), call).is_some());
+}
