@@ -1,0 +1,206 @@
+//! The configuration of the gateway: `weaver.toml`.
+//!
+//! The file holds plumbing only: servers, paths, limits and one root public key. No setting in it
+//! can loosen a decision; what would is refused by name. What an agent may do stands in three
+//! documents that are signed under the root key.
+//!
+//! Reading has two steps: a pure parse into a tree that knows the place of every value, then
+//! resolving, which gathers everything that is wrong before it refuses.
+//!
+//! ```toml
+//! [principal]
+//! id = "owner"
+//!
+//! [trust]
+//! root = "ed25519:…"
+//!
+//! [mcpServers.files]
+//! command = "npx"
+//! args = ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/notes"]
+//! ```
+
+mod documents;
+mod error;
+pub(crate) mod file;
+mod hint;
+mod interpolate;
+mod node;
+mod resolve;
+mod server;
+mod tree;
+mod upstream;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use weaver_policy::PolicySet;
+use weaver_types::signature::PublicKey;
+use weaver_types::{PrincipalId, RunSettings, Timestamp};
+
+use error::whole;
+use interpolate::Lookup;
+use resolve::{Parsed, Resolved};
+
+pub use error::ConfigErrors;
+pub use upstream::{Transport, Upstream};
+pub use weaver_policy::Finding;
+
+/// Documents that were refused, with everything that is wrong in them.
+pub type PolicyError = ConfigErrors;
+
+/// The largest configuration file, in bytes.
+pub const MAX_CONFIG: usize = 1024 * 1024;
+
+/// What an MCP client sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Three tools: browse, execute, view. Schemas come on demand.
+    Gateway,
+    /// Every visible tool.
+    Proxy,
+}
+
+/// A configuration in which nothing is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The file it was read from.
+    pub file: PathBuf,
+    /// What an MCP client sees.
+    pub mode: Mode,
+    /// In proxy mode with one server: its tools keep their own names.
+    pub unprefixed: bool,
+    /// The most tools that one browse shows, from 1 to 20.
+    pub shortlist: usize,
+    /// Who owns this process; what they may do stands in the signed policy.
+    pub principal: PrincipalId,
+    /// Safety mode, language and caps of a run. Without caps unless the file sets them.
+    pub run: RunSettings,
+    /// After how long without a call a run ends.
+    pub idle: Duration,
+    /// The ledger.
+    pub store: PathBuf,
+    /// The key under which the documents are signed.
+    pub root: PublicKey,
+    /// The folder of the documents.
+    pub folder: PathBuf,
+    /// The servers, in the order of their names; disabled ones are left out.
+    pub upstreams: Vec<Upstream>,
+}
+
+/// Reads a configuration. Variables come from the environment of this process.
+///
+/// # Errors
+/// [`ConfigErrors`] with everything that is wrong in it.
+pub fn load(path: impl AsRef<Path>) -> Result<Config, ConfigErrors> {
+    load_with(path, &environment)
+}
+
+/// As [`load`], with the variables that `lookup` knows.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(path: impl AsRef<Path>, lookup: Lookup<'_>) -> Result<Config, ConfigErrors> {
+    match read(path.as_ref(), lookup) {
+        Resolved { config: Some(config), .. } => Ok(config),
+        Resolved { findings, .. } => Err(ConfigErrors::new(findings)),
+    }
+}
+
+/// Loads the three documents that the configuration names. With `unsigned_development`,
+/// signatures are not looked at, and every decision made under the documents says so.
+///
+/// # Errors
+/// [`ConfigErrors`] with everything that is wrong in any of them: files that cannot be read,
+/// signatures, form, content, and documents that expired before `now`.
+pub fn load_policy(
+    config: &Config,
+    unsigned_development: bool,
+    now: Timestamp,
+) -> Result<PolicySet, ConfigErrors> {
+    let root = (!unsigned_development).then_some(&config.root);
+    documents::load(&config.folder, root, now)
+}
+
+/// Reads a configuration and its documents for everything that is wrong in any of them, also when
+/// the configuration alone would be refused.
+///
+/// # Errors
+/// [`ConfigErrors`] with all of it.
+pub fn check(path: impl AsRef<Path>, now: Timestamp) -> Result<(Config, PolicySet), ConfigErrors> {
+    let Resolved { config, root, folder, mut findings } = read(path.as_ref(), &environment);
+    let set = match &folder {
+        None => None,
+        Some(folder) => match documents::load(folder, root.as_ref(), now) {
+            Ok(set) => {
+                let id = config.as_ref().map(|config| &config.principal);
+                findings.extend(id.and_then(|id| unknown_principal(&set, folder, id)));
+                Some(set)
+            }
+            Err(errors) => {
+                findings.extend(errors.findings().iter().cloned());
+                None
+            }
+        },
+    };
+    match (config, set) {
+        (Some(config), Some(set)) if findings.is_empty() => Ok((config, set)),
+        _ => Err(ConfigErrors::new(findings)),
+    }
+}
+
+/// A principal that the policy does not name: the gateway would not start.
+fn unknown_principal(set: &PolicySet, folder: &Path, id: &PrincipalId) -> Option<Finding> {
+    if set.principal(id).is_some() {
+        return None;
+    }
+    let file = folder.join("policy.toml").display().to_string();
+    let message = format!("the policy does not name the principal `{id}` of the configuration");
+    let remedy = format!("write `[principals.\"{id}\"]` there with its roles, then sign it again");
+    Some(whole(&file, "config.unknown_principal", message, remedy))
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
+    match parse(path) {
+        Ok(parsed) => resolve::resolve(&parsed, lookup),
+        Err(finding) => {
+            Resolved { config: None, root: None, folder: None, findings: vec![*finding] }
+        }
+    }
+}
+
+/// Reads the files; an unreadable file of servers is noted at the key that names it.
+fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
+    let name = path.display().to_string();
+    let text = file::text(path, MAX_CONFIG).map_err(|error| {
+        let remedy = "name the configuration: `--config FILE`; `weaver --help` shows one";
+        Box::new(whole(&name, "config.unreadable", error.to_string(), remedy))
+    })?;
+    let toml = tree::toml(&name, &text)?;
+    let json = servers_file(path, &toml)?;
+    Ok(Parsed { file: path.to_path_buf(), toml, json })
+}
+
+fn servers_file(path: &Path, toml: &node::Node) -> Result<Option<node::Node>, Box<Finding>> {
+    let mut ignored = Vec::new();
+    let Some(node) = toml.table(&mut ignored).and_then(|table| table.get("servers")) else {
+        return Ok(None);
+    };
+    let mut findings = Vec::new();
+    let Some(name) = node.text(&mut findings) else {
+        return findings.pop().map_or(Ok(None), |finding| Err(Box::new(finding)));
+    };
+    let path = path.parent().unwrap_or(Path::new("")).join(name);
+    let text = file::text(&path, MAX_CONFIG).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Box::new(node.finding(
+            "config.unreadable",
+            message,
+            "name the JSON file of your MCP servers",
+        ))
+    })?;
+    tree::json(&path.display().to_string(), &text).map(Some)
+}

@@ -1,0 +1,291 @@
+//! From a tree to settings that hold together, with everything that is wrong at once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use weaver_policy::Finding;
+use weaver_types::signature::PublicKey;
+use weaver_types::{
+    LocaleCode, MAX_RETRIES, Millicents, PrincipalId, RunBudget, RunSettings, SafetyMode,
+};
+
+use super::error::whole;
+use super::interpolate::Lookup;
+use super::node::{Node, Shape, shown};
+use super::server::{self, Context};
+use super::upstream::Upstream;
+use super::{Config, Mode};
+
+/// The tables of the file, and `servers`.
+const ROOT: [&str; 7] = ["gateway", "principal", "run", "store", "trust", "mcpServers", "servers"];
+/// The most servers.
+const MAX_SERVERS: usize = 100;
+const MAX_COUNT: u64 = 1 << 53;
+
+/// What a configuration came to.
+pub(super) struct Resolved {
+    /// Every setting, when nothing is wrong.
+    pub(super) config: Option<Config>,
+    /// The root key and the folder of the documents, as far as they could be read.
+    pub(super) root: Option<PublicKey>,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// The parsed files.
+pub(super) struct Parsed {
+    pub(super) file: PathBuf,
+    pub(super) toml: Node,
+    pub(super) json: Option<Node>,
+}
+
+/// Resolves what was parsed.
+pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
+    let mut out = Vec::new();
+    let base = parsed.file.parent().unwrap_or(Path::new("")).to_path_buf();
+    let root = parsed.toml.section(&ROOT, &mut out);
+    let section = |name: &str, keys: &[&str], out: &mut Vec<Finding>| {
+        let node = root?.get(name)?;
+        Some(Section { table: node.section(keys, out)? })
+    };
+    let gateway = section("gateway", &["mode", "unprefixed", "shortlist"], &mut out);
+    let principal = section("principal", &["id"], &mut out);
+    let run = section("run", &RUN, &mut out);
+    let store = section("store", &["path"], &mut out);
+    let trust = section("trust", &["root", "folder"], &mut out);
+
+    let context = Context { base: &base, lookup };
+    let servers = root.and_then(|root| root.get("mcpServers"));
+    let upstreams = upstreams(&parsed.file, servers, parsed.json.as_ref(), &context, &mut out);
+    let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
+    let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
+    let (run, idle) = read_run(run.as_ref(), &mut out);
+    let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
+    let root = root_key(&parsed.file, trust.as_ref(), &mut out);
+    let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
+
+    let whole = (principal, store, root, folder.clone());
+    let config = match whole {
+        (Some(principal), Some(store), Some(root), Some(folder)) if out.is_empty() => {
+            Some(Config {
+                file: parsed.file.clone(),
+                mode,
+                unprefixed,
+                shortlist,
+                principal,
+                run,
+                idle,
+                store,
+                root,
+                folder,
+                upstreams,
+            })
+        }
+        _ => None,
+    };
+    Resolved { config, root, folder, findings: out }
+}
+
+/// A table of the file.
+struct Section<'n> {
+    table: &'n BTreeMap<String, Node>,
+}
+
+fn get<'n>(section: Option<&Section<'n>>, name: &str) -> Option<&'n Node> {
+    section?.table.get(name)
+}
+
+fn read_gateway(
+    section: Option<&Section<'_>>,
+    upstreams: usize,
+    out: &mut Vec<Finding>,
+) -> (Mode, bool, usize) {
+    let modes = [("gateway", Mode::Gateway), ("proxy", Mode::Proxy)];
+    let mode = get(section, "mode").and_then(|node| node.word(&modes, out));
+    let shortlist = get(section, "shortlist").and_then(|node| node.whole(1..=20, out));
+    let node = get(section, "unprefixed");
+    let unprefixed = node.and_then(|node| node.flag(out)).unwrap_or(false);
+    if let Some(node) = node.filter(|_| unprefixed && upstreams > 1) {
+        let message = format!("names without a prefix need one server, here are {upstreams}");
+        out.push(node.finding("config.unprefixed", message, "remove it, or keep one server"));
+    }
+    let shortlist = shortlist.and_then(|n| usize::try_from(n).ok()).unwrap_or(8);
+    (mode.unwrap_or(Mode::Gateway), unprefixed, shortlist)
+}
+
+fn principal_id(
+    file: &Path,
+    section: Option<&Section<'_>>,
+    out: &mut Vec<Finding>,
+) -> Option<PrincipalId> {
+    let Some(node) = get(section, "id") else {
+        out.push(missing(
+            file,
+            "principal.id",
+            "write `[principal]` and `id = \"…\"`: who owns this process, as the signed policy \
+             names them",
+        ));
+        return None;
+    };
+    let text = node.text(out)?;
+    let id = PrincipalId::parse(text);
+    if let Err(error) = &id {
+        let message = format!("`{}` cannot name a principal", shown(text));
+        out.push(node.finding("config.principal", message, format!("use {}", error.rule)));
+    }
+    id.ok()
+}
+
+fn root_key(
+    file: &Path,
+    section: Option<&Section<'_>>,
+    out: &mut Vec<Finding>,
+) -> Option<PublicKey> {
+    let Some(node) = get(section, "root") else {
+        out.push(missing(
+            file,
+            "trust.root",
+            "run `weaver keys new --out root.key --id root` and write the public key that it \
+             prints as `root = \"ed25519:…\"` under `[trust]`",
+        ));
+        return None;
+    };
+    let key = node.text(out)?.parse();
+    if let Err(error) = &key {
+        let error: &weaver_types::signature::SignatureError = error;
+        let remedy = "write the public key that `weaver keys show FILE` prints";
+        out.push(node.finding("config.root_key", error.to_string(), remedy));
+    }
+    key.ok()
+}
+
+fn missing(file: &Path, key: &str, remedy: &str) -> Finding {
+    let message = format!("`{key}` is missing");
+    let finding = whole(&file.display().to_string(), "config.missing_key", message, remedy);
+    Finding { key: Some(key.to_owned()), ..finding }
+}
+
+/// A path, which starts at the folder of the configuration unless it is absolute.
+fn path(
+    section: Option<&Section<'_>>,
+    name: &str,
+    default: &str,
+    base: &Path,
+    out: &mut Vec<Finding>,
+) -> Option<PathBuf> {
+    let Some(node) = get(section, name) else { return Some(base.join(default)) };
+    let text = node.text(out)?;
+    if text.trim().is_empty() || text.contains('\0') {
+        let remedy = format!("write a path, or remove it for `{default}`");
+        out.push(node.finding("config.path", "this is no path", remedy));
+        return None;
+    }
+    Some(base.join(text))
+}
+
+const RUN: [&str; 8] = [
+    "safety_mode",
+    "locale",
+    "max_tool_calls",
+    "max_retries_per_tool",
+    "max_prompt_tokens",
+    "max_latency_ms",
+    "max_cost_usd_cents",
+    "idle_minutes",
+];
+
+fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettings, Duration) {
+    let modes = [
+        ("NORMAL", SafetyMode::Normal),
+        ("SAFE", SafetyMode::Safe),
+        ("STRICT", SafetyMode::Strict),
+    ];
+    let locales =
+        [("en-US", LocaleCode::EnUs), ("en-IN", LocaleCode::EnIn), ("hi-IN", LocaleCode::HiIn)];
+    let mode = get(section, "safety_mode").and_then(|node| node.word(&modes, out));
+    let locale = get(section, "locale").and_then(|node| node.word(&locales, out));
+    let mut whole =
+        |name: &str, most: u64| get(section, name).and_then(|node| node.whole(0..=most, out));
+    let mut budget = RunBudget::unlimited();
+    budget.max_tool_calls = whole("max_tool_calls", MAX_COUNT);
+    budget.max_prompt_tokens = whole("max_prompt_tokens", MAX_COUNT);
+    budget.max_latency_ms = whole("max_latency_ms", MAX_COUNT);
+    if let Some(retries) = whole("max_retries_per_tool", u64::from(MAX_RETRIES)) {
+        budget.max_retries_per_tool = u8::try_from(retries).unwrap_or(0);
+    }
+    let idle = get(section, "idle_minutes").and_then(|node| node.whole(1..=10_080, out));
+    budget.max_cost = get(section, "max_cost_usd_cents").and_then(|node| cents(node, out));
+    let settings = RunSettings {
+        safety_mode: mode.unwrap_or_default(),
+        locale: locale.unwrap_or_default(),
+        budget,
+        ..RunSettings::default()
+    };
+    (settings, Duration::from_secs(idle.unwrap_or(60) * 60))
+}
+
+/// Cents with fractions, cut down to thousandths.
+fn cents(node: &Node, out: &mut Vec<Finding>) -> Option<Millicents> {
+    let number = match node.shape {
+        Shape::Number(number) => number,
+        _ => return node.whole(0..=MAX_COUNT / 1000, out).map(|cents| Millicents(cents * 1000)),
+    };
+    if !(0.0..=1e12).contains(&number) {
+        let remedy = "write US cents, for example 10 or 0.5";
+        out.push(node.finding("config.range", "this is no amount", remedy));
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within 0 and 1e15, and cut on purpose"
+    )]
+    Some(Millicents((number * 1000.0) as u64))
+}
+
+fn upstreams(
+    file: &Path,
+    toml: Option<&Node>,
+    json: Option<&Node>,
+    context: &Context<'_>,
+    out: &mut Vec<Finding>,
+) -> Vec<Upstream> {
+    let before = out.len();
+    let toml = toml.and_then(|node| node.table(out));
+    let json = json.and_then(|node| servers_of(node, out));
+    let mut all = BTreeMap::new();
+    for (name, node) in toml.into_iter().flatten().chain(json.into_iter().flatten()) {
+        if all.insert(name.as_str(), node).is_some() {
+            let message = format!("the server `{}` stands in both files", shown(name));
+            out.push(node.finding("config.server_twice", message, "keep one of the two"));
+        }
+    }
+    let read: Vec<Upstream> =
+        all.iter().filter_map(|(name, node)| server::read(name, node, context, out)).collect();
+    let file = file.display().to_string();
+    if read.len() > MAX_SERVERS {
+        let message = format!("{} servers, at most {MAX_SERVERS} are allowed", read.len());
+        out.push(whole(&file, "config.servers", message, "remove or disable some"));
+    }
+    if read.is_empty() && out.len() == before {
+        let remedy = "write `[mcpServers.NAME]` with a `command` or a `url`, or name the file of \
+                      your MCP client: `servers = \"mcp.json\"`";
+        out.push(whole(&file, "config.no_servers", "no server is given and enabled", remedy));
+    }
+    read
+}
+
+/// The servers of an MCP client's file. Other settings of that client are left alone.
+fn servers_of<'n>(node: &'n Node, out: &mut Vec<Finding>) -> Option<&'n BTreeMap<String, Node>> {
+    let table = node.table(out)?;
+    match table.get("mcpServers") {
+        Some(servers) => servers.table(out),
+        None => {
+            let message = "`mcpServers` is missing";
+            let remedy = "write {\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}";
+            out.push(node.finding("config.missing_key", message, remedy));
+            None
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! One entry of `mcpServers`, as desktop clients write it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use weaver_policy::Finding;
+use weaver_types::{TIMEOUT_MS, UpstreamName};
+
+use super::interpolate::{Lookup, expand};
+use super::node::{Node, shown};
+use super::upstream::{Transport, Upstream};
+
+const KEYS: [&str; 9] =
+    ["command", "args", "env", "cwd", "url", "headers", "type", "disabled", "timeout_ms"];
+/// The most arguments, variables or headers of one server.
+const MAX_ENTRIES: usize = 1_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Stdio,
+    Http,
+    Sse,
+}
+
+const KINDS: [(&str, Kind); 4] = [
+    ("stdio", Kind::Stdio),
+    ("http", Kind::Http),
+    ("streamable-http", Kind::Http),
+    ("sse", Kind::Sse),
+];
+
+/// What entries are read with.
+pub(super) struct Context<'a> {
+    /// Relative paths start here.
+    pub(super) base: &'a Path,
+    pub(super) lookup: Lookup<'a>,
+}
+
+/// Reads one entry; nothing for one that is disabled or wrong.
+pub(super) fn read(
+    name: &str,
+    node: &Node,
+    context: &Context<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<Upstream> {
+    let parsed = parse_name(name, node, out);
+    let table = node.section(&KEYS, out)?;
+    let entry = Entry { node, table, context };
+    if table.get("disabled").and_then(|flag| flag.flag(out)).unwrap_or(false) {
+        return None;
+    }
+    let range = u64::from(*TIMEOUT_MS.start())..=u64::from(*TIMEOUT_MS.end());
+    let timeout = table.get("timeout_ms").and_then(|node| node.whole(range, out));
+    let transport = entry.transport(out);
+    Some(Upstream {
+        name: parsed?,
+        transport: transport?,
+        timeout: timeout.map(Duration::from_millis),
+    })
+}
+
+fn parse_name(name: &str, node: &Node, out: &mut Vec<Finding>) -> Option<UpstreamName> {
+    match UpstreamName::parse(name) {
+        Ok(name) => Some(name),
+        Err(error) => {
+            let message = format!("`{}` cannot name a server: {}", shown(name), error.rule);
+            out.push(node.finding(
+                "config.server_name",
+                message,
+                format!("rename it to `{}`", fixed_name(name)),
+            ));
+            None
+        }
+    }
+}
+
+/// A legal name near the given one.
+fn fixed_name(name: &str) -> String {
+    let legal = |c: char| match c.to_ascii_lowercase() {
+        c @ ('a'..='z' | '0'..='9' | '_' | '-') => c,
+        _ => '-',
+    };
+    let fixed: String = name.chars().map(legal).take(32).collect();
+    let fixed = fixed.trim_matches('-');
+    if fixed.is_empty() { "server".to_owned() } else { fixed.to_owned() }
+}
+
+struct Entry<'a> {
+    node: &'a Node,
+    table: &'a BTreeMap<String, Node>,
+    context: &'a Context<'a>,
+}
+
+impl Entry<'_> {
+    fn transport(&self, out: &mut Vec<Finding>) -> Option<Transport> {
+        let kind = match self.table.get("type") {
+            Some(node) => Some(node.word(&KINDS, out)?),
+            None => None,
+        };
+        match (kind, self.table.get("command"), self.table.get("url")) {
+            (Some(Kind::Sse), ..) => self.refuse(
+                "the older HTTP and SSE transport is not spoken",
+                "give the server's Streamable HTTP address and write `type = \"http\"`",
+                out,
+            ),
+            (_, Some(_), Some(_)) => self.refuse(
+                "`command` and `url` exclude each other",
+                "keep the one by which the server is reached",
+                out,
+            ),
+            (_, None, None) => self.refuse(
+                "neither `command` nor `url` is given",
+                "write `command` for a program, or `url` for an address",
+                out,
+            ),
+            (Some(Kind::Http), Some(_), None) => self.refuse(
+                "`type` says HTTP, but a `command` is given",
+                "write `type = \"stdio\"`, or give a `url`",
+                out,
+            ),
+            (Some(Kind::Stdio), None, Some(_)) => self.refuse(
+                "`type` says stdio, but a `url` is given",
+                "write `type = \"http\"`, or give a `command`",
+                out,
+            ),
+            (_, Some(command), None) => self.stdio(command, out),
+            (_, None, Some(url)) => self.http(url, out),
+        }
+    }
+
+    fn refuse<T>(&self, message: &str, remedy: &str, out: &mut Vec<Finding>) -> Option<T> {
+        out.push(self.node.finding("config.server", message, remedy));
+        None
+    }
+
+    fn stdio(&self, command: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
+        self.excluded(&["headers"], "a server with a `url`", out);
+        let command = self.filled(command, out);
+        let args: Option<Vec<String>> = match self.table.get("args") {
+            None => Some(Vec::new()),
+            Some(node) => {
+                let texts: Vec<_> = node.list(out).iter().collect();
+                self.bound(node, texts.len(), out);
+                texts.into_iter().map(|node| self.expanded(node, out)).collect()
+            }
+        };
+        let env = self.map("env", is_variable, "1 or more characters without `=` or NUL", out);
+        let cwd = match self.table.get("cwd") {
+            None => Some(None),
+            Some(node) => self.filled(node, out).map(|path| Some(self.context.base.join(path))),
+        };
+        Some(Transport::Stdio {
+            command: self.program(&command?),
+            args: args?,
+            env: env?,
+            cwd: cwd?,
+        })
+    }
+
+    /// A bare name is looked up in `PATH`; a relative path starts at the configuration.
+    fn program(&self, command: &str) -> String {
+        let path = PathBuf::from(command);
+        if path.is_relative() && path.components().count() > 1 {
+            return self.context.base.join(path).to_string_lossy().into_owned();
+        }
+        command.to_owned()
+    }
+
+    fn http(&self, url: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
+        self.excluded(&["args", "env", "cwd"], "a server with a `command`", out);
+        let address = self.filled(url, out).and_then(|address| {
+            if is_address(&address) {
+                return Some(address);
+            }
+            out.push(url.finding(
+                "config.url",
+                "this is no address of a server",
+                "write http:// or https:// and a host; put secrets into `headers`",
+            ));
+            None
+        });
+        let headers = self.map("headers", is_header, "letters, digits and `-`", out);
+        Some(Transport::Http { url: address?, headers: headers? })
+    }
+
+    fn excluded(&self, keys: &[&str], place: &str, out: &mut Vec<Finding>) {
+        for (key, node) in keys.iter().filter_map(|key| self.table.get_key_value(*key)) {
+            let message = format!("`{key}` has no meaning here");
+            let remedy = format!("remove it: it belongs to {place}");
+            out.push(node.finding("config.server", message, remedy));
+        }
+    }
+
+    fn bound(&self, node: &Node, found: usize, out: &mut Vec<Finding>) {
+        if found > MAX_ENTRIES {
+            let message = format!("{found} entries, at most {MAX_ENTRIES} are allowed");
+            out.push(node.finding("config.range", message, "remove what is not needed"));
+        }
+    }
+
+    fn expanded(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
+        let text = node.text(out)?;
+        match expand(text, self.context.lookup) {
+            Ok(text) if text.contains('\0') => {
+                out.push(node.finding("config.text", "a NUL character", "remove it"));
+                None
+            }
+            Ok(text) => Some(text),
+            Err((message, remedy)) => {
+                out.push(node.finding("config.variable", message, remedy));
+                None
+            }
+        }
+    }
+
+    /// As [`Self::expanded`], and not empty.
+    fn filled(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
+        let text = self.expanded(node, out)?;
+        if text.trim().is_empty() {
+            out.push(node.finding("config.text", "this is empty", "write a value or remove it"));
+            return None;
+        }
+        Some(text)
+    }
+
+    fn map(
+        &self,
+        key: &str,
+        legal: fn(&str) -> bool,
+        rule: &str,
+        out: &mut Vec<Finding>,
+    ) -> Option<BTreeMap<String, String>> {
+        let Some(node) = self.table.get(key) else { return Some(BTreeMap::new()) };
+        let table = node.table(out)?;
+        self.bound(node, table.len(), out);
+        let mut seen = BTreeMap::new();
+        let mut read = Some(BTreeMap::new());
+        for (name, node) in table {
+            let value = self.expanded(node, out);
+            let twice = key == "headers" && seen.insert(name.to_ascii_lowercase(), ()).is_some();
+            if !legal(name) || twice {
+                let what = if twice { "stands here twice" } else { "is no legal name" };
+                let message = format!("`{}` {what}", shown(name));
+                out.push(node.finding("config.name", message, format!("use {rule}, each once")));
+            }
+            let broken = |value: &String| key == "headers" && value.chars().any(char::is_control);
+            if value.as_ref().is_some_and(broken) {
+                let message = "a control character in the value of a header";
+                out.push(node.finding("config.text", message, "remove it; it may be a line end"));
+            }
+            match (value, &mut read) {
+                (Some(value), Some(read)) => drop(read.insert(name.clone(), value)),
+                _ => read = None,
+            }
+        }
+        read
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+fn is_header(name: &str) -> bool {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(token)
+}
+
+/// True for `http` or `https` with a host and without a user.
+fn is_address(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let clean = !url.chars().any(|c| c.is_control() || c.is_whitespace());
+    known && clean && !host.is_empty() && !host.starts_with(':') && !host.contains('@')
+}

@@ -1,0 +1,69 @@
+//! The servers behind the gateway.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weaver_types::UpstreamName;
+
+/// A server behind the gateway. Its `Debug` form names variables and headers, never their values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its name, which begins the ids of its capabilities.
+    pub name: UpstreamName,
+    /// How it is reached.
+    pub transport: Transport,
+    /// How long one call may take; `None` for the default.
+    pub timeout: Option<Duration>,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks over its standard input and output.
+    Stdio {
+        /// The program: a name to look up in `PATH`, or a path.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables that it gets besides the few that every child gets.
+        env: BTreeMap<String, String>,
+        /// Its working directory; `None` for ours.
+        cwd: Option<PathBuf>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// The address, `http` or `https`.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, args, env, cwd } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &args.len())
+                .field("env", &Names(env))
+                .field("cwd", cwd)
+                .finish(),
+            Self::Http { url, headers } => {
+                let url = url.split(['?', '#']).next().unwrap_or_default();
+                f.debug_struct("Http").field("url", &url).field("headers", &Names(headers)).finish()
+            }
+        }
+    }
+}
+
+/// The names of a map whose values are secret. Arguments may be secret too: they are counted.
+struct Names<'a>(&'a BTreeMap<String, String>);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.keys().map(|name| (name, "redacted"))).finish()
+    }
+}

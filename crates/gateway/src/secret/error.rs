@@ -1,0 +1,118 @@
+//! Why a key file or a passphrase is refused.
+
+use std::io;
+
+use weaver_types::{RandomError, canonical::CanonicalError};
+
+/// Why a key file or a passphrase is refused. No message holds a secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// The file cannot be read.
+    #[error("{file}: {reason}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        reason: String,
+    },
+    /// A file of this name is there.
+    #[error("{file} is there already, and a key file is never overwritten; choose another name")]
+    Exists {
+        /// The file.
+        file: String,
+    },
+    /// The file cannot be written.
+    #[error("{file} cannot be written: {source}")]
+    Unwritable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The text is no key file.
+    #[error("this is no key file: {reason}; make one with `weaver keys new`")]
+    Malformed {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file was made by a newer version of this software.
+    #[error("the key file has version {found}, this build knows up to {known}; use a newer build")]
+    Newer {
+        /// Its version.
+        found: u64,
+        /// The newest known.
+        known: u64,
+    },
+    /// The passphrase does not open the file.
+    #[error("the passphrase does not open this key file, or the file was changed")]
+    WrongPassphrase,
+    /// What was decrypted is not the private half of the public key in the file.
+    #[error("the key file holds another key than the one it names; restore it from a copy")]
+    OtherKey,
+    /// The passphrase breaks a bound.
+    #[error("the passphrase {0}")]
+    Passphrase(&'static str),
+    /// The two passphrases that were typed differ.
+    #[error("the two passphrases differ; nothing was written, try again")]
+    Mismatch,
+    /// There is no terminal to ask on.
+    #[error(
+        "no passphrase can be asked: there is no terminal ({0}); hand one over with \
+         `--passphrase-fd N`, for example `--passphrase-fd 3 3< <(pass show weaver)`"
+    )]
+    NoTerminal(io::Error),
+    /// The file descriptor gives no passphrase.
+    #[error("no passphrase comes from file descriptor {fd}: {reason}")]
+    Descriptor {
+        /// The file descriptor.
+        fd: u32,
+        /// Why.
+        reason: String,
+    },
+    /// The key derivation failed.
+    #[error("the key cannot be derived from the passphrase: {0}")]
+    Derivation(String),
+    /// The file could not be written in canonical form.
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+    /// The source of randomness failed.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+}
+
+impl SecretError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "secret.unreadable",
+            Self::Exists { .. } => "secret.exists",
+            Self::Unwritable { .. } => "secret.unwritable",
+            Self::Malformed { .. } => "secret.malformed",
+            Self::Newer { .. } => "secret.newer",
+            Self::WrongPassphrase => "secret.wrong_passphrase",
+            Self::OtherKey => "secret.other_key",
+            Self::Passphrase(_) => "secret.passphrase",
+            Self::Mismatch => "secret.mismatch",
+            Self::NoTerminal(_) => "secret.no_terminal",
+            Self::Descriptor { .. } => "secret.descriptor",
+            Self::Derivation(_) => "secret.derivation",
+            Self::Canonical(_) => "secret.canonical",
+            Self::Random(_) => "secret.random",
+        }
+    }
+
+    /// True when the passphrase and not the file is at fault.
+    #[must_use]
+    pub fn is_passphrase(&self) -> bool {
+        matches!(
+            self,
+            Self::WrongPassphrase
+                | Self::Passphrase(_)
+                | Self::Mismatch
+                | Self::NoTerminal(_)
+                | Self::Descriptor { .. }
+        )
+    }
+}
