@@ -1,0 +1,86 @@
+//! The `weaver` command.
+//!
+//! Arguments are read in two steps: what was typed, then what it names. Nothing but data is written
+//! to standard output; whatever goes wrong is said on standard error, with the next step, and ends
+//! in one of the documented [`Exit`] codes.
+
+mod args;
+mod check;
+mod completions;
+mod demo;
+mod exit;
+mod failure;
+mod keys;
+mod output;
+mod reasons;
+pub mod reference;
+mod route;
+mod serve;
+mod sign;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command, Keys, Trace};
+pub use exit::Exit;
+pub(crate) use failure::Failure;
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            // A closed output leaves nothing to be said.
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let as_json = cli.command.wants_json();
+    match run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) if failure.code == failure::CLOSED => Exit::Ok.into(),
+        Err(failure) => {
+            output::failure(&failure, as_json);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Demo(args) => demo::run(args),
+        Command::DemoServer { root } => demo::serve(&root),
+        Command::Check(args) => check::run(&args),
+        Command::Keys(args) => keys::run(args),
+        Command::Sign(args) => sign::run(&args),
+        Command::Trace(args) => trace::run(args),
+        Command::Route(args) => route::run(&args),
+        Command::Reasons(args) => reasons::run(&args),
+        Command::Completions { shell } => completions::run(shell),
+    }
+}
+
+impl Command {
+    /// Whether a script reads along, so that failures are JSON too.
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Demo(args) => args.json,
+            Self::Check(args) => args.output.json,
+            Self::Sign(args) => args.output.json,
+            Self::Reasons(args) => args.json,
+            Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
+            Self::Trace(Trace::Show(args)) => args.json,
+            Self::Trace(Trace::Verify { output, .. }) => output.json,
+            Self::Route(_)
+            | Self::Serve(_)
+            | Self::DemoServer { .. }
+            | Self::Completions { .. }
+            | Self::Trace(Trace::Head { .. }) => false,
+        }
+    }
+}

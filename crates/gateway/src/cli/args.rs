@@ -1,0 +1,249 @@
+//! The command line: what can be typed. Nothing is opened or checked here.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand};
+
+use super::exit::Exit;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const ABOUT: &str = "\
+Weaver stands between an AI agent and the tools it can call.
+
+It shows the model a few tools that fit the goal, lets through only what your signed policy
+allows, cuts what a tool returns down to what the model may see, and keeps a record that nobody
+can change without being found out. Put it in front of the MCP servers you already use.";
+
+const EXAMPLES: &str = "\
+See it work, offline, in a temporary folder:
+  weaver demo
+
+Put it in front of your own servers:
+  weaver keys new --out root.key --id root      make the root key
+  $EDITOR weaver.toml                           servers, and the public key just printed
+  weaver sign policy/*.toml --key root.key      sign policy, contracts and keys
+  weaver check                                  everything that is wrong, at once
+  weaver serve                                  what your MCP client runs
+
+A first weaver.toml:
+  [principal]
+  id = \"owner\"
+  [trust]
+  root = \"ed25519:…\"
+  [mcpServers.files]
+  command = \"npx\"
+  args = [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"${HOME}/notes\"]
+
+Look at what happened:
+  weaver trace show --store ledger.db
+  weaver trace verify --store ledger.db";
+
+/// The text below the options of `weaver --help`.
+fn after_help() -> String {
+    format!("{EXAMPLES}\n\nExit codes:\n{}", Exit::table())
+}
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "weaver",
+    version,
+    about = "Routes, decides, executes, firewalls and records an agent's tool calls",
+    long_about = ABOUT,
+    after_long_help = after_help(),
+    after_help = "`weaver --help` shows a first configuration and the exit codes.",
+    styles = STYLES,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    infer_subcommands = false
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Serve MCP on standard input and output, in front of the configured servers
+    Serve(Serve),
+    /// Show the whole path in one minute, offline, on a temporary folder
+    Demo(Demo),
+    /// The small MCP server behind the demo, on standard input and output
+    #[command(hide = true)]
+    DemoServer {
+        /// A folder that the demo made
+        #[arg(long, value_name = "DIR")]
+        root: PathBuf,
+    },
+    /// Say everything that is wrong in a configuration and its signed documents
+    Check(Check),
+    /// Make and show private keys
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Sign documents: policy, contracts, keys
+    Sign(Sign),
+    /// Read and verify the log
+    #[command(subcommand)]
+    Trace(Trace),
+    /// Rank tools for queries, as the gateway would
+    Route(Route),
+    /// List the reason codes of decisions
+    Reasons(Json),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Json {
+    /// Print JSON for scripts
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Do not look at signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// Print one JSON object a step
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Keep configuration, keys, documents and ledger in this new folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PassphraseFrom {
+    /// Read the passphrase from this open file descriptor instead of the terminal
+    #[arg(long, value_name = "N")]
+    pub(super) passphrase_fd: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Keys {
+    /// Make a key and write it, encrypted under a passphrase, to a new file
+    #[command(after_help = "Example:\n  weaver keys new --out root.key --id root")]
+    New {
+        /// The new file; an existing one is never overwritten
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+        /// What the key is called
+        #[arg(long, value_name = "NAME")]
+        id: String,
+        #[command(flatten)]
+        passphrase: PassphraseFrom,
+        #[command(flatten)]
+        output: Json,
+    },
+    /// Show name and public key of a key file; needs no passphrase
+    Show {
+        /// The key file
+        file: PathBuf,
+        #[command(flatten)]
+        output: Json,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  weaver sign policy/policy.toml --key root.key\n\n\
+    The kind of each document is read from the document. FILE.sig is written beside it, and only \
+    if every document is without fault.")]
+pub(super) struct Sign {
+    /// The documents
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// The key file of the root key
+    #[arg(long, value_name = "FILE")]
+    pub(super) key: PathBuf,
+    #[command(flatten)]
+    pub(super) passphrase: PassphraseFrom,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Trace {
+    /// Show events, oldest first
+    Show(TraceShow),
+    /// Print the head as JSON: keep it elsewhere, and a later verification finds a cut tail
+    Head {
+        /// The ledger
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+    },
+    /// Verify the whole log, and name the first bad event
+    Verify {
+        /// The ledger
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+        /// An earlier head, as `weaver trace head` printed it
+        #[arg(long, value_name = "FILE")]
+        head: Option<PathBuf>,
+        #[command(flatten)]
+        output: Json,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TraceShow {
+    /// The ledger
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: PathBuf,
+    /// Begin at this event; without it, the last ones are shown
+    #[arg(long, value_name = "N")]
+    pub(super) from: Option<u64>,
+    /// Show at most so many events
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) limit: u64,
+    /// Only the events of this call
+    #[arg(long, value_name = "ID")]
+    pub(super) call: Option<String>,
+    /// Print one JSON object an event, with its whole payload
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Tools, one a line:    {\"id\", \"name\", \"description\", \"namespace\"?, \
+    \"tags\"?, \"schema\"?, \"examples\"?}\nQueries, one a line:  {\"id\", \"query\"}\n\
+    Answer, one a query:  {\"id\", \"ranked\": [ids], \"scores\": […], \"micros\": n}\n\
+    `-` reads from standard input."
+)]
+pub(super) struct Route {
+    /// The tools
+    #[arg(long, value_name = "FILE")]
+    pub(super) tools: PathBuf,
+    /// The queries
+    #[arg(long, value_name = "FILE")]
+    pub(super) queries: PathBuf,
+    /// How many tools a query
+    #[arg(short = 'k', value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(super) k: u16,
+}

@@ -1,0 +1,79 @@
+//! Writing to the terminal or to a script. Colours go to terminals alone.
+
+use std::io::{self, Write as _};
+
+use owo_colors::OwoColorize as _;
+use serde_json::Value;
+use weaver_policy::Finding;
+use weaver_text::escape;
+
+use super::failure::Failure;
+
+/// Writes a text to standard output.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Writes one line to standard output.
+pub(crate) fn line(line: &str) -> io::Result<()> {
+    text(&format!("{line}\n"))
+}
+
+/// Writes one line of JSON to standard output.
+pub(crate) fn json(value: &Value) -> io::Result<()> {
+    line(&value.to_string())
+}
+
+/// Writes a failure to standard error: as JSON where the user asked for that.
+pub(crate) fn failure(failure: &Failure, as_json: bool) {
+    let text = if as_json { format!("{}\n", failure.to_json()) } else { rendered(failure) };
+    // There is nowhere left to say that this failed too.
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// What ran well in a green word, what did not in a red one.
+pub(crate) fn verdict(good: bool, word: &str) -> String {
+    if good { word.green().bold().to_string() } else { word.red().bold().to_string() }
+}
+
+pub(crate) fn dim(text: &str) -> String {
+    text.dimmed().to_string()
+}
+
+pub(crate) fn bold(text: &str) -> String {
+    text.bold().to_string()
+}
+
+fn rendered(failure: &Failure) -> String {
+    let mut out = String::new();
+    for found in &failure.findings {
+        out.push_str(&finding(found));
+    }
+    let message = escape::block(&failure.message).into_owned();
+    // Each finding has said its own code.
+    let code = if failure.findings.is_empty() { code(failure.code) } else { String::new() };
+    out.push_str(format!("{}: {message} {code}", verdict(false, "error")).trim_end());
+    out.push('\n');
+    if let Some(next) = &failure.next {
+        out.push_str(&format!("  next: {next}\n"));
+    }
+    out
+}
+
+/// A finding over two lines: place and what is wrong, then what to do.
+pub(crate) fn finding(found: &Finding) -> String {
+    let mut place = found.file.clone();
+    if let (Some(line), Some(column)) = (found.line, found.column) {
+        place.push_str(&format!(":{line}:{column}"));
+    }
+    let key = found.key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
+    let message = escape::line(&found.message).into_owned();
+    let (place, code) = (bold(&escape::line(&place)), code(found.code));
+    format!("{place}: {key}{message} {code}\n  → {}\n", escape::line(&found.remedy))
+}
+
+fn code(code: &str) -> String {
+    dim(&format!("[{code}]"))
+}

@@ -1,0 +1,21 @@
+//! `weaver reasons`.
+
+use serde_json::json;
+use weaver_types::ReasonCode;
+
+use super::args::Json;
+use super::{Exit, Failure, output};
+
+pub(super) fn run(args: &Json) -> Result<Exit, Failure> {
+    let mut text = String::new();
+    for reason in ReasonCode::ALL {
+        if args.json {
+            let entry = json!({ "code": reason.as_str(), "meaning": reason.meaning() });
+            text.push_str(&format!("{entry}\n"));
+        } else {
+            text.push_str(&format!("{:<32}{}\n", reason.as_str(), reason.meaning()));
+        }
+    }
+    output::text(&text)?;
+    Ok(Exit::Ok)
+}
