@@ -1,1 +1,34 @@
+//! The synthetic workloads of the benches: the same on every machine and in every run.
 
+pub mod kernel;
+pub mod rules;
+pub mod tools;
+
+/// The error of a workload that cannot be built.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// A small generator of pseudo-random numbers (xorshift), so that no run differs from another.
+#[derive(Debug, Clone)]
+pub struct Numbers(u64);
+
+impl Numbers {
+    /// A stream that depends on `seed` alone.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(0x9E37_79B9_7F4A_7C15 ^ seed)
+    }
+
+    /// The next number below `bound`, which is at least 1.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        let bound = u64::try_from(bound.max(1)).unwrap_or(u64::MAX);
+        usize::try_from((self.0 >> 11) % bound).unwrap_or(0)
+    }
+
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
