@@ -10,7 +10,9 @@ use serde_json::json;
 use weaver_agent_kernel::{Caller, FnDriver};
 use weaver_trace_store::MemoryLedger;
 use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError};
-use weaver_types::{Effects, EventKind, LogId, OsRandom, RawResult, ReasonCode, Verdict};
+use weaver_types::{
+    Effects, EventKind, Integrity, LogId, OsRandom, RawResult, ReasonCode, Verdict,
+};
 
 use crate::support::{
     Asked, Faulty, World, ana, answer, draft, fold, kinds, log, memory, open_policy, snapshot,
@@ -138,6 +140,8 @@ fn an_outcome_that_cannot_be_written_is_told_as_unknown() {
     assert_eq!(last.kind, "call.outcome_unknown");
     assert_eq!(last.call.as_deref(), Some(done.call.as_str()));
     assert_eq!(again.executed(), 0, "never tried again");
+    let state = snapshot(again.ledger.as_ref(), &run.run_id).unwrap();
+    assert_eq!(state.label.integrity, Integrity::Untrusted, "the run takes the worst label");
 }
 
 #[test]

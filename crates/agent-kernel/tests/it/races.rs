@@ -1,14 +1,17 @@
 //! Many callers at once.
 
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 
 use serde_json::json;
-use weaver_agent_kernel::{Caller, Kernel, block_on};
+use weaver_agent_kernel::{Caller, Invocation, Kernel, block_on};
 use weaver_trace_store::verify::verify;
-use weaver_types::{Effects, ReasonCode, ResponseMode, RunBudget, SafetyMode};
+use weaver_types::{
+    Effects, OsRandom, Random, RandomError, ReasonCode, ResponseMode, RunBudget, SafetyMode,
+};
 
 use crate::support::{
-    Asked, World, ana, draft, fold, log, memory, open_policy, snapshot, sqlite, succeeded,
+    Asked, World, ana, draft, fold, log, memory, open_policy, parts, snapshot, sqlite, succeeded,
 };
 
 const THREADS: usize = 64;
@@ -112,4 +115,67 @@ fn a_crowd_of_mixed_calls_leaves_a_sound_log() {
     let started = log(ledger.as_ref()).iter().filter(|e| e.kind == "run.started").count();
     assert_eq!(started, 1);
     assert!(verify(ledger.as_ref(), None).is_ok());
+}
+
+/// Randomness at which two threads meet, once it is armed. The kernel asks for a salt between
+/// deciding on a call and committing its intent, so both have decided before either commits.
+struct Meeting {
+    guests: AtomicUsize,
+    barrier: Barrier,
+}
+
+impl Random for Meeting {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        let expected = |guests: usize| guests.checked_sub(1);
+        if self.guests.fetch_update(Ordering::SeqCst, Ordering::SeqCst, expected).is_ok() {
+            self.barrier.wait();
+        }
+        OsRandom.fill(buffer)
+    }
+}
+
+/// Two calls that have both been decided before either commits: how they came out, and how often
+/// the tool was executed.
+fn meet(one_token: bool, budget: RunBudget) -> (Vec<Invocation>, u64) {
+    let meeting = Arc::new(Meeting { guests: AtomicUsize::new(0), barrier: Barrier::new(2) });
+    let mut world = World::new(open_policy());
+    let mut parts = parts(memory(), world.clock.clone(), open_policy());
+    parts.random = meeting.clone();
+    world.kernel = Kernel::open(parts).unwrap();
+    world.tool("fs.write", Effects::WRITE_LOCAL);
+    let (run, who) = (world.run_with(budget, SafetyMode::Normal), ana());
+    let (caller, asked) = (Caller { run: &run, principal: &who }, Asked::new("fs.write"));
+    let grant = || block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
+    let first = grant();
+    let tokens = [first.clone(), if one_token { first } else { grant() }];
+    meeting.guests.store(2, Ordering::SeqCst);
+    let done = std::thread::scope(|scope| {
+        let threads = tokens.each_ref().map(|token| {
+            let (kernel, asked) = (&world.kernel, &asked);
+            scope.spawn(move || {
+                block_on(kernel.invoke(caller, token, &asked.arguments, ResponseMode::Table))
+            })
+        });
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    (done, world.executed())
+}
+
+fn losers(done: &[Invocation]) -> Vec<ReasonCode> {
+    let lost = done.iter().filter(|done| !succeeded(done));
+    lost.map(|done| done.decision.primary()).collect()
+}
+
+#[test]
+fn two_calls_decided_at_once_do_not_share_a_token() {
+    let (done, executed) = meet(true, RunBudget::unlimited());
+    assert_eq!((losers(&done), executed), (vec![ReasonCode::TokenUsed], 1));
+}
+
+#[test]
+fn two_calls_decided_at_once_do_not_share_the_last_of_a_budget() {
+    let budget = RunBudget { max_tool_calls: Some(1), ..RunBudget::unlimited() };
+    let (done, executed) = meet(false, budget);
+    assert_eq!((losers(&done), executed), (vec![ReasonCode::BudgetExceeded], 1));
+    assert_eq!(meet(false, RunBudget::unlimited()).1, 2, "it is the budget that stops it");
 }
