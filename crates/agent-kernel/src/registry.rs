@@ -30,7 +30,10 @@ impl Registered {
     }
 
     /// The capability with its signed contract applied; computed once for each contracts document.
-    pub(crate) fn effective(&self, policy: &PolicySet) -> Result<Arc<Capability>, ContractError> {
+    ///
+    /// # Errors
+    /// [`ContractError`]; the capability must then not be offered.
+    pub fn effective(&self, policy: &PolicySet) -> Result<Arc<Capability>, ContractError> {
         let contracts = policy.basis().contracts;
         let Ok(mut cached) = self.effective.lock() else {
             return policy.effective(&self.capability).map(Arc::new);

@@ -1,0 +1,53 @@
+//! `weaver serve`: an MCP server on stdin and stdout, in front of the configured upstreams.
+//!
+//! Data flows one way: [`stdio`] reads lines, [`message`] sorts them, [`dispatch`] answers by
+//! method, [`meta_tools`] and [`proxy`] turn tool calls into kernel calls, [`render`] turns what
+//! comes back into MCP results. [`upstreams`] brings the tools in, [`shelf`] is the snapshot of
+//! what there is.
+
+mod dispatch;
+mod error;
+mod exposed;
+mod gateway;
+mod import;
+mod message;
+mod meta_tools;
+mod open;
+mod proxy;
+mod render;
+mod run_keeper;
+mod shelf;
+mod stdio;
+mod timer;
+mod upstreams;
+
+use std::sync::Arc;
+
+pub use error::ServeError;
+pub use import::upstream_digest;
+
+use crate::config::Config;
+use gateway::Gateway;
+
+/// Serves until stdin ends.
+///
+/// # Errors
+/// [`ServeError`], when the documents, the store or the runtime cannot be opened. Upstreams that
+/// cannot be reached are no error: their tools say so when they are called.
+pub fn run(config: Config, unsigned_development: bool) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| ServeError::Runtime { problem: error.to_string() })?;
+    let opened = open::open(&config, unsigned_development)?;
+    let ended = runtime.block_on(async {
+        let gateway = Arc::new(Gateway::new(config, opened).await?);
+        gateway.upstreams.start(&gateway);
+        let ended = stdio::serve(&gateway).await;
+        gateway.upstreams.close().await;
+        ended
+    });
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    ended
+}

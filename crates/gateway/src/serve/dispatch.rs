@@ -1,0 +1,163 @@
+//! Answering by method, in both eras of the protocol.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use super::gateway::Gateway;
+use super::message::{Request, RpcError, code};
+use super::{meta_tools, proxy, render};
+use crate::config::Mode;
+
+/// The versions that open with `initialize`, newest first.
+const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The version whose requests stand alone.
+const MODERN: &str = "2026-07-28";
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+
+const INSTRUCTIONS: &str = "Weaver stands in front of other tools. Find them with tool_browse, run one with \
+tool_execute, and look further into a large result with tool_view. Every call is decided by a policy: an answer with \
+verdict `ask` tells what to add before calling again, `hold` that a person must release the call, `deny` that it will \
+not run.";
+const PROXY_INSTRUCTIONS: &str = "Weaver stands in front of these tools. Every call is decided by a policy: an error \
+with verdict `ask` tells what to add before calling again, `hold` that a person must release the call, `deny` that it \
+will not run.";
+
+/// What is known of the client on the other side of the pipe.
+#[derive(Default)]
+pub(crate) struct Session {
+    /// `initialize` was answered.
+    opened: AtomicBool,
+    /// `notifications/initialized` came in.
+    initialized: AtomicBool,
+}
+
+/// In which era a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    Legacy,
+    Modern,
+}
+
+impl Session {
+    pub(crate) fn initialized(&self) {
+        self.initialized.store(true, Ordering::Release);
+    }
+
+    /// True for a client that is told when the list of tools changes.
+    pub(crate) fn wants_changes(&self, gateway: &Gateway) -> bool {
+        self.initialized.load(Ordering::Acquire) && gateway.config.mode == Mode::Proxy
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        gateway: &Gateway,
+        request: Request,
+    ) -> Result<Value, RpcError> {
+        let era = era(&request.params)?;
+        let open = era == Era::Modern || self.opened.load(Ordering::Acquire);
+        match request.method.as_str() {
+            "initialize" => Ok(self.initialize(gateway, &request.params)),
+            "server/discover" => Ok(discover(gateway)),
+            "ping" => Ok(json!({})),
+            _ if !open => Err(RpcError::new(
+                code::INVALID_REQUEST,
+                "send `initialize` first, or name the protocol version in the request's `_meta`",
+            )),
+            "tools/list" => Ok(list(gateway, era).await),
+            "tools/call" => call(gateway, era, request).await,
+            other => Err(RpcError::new(
+                code::NOT_FOUND,
+                format!("method `{}` is not offered here", shown(other)),
+            )),
+        }
+    }
+
+    fn initialize(&self, gateway: &Gateway, params: &Map<String, Value>) -> Value {
+        let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let version = LEGACY.iter().find(|version| **version == asked).or(LEGACY.first());
+        self.opened.store(true, Ordering::Release);
+        json!({
+            "protocolVersion": version,
+            "capabilities": { "tools": { "listChanged": gateway.config.mode == Mode::Proxy } },
+            "serverInfo": server_info(),
+            "instructions": instructions(gateway),
+        })
+    }
+}
+
+fn era(params: &Map<String, Value>) -> Result<Era, RpcError> {
+    let version = params.get("_meta").and_then(|meta| meta.get(VERSION_KEY));
+    match version {
+        None => Ok(Era::Legacy),
+        Some(Value::String(version)) if version == MODERN => Ok(Era::Modern),
+        Some(other) => {
+            let requested = other.as_str().map(shown).unwrap_or_default();
+            let mut error = RpcError::new(
+                code::UNSUPPORTED_VERSION,
+                format!("protocol version `{requested}` is not spoken here"),
+            );
+            error.data = Some(json!({ "requested": requested, "supported": [MODERN] }));
+            Err(error)
+        }
+    }
+}
+
+fn discover(gateway: &Gateway) -> Value {
+    json!({
+        "resultType": "complete",
+        "supportedVersions": [MODERN],
+        "capabilities": { "tools": {} },
+        "serverInfo": server_info(),
+        "_meta": { "io.modelcontextprotocol/serverInfo": server_info() },
+        "instructions": instructions(gateway),
+        "ttlMs": 60_000,
+        "cacheScope": "private",
+    })
+}
+
+fn server_info() -> Value {
+    json!({ "name": "weaver", "title": "Weaver", "version": env!("CARGO_PKG_VERSION") })
+}
+
+fn instructions(gateway: &Gateway) -> &'static str {
+    match gateway.config.mode {
+        Mode::Gateway => INSTRUCTIONS,
+        Mode::Proxy => PROXY_INSTRUCTIONS,
+    }
+}
+
+async fn list(gateway: &Gateway, era: Era) -> Value {
+    let tools = match gateway.config.mode {
+        Mode::Gateway => meta_tools::definitions(),
+        Mode::Proxy => proxy::list(gateway).await,
+    };
+    let mut result = Map::new();
+    result.insert("tools".to_owned(), Value::Array(tools));
+    if era == Era::Modern {
+        result.insert("resultType".to_owned(), json!("complete"));
+        result.insert("ttlMs".to_owned(), json!(0));
+        result.insert("cacheScope".to_owned(), json!("private"));
+    }
+    Value::Object(result)
+}
+
+async fn call(gateway: &Gateway, era: Era, request: Request) -> Result<Value, RpcError> {
+    let Request { mut params, flaw, .. } = request;
+    let Some(Value::String(name)) = params.remove("name") else {
+        return Err(RpcError::new(code::INVALID_PARAMS, "`name` must be a string"));
+    };
+    let arguments = match params.remove("arguments") {
+        None => Value::Object(Map::new()),
+        Some(arguments) => arguments,
+    };
+    let reply = match gateway.config.mode {
+        Mode::Gateway => meta_tools::call(gateway, &name, arguments, flaw).await,
+        Mode::Proxy => proxy::call(gateway, &name, arguments, flaw).await,
+    };
+    reply.map(|reply| render::result(reply, era))
+}
+
+pub(crate) fn shown(text: &str) -> String {
+    weaver_text::escape::line(weaver_text::escape::truncate(text, 80)).into_owned()
+}

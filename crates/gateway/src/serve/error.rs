@@ -1,0 +1,65 @@
+//! Why the gateway cannot serve.
+
+use weaver_agent_kernel::KernelError;
+use weaver_policy::LoadError;
+use weaver_types::ledger::LedgerError;
+use weaver_types::{PrincipalId, RunError};
+
+use crate::config::ConfigErrors;
+
+/// Why the gateway cannot serve.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The signed documents are missing, malformed or not signed by the root key.
+    #[error(transparent)]
+    Documents(#[from] ConfigErrors),
+    /// A document is older than one that was accepted before.
+    #[error(transparent)]
+    Version(#[from] LoadError),
+    /// The policy does not know the principal of the configuration.
+    #[error(
+        "principal `{id}` does not stand in the policy; add [principals.\"{id}\"] to policy.toml and sign it again"
+    )]
+    Principal {
+        /// The principal.
+        id: PrincipalId,
+    },
+    /// The store cannot be opened or written.
+    #[error(transparent)]
+    Store(#[from] LedgerError),
+    /// The kernel cannot be opened.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A run cannot be begun.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The runtime cannot be started.
+    #[error("the runtime cannot be started: {problem}")]
+    Runtime {
+        /// What is wrong.
+        problem: String,
+    },
+    /// Stdin or stdout failed.
+    #[error("stdin or stdout failed: {problem}")]
+    Pipe {
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl ServeError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Documents(_) | Self::Version(_) => "serve.documents",
+            Self::Principal { .. } => "serve.principal",
+            Self::Store(error) => error.code(),
+            Self::Kernel(error) => error.code(),
+            Self::Run(_) => "serve.run",
+            Self::Runtime { .. } => "serve.runtime",
+            Self::Pipe { .. } => "serve.pipe",
+        }
+    }
+}

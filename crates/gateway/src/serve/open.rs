@@ -1,0 +1,53 @@
+//! Opening: documents, store, kernel, in this order; nothing is served before all three stand.
+
+use std::sync::Arc;
+
+use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Registry, Settings};
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::ledger::Ledger;
+use weaver_types::{Clock, OsRandom, Principal, Random, SystemClock};
+
+use super::error::ServeError;
+use super::timer::TokioTimer;
+use crate::config::{self, Config};
+
+/// What the gateway stands on.
+pub(crate) struct Opened {
+    pub(crate) kernel: Kernel,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) principal: Principal,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+}
+
+pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened, ServeError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let random: Arc<dyn Random> = Arc::new(OsRandom);
+    let policy = config::load_policy(config, unsigned_development, clock.now())?;
+    let principal = policy
+        .principal(&config.principal)
+        .ok_or_else(|| ServeError::Principal { id: config.principal.clone() })?;
+    let options = OpenOptions {
+        random: Arc::clone(&random),
+        clock: Arc::clone(&clock),
+        holder: format!("weaver serve --config {}", config.file.display()),
+    };
+    let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
+    let settings = Settings { human_channel: false, ..Settings::default() };
+    let accepted = policy.high_water(&settings.tenant, ledger.as_ref())?;
+    ledger.commit(accepted).wait()?;
+    let registry = Arc::new(Registry::new());
+    let blobs = Arc::new(ledger.blobs());
+    let kernel = Kernel::open(KernelParts {
+        registry: Arc::clone(&registry),
+        policy: Arc::new(policy),
+        ledger,
+        blobs,
+        clock: Arc::clone(&clock),
+        random: Arc::clone(&random),
+        timer: Arc::new(TokioTimer),
+        keys: KeyRing::fresh(random.as_ref()).map_err(weaver_agent_kernel::KernelError::from)?,
+        settings,
+    })?;
+    Ok(Opened { kernel, registry, principal, clock, random })
+}

@@ -1,0 +1,110 @@
+//! From what the kernel says to what an agent reads: results, and refusals it can re-plan on.
+
+use serde_json::{Map, Value, json};
+use weaver_agent_kernel::Invocation;
+use weaver_types::{Decision, Discharge, Verdict};
+
+use super::dispatch::Era;
+
+/// The answer of a tool call before it takes its era's form.
+pub(crate) struct Reply {
+    pub(crate) body: Value,
+    pub(crate) is_error: bool,
+}
+
+impl Reply {
+    pub(crate) fn ok(body: Value) -> Self {
+        Self { body, is_error: false }
+    }
+
+    /// A refusal that involved no call.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        let body =
+            json!({ "verdict": "ask", "reason": "invalid_arguments", "message": message.into() });
+        Self { body, is_error: true }
+    }
+}
+
+/// A `CallToolResult`: the body as structured content, and the same as text for clients that read
+/// only that.
+pub(crate) fn result(reply: Reply, era: Era) -> Value {
+    let mut result = Map::new();
+    result
+        .insert("content".to_owned(), json!([{ "type": "text", "text": reply.body.to_string() }]));
+    result.insert("structuredContent".to_owned(), reply.body);
+    result.insert("isError".to_owned(), json!(reply.is_error));
+    if era == Era::Modern {
+        result.insert("resultType".to_owned(), json!("complete"));
+    }
+    Value::Object(result)
+}
+
+/// The answer to a call.
+pub(crate) fn invocation(done: &Invocation) -> Reply {
+    let decision = &done.decision;
+    if !decision.allowed() {
+        return Reply { body: refusal(done), is_error: true };
+    }
+    let mut body = json!({ "verdict": decision.verdict(), "call": done.call });
+    let Some(fields) = body.as_object_mut() else { return Reply::ok(body) };
+    let Some(result) = &done.result else { return Reply::ok(body) };
+    if let Some(frame) = &result.data {
+        fields.insert("frame".to_owned(), json!(frame));
+    }
+    if !result.success {
+        let error = json!({ "code": result.error_code, "message": result.error_message });
+        fields.insert("error".to_owned(), error);
+    }
+    Reply { body, is_error: !result.success }
+}
+
+fn refusal(done: &Invocation) -> Value {
+    let decision = &done.decision;
+    let obstacles: Vec<Value> = decision
+        .obstacles()
+        .take(8)
+        .map(|said| {
+            json!({
+                "check": said.check,
+                "verdict": said.verdict,
+                "reason": said.reason,
+                "detail": said.detail,
+                "discharged_by": said.discharge,
+            })
+        })
+        .collect();
+    json!({
+        "verdict": decision.verdict(),
+        "reason": decision.primary(),
+        "message": message(decision),
+        "obstacles": obstacles,
+        "call": done.call,
+    })
+}
+
+/// One sentence on what happened and one on what to do.
+fn message(decision: &Decision) -> String {
+    let what = decision.detail();
+    let next = match decision.verdict() {
+        Verdict::Allow => "It was executed.",
+        Verdict::Ask => "Nothing was executed. Supply what is missing and call again.",
+        Verdict::Hold => {
+            "Nothing was executed. A person with the needed authority must release it; go on with other work or tell \
+             the user."
+        }
+        Verdict::Deny if waits(decision) => "Nothing was executed. Try again later.",
+        Verdict::Deny => "Nothing was executed. Do not call it again as it is; choose another way.",
+    };
+    if what.is_empty() {
+        format!("{}. {next}", decision.primary())
+    } else {
+        format!("{}: {what}. {next}", decision.primary())
+    }
+}
+
+fn waits(decision: &Decision) -> bool {
+    decision
+        .obstacles()
+        .filter(|said| said.verdict == Verdict::Deny)
+        .all(|said| matches!(said.discharge, Discharge::Wait { .. }))
+}

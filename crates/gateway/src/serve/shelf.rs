@@ -1,0 +1,96 @@
+//! The shelf: a snapshot of the tools there are, with their index and their names.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use contextweaver::catalog::{Catalog, SelectableItem};
+use contextweaver::route::Router;
+use serde_json::Value;
+use weaver_agent_kernel::Registry;
+use weaver_policy::PolicySet;
+use weaver_types::{Capability, CapabilityId};
+
+use super::exposed;
+use super::upstreams::Upstreams;
+
+/// What there is, at one moment.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    /// The index; `None` when there is nothing to index.
+    pub(crate) router: Option<Router>,
+    /// The tools by the names under which the proxy offers them.
+    pub(crate) names: BTreeMap<String, CapabilityId>,
+    /// The tools as their servers list them.
+    pub(crate) tools: BTreeMap<CapabilityId, Arc<Value>>,
+}
+
+/// Where the current shelf stands; readers never wait for a writer's work.
+#[derive(Default)]
+pub(crate) struct ShelfSlot(RwLock<Arc<Shelf>>);
+
+impl ShelfSlot {
+    pub(crate) fn get(&self) -> Arc<Shelf> {
+        match self.0.read() {
+            Ok(shelf) => Arc::clone(&shelf),
+            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    pub(crate) fn put(&self, shelf: Shelf) {
+        let shelf = Arc::new(shelf);
+        match self.0.write() {
+            Ok(mut slot) => *slot = shelf,
+            Err(poisoned) => *poisoned.into_inner() = shelf,
+        }
+    }
+}
+
+impl Shelf {
+    pub(crate) fn build(
+        registry: &Registry,
+        policy: &PolicySet,
+        upstreams: &Upstreams,
+        unprefixed: bool,
+    ) -> Self {
+        let tools = upstreams.tools();
+        let mut catalog = Catalog::new();
+        let mut names = BTreeMap::new();
+        for entry in registry.list_all() {
+            let capability = entry.capability();
+            // A card warns of what the contract says, not of what the server says.
+            let Ok(effective) = entry.effective(policy) else { continue };
+            if let Err(error) = catalog.insert(item(&effective)) {
+                tracing::warn!(tool = %capability.id(), %error, "left out of the index");
+                continue;
+            }
+            let Some((upstream, tool)) = capability.id().as_str().split_once('.') else { continue };
+            let name = if unprefixed { tool.to_owned() } else { exposed::name(upstream, tool) };
+            names.entry(name).or_insert_with(|| capability.id().clone());
+        }
+        let router = match Router::new(catalog) {
+            Ok(router) => Some(router),
+            Err(error) => {
+                tracing::error!(%error, "the index could not be built; nothing can be found by search");
+                None
+            }
+        };
+        Self { router, names, tools }
+    }
+}
+
+fn item(capability: &Capability) -> SelectableItem {
+    let spec = capability.spec();
+    let name = spec.title.as_ref().unwrap_or(&spec.name);
+    let mut item = SelectableItem::new(spec.id.clone(), name.clone(), spec.description.clone());
+    item.namespace = spec
+        .id
+        .as_str()
+        .split_once('.')
+        .map(|(upstream, _)| upstream.to_owned())
+        .unwrap_or_default();
+    item.effects = Some(spec.effects);
+    match &spec.input_schema {
+        Some(schema) => item.with_schema(schema),
+        None => item,
+    }
+}

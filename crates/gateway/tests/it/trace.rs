@@ -1,0 +1,113 @@
+//! `weaver trace` on a real ledger.
+
+use std::fs;
+
+use serde_json::Value;
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
+use weaver_types::{CallId, EventKind, Timestamp};
+
+use crate::support::{Folder, weaver};
+
+const EVENTS: u64 = 12;
+
+/// A folder with a ledger of twelve events.
+fn recorded() -> Folder {
+    let folder = Folder::new();
+    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    for n in 0..EVENTS {
+        let event = NewEvent {
+            kind: if n % 2 == 0 { EventKind::Intent } else { EventKind::Outcome },
+            at: Timestamp::from_micros(1_700_000_000_000_000),
+            run: None,
+            call: Some(CallId::parse(format!("call_{}", n / 2)).unwrap()),
+            payload: format!("{{\"note\":\"needle-{n:02}\"}}").into_bytes(),
+        };
+        ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
+    }
+    drop(ledger);
+    folder
+}
+
+fn trace(folder: &Folder, args: &[&str]) -> crate::support::Run {
+    let store = folder.arg("ledger.db");
+    let mut all = vec!["trace", args[0], "--store", &store];
+    all.extend(&args[1..]);
+    weaver(&all)
+}
+
+fn shown(out: &str) -> Vec<Value> {
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn events_are_shown_by_place_and_by_call() {
+    let folder = recorded();
+    let all = shown(&trace(&folder, &["show", "--json"]).out);
+    assert_eq!(all.len(), 12);
+    assert_eq!(all[3]["payload"]["note"], "needle-03");
+    assert_eq!((&all[3]["type"], &all[3]["call"]), (&"call.outcome".into(), &"call_1".into()));
+    assert_eq!(all[3]["at"], "2023-11-14T22:13:20.000000Z");
+
+    let seqs = |args: &[&str]| {
+        let events = shown(&trace(&folder, args).out);
+        events.iter().map(|event| event["seq"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(seqs(&["show", "--json", "--limit", "2"]), [10, 11]);
+    assert_eq!(seqs(&["show", "--json", "--from", "4", "--limit", "3"]), [4, 5, 6]);
+    assert_eq!(seqs(&["show", "--json", "--call", "call_2"]), [4, 5]);
+    let text = trace(&folder, &["show", "--limit", "1"]).out;
+    assert!(text.contains("needle-11") && !text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn an_intact_log_is_verified_also_against_an_earlier_head() {
+    let folder = recorded();
+    let head = trace(&folder, &["head"]);
+    assert_eq!((head.code, &head.json()["size"]), (0, &EVENTS.into()));
+    folder.write("head.json", &head.out);
+    let kept = folder.arg("head.json");
+    let run = trace(&folder, &["verify", "--head", &kept, "--json"]);
+    assert_eq!((run.code, &run.json()["ok"]), (0, &true.into()), "{run:?}");
+    let run = trace(&folder, &["verify"]);
+    assert!(run.code == 0 && run.out.contains("not proven"), "{run:?}");
+}
+
+#[test]
+fn one_changed_byte_is_found_and_named() {
+    let folder = recorded();
+    let path = folder.path("ledger.db");
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(9).position(|window| window == b"needle-07").expect("checkpointed");
+    bytes[at] = b'N';
+    fs::write(&path, bytes).unwrap();
+    let run = trace(&folder, &["verify"]);
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    assert!(run.err.contains("event 7 is bad") && run.err.contains("event.commitment"), "{run:?}");
+    let run = trace(&folder, &["verify", "--json"]);
+    assert_eq!((run.code, &run.json()["first_bad_event"]), (1, &7.into()));
+}
+
+#[test]
+fn a_head_of_a_longer_log_shows_that_the_tail_was_cut() {
+    let folder = recorded();
+    let head = trace(&folder, &["head"]).out.replace("\"size\":12", "\"size\":13");
+    folder.write("head.json", &head);
+    let run = trace(&folder, &["verify", "--head", &folder.arg("head.json")]);
+    assert!(run.code == 1 && run.err.contains("verify.truncated"), "{run:?}");
+}
+
+#[test]
+fn what_is_no_ledger_or_no_head_is_refused() {
+    let folder = recorded();
+    folder.write("head.json", "{}");
+    assert_eq!(trace(&folder, &["verify", "--head", &folder.arg("head.json")]).code, 3);
+    fs::write(folder.path("ledger.db"), "no database at all, only text of some length").unwrap();
+    assert_eq!(trace(&folder, &["verify"]).code, 4);
+    fs::remove_file(folder.path("ledger.db")).unwrap();
+    for command in ["show", "head", "verify"] {
+        let run = trace(&folder, &[command]);
+        assert!(run.code == 4 && run.err.contains("ledger.db"), "{run:?}");
+        assert!(!folder.path("ledger.db").exists(), "{command} makes no ledger");
+    }
+}
