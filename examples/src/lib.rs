@@ -8,3 +8,8 @@ pub use print::{decision, ledger, section, text};
 
 /// The error of an example.
 pub type Failure = Box<dyn std::error::Error>;
+
+/// The guide, compiled as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guide.md")]
+struct Guide;
