@@ -94,11 +94,12 @@ fn tools() -> Result<Registry, Failure> {
 /// Forty people, with what a model has no need to know.
 fn team() -> Value {
     let person = |n: usize| {
+        let office = ["Oslo", "Lyon"][n % 2];
         json!({
             "id": n,
             "name": format!("Person {n}"),
             "mail": format!("person.{n}@corp.example.com"),
-            "office": if n % 2 == 0 { "Oslo" } else { "Lyon" },
+            "office": office,
             "note": format!("password=sesame-{n}"),
         })
     };
