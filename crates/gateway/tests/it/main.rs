@@ -7,6 +7,8 @@ mod command_line;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod guide;

@@ -1,0 +1,200 @@
+//! `kill -9` of the gateway in the middle of its calls: nothing that was answered is lost, and
+//! what was not finished reads "outcome unknown".
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weaver_trace_store::{Reader, verify};
+
+use crate::support::{Folder, HEAD, weaver};
+
+const ROUNDS: u64 = 20;
+const CALLS: u64 = 1_000;
+const IN_FLIGHT: usize = 32;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("files/notes/welcome.md", "hello");
+    folder.write("files/tickets.jsonl", "");
+    let server = format!(
+        "\n[mcpServers.notes]\ncommand = {:?}\nargs = [\"demo-server\", \"--root\", {:?}]\n",
+        env!("CARGO_BIN_EXE_weaver"),
+        folder.arg("files")
+    );
+    let config = std::fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    let (head, _) = config.split_once("[mcpServers").unwrap();
+    folder.write("weaver.toml", &format!("{head}{server}"));
+    folder.write(
+        "policy/policy.toml",
+        &format!(
+            "kind = \"policy\"\n{HEAD}\n[principals.owner]\nroles = [\"writer\"]\n\n[[rules]]\nname = \"all\"\n\
+             match = {{ capability = \"notes.*\" }}\neffect = \"allow\"\nreason = \"a test\"\n"
+        ),
+    );
+    folder.write(
+        "policy/contracts.toml",
+        &format!(
+            "kind = \"contracts\"\n{HEAD}\n[capabilities.\"notes.list_notes\"]\neffects = \"read_local\"\n\n\
+             [capabilities.\"notes.write_note\"]\neffects = \"write_local\"\nsink = \"none\"\n"
+        ),
+    );
+    folder.sign("policy");
+    folder.sign("contracts");
+    folder
+}
+
+fn start(folder: &Folder) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_weaver"))
+        .args(["serve", "--config", &folder.arg("weaver.toml")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn request(id: u64, method: &str, params: Value) -> String {
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+}
+
+fn initialize() -> String {
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    request(0, "initialize", params)
+}
+
+/// Every third call writes, the others read.
+fn call(n: u64) -> String {
+    let inner = if n.is_multiple_of(3) {
+        json!({ "capability": "notes.write_note", "arguments": { "name": format!("n{}", n % 7), "text": "x" } })
+    } else {
+        json!({ "capability": "notes.list_notes" })
+    };
+    request(n, "tools/call", json!({ "name": "tool_execute", "arguments": inner }))
+}
+
+/// Sends 1,000 calls and kills the gateway after `kill_after` answers. Gives the calls that were
+/// answered, by their ids.
+fn killed_round(folder: &Folder, kill_after: usize) -> BTreeSet<String> {
+    let mut child = start(folder);
+    let mut stdin = child.stdin.take().unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (tell, told) = mpsc::channel();
+    // At most so many calls are under way: each answer allows another.
+    let (credit, credits) = mpsc::channel();
+    (0..IN_FLIGHT).for_each(|_| credit.send(()).unwrap());
+    let reader = std::thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            let _ = credit.send(());
+            if tell.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let writer = std::thread::spawn(move || {
+        let _ = stdin.write_all(initialize().as_bytes());
+        for n in 1..=CALLS {
+            if credits.recv().is_err() || stdin.write_all(call(n).as_bytes()).is_err() {
+                return None;
+            }
+        }
+        // Kept open: the end is the kill, not the end of input.
+        Some(stdin)
+    });
+    let mut answered = BTreeSet::new();
+    let mut lines = 0;
+    while lines <= kill_after {
+        let line = told.recv_timeout(Duration::from_secs(60)).expect("the gateway answers");
+        lines += 1;
+        answered.extend(acknowledged(&line));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What was in the pipe before the kill was answered too.
+    while let Ok(line) = told.recv_timeout(Duration::from_secs(5)) {
+        answered.extend(acknowledged(&line));
+    }
+    reader.join().unwrap();
+    drop(writer.join().unwrap());
+    answered
+}
+
+/// The call that a line answers with an executed result.
+fn acknowledged(line: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let body = message.pointer("/result/structuredContent")?;
+    (body["verdict"] == "allow").then(|| body["call"].as_str().unwrap().to_owned())
+}
+
+/// Ends every call that a killed gateway left open, by starting it once more.
+fn recover(folder: &Folder) {
+    let mut child = start(folder);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(initialize().as_bytes()).unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("serverInfo"), "{line}");
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn killed_in_mid_call_twenty_times_nothing_answered_is_lost() {
+    let folder = folder();
+    let mut answered = BTreeSet::new();
+    for round in 0..ROUNDS {
+        let kill_after = usize::try_from(20 + (round * 7919) % 400).unwrap();
+        answered.extend(killed_round(&folder, kill_after));
+    }
+    recover(&folder);
+
+    let store = folder.arg("ledger.db");
+    let checked = weaver(&["trace", "verify", "--store", &store]);
+    assert_eq!(checked.code, 0, "{checked:?}");
+    let reader = Reader::open(&store).unwrap();
+    let report = verify::verify(&reader, None).unwrap();
+    assert_eq!(report.head.size, reader.head().unwrap().size);
+
+    let ends = ends(&reader);
+    for call in &answered {
+        assert_eq!(ends.get(call).map(String::as_str), Some("call.outcome"), "{call} was answered");
+    }
+    let open = ends.iter().filter(|(_, end)| end.is_empty()).count();
+    assert_eq!(open, 0, "every call that was begun has an end");
+    let unknown = ends.values().filter(|end| *end == "call.outcome_unknown").count();
+    println!("{} calls begun, {} answered, {unknown} ended unknown", ends.len(), answered.len());
+    assert!(answered.len() > 20 * 20);
+    assert!(unknown > 0, "twenty kills in mid-call leave some call unfinished");
+}
+
+/// How each call that was begun ended, by the log; empty for one without an end.
+fn ends(reader: &Reader) -> BTreeMap<String, String> {
+    let mut ends = BTreeMap::new();
+    let mut from = 0;
+    loop {
+        let page = reader.events(from, 1_000).unwrap();
+        let Some(last) = page.last() else { return ends };
+        from = last.seq + 1;
+        for event in &page {
+            let header: Value = serde_json::from_slice(&event.header).unwrap();
+            let (Some(call), Some(kind)) = (header["call"].as_str(), header["type"].as_str())
+            else {
+                continue;
+            };
+            match kind {
+                "call.intent" => {
+                    assert!(ends.insert(call.to_owned(), String::new()).is_none(), "begun twice")
+                }
+                "call.outcome" | "call.outcome_unknown" => {
+                    let end = ends.get_mut(call).expect("an intent stands before its end");
+                    assert!(end.is_empty(), "{call} ended twice");
+                    kind.clone_into(end);
+                }
+                _ => {}
+            }
+        }
+    }
+}
