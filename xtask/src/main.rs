@@ -6,6 +6,7 @@ mod doc;
 mod examples;
 mod features;
 mod fmt;
+mod interop;
 mod layers;
 mod lint;
 mod package;
@@ -51,6 +52,8 @@ enum Verb {
     Examples(examples::Args),
     /// Run the benches.
     Bench(bench::Args),
+    /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
+    Interop(interop::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),
 }
@@ -79,6 +82,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Features => features::run(&sh),
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Bench(args) => bench::run(&sh, &args),
+        Verb::Interop(args) => interop::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),
     }
 }

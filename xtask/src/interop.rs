@@ -1,0 +1,105 @@
+//! `cargo xtask interop`: drive `weaver serve` with servers and clients that others wrote.
+//!
+//! Real MCP servers stand behind the gateway and real MCP clients in front of it. All of them come
+//! from npm and PyPI in pinned versions and live in `target/interop/`, the only folder that is
+//! written. `docs/interop.md` tells what is tried.
+
+mod cache;
+mod child;
+mod client;
+mod contracts;
+mod install;
+mod pins;
+mod plan;
+mod report;
+mod server;
+mod session;
+mod tap;
+mod trial;
+mod trust;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::Shell;
+
+use self::cache::Cache;
+use self::install::{Installed, Shelf};
+use self::pins::Pins;
+use self::report::{Report, Row};
+use self::trial::Bench;
+use self::trust::Trust;
+use crate::{process, workspace};
+
+/// Options of `interop`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Build and drive the optimised program.
+    #[arg(long)]
+    pub release: bool,
+    /// Drive this program instead of building one.
+    #[arg(long, value_name = "FILE")]
+    pub weaver: Option<PathBuf>,
+    /// Try only this server, by its name in the table.
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+}
+
+/// Install the counterparts, drive every pair and print the table.
+///
+/// # Errors
+/// When anything failed. What could not be tried because a registry is out of reach is no
+/// failure; it is said aloud and counted.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let metadata = workspace::metadata()?;
+    let target = metadata.target_directory.as_std_path();
+    let known = |name: &String| server::ALL.iter().any(|server| server.name == name);
+    if let Some(name) = args.server.as_ref().filter(|name| !known(name)) {
+        let names: Vec<&str> = server::ALL.iter().map(|server| server.name).collect();
+        bail!("no server `{name}` here; the servers are {}", names.join(", "));
+    }
+    let weaver = program(sh, args, target)?;
+    let emit = contracts::program(sh, target)?;
+    let cache = Cache::open(target, &workspace::root()?)?;
+    let pins = Pins::read(&cache)?;
+    let shelf = Shelf { npm: install::npm(&cache), python: install::python(&cache) };
+    for (registry, installed) in [("npm", &shelf.npm), ("PyPI", &shelf.python)] {
+        if let Installed::Broken(reason) = installed {
+            eprintln!("error: installing from {registry} failed: {reason}");
+        }
+    }
+    let trust = Trust::new(&cache, &weaver).context("cannot set up the signed documents")?;
+    let bench = Bench { cache: &cache, weaver: &weaver, trust: &trust };
+    let mut report = Report::default();
+    for plan in plan::all(&pins) {
+        if args.server.as_deref().is_some_and(|name| name != plan.server.name) {
+            continue;
+        }
+        let row = match shelf.lacks(&plan) {
+            None => trial::run(&bench, &plan),
+            Some(missing) => Row::untried(&plan, missing),
+        };
+        eprintln!("{}", row.progress());
+        report.push(row);
+    }
+    report.contracts(contracts::check(&cache, &shelf.python, &emit));
+    report.print();
+    let tally = report.tally();
+    println!("{tally}");
+    ensure!(tally.failed == 0, "{} of {} failed", tally.failed, tally.failed + tally.passed);
+    Ok(())
+}
+
+/// The program to drive: the given one, or a fresh build.
+fn program(sh: &Shell, args: &Args, target: &Path) -> Result<PathBuf> {
+    if let Some(file) = &args.weaver {
+        return file.canonicalize().with_context(|| format!("cannot find {}", file.display()));
+    }
+    let mut build = process::cargo(sh).args(["build", "-p", "weaver-gateway", "--bin", "weaver"]);
+    if args.release {
+        build = build.arg("--release");
+    }
+    process::run(build)?;
+    let profile = if args.release { "release" } else { "debug" };
+    Ok(target.join(profile).join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
+}

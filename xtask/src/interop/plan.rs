@@ -1,0 +1,139 @@
+//! Which pairs are tried: every server with every client, in every era that both sides speak.
+
+use super::pins::Pins;
+use super::server::{self, Server};
+
+/// An era of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    Legacy,
+    Modern,
+}
+
+impl Era {
+    /// Its name in the table and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
+/// A program that drives the gateway.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// The command line of the inspector.
+    Inspector,
+    /// The Python SDK: `ClientSession` in the legacy era, `Client` in the modern one.
+    Sdk,
+}
+
+/// A client in one era.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Client {
+    pub tool: Tool,
+    pub era: Era,
+}
+
+/// What the gateway shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The three tools.
+    Gateway,
+    /// The server's tools under their own names.
+    Proxy,
+}
+
+/// One row of the table.
+pub struct Plan {
+    pub server: &'static Server,
+    pub server_label: String,
+    pub client: Client,
+    pub client_label: String,
+    /// The era of the gateway with the server.
+    pub upstream: Era,
+    pub mode: Mode,
+}
+
+const CLIENTS: [Client; 4] = [
+    Client { tool: Tool::Inspector, era: Era::Legacy },
+    Client { tool: Tool::Inspector, era: Era::Modern },
+    Client { tool: Tool::Sdk, era: Era::Legacy },
+    Client { tool: Tool::Sdk, era: Era::Modern },
+];
+
+/// All rows, in the order of the table.
+pub fn all(pins: &Pins) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for server in &server::ALL {
+        // The gateway speaks legacy first; a server that also speaks modern is tried as one that
+        // speaks nothing else.
+        let eras: &[Era] = if server.modern { &[Era::Legacy, Era::Modern] } else { &[Era::Legacy] };
+        for &upstream in eras {
+            for client in CLIENTS {
+                plans.push(Plan::new(pins, server, client, upstream, Mode::Gateway));
+            }
+        }
+    }
+    for client in CLIENTS {
+        if let Some(server) = server::ALL.first() {
+            plans.push(Plan::new(pins, server, client, Era::Legacy, Mode::Proxy));
+        }
+    }
+    plans
+}
+
+impl Plan {
+    fn new(
+        pins: &Pins,
+        server: &'static Server,
+        client: Client,
+        upstream: Era,
+        mode: Mode,
+    ) -> Self {
+        let client_label = match (client.tool, client.era) {
+            (Tool::Inspector, _) => {
+                format!("inspector {}", pins.version("@modelcontextprotocol/inspector"))
+            }
+            (Tool::Sdk, Era::Legacy) => format!("py mcp {} ClientSession", pins.version("mcp")),
+            (Tool::Sdk, Era::Modern) => format!("py mcp {} Client", pins.version("mcp")),
+        };
+        let server_label = format!("{} {}", server.name, pins.version(server.package));
+        Self { server, server_label, client, client_label, upstream, mode }
+    }
+
+    /// The name of the folder of its run.
+    pub fn folder(&self) -> String {
+        let tool = match self.client.tool {
+            Tool::Inspector => "inspector",
+            Tool::Sdk => "sdk",
+        };
+        let mode = match self.mode {
+            Mode::Gateway => "gateway",
+            Mode::Proxy => "proxy",
+        };
+        let (client, upstream) = (self.client.era.name(), self.upstream.name());
+        format!("{}-{tool}-{client}-{upstream}-{mode}", self.server.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_server_meets_every_client_in_a_folder_of_its_own() {
+        let plans = all(&Pins::empty());
+        for server in &server::ALL {
+            for client in CLIENTS {
+                let met = |plan: &&Plan| plan.server.name == server.name && plan.client == client;
+                assert!(plans.iter().any(|plan| met(&plan)), "{}", server.name);
+            }
+        }
+        let folders: BTreeSet<String> = plans.iter().map(Plan::folder).collect();
+        assert_eq!(folders.len(), plans.len());
+    }
+}

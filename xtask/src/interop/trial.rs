@@ -1,0 +1,217 @@
+//! One trial: a server, the gateway and a client, step by step.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::cache::Cache;
+use super::child;
+use super::client::Client;
+use super::plan::{Era, Mode, Plan};
+use super::report::{self, Outcome, Row};
+use super::server::Call;
+use super::tap;
+use super::trust::Trust;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const META: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
+
+/// What all trials share.
+pub struct Bench<'a> {
+    pub cache: &'a Cache,
+    pub weaver: &'a Path,
+    pub trust: &'a Trust,
+}
+
+/// Tries one pair.
+pub fn run(bench: &Bench<'_>, plan: &Plan) -> Row {
+    let mut row = Row::new(plan);
+    let folder = bench.cache.run().join(plan.folder());
+    let mut trial = match Trial::open(bench, plan, &folder) {
+        Ok(trial) => trial,
+        Err(error) => {
+            for step in report::steps(plan) {
+                row.set(
+                    step,
+                    Outcome::Failed(format!("not started: {error:#}; see {}", folder.display())),
+                );
+            }
+            return row;
+        }
+    };
+    for step in report::steps(plan) {
+        row.set(
+            step,
+            match trial.step(step) {
+                Ok(()) => Outcome::Passed,
+                Err(error) => Outcome::Failed(format!("{error:#}; see {}", folder.display())),
+            },
+        );
+    }
+    row
+}
+
+struct Trial<'a> {
+    bench: &'a Bench<'a>,
+    plan: &'a Plan,
+    folder: PathBuf,
+    client: Client,
+}
+
+impl<'a> Trial<'a> {
+    fn open(bench: &'a Bench<'a>, plan: &'a Plan, folder: &Path) -> Result<Self> {
+        let files = folder.join("files");
+        plan.server.prepare(&files)?;
+        let server = plan.server.command(bench.cache, &files);
+        let modern_only = plan.upstream == Era::Modern;
+        let server = tap::tapped(bench.cache, &folder.join("server.era"), modern_only, server);
+        let config = folder.join("weaver.toml");
+        fs::write(&config, bench.trust.config(plan, &server, &plan.server.env(&files)))?;
+        let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &config];
+        let serve = serve.map(|word| word.display().to_string()).to_vec();
+        let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
+        let client = Client::start(bench.cache, plan.client, &serve, folder)?;
+        Ok(Self { bench, plan, folder: folder.to_owned(), client })
+    }
+
+    fn step(&mut self, step: &str) -> Result<()> {
+        match step {
+            "list" => self.list(),
+            "browse" => self.browse(),
+            "execute" => self.execute(),
+            "view" => self.view(),
+            "deny" => self.refused(&self.plan.server.denied, "deny", self.plan.server.reason),
+            "hold" => {
+                let held = self.plan.server.held.as_ref().context("nothing to hold")?;
+                self.refused(held, "hold", "floor_hold")
+            }
+            "era" => self.eras(),
+            "log" => self.log(),
+            other => bail!("no step `{other}`"),
+        }
+    }
+
+    /// The gateway shows its three tools, the proxy the server's own.
+    fn list(&mut self) -> Result<()> {
+        let tools = self.client.list()?;
+        let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        match self.plan.mode {
+            Mode::Gateway => ensure!(names == META, "the tools are {names:?}"),
+            Mode::Proxy => {
+                let own = self.plan.server.read.tool;
+                ensure!(names.contains(&own), "no `{own}` among {names:?}");
+            }
+        }
+        for tool in &tools {
+            ensure!(tool["inputSchema"]["type"] == "object", "a tool without schema: {tool}");
+        }
+        Ok(())
+    }
+
+    /// The goal finds the tool, and its schema can be had.
+    fn browse(&mut self) -> Result<()> {
+        let id = self.plan.server.capability(self.plan.server.read.tool);
+        let found = self.meta("tool_browse", &json!({ "query": self.plan.server.goal }), false)?;
+        let tools = found["tools"].as_array().with_context(|| format!("no tools: {found}"))?;
+        ensure!(tools.iter().any(|tool| tool["id"] == id.as_str()), "`{id}` not found: {found}");
+        ensure!(found.get("unavailable").is_none(), "a server is away: {found}");
+        let found = self.meta("tool_browse", &json!({ "capability": id }), false)?;
+        ensure!(found["inputSchema"]["type"] == "object", "no schema: {found}");
+        Ok(())
+    }
+
+    /// The harmless read is allowed. Its result is in the frame, or behind the frame's handle.
+    fn execute(&mut self) -> Result<()> {
+        let body = self.invoke(&self.plan.server.read, None, false)?;
+        ensure!(body["verdict"] == "allow", "not allowed: {body}");
+        let frame = &body["frame"];
+        ensure!(frame["status"] == "success", "no success: {frame}");
+        if self.shows(frame).is_ok() {
+            return Ok(());
+        }
+        let facts = frame["facts"].as_array().is_some_and(|facts| !facts.is_empty());
+        ensure!(facts, "a frame that says nothing: {frame}");
+        self.behind(frame)
+    }
+
+    /// A result that is kept behind a handle can be looked at.
+    fn view(&mut self) -> Result<()> {
+        let body = self.invoke(&self.plan.server.read, Some("handle_only"), false)?;
+        ensure!(self.shows(&body).is_err(), "shown at once: {body}");
+        self.behind(&body["frame"])
+    }
+
+    fn behind(&mut self, frame: &Value) -> Result<()> {
+        let handle = &frame["handle"]["handle_id"];
+        ensure!(handle.is_string(), "no handle: {frame}");
+        let body = self.meta("tool_view", &json!({ "handle": handle, "limit": 10 }), false)?;
+        self.shows(&body["frame"])
+    }
+
+    /// The call is answered with a reason, and nothing happened.
+    fn refused(&mut self, call: &Call, verdict: &str, reason: &str) -> Result<()> {
+        let before = self.witness()?;
+        let body = self.invoke(call, None, true)?;
+        ensure!(body["verdict"] == verdict, "not {verdict}: {body}");
+        ensure!(body["reason"] == reason, "not for {reason}: {body}");
+        ensure!(body["message"].is_string(), "no message: {body}");
+        ensure!(body["obstacles"].as_array().is_some_and(|all| !all.is_empty()), "{body}");
+        ensure!(self.witness()? == before, "the refused call changed something");
+        Ok(())
+    }
+
+    /// Both sides spoke the eras that the row says.
+    fn eras(&mut self) -> Result<()> {
+        tap::check("the client", &self.folder.join("client.era"), self.plan.client.era)?;
+        tap::check("the server", &self.folder.join("server.era"), self.plan.upstream)
+    }
+
+    /// The client leaves, and the log that remains is whole.
+    fn log(&mut self) -> Result<()> {
+        self.client.close()?;
+        let mut verify = self.bench.cache.command(self.bench.weaver);
+        verify.args(["trace", "verify", "--store"]).arg(self.folder.join("ledger.db"));
+        child::run(&mut verify, "", PATIENCE)?.succeeded("weaver trace verify")?;
+        Ok(())
+    }
+
+    fn invoke(&mut self, call: &Call, mode: Option<&str>, is_error: bool) -> Result<Value> {
+        let arguments = call.arguments(&self.folder.join("files"))?;
+        if self.plan.mode == Mode::Proxy {
+            return self.meta(call.tool, &arguments, is_error);
+        }
+        let capability = self.plan.server.capability(call.tool);
+        let mut request = json!({ "capability": capability, "arguments": arguments });
+        if let Some(mode) = mode {
+            request["mode"] = mode.into();
+        }
+        self.meta("tool_execute", &request, is_error)
+    }
+
+    /// The structured content of a call, which must stand in its text too.
+    fn meta(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
+        let mut result = self.client.call(tool, arguments)?;
+        let flag = result["isError"].as_bool().unwrap_or(false);
+        ensure!(flag == is_error, "`isError` should be {is_error}: {result}");
+        let body = result["structuredContent"].take();
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        let same = serde_json::from_str(text).is_ok_and(|text: Value| text == body);
+        ensure!(same, "text and structured content differ: `{text}`, {body}");
+        Ok(body)
+    }
+
+    fn shows(&self, frame: &Value) -> Result<()> {
+        let expected = self.plan.server.expected;
+        ensure!(frame.to_string().contains(expected), "no `{expected}` in {frame}");
+        Ok(())
+    }
+
+    fn witness(&self) -> Result<Option<Vec<u8>>> {
+        let Some(name) = self.plan.server.witness else { return Ok(None) };
+        let path = self.folder.join("files").join(name);
+        fs::read(&path).map(Some).with_context(|| format!("{} is gone", path.display()))
+    }
+}
