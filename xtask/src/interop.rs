@@ -75,7 +75,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         if args.server.as_deref().is_some_and(|name| name != plan.server.name) {
             continue;
         }
-        let row = match shelf.lacks(&plan) {
+        let row = match shelf.lacks(&cache, &plan) {
             None => trial::run(&bench, &plan),
             Some(missing) => Row::untried(&plan, missing),
         };

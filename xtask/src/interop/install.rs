@@ -53,7 +53,7 @@ pub struct Shelf {
 
 impl Shelf {
     /// Why a plan cannot be tried; `None` when it can.
-    pub fn lacks(&self, plan: &Plan) -> Option<Missing> {
+    pub fn lacks(&self, cache: &Cache, plan: &Plan) -> Option<Missing> {
         let server = match plan.server.registry {
             Registry::Npm => &self.npm,
             Registry::PyPi => &self.python,
@@ -62,8 +62,10 @@ impl Shelf {
             Tool::Inspector => &self.npm,
             Tool::Sdk => &self.python,
         };
-        // The tap that watches both sides is a Python script.
-        [server, client, &self.python].into_iter().find_map(Installed::missing)
+        // The tap that watches both sides is a Python script without needs of its own.
+        let tapped = cache.python_program("python").exists();
+        let tap = if tapped { &Installed::Ready } else { &self.python };
+        [server, client, tap].into_iter().find_map(Installed::missing)
     }
 }
 
