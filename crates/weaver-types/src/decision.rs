@@ -1,15 +1,19 @@
 //! The decision: a join of what every check contributes, which nothing can loosen.
 
+mod authority;
+mod constraints;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
-use crate::frame::ResponseMode;
-use crate::label::Confidentiality;
 use crate::reason::ReasonCode;
 use crate::request::JustificationSource;
+
+pub use authority::Authority;
+pub use constraints::Constraints;
 
 /// How many characters of detail a contribution keeps.
 pub const MAX_DETAIL: usize = 512;
@@ -81,84 +85,6 @@ pub enum Check {
     Precondition,
     /// The system itself: ledger, clock, token.
     System,
-}
-
-/// The authority that somebody must have to release a hold. Joined upwards.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-pub struct Authority {
-    /// The least trust of an approver, in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_trust: Option<u16>,
-    /// The least clearance of an approver.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clearance: Option<Confidentiality>,
-    /// Scopes that an approver must cover, all of them.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub scopes: BTreeSet<String>,
-    /// How many distinct people must agree; 0 and 1 both mean one.
-    #[serde(default)]
-    pub quorum: u8,
-}
-
-impl Authority {
-    /// The higher of both in each component.
-    #[must_use]
-    pub fn join(mut self, other: &Self) -> Self {
-        self.min_trust = self.min_trust.max(other.min_trust);
-        self.clearance = self.clearance.max(other.clearance);
-        self.scopes.extend(other.scopes.iter().cloned());
-        self.quorum = self.quorum.max(other.quorum);
-        self
-    }
-}
-
-/// Limits on what a call may return. Joined to the tightest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-pub struct Constraints {
-    /// At most so many rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_rows: Option<u32>,
-    /// At most so many fields a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_fields: Option<u32>,
-    /// At most so many characters in the frame.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_chars: Option<u32>,
-    /// Only these fields.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_fields: Option<BTreeSet<String>>,
-    /// No more revealing than this mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<ResponseMode>,
-    /// At most so many milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u32>,
-}
-
-fn least<T: Ord + Copy>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
-impl Constraints {
-    /// The tighter of both in each component.
-    #[must_use]
-    pub fn join(mut self, other: &Self) -> Self {
-        self.max_rows = least(self.max_rows, other.max_rows);
-        self.max_fields = least(self.max_fields, other.max_fields);
-        self.max_chars = least(self.max_chars, other.max_chars);
-        self.timeout_ms = least(self.timeout_ms, other.timeout_ms);
-        self.mode = self.mode.max(other.mode);
-        self.allowed_fields = match (self.allowed_fields, &other.allowed_fields) {
-            (Some(a), Some(b)) => Some(a.intersection(b).cloned().collect()),
-            (a, b) => a.or_else(|| b.clone()),
-        };
-        self
-    }
 }
 
 /// What would take a contribution away.
@@ -399,84 +325,4 @@ impl Decision {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn basis() -> Basis {
-        Basis {
-            policy: Digest::from_bytes([0; 32]),
-            contracts: Digest::from_bytes([0; 32]),
-            origin: Origin::Code,
-        }
-    }
-
-    fn says(check: Check, verdict: Verdict, reason: ReasonCode) -> Contribution {
-        Contribution::new(check, verdict, reason, "")
-    }
-
-    #[test]
-    fn silence_is_a_denial() {
-        let decision = Decision::join(vec![], basis());
-        assert_eq!(
-            (decision.verdict(), decision.primary()),
-            (Verdict::Deny, ReasonCode::NoMatchingRule)
-        );
-    }
-
-    #[test]
-    fn the_primary_reason_is_the_first_check_at_the_winning_verdict() {
-        let decision = Decision::join(
-            vec![
-                says(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded),
-                says(Check::Role, Verdict::Deny, ReasonCode::MissingRole),
-                says(Check::Mode, Verdict::Allow, ReasonCode::RuleAllow),
-                says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
-            ],
-            basis(),
-        );
-        assert_eq!(decision.primary(), ReasonCode::MissingRole);
-        assert_eq!(decision.obstacles().count(), 3);
-    }
-
-    #[test]
-    fn order_of_contributions_is_irrelevant() {
-        let mut parts = vec![
-            says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow),
-            says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
-            says(Check::Flow, Verdict::Hold, ReasonCode::UntrustedInfluence),
-        ];
-        let one = Decision::join(parts.clone(), basis());
-        parts.reverse();
-        assert_eq!(one, Decision::join(parts, basis()));
-    }
-
-    #[test]
-    fn adding_a_contribution_never_loosens() {
-        let base =
-            Decision::join(vec![says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold)], basis());
-        let after =
-            base.clone().tightened(says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow));
-        assert_eq!(after.verdict(), base.verdict());
-    }
-
-    #[test]
-    fn constraints_join_to_the_tightest() {
-        let fields =
-            |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>());
-        let a = Constraints {
-            max_rows: Some(10),
-            allowed_fields: fields(&["a", "b"]),
-            ..Default::default()
-        };
-        let b = Constraints {
-            max_rows: Some(50),
-            allowed_fields: fields(&["b", "c"]),
-            mode: Some(ResponseMode::HandleOnly),
-            ..Default::default()
-        };
-        let joined = a.join(&b);
-        assert_eq!(joined.max_rows, Some(10));
-        assert_eq!(joined.allowed_fields, fields(&["b"]));
-        assert_eq!(joined.mode, Some(ResponseMode::HandleOnly));
-    }
-}
+mod tests;

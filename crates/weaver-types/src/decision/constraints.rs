@@ -1,0 +1,55 @@
+//! Limits on what a call may return.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::ResponseMode;
+
+/// Limits on what a call may return. Joined to the tightest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub struct Constraints {
+    /// At most so many rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u32>,
+    /// At most so many fields a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_fields: Option<u32>,
+    /// At most so many characters in the frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<u32>,
+    /// Only these fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_fields: Option<BTreeSet<String>>,
+    /// No more revealing than this mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ResponseMode>,
+    /// At most so many milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u32>,
+}
+
+fn least<T: Ord + Copy>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Constraints {
+    /// The tighter of both in each component.
+    #[must_use]
+    pub fn join(mut self, other: &Self) -> Self {
+        self.max_rows = least(self.max_rows, other.max_rows);
+        self.max_fields = least(self.max_fields, other.max_fields);
+        self.max_chars = least(self.max_chars, other.max_chars);
+        self.timeout_ms = least(self.timeout_ms, other.timeout_ms);
+        self.mode = self.mode.max(other.mode);
+        self.allowed_fields = match (self.allowed_fields, &other.allowed_fields) {
+            (Some(a), Some(b)) => Some(a.intersection(b).cloned().collect()),
+            (a, b) => a.or_else(|| b.clone()),
+        };
+        self
+    }
+}

@@ -1,0 +1,79 @@
+use super::*;
+use crate::frame::ResponseMode;
+
+fn basis() -> Basis {
+    Basis {
+        policy: Digest::from_bytes([0; 32]),
+        contracts: Digest::from_bytes([0; 32]),
+        origin: Origin::Code,
+    }
+}
+
+fn says(check: Check, verdict: Verdict, reason: ReasonCode) -> Contribution {
+    Contribution::new(check, verdict, reason, "")
+}
+
+#[test]
+fn silence_is_a_denial() {
+    let decision = Decision::join(vec![], basis());
+    assert_eq!(
+        (decision.verdict(), decision.primary()),
+        (Verdict::Deny, ReasonCode::NoMatchingRule)
+    );
+}
+
+#[test]
+fn the_primary_reason_is_the_first_check_at_the_winning_verdict() {
+    let decision = Decision::join(
+        vec![
+            says(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded),
+            says(Check::Role, Verdict::Deny, ReasonCode::MissingRole),
+            says(Check::Mode, Verdict::Allow, ReasonCode::RuleAllow),
+            says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
+        ],
+        basis(),
+    );
+    assert_eq!(decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(decision.obstacles().count(), 3);
+}
+
+#[test]
+fn order_of_contributions_is_irrelevant() {
+    let mut parts = vec![
+        says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow),
+        says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),
+        says(Check::Flow, Verdict::Hold, ReasonCode::UntrustedInfluence),
+    ];
+    let one = Decision::join(parts.clone(), basis());
+    parts.reverse();
+    assert_eq!(one, Decision::join(parts, basis()));
+}
+
+#[test]
+fn adding_a_contribution_never_loosens() {
+    let base =
+        Decision::join(vec![says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold)], basis());
+    let after = base.clone().tightened(says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow));
+    assert_eq!(after.verdict(), base.verdict());
+}
+
+#[test]
+fn constraints_join_to_the_tightest() {
+    let fields =
+        |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect::<BTreeSet<_>>());
+    let a = Constraints {
+        max_rows: Some(10),
+        allowed_fields: fields(&["a", "b"]),
+        ..Default::default()
+    };
+    let b = Constraints {
+        max_rows: Some(50),
+        allowed_fields: fields(&["b", "c"]),
+        mode: Some(ResponseMode::HandleOnly),
+        ..Default::default()
+    };
+    let joined = a.join(&b);
+    assert_eq!(joined.max_rows, Some(10));
+    assert_eq!(joined.allowed_fields, fields(&["b"]));
+    assert_eq!(joined.mode, Some(ResponseMode::HandleOnly));
+}
