@@ -16,15 +16,15 @@ pub struct Tag(&'static str);
 impl Tag {
     /// The effective capability: canonical bytes of all that tokens and approvals bind.
     pub const FINGERPRINT: Self = Self("weaver/fingerprint/v1");
-    /// What a server says of its tool, for drift.
+    /// What a server says of its tool and of itself, as received, for drift: both as parts.
     pub const UPSTREAM: Self = Self("weaver/upstream/v1");
-    /// The policy document as its file holds it.
+    /// The policy document: canonical bytes of what its file says, profile document.
     pub const POLICY: Self = Self("weaver/policy/v1");
     /// A policy that host code built: canonical bytes.
     pub const CODE_POLICY: Self = Self("weaver/code-policy/v1");
-    /// The contracts document as its file holds it.
+    /// The contracts document: canonical bytes of what its file says, profile document.
     pub const CONTRACTS: Self = Self("weaver/contracts/v1");
-    /// The keys document as its file holds it.
+    /// The keys document: canonical bytes of what its file says, profile document.
     pub const KEYS: Self = Self("weaver/keys/v1");
     /// The arguments of a call: canonical bytes, profile foreign.
     pub const ARGS: Self = Self("weaver/args/v1");

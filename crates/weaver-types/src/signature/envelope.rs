@@ -42,7 +42,9 @@ impl Kind {
         }
     }
 
-    /// The digest of a document as its file holds it, byte for byte.
+    /// The digest of a document: `document` is the canonical JSON, under
+    /// [`Profile::Document`](crate::canonical::Profile::Document), of what its TOML file says. So
+    /// comments, blanks and the order of keys are not covered; every value is.
     #[must_use]
     pub fn digest(self, document: &[u8]) -> Digest {
         Digest::of(self.tag(), document)

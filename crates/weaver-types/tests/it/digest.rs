@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use serde_json::json;
 use sha2::Sha256;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, Tag};
@@ -97,11 +98,14 @@ fn the_example_on_the_page_is_what_this_build_computes() {
     )
     .unwrap();
     let bytes = canonical::to_bytes(&value, Profile::Foreign).unwrap();
+    let document = canonical::of(&json!({ "rule": [{ "id": "read" }] }), Profile::Document);
+    let document = document.unwrap();
     let key = SigningKey::from_seed([7; 32]).public();
     for text in [
         str::from_utf8(&bytes).unwrap().to_owned(),
         Digest::of(Tag::ARGS, &bytes).to_string(),
-        Kind::Policy.digest(b"[[rule]]\nid = \"read\"\n").to_string(),
+        str::from_utf8(&document).unwrap().to_owned(),
+        Kind::Policy.digest(&document).to_string(),
         key.to_string(),
         include_str!("../data/envelope.json").trim().to_owned(),
     ] {

@@ -6,7 +6,8 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::signature::{Envelope, Kind, PublicKey, SignatureError, SigningKey};
 
 const GOLDEN: &str = include_str!("../data/envelope.json");
-const DOCUMENT: &[u8] = b"[[rule]]\nid = \"read\"\n";
+/// The canonical JSON of a policy file.
+const DOCUMENT: &[u8] = br#"{"rule":[{"id":"read"}]}"#;
 const SIGNED_AT: i64 = 1_767_225_600_000_000;
 
 fn key() -> SigningKey {
@@ -129,7 +130,7 @@ fn one_document_never_passes_for_another() {
     assert_eq!(code(envelope.verify(Kind::Keys, digest, &key)), "signature.wrong_kind");
     let same_bytes = Kind::Keys.digest(DOCUMENT);
     assert_eq!(code(envelope.verify(Kind::Policy, same_bytes, &key)), "signature.digest_mismatch");
-    let changed = Kind::Policy.digest(b"[[rule]]\nid = \"reads\"\n");
+    let changed = Kind::Policy.digest(br#"{"rule":[{"id":"reads"}]}"#);
     assert_eq!(code(envelope.verify(Kind::Policy, changed, &key)), "signature.digest_mismatch");
     let stranger = SigningKey::from_seed([8; 32]).public();
     assert_eq!(code(envelope.verify(Kind::Policy, digest, &stranger)), "signature.invalid");
