@@ -42,7 +42,7 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn visible(text: &str, max: usize) -> bool {
@@ -205,6 +205,13 @@ mod tests {
             ["", "a b", "a\u{200b}b", "a\u{202e}b", "a\nb", "tag\u{e0041}", &"x".repeat(600)]
         {
             assert!(CapabilityId::parse(text).is_err(), "{text:?}");
+        }
+        let formats = ('\u{1bca0}'..='\u{1bca3}').chain('\u{1d173}'..='\u{1d17a}');
+        for hidden in formats {
+            assert!(PrincipalId::parse(format!("a{hidden}b")).is_err(), "{hidden:?}");
+        }
+        for shown in ['\u{1bc9f}', '\u{1d172}', '\u{1d17b}'] {
+            assert!(PrincipalId::parse(format!("a{shown}b")).is_ok(), "{shown:?}");
         }
         assert_eq!(CapabilityId::parse("fs.getUser").unwrap().as_str(), "fs.getUser");
     }
