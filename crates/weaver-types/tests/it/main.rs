@@ -3,8 +3,14 @@
 #[cfg(test)]
 mod canonical;
 #[cfg(test)]
+mod capability;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod digest;
 #[cfg(test)]
+mod results;
+#[cfg(test)]
 mod signature;
+#[cfg(test)]
+mod tool_spec;

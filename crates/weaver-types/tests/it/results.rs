@@ -1,0 +1,110 @@
+//! Results: the eight words, the times, and the projection of a frame.
+
+use serde_json::json;
+use weaver_types::{
+    CallId, CapabilityId, Frame, Handle, HandleId, Label, LocaleCode, ResponseMode, ResultEnvelope,
+    RunSettings, Status, Timestamp, ToolErrorCode, ToolResult,
+};
+
+#[test]
+fn the_eight_error_codes_have_their_names() {
+    let names = ToolErrorCode::ALL.map(|code| serde_json::to_value(code).unwrap());
+    let wanted = [
+        "NOT_FOUND",
+        "PERMISSION_DENIED",
+        "TIMEOUT",
+        "VALIDATION_ERROR",
+        "NETWORK_ERROR",
+        "RATE_LIMITED",
+        "BUDGET_EXCEEDED",
+        "UNEXPECTED",
+    ];
+    assert_eq!(json!(names), json!(wanted));
+    for (name, code) in wanted.into_iter().zip(ToolErrorCode::ALL) {
+        assert_eq!(serde_json::from_value::<ToolErrorCode>(json!(name)).unwrap(), code);
+    }
+}
+
+fn ids() -> (CallId, CapabilityId) {
+    (CallId::parse("call_1").unwrap(), CapabilityId::parse("desk.find").unwrap())
+}
+
+#[test]
+fn a_result_is_data_or_an_error() {
+    let (call, tool) = ids();
+    let done = ToolResult::ok(call.clone(), tool.clone(), 7).took(1_500);
+    assert!(done.success && done.data == Some(7) && done.error_code.is_none());
+    assert!((done.latency_ms() - 1.5).abs() < f64::EPSILON);
+    let failed = ToolResult::<u8>::error(call, tool, ToolErrorCode::Timeout, "too slow");
+    assert!(!failed.success && failed.data.is_none());
+    let wire = serde_json::to_value(&failed).unwrap();
+    let wanted = json!({
+        "call_id": "call_1",
+        "tool_id": "desk.find",
+        "success": false,
+        "data": null,
+        "error_code": "TIMEOUT",
+        "error_message": "too slow",
+        "latency_us": 0,
+        "retries": 0,
+        "trace_id": "",
+        "span_id": "",
+    });
+    assert_eq!(wire, wanted);
+    assert_eq!(serde_json::from_value::<ToolResult<u8>>(wire).unwrap(), failed);
+}
+
+fn frame(handle: Option<Handle>) -> Frame {
+    let (call_id, capability_id) = ids();
+    Frame {
+        label: Label::undeclared_output().tainted_by(&call_id),
+        call_id,
+        capability_id,
+        mode: ResponseMode::Table,
+        status: Status::Partial,
+        facts: vec!["2 rows".to_owned(), "1 field".to_owned()],
+        table: vec![serde_json::Map::from_iter([("id".to_owned(), json!(1))])],
+        raw: Some(json!("never in an envelope")),
+        handle,
+        warnings: Vec::new(),
+        provenance: None,
+        created_at: Timestamp::from_micros(1),
+        is_final: true,
+    }
+}
+
+#[test]
+fn an_envelope_is_the_projection_of_a_frame() {
+    let handle = Handle {
+        handle_id: HandleId::parse("hdl_1").unwrap(),
+        capability_id: ids().1,
+        media_type: "application/json".to_owned(),
+        created_at: Timestamp::from_micros(1),
+        expires_at: Timestamp::from_micros(2),
+        total_rows: Some(2),
+        byte_size: 42,
+    };
+    let whole = frame(Some(handle));
+    let wanted = json!({
+        "summary": "2 rows; 1 field",
+        "facts": ["2 rows", "1 field"],
+        "artifacts": [
+            { "handle_id": "hdl_1", "media_type": "application/json", "byte_size": 42 }
+        ],
+        "views": [],
+        "status": "partial",
+        "label": whole.label,
+    });
+    assert_eq!(serde_json::to_value(ResultEnvelope::from(&whole)).unwrap(), wanted);
+    assert!(ResultEnvelope::from(&frame(None)).artifacts.is_empty());
+}
+
+#[test]
+fn the_settings_of_a_run_begin_empty_and_in_american_english() {
+    let settings = RunSettings::default();
+    assert_eq!((settings.session_id, settings.user_sid), (String::new(), String::new()));
+    assert_eq!(settings.intent, "");
+    assert_eq!(settings.locale, LocaleCode::EnUs);
+    let codes = [LocaleCode::EnUs, LocaleCode::EnIn, LocaleCode::HiIn];
+    assert_eq!(serde_json::to_value(codes).unwrap(), json!(["en-US", "en-IN", "hi-IN"]));
+}
