@@ -1,20 +1,34 @@
 //! `weaver serve`: an MCP server on stdin and stdout, in front of the configured upstreams.
 //!
-//! Data flows one way: [`stdio`] reads lines, [`message`] sorts them, [`dispatch`] answers by
-//! method, [`meta_tools`] and [`proxy`] turn tool calls into kernel calls, [`render`] turns what
-//! comes back into MCP results. [`upstreams`] brings the tools in, [`shelf`] is the snapshot of
-//! what there is.
+//! Data flows one way: [`stdio`] reads [`lines`], [`message`] sorts them, [`requests`] keeps
+//! account of what is under way, [`dispatch`] answers by method, [`meta_tools`] and [`proxy`] turn
+//! tool calls into a kernel [`call`], [`render`] turns what comes back into MCP results.
+//! [`upstreams`] brings the tools in, [`shelf`] is the snapshot of what there is, [`described`] is
+//! how a server's own words are shown.
+//!
+//! What holds for every client:
+//! - Nothing but JSON-RPC goes to stdout; each request is answered once, a cancelled one never.
+//! - A refusal or failure of a call is a result with `isError` and `verdict`, `reason`, `message`.
+//! - Hidden and unknown tools get the same answer, also while their server is away.
+//! - A tool that its server describes otherwise than was approved is listed nowhere.
+//! - Lines, requests under way, their bytes and waiting answers are bounded.
 
+mod call;
+mod definitions;
+mod described;
 mod dispatch;
+mod entry;
 mod error;
 mod exposed;
 mod gateway;
 mod import;
+mod lines;
 mod message;
 mod meta_tools;
 mod open;
 mod proxy;
 mod render;
+mod requests;
 mod run_keeper;
 mod shelf;
 mod stdio;
@@ -44,9 +58,7 @@ pub fn run(config: Config, unsigned_development: bool) -> Result<(), ServeError>
     let ended = runtime.block_on(async {
         let gateway = Arc::new(Gateway::new(config, opened).await?);
         gateway.upstreams.start(&gateway);
-        let ended = stdio::serve(&gateway).await;
-        gateway.upstreams.close().await;
-        ended
+        stdio::serve(&gateway).await
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     ended

@@ -1,12 +1,13 @@
 //! Answering by method, in both eras of the protocol.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
-use super::{meta_tools, proxy, render};
+use super::{definitions, meta_tools, proxy, render};
 use crate::config::Mode;
 
 /// The versions that open with `initialize`, newest first.
@@ -51,9 +52,13 @@ impl Session {
 
     pub(crate) async fn answer(
         &self,
-        gateway: &Gateway,
+        gateway: &Arc<Gateway>,
         request: Request,
     ) -> Result<Value, RpcError> {
+        // A tool call says so itself, since it is recorded.
+        if let (Some(flaw), true) = (&request.flaw, request.method != "tools/call") {
+            return Err(RpcError::new(code::INVALID_REQUEST, flaw.clone()));
+        }
         let era = era(&request.params)?;
         let open = era == Era::Modern || self.opened.load(Ordering::Acquire);
         match request.method.as_str() {
@@ -127,9 +132,9 @@ fn instructions(gateway: &Gateway) -> &'static str {
     }
 }
 
-async fn list(gateway: &Gateway, era: Era) -> Value {
+async fn list(gateway: &Arc<Gateway>, era: Era) -> Value {
     let tools = match gateway.config.mode {
-        Mode::Gateway => meta_tools::definitions(),
+        Mode::Gateway => definitions::all(),
         Mode::Proxy => proxy::list(gateway).await,
     };
     let mut result = Map::new();
@@ -142,7 +147,7 @@ async fn list(gateway: &Gateway, era: Era) -> Value {
     Value::Object(result)
 }
 
-async fn call(gateway: &Gateway, era: Era, request: Request) -> Result<Value, RpcError> {
+async fn call(gateway: &Arc<Gateway>, era: Era, request: Request) -> Result<Value, RpcError> {
     let Request { mut params, flaw, .. } = request;
     let Some(Value::String(name)) = params.remove("name") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`name` must be a string"));

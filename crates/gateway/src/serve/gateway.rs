@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use weaver_agent_kernel::{Caller, Kernel, Registry};
-use weaver_types::{CapabilityId, EventKind, Principal, RunContext};
+use weaver_policy::ContractStatus;
+use weaver_types::{CapabilityId, EventKind, Principal, RunContext, UpstreamName};
 
 use super::error::ServeError;
 use super::open::Opened;
@@ -22,6 +23,7 @@ pub(crate) struct Gateway {
     pub(crate) principal: Principal,
     pub(crate) upstreams: Upstreams,
     shelf: ShelfSlot,
+    restocking: std::sync::Mutex<()>,
     runs: RunKeeper,
     changes: (mpsc::Sender<()>, std::sync::Mutex<Option<mpsc::Receiver<()>>>),
 }
@@ -39,6 +41,7 @@ impl Gateway {
             principal,
             upstreams,
             shelf: ShelfSlot::default(),
+            restocking: std::sync::Mutex::default(),
             runs,
             changes: (tell, std::sync::Mutex::new(Some(told))),
         };
@@ -61,17 +64,20 @@ impl Gateway {
         self.shelf.get()
     }
 
-    /// Takes stock again, after an upstream's tools have changed.
-    pub(crate) fn restock(&self) {
-        let shelf = Shelf::build(
-            &self.registry,
-            &self.kernel.policy(),
-            &self.upstreams,
-            self.config.unprefixed,
-        );
+    /// Takes stock again, after an upstream's tools have changed. Gives those of its tools that
+    /// could get no name.
+    pub(crate) fn restock(&self, upstream: &UpstreamName) -> Vec<String> {
+        // One after the other, or an older stock could replace a newer one.
+        let _turn = self.restocking.lock();
+        let shelf =
+            Shelf::build(&self.registry, &self.kernel.policy(), &self.upstreams, &self.config);
+        let prefix = format!("{upstream}.");
+        let nameless = shelf.nameless.iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        let nameless = nameless.map(|(_, problem)| problem.clone()).collect();
         self.shelf.put(shelf);
         // One waiting notice is enough.
         let _ = self.changes.0.try_send(());
+        nameless
     }
 
     /// The notices that the list of tools has changed; the first caller gets them.
@@ -86,6 +92,20 @@ impl Gateway {
             .get(id)
             .and_then(|entry| entry.effective(&policy).ok())
             .is_some_and(|capability| policy.visible(&self.principal, &capability))
+    }
+
+    /// True when the server describes the tool otherwise than it was approved. What it says now is
+    /// shown to no model.
+    pub(crate) fn changed(&self, id: &CapabilityId) -> bool {
+        self.registry.get(id).is_some_and(|entry| {
+            let status = self.kernel.policy().contract_status(entry.capability());
+            matches!(status, ContractStatus::Changed { .. })
+        })
+    }
+
+    /// True when the capability is shown to the principal.
+    pub(crate) fn offered(&self, id: &CapabilityId) -> bool {
+        self.visible(id) && !self.changed(id)
     }
 
     async fn note_start(&self) -> Result<(), ServeError> {

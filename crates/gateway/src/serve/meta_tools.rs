@@ -1,88 +1,32 @@
 //! Gateway mode: three tools instead of hundreds, schemas only on demand.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
-use weaver_agent_kernel::{Call, Invocation};
 use weaver_firewall::HandleQuery;
 use weaver_text::token::CharsPerFour;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, HandleId, JustificationSource,
-    ReasonCode, ResponseMode, Verdict,
+    CapabilityId, CapabilityRequest, HandleId, JustificationSource, ReasonCode, ResponseMode,
+    Verdict,
 };
 
+use super::call::{self, Asked};
+use super::definitions::MAX_SHORTLIST;
+use super::described;
 use super::dispatch::shown;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::message::{RpcError, code};
 use super::render::{self, Reply};
 
-const MAX_SHORTLIST: u64 = 20;
 const MAX_QUERY: usize = 4_000;
-
-/// The three tools.
-pub(crate) fn definitions() -> Vec<Value> {
-    vec![browse_definition(), execute_definition(), view_definition()]
-}
-
-fn browse_definition() -> Value {
-    json!({
-        "name": "tool_browse",
-        "title": "Find tools",
-        "description": "Find tools for a goal, best first. With `capability` instead of `query`, get the input schema of that one tool. Being listed is no permission.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "query": { "type": "string", "description": "The goal, in a few words." },
-                "capability": { "type": "string", "description": "A capability id from an earlier answer." },
-                "k": { "type": "integer", "minimum": 1, "maximum": MAX_SHORTLIST, "description": "How many tools at most." },
-            },
-            "additionalProperties": false,
-        },
-        "annotations": { "readOnlyHint": true, "openWorldHint": false },
-    })
-}
-
-fn execute_definition() -> Value {
-    json!({
-        "name": "tool_execute",
-        "title": "Run a tool",
-        "description": "Run a tool found with tool_browse. The answer holds facts or rows and, for more, a handle for tool_view. A refusal names its verdict and reason.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "capability": { "type": "string", "description": "The capability id, for example `files.read_note`." },
-                "arguments": { "type": "object", "description": "The tool's arguments, by its schema." },
-                "justification": { "type": "string", "description": "Why this call is needed; recorded as your own words." },
-                "mode": { "enum": ["summary", "table", "handle_only"], "description": "How much to show; summary by default." },
-            },
-            "required": ["capability"],
-            "additionalProperties": false,
-        },
-    })
-}
-
-fn view_definition() -> Value {
-    json!({
-        "name": "tool_view",
-        "title": "Look further into a result",
-        "description": "Show rows of a result that was stored behind a handle.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "handle": { "type": "string", "description": "The handle id." },
-                "offset": { "type": "integer", "minimum": 0, "description": "Rows to pass over." },
-                "limit": { "type": "integer", "minimum": 1, "description": "Rows at most." },
-                "fields": { "type": "array", "items": { "type": "string" }, "description": "Only these fields." },
-            },
-            "required": ["handle"],
-            "additionalProperties": false,
-        },
-        "annotations": { "readOnlyHint": true, "openWorldHint": false },
-    })
-}
+/// How long a search waits for the first connection attempts; it can be repeated.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers a call of one of the three.
 pub(crate) async fn call(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     name: &str,
     arguments: Value,
     flaw: Option<String>,
@@ -105,10 +49,11 @@ pub(crate) async fn call(
     if let Some(key) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
         return Ok(Reply::usage(unknown_key(key, known)));
     }
-    let answered = match name {
-        "tool_browse" => browse(gateway, &arguments).await,
-        "tool_execute" => execute(gateway, arguments, flaw).await,
-        _ => view(gateway, arguments).await,
+    let answered = match (name, flaw) {
+        ("tool_execute", flaw) => execute(gateway, arguments, flaw).await,
+        (_, Some(flaw)) => return Ok(Reply::usage(flaw)),
+        ("tool_browse", None) => browse(gateway, &arguments).await,
+        (_, None) => view(gateway, arguments).await,
     };
     answered.map_err(internal)
 }
@@ -125,8 +70,11 @@ fn unknown_key(key: &str, known: &[&str]) -> String {
     }
 }
 
-async fn browse(gateway: &Gateway, arguments: &Map<String, Value>) -> Result<Reply, ServeError> {
-    gateway.upstreams.fresh(gateway).await;
+async fn browse(
+    gateway: &Arc<Gateway>,
+    arguments: &Map<String, Value>,
+) -> Result<Reply, ServeError> {
+    gateway.upstreams.fresh(gateway, PATIENCE).await;
     let k = match arguments.get("k") {
         None => gateway.config.shortlist,
         Some(k) => match k.as_u64() {
@@ -157,7 +105,7 @@ async fn shortlist(gateway: &Gateway, query: &str, k: usize) -> Result<Reply, Se
     let shelf = gateway.shelf();
     let cards = match &shelf.router {
         Some(router) => {
-            let hits = router.route_where(query, k, |id| gateway.visible(id));
+            let hits = router.route_where(query, k, |id| gateway.offered(id));
             router.cards(&hits, &CharsPerFour)
         }
         None => Vec::new(),
@@ -177,26 +125,31 @@ async fn shortlist(gateway: &Gateway, query: &str, k: usize) -> Result<Reply, Se
 }
 
 fn schema(gateway: &Gateway, id: &str) -> Reply {
+    let refused = |reason: ReasonCode, message: String| Reply {
+        body: json!({ "verdict": Verdict::Deny, "reason": reason, "message": message }),
+        is_error: true,
+    };
     let found = CapabilityId::parse(id)
         .ok()
         .filter(|id| gateway.visible(id))
         .and_then(|id| gateway.registry.get(&id));
     match found {
+        Some(entry) if gateway.changed(entry.capability().id()) => refused(
+            ReasonCode::ContractChanged,
+            format!("the server of `{}` describes it otherwise than it was approved", shown(id)),
+        ),
         Some(entry) => {
             let spec = entry.capability().spec();
-            let (description, _) = gateway.kernel.firewall().redact_value(&json!(spec.description));
-            Reply::ok(
-                json!({ "capability": spec.id, "description": description, "inputSchema": spec.input_schema }),
-            )
+            Reply::ok(json!({
+                "capability": spec.id,
+                "description": described::words(gateway.kernel.firewall(), &spec.description),
+                "inputSchema": spec.input_schema.as_ref().map(described::schema),
+            }))
         }
-        None => Reply {
-            body: json!({
-                "verdict": Verdict::Deny,
-                "reason": ReasonCode::NotFound,
-                "message": format!("no capability `{}` is known here; find one with a query", shown(id)),
-            }),
-            is_error: true,
-        },
+        None => refused(
+            ReasonCode::NotFound,
+            format!("no capability `{}` is known here; find one with a query", shown(id)),
+        ),
     }
 }
 
@@ -229,57 +182,8 @@ async fn execute(
         Some(_) => return Ok(Reply::usage("`justification` must be text")),
     }
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
-    let done = run(gateway, &request, &inner, mode, flaw).await?;
-    Ok(render::invocation(&done))
-}
-
-/// Runs a call through the kernel; also one that only a proxy's client sees by another name.
-pub(crate) async fn run(
-    gateway: &Gateway,
-    request: &CapabilityRequest,
-    arguments: &Value,
-    mode: ResponseMode,
-    flaw: Option<String>,
-) -> Result<Invocation, ServeError> {
-    let run = gateway.run().await?;
-    let caller = gateway.caller(&run);
-    if let Some(flaw) = flaw {
-        let said = Contribution::new(
-            Check::Justification,
-            Verdict::Ask,
-            ReasonCode::InvalidArguments,
-            flaw,
-        )
-        .discharged_by(Discharge::Arguments);
-        return Ok(gateway.kernel.reject(caller, request, said).await);
-    }
-    if let Some(problem) = unavailable(gateway, &request.capability_id).await {
-        let said = Contribution::new(
-            Check::System,
-            Verdict::Deny,
-            ReasonCode::UpstreamUnavailable,
-            problem,
-        )
-        .discharged_by(Discharge::Wait { retry_after_ms: 10_000 });
-        return Ok(gateway.kernel.reject(caller, request, said).await);
-    }
-    let call = Call { request, arguments: Some(arguments), mode };
-    Ok(gateway.kernel.execute(caller, call).await)
-}
-
-/// Why the server of an unlisted tool is away; `None` when the tool is listed, or its server is
-/// there after another look.
-async fn unavailable(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
-    if gateway.registry.contains(id) {
-        return None;
-    }
-    let entry = gateway.upstreams.of(id.as_str())?;
-    entry.wait_settled().await;
-    if entry.problem().is_some() {
-        // It may be back by now.
-        let _ = entry.refresh(gateway).await;
-    }
-    entry.problem()
+    let done = call::run(gateway, Asked { request, arguments: &inner, mode, flaw }).await?;
+    Ok(render::invocation(gateway, &done))
 }
 
 async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
@@ -295,5 +199,5 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
     };
     let run = gateway.run().await?;
     let done = gateway.kernel.expand(gateway.caller(&run), &id, &query).await;
-    Ok(render::invocation(&done))
+    Ok(render::invocation(gateway, &done))
 }

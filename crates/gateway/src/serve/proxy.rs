@@ -1,80 +1,105 @@
 //! Proxy mode: every visible tool under a name of its own, called directly.
 
-use serde_json::{Value, json};
-use weaver_types::{CapabilityId, CapabilityRequest, ResponseMode};
+use std::sync::Arc;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use weaver_types::{
+    CapabilityId, CapabilityRequest, Check, Contribution, ReasonCode, ResponseMode, Verdict,
+};
+
+use super::call::{self, Asked};
 use super::dispatch::shown;
 use super::gateway::Gateway;
 use super::message::{RpcError, code};
-use super::meta_tools;
 use super::render::{self, Reply};
+use super::{definitions, described, meta_tools};
 
 /// The name under which a proxy's client looks further into stored results.
-const VIEW: &str = "tool_view";
+pub(crate) const VIEW: &str = "tool_view";
+/// How long a listing waits for the first connection attempts: many clients list once.
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// All visible tools, sorted by name. Only what calling one needs is passed on: a server's icons,
-/// annotations and metadata are proposals, and its output schema does not fit a frame.
-pub(crate) async fn list(gateway: &Gateway) -> Vec<Value> {
-    gateway.upstreams.fresh(gateway).await;
+/// All tools on offer, sorted by name. Only what calling one needs is passed on, without hidden
+/// characters: a server's icons, annotations and metadata are proposals, and its output schema
+/// does not fit a frame.
+pub(crate) async fn list(gateway: &Arc<Gateway>) -> Vec<Value> {
+    gateway.upstreams.fresh(gateway, PATIENCE).await;
     let shelf = gateway.shelf();
-    let mut tools: Vec<Value> = shelf
+    let own = (VIEW.to_owned(), definitions::view_definition());
+    let mut tools: Vec<(String, Value)> = shelf
         .names
         .iter()
-        .filter(|(_, id)| gateway.visible(id))
-        .filter_map(|(name, id)| Some(tool(name, id, shelf.tools.get(id)?)))
+        .filter(|(_, id)| gateway.offered(id))
+        .filter_map(|(name, id)| {
+            Some((name.clone(), tool(gateway, name, id, shelf.tools.get(id)?)))
+        })
+        .chain([own])
         .collect();
-    tools.extend(
-        meta_tools::definitions().into_iter().filter(|tool| tool.get("name") == Some(&json!(VIEW))),
-    );
-    tools
+    tools.sort_by(|(one, _), (other, _)| one.cmp(other));
+    tools.into_iter().map(|(_, tool)| tool).collect()
 }
 
-fn tool(name: &str, id: &CapabilityId, listed: &Value) -> Value {
-    let mut tool = json!({ "name": name, "title": id });
-    if let Some(fields) = tool.as_object_mut() {
-        for key in ["description", "inputSchema"] {
-            if let Some(value) = listed.get(key) {
-                fields.insert(key.to_owned(), value.clone());
-            }
-        }
-        fields.entry("inputSchema").or_insert_with(|| json!({ "type": "object" }));
-    }
-    tool
+fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Value {
+    let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
+    let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
+    json!({
+        "name": name,
+        "title": id,
+        "description": described::words(gateway.kernel.firewall(), description),
+        "inputSchema": schema.map_or_else(|| json!({ "type": "object" }), described::schema),
+    })
 }
 
 /// Calls a tool by the name it was listed under.
 pub(crate) async fn call(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     name: &str,
     arguments: Value,
     flaw: Option<String>,
 ) -> Result<Reply, RpcError> {
-    let known = gateway.shelf().names.get(name).cloned();
-    let id = match known {
-        Some(id) => id,
-        None if name == VIEW => return meta_tools::call(gateway, name, arguments, flaw).await,
-        None => {
-            gateway.upstreams.fresh(gateway).await;
-            match gateway.shelf().names.get(name).cloned().or_else(|| guess(gateway, name)) {
-                Some(id) => id,
-                None => {
-                    let problem = format!("no tool `{}` here; list the tools again", shown(name));
-                    return Err(RpcError::new(code::INVALID_PARAMS, problem));
-                }
-            }
-        }
-    };
-    let request = CapabilityRequest::new(id, "");
-    let done = meta_tools::run(gateway, &request, &arguments, ResponseMode::Summary, flaw)
-        .await
-        .map_err(meta_tools::internal)?;
-    Ok(render::invocation(&done))
+    if name == VIEW {
+        return meta_tools::call(gateway, name, arguments, flaw).await;
+    }
+    let Some(id) = find(gateway, name).await else { return unknown(gateway, name).await };
+    let (request, mode) = (CapabilityRequest::new(id, ""), ResponseMode::Summary);
+    let done = call::run(gateway, Asked { request, arguments: &arguments, mode, flaw }).await;
+    let done = done.map_err(meta_tools::internal)?;
+    Ok(render::invocation(gateway, &done))
+}
+
+/// The tool of a name: one that the principal may know of, or one whose server is away.
+async fn find(gateway: &Arc<Gateway>, name: &str) -> Option<CapabilityId> {
+    let known = || gateway.shelf().names.get(name).filter(|id| gateway.visible(id)).cloned();
+    if let Some(id) = known() {
+        return Some(id);
+    }
+    gateway.upstreams.fresh(gateway, PATIENCE).await;
+    known().or_else(|| guess(gateway, name))
 }
 
 /// The tool that a plain name means, where its server is away and has listed nothing.
 fn guess(gateway: &Gateway, name: &str) -> Option<CapabilityId> {
-    let (upstream, tool) = name.split_once("__")?;
-    let id = CapabilityId::parse(format!("{upstream}.{tool}")).ok()?;
+    let id = match gateway.upstreams.only() {
+        Some(only) if gateway.config.unprefixed => format!("{}.{name}", only.name),
+        _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
+    };
+    let id = CapabilityId::parse(id).ok()?;
     gateway.upstreams.of(id.as_str())?.problem()?;
     Some(id)
+}
+
+/// What is unknown and what is hidden is recorded and answered alike.
+async fn unknown(gateway: &Gateway, name: &str) -> Result<Reply, RpcError> {
+    if let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) {
+        let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
+        let said = Contribution::new(Check::System, Verdict::Deny, reason, "no tool of that name");
+        call::reject(gateway, &request, said).await.map_err(meta_tools::internal)?;
+    }
+    let mut problem = format!("no tool `{}` here; list the tools again", shown(name));
+    let away: Vec<String> = gateway.upstreams.away().into_iter().map(|(name, _)| name).collect();
+    if !away.is_empty() {
+        problem.push_str(&format!(" (away: {})", away.join(", ")));
+    }
+    Err(RpcError::new(code::INVALID_PARAMS, problem))
 }

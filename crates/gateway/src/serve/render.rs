@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
-use weaver_types::{Decision, Discharge, Verdict};
+use weaver_types::{Decision, Discharge, ReasonCode, Verdict};
 
 use super::dispatch::Era;
+use super::gateway::Gateway;
 
 /// The answer of a tool call before it takes its era's form.
 pub(crate) struct Reply {
@@ -39,8 +40,8 @@ pub(crate) fn result(reply: Reply, era: Era) -> Value {
     Value::Object(result)
 }
 
-/// The answer to a call.
-pub(crate) fn invocation(done: &Invocation) -> Reply {
+/// The answer to a call. Every refusal and every failure has `verdict`, `reason` and `message`.
+pub(crate) fn invocation(gateway: &Gateway, done: &Invocation) -> Reply {
     let decision = &done.decision;
     if !decision.allowed() {
         return Reply { body: refusal(done), is_error: true };
@@ -52,10 +53,28 @@ pub(crate) fn invocation(done: &Invocation) -> Reply {
         fields.insert("frame".to_owned(), json!(frame));
     }
     if !result.success {
+        let explained = gateway.kernel.explain(&gateway.principal, &done.call);
+        let reason = explained.and_then(|explained| explained.failure);
+        let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
+        let message = format!("{}. {}", result.error_message, after_failure(reason));
+        fields.insert("reason".to_owned(), json!(reason));
+        fields.insert("message".to_owned(), json!(message));
         let error = json!({ "code": result.error_code, "message": result.error_message });
         fields.insert("error".to_owned(), error);
     }
     Reply { body, is_error: !result.success }
+}
+
+/// What to do after a call that was allowed and did not succeed.
+fn after_failure(reason: ReasonCode) -> &'static str {
+    match reason {
+        ReasonCode::OutcomeUnknown => {
+            "It may have happened. Find out before you call it again, or tell the user."
+        }
+        ReasonCode::UpstreamUnavailable => "Nothing was executed. Try again later.",
+        ReasonCode::Timeout => "It was given up after its time. Ask for less, or try again later.",
+        _ => "It was tried and failed. Change the arguments or choose another way.",
+    }
 }
 
 fn refusal(done: &Invocation) -> Value {

@@ -10,8 +10,9 @@ use weaver_agent_kernel::Registry;
 use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
-use super::exposed;
 use super::upstreams::Upstreams;
+use super::{exposed, proxy};
+use crate::config::{Config, Mode};
 
 /// What there is, at one moment.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(crate) struct Shelf {
     pub(crate) names: BTreeMap<String, CapabilityId>,
     /// The tools as their servers list them.
     pub(crate) tools: BTreeMap<CapabilityId, Arc<Value>>,
+    /// The tools that the proxy cannot offer, because something else has their name.
+    pub(crate) nameless: Vec<(CapabilityId, String)>,
 }
 
 /// Where the current shelf stands; readers never wait for a writer's work.
@@ -50,11 +53,11 @@ impl Shelf {
         registry: &Registry,
         policy: &PolicySet,
         upstreams: &Upstreams,
-        unprefixed: bool,
+        config: &Config,
     ) -> Self {
         let tools = upstreams.tools();
         let mut catalog = Catalog::new();
-        let mut names = BTreeMap::new();
+        let mut names = Names::default();
         for entry in registry.list_all() {
             let capability = entry.capability();
             // A card warns of what the contract says, not of what the server says.
@@ -63,9 +66,9 @@ impl Shelf {
                 tracing::warn!(tool = %capability.id(), %error, "left out of the index");
                 continue;
             }
-            let Some((upstream, tool)) = capability.id().as_str().split_once('.') else { continue };
-            let name = if unprefixed { tool.to_owned() } else { exposed::name(upstream, tool) };
-            names.entry(name).or_insert_with(|| capability.id().clone());
+            if config.mode == Mode::Proxy {
+                names.add(capability.id(), config.unprefixed);
+            }
         }
         let router = match Router::new(catalog) {
             Ok(router) => Some(router),
@@ -74,7 +77,30 @@ impl Shelf {
                 None
             }
         };
-        Self { router, names, tools }
+        Self { router, names: names.given, tools, nameless: names.nameless }
+    }
+}
+
+/// The proxy's names in the making: two tools never share one.
+#[derive(Default)]
+struct Names {
+    given: BTreeMap<String, CapabilityId>,
+    nameless: Vec<(CapabilityId, String)>,
+}
+
+impl Names {
+    fn add(&mut self, id: &CapabilityId, unprefixed: bool) {
+        let Some((upstream, tool)) = id.as_str().split_once('.') else { return };
+        let name = if unprefixed { tool.to_owned() } else { exposed::name(upstream, tool) };
+        let holder = match self.given.get(&name) {
+            _ if name == proxy::VIEW => "a tool of Weaver",
+            Some(other) => other.as_str(),
+            None => {
+                self.given.insert(name, id.clone());
+                return;
+            }
+        };
+        self.nameless.push((id.clone(), format!("`{id}`: its name `{name}` is that of {holder}")));
     }
 }
 
@@ -92,5 +118,22 @@ fn item(capability: &Capability) -> SelectableItem {
     match &spec.input_schema {
         Some(schema) => item.with_schema(schema),
         None => item,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_is_refused_and_not_shared() {
+        let mut names = Names::default();
+        let [one, other, own] =
+            ["a.b", "c.b", "a.tool_view"].map(|id| CapabilityId::parse(id).unwrap());
+        [&one, &other, &own].into_iter().for_each(|id| names.add(id, true));
+        assert_eq!(names.given, BTreeMap::from([("b".to_owned(), one)]));
+        let nameless: Vec<&CapabilityId> = names.nameless.iter().map(|(id, _)| id).collect();
+        assert_eq!(nameless, [&other, &own]);
+        assert_eq!(names.nameless[0].1, "`c.b`: its name `b` is that of a.b");
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod client;
+#[cfg(test)]
 mod command_line;
 #[cfg(test)]
 mod config;
@@ -11,13 +13,21 @@ mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod guide;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod keys;
+#[cfg(test)]
+mod proxy;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod route;
+#[cfg(test)]
+mod serve;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

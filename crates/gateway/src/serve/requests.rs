@@ -1,0 +1,197 @@
+//! The requests under way: each answered exactly once, unless the client cancels it; bounded in
+//! number and in bytes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::dispatch::Session;
+use super::gateway::Gateway;
+use super::lines::MAX_LINE;
+use super::message::{self, Incoming, Request, RpcError, code};
+
+/// How many requests are worked on at once.
+const MAX_IN_FLIGHT: u32 = 256;
+/// How many kibibytes of lines are worked on at once.
+const MAX_KIB: u32 = 64 * 1024;
+
+/// The requests of one client.
+pub(crate) struct Requests {
+    gateway: Arc<Gateway>,
+    session: Arc<Session>,
+    outbox: mpsc::Sender<Vec<u8>>,
+    open: Arc<Open>,
+    places: Arc<Semaphore>,
+    room: Arc<Semaphore>,
+}
+
+/// The ids that are worked on and not cancelled. An id that was cancelled may be used again while
+/// its first request is still under way, so each request has a number of its own.
+#[derive(Default)]
+struct Open(Mutex<Numbers>);
+
+#[derive(Default)]
+struct Numbers {
+    last: u64,
+    by_id: BTreeMap<String, u64>,
+}
+
+impl Open {
+    /// The number of a fresh request; `None` when its id is taken.
+    fn begin(&self, id: &str) -> Option<u64> {
+        let mut open = self.0.lock().ok()?;
+        if open.by_id.contains_key(id) {
+            return None;
+        }
+        open.last += 1;
+        let number = open.last;
+        open.by_id.insert(id.to_owned(), number);
+        Some(number)
+    }
+
+    /// True when the request is still to be answered.
+    fn end(&self, id: &str, number: u64) -> bool {
+        let Ok(mut open) = self.0.lock() else { return false };
+        let wanted = open.by_id.get(id) == Some(&number);
+        if wanted {
+            open.by_id.remove(id);
+        }
+        wanted
+    }
+
+    fn cancel(&self, id: &str) {
+        if let Ok(mut open) = self.0.lock() {
+            open.by_id.remove(id);
+        }
+    }
+}
+
+impl Requests {
+    pub(crate) fn new(
+        gateway: Arc<Gateway>,
+        session: Arc<Session>,
+        outbox: mpsc::Sender<Vec<u8>>,
+    ) -> Self {
+        let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
+        let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
+        Self { gateway, session, outbox, open: Arc::default(), places, room }
+    }
+
+    /// Takes a line.
+    pub(crate) async fn take(&self, line: &[u8]) {
+        match message::read(line) {
+            Incoming::Response => {}
+            Incoming::Malformed { id, error } => self.send(message::answer(&id, Err(error))).await,
+            Incoming::Notification { method, params } => {
+                self.notice(&method, params.get("requestId"));
+            }
+            Incoming::Request(request) => self.begin(request, line.len()).await,
+        }
+    }
+
+    /// Takes a line that was too long to be read.
+    pub(crate) async fn too_long(&self) {
+        let problem = format!("a line is longer than {MAX_LINE} bytes; it was not read");
+        let error = RpcError::new(code::INVALID_REQUEST, problem);
+        self.send(message::answer(&Value::Null, Err(error))).await;
+    }
+
+    /// Waits until nothing is under way.
+    pub(crate) async fn all_done(&self) {
+        let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
+    }
+
+    /// A cancelled call goes on, and its end is recorded; only its answer is not sent.
+    fn notice(&self, method: &str, id: Option<&Value>) {
+        match (method, id) {
+            ("notifications/cancelled", Some(id)) => self.open.cancel(&id.to_string()),
+            ("notifications/initialized", _) => self.session.initialized(),
+            _ => {}
+        }
+    }
+
+    async fn begin(&self, request: Request, bytes: usize) {
+        let refuse = |problem: &str| {
+            message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
+        };
+        let Some(permits) = self.room_for(bytes) else {
+            return self.send(refuse("too many requests at once; wait for answers")).await;
+        };
+        let name = request.id.to_string();
+        let Some(number) = self.open.begin(&name) else {
+            return self.send(refuse("a request with this id is being worked on")).await;
+        };
+        let work = Work {
+            gateway: Arc::clone(&self.gateway),
+            session: Arc::clone(&self.session),
+            outbox: self.outbox.clone(),
+            open: Arc::clone(&self.open),
+            name,
+            number,
+            _permits: permits,
+        };
+        // A handshake is answered before the next line is read.
+        if matches!(request.method.as_str(), "initialize" | "server/discover" | "ping") {
+            work.run(request).await;
+        } else {
+            tokio::spawn(work.run(request));
+        }
+    }
+
+    fn room_for(&self, bytes: usize) -> Option<[OwnedSemaphorePermit; 2]> {
+        let kib = u32::try_from(bytes / 1024).ok()?.saturating_add(1);
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
+        Some([place, room])
+    }
+
+    async fn send(&self, line: Vec<u8>) {
+        let _ = self.outbox.send(line).await;
+    }
+}
+
+/// One request under way.
+struct Work {
+    gateway: Arc<Gateway>,
+    session: Arc<Session>,
+    outbox: mpsc::Sender<Vec<u8>>,
+    open: Arc<Open>,
+    name: String,
+    number: u64,
+    _permits: [OwnedSemaphorePermit; 2],
+}
+
+impl Work {
+    async fn run(self, request: Request) {
+        let id = request.id.clone();
+        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        // In a task of its own, so that a fault in it is answered too.
+        let answering = tokio::spawn(async move { session.answer(&gateway, request).await });
+        let outcome = answering.await.unwrap_or_else(|_| {
+            tracing::error!("a request ended without an answer");
+            Err(RpcError::new(code::INTERNAL, "the request failed inside"))
+        });
+        if self.open.end(&self.name, self.number) {
+            let _ = self.outbox.send(message::answer(&id, outcome)).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_request_never_ends_the_next_of_the_same_id() {
+        let open = Open::default();
+        let first = open.begin("7").unwrap();
+        assert_eq!(open.begin("7"), None, "it is under way");
+        open.cancel("7");
+        let second = open.begin("7").unwrap();
+        assert!(!open.end("7", first), "cancelled");
+        assert!(open.end("7", second));
+        assert!(!open.end("7", second), "answered already");
+    }
+}

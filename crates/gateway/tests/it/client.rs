@@ -1,0 +1,303 @@
+//! An MCP client of `weaver serve` over real pipes, and the folder it is started on.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weaver_trace_store::Reader;
+use weaver_trace_store::verify::verify;
+
+use crate::fixture::{MARK, SECRET, VARIABLE};
+use crate::support::{Folder, HEAD};
+
+/// Far beyond what any answer takes: a test that waits this long has failed.
+const LONG: Duration = Duration::from_secs(60);
+
+pub(crate) const MODERN: &str = "2026-07-28";
+
+/// Rules that most tests start from: reading is free, writing needs a reason.
+pub(crate) const RULES: &str = r#"
+[[rules]]
+name = "reads"
+match = { effects = { impact = "read" } }
+effect = "allow"
+reason = "reading is free"
+
+[[rules]]
+name = "writes"
+match = { effects = { impact = "write", world = "closed" } }
+require = { justification = { min_chars = 5, sources = ["model"] } }
+effect = "allow"
+reason = "writing needs a reason"
+
+[[rules]]
+name = "sends"
+match = { effects = { world = "open" } }
+effect = "allow"
+reason = "the floor holds it anyway"
+"#;
+
+/// Trusted reads, a local write and a sink, for every server.
+pub(crate) fn contracts(servers: &[&str]) -> String {
+    let mut text = String::new();
+    for server in servers {
+        text += &format!(
+            "[capabilities.\"{server}.*\"]\neffects = \"read_local\"\nsink = \"none\"\ntimeout_ms = 20000\n\
+             output = {{ confidentiality = \"internal\", integrity = \"trusted\" }}\n\n\
+             [capabilities.\"{server}.note\"]\neffects = \"write_local\"\nsink = \"none\"\n\n"
+        );
+    }
+    text
+}
+
+/// A signed folder with these servers, each a pair of its name and behaviour.
+pub(crate) fn folder(servers: &[(&str, &str)], settings: &str, more_contracts: &str) -> Folder {
+    let folder = Folder::new();
+    configure(&folder, servers, settings);
+    folder.append("policy/policy.toml", RULES);
+    let names: Vec<&str> = servers.iter().map(|(name, _)| *name).collect();
+    folder.append("policy/contracts.toml", &contracts(&names));
+    folder.append("policy/contracts.toml", more_contracts);
+    folder.sign("policy");
+    folder.sign("contracts");
+    folder
+}
+
+/// Writes `weaver.toml` anew, under the same root key.
+pub(crate) fn configure(folder: &Folder, servers: &[(&str, &str)], settings: &str) {
+    let old = std::fs::read_to_string(folder.path("weaver.toml")).unwrap();
+    let root = old.lines().find(|line| line.starts_with("root = ")).unwrap();
+    let mut text = format!("[principal]\nid = \"owner\"\n\n[trust]\n{root}\n\n{settings}\n");
+    let program = toml::Value::from(std::env::current_exe().unwrap().to_str().unwrap()).to_string();
+    let mark = toml::Value::from(folder.arg("mark")).to_string();
+    for (name, behaviour) in servers {
+        let command = if *behaviour == "absent" { "\"/nowhere/no-server\"" } else { &program };
+        text += &format!(
+            "\n[mcpServers.{name}]\ncommand = {command}\n\
+             args = [\"--exact\", \"fixture::fixture_main\", \"--nocapture\"]\n\
+             env = {{ {VARIABLE} = \"{behaviour}\", TOKEN = \"{SECRET}\", {MARK} = {mark} }}\n"
+        );
+    }
+    folder.write("weaver.toml", &text);
+}
+
+/// Replaces a signed document.
+pub(crate) fn replace(folder: &Folder, kind: &str, version: u32, body: &str) {
+    let head = HEAD.replace("version = 1", &format!("version = {version}"));
+    folder.write(&format!("policy/{kind}.toml"), &format!("kind = \"{kind}\"\n{head}{body}"));
+    folder.sign(kind);
+}
+
+/// A running `weaver serve`. Every line on its stdout must be JSON-RPC.
+pub(crate) struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    /// What came in while something else was waited for.
+    early: Vec<Value>,
+    stderr: JoinHandle<String>,
+    next: u64,
+    modern: bool,
+}
+
+/// How a serve ended.
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stderr: String,
+    /// Everything that came in and was not asked for.
+    pub(crate) rest: Vec<Value>,
+}
+
+impl Client {
+    /// Starts it and sends nothing.
+    pub(crate) fn start(folder: &Folder) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
+            .args(["serve", "--config", &folder.arg("weaver.toml")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut stderr = child.stderr.take().unwrap();
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines() {
+                let Ok(line) = line else { return };
+                let message = serde_json::from_str(&line).unwrap_or(json!({ "no json": line }));
+                if tell.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let stderr = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, lines, early: Vec::new(), stderr, next: 1, modern: false }
+    }
+
+    /// Starts it and shakes hands in the older way.
+    pub(crate) fn open(folder: &Folder) -> Self {
+        let mut client = Self::start(folder);
+        let opened = client.request("initialize", initialize());
+        assert_eq!(opened["result"]["protocolVersion"], "2025-11-25", "{opened}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    /// Starts it and speaks the newer way, without a handshake.
+    pub(crate) fn open_modern(folder: &Folder) -> Self {
+        Self { modern: true, ..Self::start(folder) }
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.send_line(&message.to_string());
+    }
+
+    pub(crate) fn send_line(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(line.as_bytes()).unwrap();
+        stdin.write_all(b"\n").unwrap();
+        stdin.flush().unwrap();
+    }
+
+    /// The next line, or nothing at the end.
+    pub(crate) fn line(&mut self) -> Option<Value> {
+        let message = self.lines.recv_timeout(LONG).ok()?;
+        assert_eq!(message["jsonrpc"], "2.0", "not JSON-RPC on stdout: {message}");
+        let kinds = ["result", "error", "method"].iter().filter(|kind| !message[**kind].is_null());
+        assert_eq!(kinds.count(), 1, "not JSON-RPC on stdout: {message}");
+        Some(message)
+    }
+
+    /// The answer under this id, whatever else comes first.
+    pub(crate) fn answer(&mut self, id: &Value) -> Value {
+        if let Some(at) = self.early.iter().position(|message| message["id"] == *id) {
+            return self.early.remove(at);
+        }
+        loop {
+            let message = self.line().unwrap_or_else(|| panic!("no answer under {id}"));
+            if message["id"] == *id && message["method"].is_null() {
+                return message;
+            }
+            self.early.push(message);
+        }
+    }
+
+    pub(crate) fn begin(&mut self, method: &str, mut params: Value) -> Value {
+        let id = json!(self.next);
+        self.next += 1;
+        if self.modern {
+            params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {}});
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        self.answer(&id)
+    }
+
+    pub(crate) fn tools(&mut self) -> Vec<Value> {
+        self.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone()
+    }
+
+    /// Calls a tool by its listed name: `isError` and the structured content.
+    pub(crate) fn call(&mut self, name: &str, arguments: Value) -> (bool, Value) {
+        let answer = self.request("tools/call", json!({"name": name, "arguments": arguments}));
+        unpack(&answer)
+    }
+
+    /// Calls a capability through `tool_execute`.
+    pub(crate) fn execute(&mut self, capability: &str, arguments: Value) -> (bool, Value) {
+        self.call("tool_execute", json!({"capability": capability, "arguments": arguments}))
+    }
+
+    /// The reason of a call that must be refused or fail, with its verdict.
+    pub(crate) fn refusal(&mut self, capability: &str, arguments: Value) -> (String, String) {
+        let (is_error, body) = self.execute(capability, arguments);
+        assert!(is_error, "{body}");
+        reason(&body)
+    }
+
+    /// Closes stdin and waits for the end.
+    pub(crate) fn end(mut self) -> Ended {
+        drop(self.stdin.take());
+        let mut rest = std::mem::take(&mut self.early);
+        while let Some(line) = self.line() {
+            rest.push(line);
+        }
+        let code = self.child.wait().unwrap().code().expect("ended by itself");
+        let stderr = self.stderr.join().unwrap();
+        assert!(!stderr.contains(SECRET), "a secret on stderr: {stderr}");
+        Ended { code, stderr, rest }
+    }
+
+    /// As [`Self::end`], and all must have gone well.
+    pub(crate) fn finish(self) -> Vec<Value> {
+        let ended = self.end();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.rest
+    }
+}
+
+pub(crate) fn initialize() -> Value {
+    json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+}
+
+/// `isError` and the structured content of an answer, which its text repeats.
+pub(crate) fn unpack(answer: &Value) -> (bool, Value) {
+    let result = &answer["result"];
+    let body = result["structuredContent"].clone();
+    assert!(body.is_object(), "{answer}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), body);
+    assert!(!text.contains(SECRET), "a secret in an answer: {text}");
+    (result["isError"].as_bool().unwrap(), body)
+}
+
+/// Verdict and reason, which every refusal and failure has beside a message.
+pub(crate) fn reason(body: &Value) -> (String, String) {
+    let word =
+        |key: &str| body[key].as_str().unwrap_or_else(|| panic!("no {key}: {body}")).to_owned();
+    assert!(!word("message").is_empty(), "{body}");
+    (word("verdict"), word("reason"))
+}
+
+/// The facts of the frame of an answer, joined.
+pub(crate) fn facts(body: &Value) -> String {
+    let facts = body["frame"]["facts"].as_array().unwrap_or_else(|| panic!("no facts: {body}"));
+    facts.iter().map(|fact| fact.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+/// The events of the ledger after the end, verified: kind and payload of each.
+pub(crate) fn events(folder: &Folder) -> Vec<(String, Value)> {
+    let reader = Reader::open(folder.path("ledger.db")).unwrap();
+    verify(&reader, None).unwrap();
+    let size = reader.head().unwrap().size;
+    let mut all = Vec::new();
+    while (all.len() as u64) < size {
+        for event in reader.events(all.len() as u64, 256).unwrap() {
+            let header: Value = serde_json::from_slice(&event.header).unwrap();
+            let payload = serde_json::from_slice(event.payload.as_deref().unwrap()).unwrap();
+            all.push((header["type"].as_str().unwrap().to_owned(), payload));
+        }
+    }
+    all
+}
+
+/// The events of one kind that name a capability.
+pub(crate) fn of_capability(folder: &Folder, kind: &str, capability: &str) -> Vec<Value> {
+    let wanted =
+        |(found, payload): &(String, Value)| found == kind && payload["capability"] == capability;
+    events(folder).into_iter().filter(wanted).map(|(_, payload)| payload).collect()
+}

@@ -1,0 +1,155 @@
+//! Proxy mode: every visible tool under a name that any client takes, and nothing else.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, facts, folder, of_capability, reason};
+use crate::fixture::long_name;
+
+const PROXY: &str = "[gateway]\nmode = \"proxy\"";
+const UNPREFIXED: &str = "[gateway]\nmode = \"proxy\"\nunprefixed = true";
+
+fn names(tools: &[Value]) -> Vec<String> {
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The name under which a title is listed.
+fn listed(tools: &[Value], title: &str) -> String {
+    let tool =
+        tools.iter().find(|tool| tool["title"] == title).unwrap_or_else(|| panic!("{title}"));
+    tool["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn any_legal_name_is_listed_and_can_be_called() {
+    let folder = folder(&[("s", "names")], PROXY, "");
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    for tool in ["getUser", "read-file", "a.b", "_a", "echo", &long_name()] {
+        let name = listed(&tools, &format!("s.{tool}"));
+        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        assert!(name.len() <= 64 && name.chars().all(legal), "{name}");
+        let (is_error, body) = client.call(&name, json!({}));
+        assert!(!is_error, "{name}: {body}");
+    }
+    assert_eq!(listed(&tools, "s.getUser"), "s__getUser");
+    assert_eq!(names(&tools), names(&client.tools()), "the order is the same each time");
+    assert!(names(&tools).is_sorted(), "{:?}", names(&tools));
+    client.finish();
+}
+
+#[test]
+fn without_a_prefix_names_are_the_servers_own() {
+    let folder = folder(&[("s", "names")], UNPREFIXED, "");
+    let mut client = Client::open_modern(&folder);
+    let tools = client.tools();
+    for tool in ["getUser", "read-file", "a.b", "_a", &long_name()] {
+        assert_eq!(listed(&tools, &format!("s.{tool}")), tool);
+        let (is_error, body) = client.call(tool, json!({}));
+        assert!(!is_error, "{tool}: {body}");
+    }
+    client.finish();
+}
+
+#[test]
+fn names_without_a_prefix_need_one_server() {
+    let folder = folder(&[("a", "good"), ("b", "good")], UNPREFIXED, "");
+    let ended = Client::start(&folder).end();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("keep one server"), "{}", ended.stderr);
+    assert_eq!(ended.rest, Vec::<Value>::new());
+}
+
+#[test]
+fn a_tool_that_takes_the_name_of_one_of_ours_is_left_out_and_told() {
+    let folder = folder(&[("s", "shadow")], UNPREFIXED, "");
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    let own: Vec<&Value> = tools.iter().filter(|tool| tool["name"] == "tool_view").collect();
+    assert_eq!(own.len(), 1, "{tools:?}");
+    assert_eq!(own[0]["title"], "Look further into a result");
+    let (is_error, body) = client.call("tool_view", json!({"handle": "nothing-like-it"}));
+    assert!(is_error, "{body}");
+    assert_eq!(reason(&body).1, "handle_not_found");
+    client.finish();
+    let ready = crate::client::events(&folder)
+        .into_iter()
+        .find(|(kind, _)| kind == "upstream.ready")
+        .unwrap();
+    assert!(ready.1["fields"]["left_out"].to_string().contains("s.tool_view"), "{}", ready.1);
+}
+
+#[test]
+fn what_a_server_says_of_its_tool_is_shown_without_hidden_characters() {
+    let folder = folder(&[("s", "ansi")], PROXY, "");
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    let paint = tools.iter().find(|tool| tool["name"] == "s__paint").unwrap();
+    assert_eq!(paint["description"], "a\\u{1b}[31mb\\u{e0041}\\u{7f}");
+    let properties = &paint["inputSchema"]["properties"];
+    assert_eq!(properties["text"]["description"], "b\\u{1b}[2Jc\\u{202e}");
+    assert_eq!(properties["enum"]["title"], "t\\u{200b}");
+    // What a value must be equal to stays as it is.
+    assert_eq!(properties["text"]["enum"], json!(["x\u{1b}"]));
+    client.finish();
+    let mut client = Client::open(&crate::client::folder(&[("s", "ansi")], "", ""));
+    let (_, body) = client.call("tool_browse", json!({"capability": "s.paint"}));
+    assert_eq!(body["description"], "a\\u{1b}[31mb\\u{e0041}\\u{7f}");
+    assert_eq!(body["inputSchema"]["properties"], *properties);
+    client.finish();
+}
+
+#[test]
+fn a_hidden_tool_is_like_an_unknown_one() {
+    let hidden = "[capabilities.\"s.secret_plans\"]\nvisible = false\n";
+    let folder = folder(&[("s", "good")], PROXY, hidden);
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    assert!(!json!(tools).to_string().contains("secret_plans"));
+    let [one, other] = ["s__secret_plans", "s__secret_plots"].map(|name| {
+        let answer = client.request("tools/call", json!({"name": name, "arguments": {}}));
+        (
+            answer["error"]["code"].clone(),
+            answer.to_string().replace(name, "").replace("plots", "plans"),
+        )
+    });
+    assert_eq!(one.0, -32602);
+    assert_eq!(one.1.split_once("\"id\"").unwrap().0, other.1.split_once("\"id\"").unwrap().0);
+    client.finish();
+    // Both attempts are on record.
+    for name in ["s__secret_plans", "s__secret_plots"] {
+        assert_eq!(of_capability(&folder, "call.refused", name)[0]["reason"], "not_found");
+    }
+}
+
+#[test]
+fn a_server_that_is_away_is_named() {
+    for (settings, name) in [(PROXY, "s__echo"), (UNPREFIXED, "echo")] {
+        let folder = folder(&[("s", "absent")], settings, "");
+        let mut client = Client::open(&folder);
+        assert_eq!(names(&client.tools()), ["tool_view"]);
+        let (is_error, body) = client.call(name, json!({}));
+        assert!(is_error, "{body}");
+        assert_eq!(reason(&body), ("deny".to_owned(), "upstream_unavailable".to_owned()));
+        client.finish();
+    }
+}
+
+#[test]
+fn calls_are_decided_firewalled_and_recorded() {
+    let folder = folder(&[("a", "good"), ("b", "good")], PROXY, "");
+    let mut client = Client::open(&folder);
+    let (is_error, body) = client.call("a__echo", json!({"text": "hello"}));
+    assert!(!is_error && facts(&body).contains("hello"), "{body}");
+    let (is_error, body) = client.call("b__echo", json!({"text": 5}));
+    assert!(is_error, "{body}");
+    assert_eq!(reason(&body), ("ask".to_owned(), "invalid_arguments".to_owned()));
+    let (is_error, body) = client.call("b__note", json!({"text": "x"}));
+    assert!(is_error && reason(&body).0 == "ask", "{body}");
+    let (_, body) = client.call("a__rows", json!({}));
+    let handle = body["frame"]["handle"]["handle_id"].clone();
+    let (is_error, body) = client.call("tool_view", json!({"handle": handle, "limit": 2}));
+    assert!(!is_error && body["frame"]["table"].as_array().unwrap().len() == 2, "{body}");
+    client.finish();
+    assert_eq!(of_capability(&folder, "call.outcome", "a.echo").len(), 1);
+    assert_eq!(of_capability(&folder, "call.refused", "b.echo").len(), 1);
+}
