@@ -1,11 +1,27 @@
 //! `weaver serve`.
 
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+
 use super::args::Serve;
 use super::{Exit, Failure};
 use crate::config;
 use crate::serve::{self, ServeError};
 
+/// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
+fn start_logging() {
+    let filter = EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let logger = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    // A host that has its own logger keeps it.
+    let _ = logger.try_init();
+}
+
 pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
+    start_logging();
     let config = config::load(&args.config)?;
     let store = config.store.clone();
     serve::run(config, args.unsigned_development).map_err(|error| match error {

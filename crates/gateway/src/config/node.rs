@@ -22,7 +22,6 @@ pub(super) fn shown(text: &str) -> String {
 pub(super) enum Shape {
     Text(String),
     Whole(i64),
-    Number(f64),
     Flag(bool),
     List(Vec<Node>),
     Table(BTreeMap<String, Node>),
@@ -35,7 +34,6 @@ impl Shape {
         match self {
             Self::Text(_) => "text",
             Self::Whole(_) => "a whole number",
-            Self::Number(_) => "a number",
             Self::Flag(_) => "true or false",
             Self::List(_) => "a list",
             Self::Table(_) => "a table",

@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use weaver_policy::Finding;
 use weaver_types::signature::PublicKey;
-use weaver_types::{
-    LocaleCode, MAX_RETRIES, Millicents, PrincipalId, RunBudget, RunSettings, SafetyMode,
-};
+use weaver_types::{LocaleCode, MAX_RETRIES, PrincipalId, RunBudget, RunSettings, SafetyMode};
 
 use super::error::whole;
 use super::interpolate::Lookup;
-use super::node::{Node, Shape, shown};
+use super::node::{Node, shown};
 use super::server::{self, Context};
 use super::upstream::Upstream;
 use super::{Config, Mode};
@@ -184,14 +182,12 @@ fn path(
     Some(base.join(text))
 }
 
-const RUN: [&str; 8] = [
+const RUN: [&str; 6] = [
     "safety_mode",
     "locale",
     "max_tool_calls",
     "max_retries_per_tool",
-    "max_prompt_tokens",
     "max_latency_ms",
-    "max_cost_usd_cents",
     "idle_minutes",
 ];
 
@@ -209,13 +205,11 @@ fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettin
         |name: &str, most: u64| get(section, name).and_then(|node| node.whole(0..=most, out));
     let mut budget = RunBudget::unlimited();
     budget.max_tool_calls = whole("max_tool_calls", MAX_COUNT);
-    budget.max_prompt_tokens = whole("max_prompt_tokens", MAX_COUNT);
     budget.max_latency_ms = whole("max_latency_ms", MAX_COUNT);
     if let Some(retries) = whole("max_retries_per_tool", u64::from(MAX_RETRIES)) {
         budget.max_retries_per_tool = u8::try_from(retries).unwrap_or(0);
     }
     let idle = get(section, "idle_minutes").and_then(|node| node.whole(1..=10_080, out));
-    budget.max_cost = get(section, "max_cost_usd_cents").and_then(|node| cents(node, out));
     let settings = RunSettings {
         safety_mode: mode.unwrap_or_default(),
         locale: locale.unwrap_or_default(),
@@ -223,25 +217,6 @@ fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettin
         ..RunSettings::default()
     };
     (settings, Duration::from_secs(idle.unwrap_or(60) * 60))
-}
-
-/// Cents with fractions, cut down to thousandths.
-fn cents(node: &Node, out: &mut Vec<Finding>) -> Option<Millicents> {
-    let number = match node.shape {
-        Shape::Number(number) => number,
-        _ => return node.whole(0..=MAX_COUNT / 1000, out).map(|cents| Millicents(cents * 1000)),
-    };
-    if !(0.0..=1e12).contains(&number) {
-        let remedy = "write US cents, for example 10 or 0.5";
-        out.push(node.finding("config.range", "this is no amount", remedy));
-        return None;
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and 1e15, and cut on purpose"
-    )]
-    Some(Millicents((number * 1000.0) as u64))
 }
 
 fn upstreams(

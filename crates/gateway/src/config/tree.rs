@@ -48,11 +48,7 @@ fn from_json(file: &Arc<str>, value: Value, key: String, depth: usize) -> Node {
         Value::Null => Shape::Other("null"),
         Value::Bool(flag) => Shape::Flag(flag),
         Value::String(text) => Shape::Text(text),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => Shape::Whole(whole),
-            (None, Some(number)) => Shape::Number(number),
-            (None, None) => Shape::Other("a number out of range"),
-        },
+        Value::Number(number) => number.as_i64().map_or(Shape::Other("a number"), Shape::Whole),
         Value::Array(items) => {
             let item = |(index, item)| from_json(file, item, format!("{key}[{index}]"), depth + 1);
             Shape::List(items.into_iter().enumerate().map(item).collect())
@@ -104,9 +100,7 @@ impl Reader<'_> {
             DeValue::Boolean(flag) => Shape::Flag(*flag),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .map_or(Shape::Other("a number out of range"), Shape::Whole),
-            DeValue::Float(number) => {
-                number.as_str().parse().map_or(Shape::Other("a number out of range"), Shape::Number)
-            }
+            DeValue::Float(_) => Shape::Other("a number"),
             DeValue::Datetime(_) => Shape::Other("a date"),
             DeValue::Array(items) => {
                 let item = |(index, item): (usize, &Spanned<DeValue<'_>>)| {

@@ -57,14 +57,11 @@ pub(crate) async fn reject(
 /// Why the server of a tool is away; `None` when the principal can see the tool, or its server is
 /// there after another look. A tool that is hidden is treated like one that is not listed.
 async fn unavailable(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
-    if gateway.visible(id) {
-        return None;
-    }
     let entry = gateway.upstreams.of(id.as_str())?;
-    entry.wait_settled(PATIENCE).await;
-    if entry.problem().is_some() {
-        // It may be back by now.
-        let _ = entry.refresh(gateway).await;
+    if !gateway.visible(id) {
+        entry.wait_settled(PATIENCE).await;
     }
-    entry.problem()
+    // It may be back by now, or be another program than the one that was listed.
+    entry.keep_current(gateway).await;
+    if gateway.visible(id) { None } else { entry.problem() }
 }

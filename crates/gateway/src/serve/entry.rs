@@ -114,9 +114,7 @@ impl Entry {
         let Some(turn) = turn else { return };
         let (entry, gateway) = (Arc::clone(self), Arc::clone(gateway));
         let look = tokio::spawn(async move {
-            if entry.upstream.tools_stale().await {
-                let _ = entry.refresh(&gateway).await;
-            }
+            entry.keep_current(&gateway).await;
             drop(turn);
         });
         if !away {
@@ -149,9 +147,24 @@ impl Entry {
         self.upstream.close().await;
     }
 
+    /// Lists the tools again, if the server says that they changed or has gone away, so that a call
+    /// is judged by what its server says now. Whoever comes meanwhile waits for the same listing.
+    pub(crate) async fn keep_current(&self, gateway: &Gateway) {
+        if self.upstream.tools_stale().await {
+            let _one_at_a_time = self.listing.lock().await;
+            if self.upstream.tools_stale().await {
+                let _ = self.relist(gateway).await;
+            }
+        }
+    }
+
     /// Lists the tools and puts them into the registry; says how many there are.
-    pub(crate) async fn refresh(&self, gateway: &Gateway) -> Result<usize, ()> {
+    async fn refresh(&self, gateway: &Gateway) -> Result<usize, ()> {
         let _one_at_a_time = self.listing.lock().await;
+        self.relist(gateway).await
+    }
+
+    async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
         match self.list().await {
             Ok((tools, instructions)) => {
                 Ok(self.take_in(gateway, &tools, instructions.as_deref()).await)

@@ -102,7 +102,14 @@ impl RunKeeper {
             canonical::parse(&record.value, Profile::Record).map_err(|e| damaged(e.to_string()))?;
         let stored: CurrentRun =
             serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
-        if stored.v == 1 && now.since(stored.last_used) <= self.idle {
+        if stored.v != 1 {
+            // A fresh run would start with a clean label: refuse rather than forget.
+            let (found, known) = (u64::from(stored.v), 1);
+            return Err(
+                LedgerError::Newer { what: "the current run".to_owned(), found, known }.into()
+            );
+        }
+        if now.since(stored.last_used) <= self.idle {
             kept.run = kept.run.named(stored.run);
             kept.run.trace_id = stored.trace_id;
         }

@@ -287,6 +287,8 @@ pub(crate) fn events(folder: &Folder) -> Vec<(String, Value)> {
     let mut all = Vec::new();
     while (all.len() as u64) < size {
         for event in reader.events(all.len() as u64, 256).unwrap() {
+            let payload = event.payload.as_deref().unwrap();
+            assert!(!String::from_utf8_lossy(payload).contains(SECRET), "a secret on record");
             let header: Value = serde_json::from_slice(&event.header).unwrap();
             let payload = serde_json::from_slice(event.payload.as_deref().unwrap()).unwrap();
             all.push((header["type"].as_str().unwrap().to_owned(), payload));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use weaver_gateway::config::{Config, Finding, Mode, Transport, load_with};
-use weaver_types::{Millicents, SafetyMode};
+use weaver_types::SafetyMode;
 
 use crate::support::Folder;
 
@@ -58,14 +58,13 @@ fn every_setting_is_read() {
          headers = { Authorization = \"Bearer ${TOKEN}\" }\n\
          [mcpServers.off]\ncommand = \"${NONE}\"\ndisabled = true\n\
          [gateway]\nmode = \"proxy\"\nshortlist = 20\n\
-         [run]\nsafety_mode = \"SAFE\"\nmax_tool_calls = 3\nmax_cost_usd_cents = 0.5\nidle_minutes = 1\n\
+         [run]\nsafety_mode = \"SAFE\"\nmax_tool_calls = 3\nidle_minutes = 1\n\
          [store]\npath = \"/var/ledger.db\"\n",
     );
     let config = loaded(&folder);
     assert_eq!((config.mode, config.shortlist), (Mode::Proxy, 20));
     assert_eq!(config.run.safety_mode, SafetyMode::Safe);
     assert_eq!(config.run.budget.max_tool_calls, Some(3));
-    assert_eq!(config.run.budget.max_cost, Some(Millicents(500)));
     assert_eq!(config.store.to_str(), Some("/var/ledger.db"));
     let names: Vec<_> = config.upstreams.iter().map(|up| up.name.as_str()).collect();
     assert_eq!(names, ["files", "web"]);
@@ -222,5 +221,16 @@ fn a_relative_program_starts_at_the_configuration_and_a_bare_name_does_not() {
         let config = loaded(&folder);
         let Transport::Stdio { command, .. } = &config.upstreams[0].transport else { panic!() };
         assert_eq!(command.starts_with(folder.path("").to_str().unwrap()), wanted, "{command}");
+    }
+}
+
+#[test]
+fn a_cap_that_nothing_measures_is_refused() {
+    for cap in ["max_prompt_tokens = 4000", "max_cost_usd_cents = 0.5"] {
+        let folder = Folder::new();
+        folder.append("weaver.toml", &format!("\n[run]\n{cap}\n"));
+        let run = folder.check(&[]);
+        assert_eq!(run.code, 3, "{run:?}");
+        assert!(run.err.contains("the cap would not hold"), "{run:?}");
     }
 }

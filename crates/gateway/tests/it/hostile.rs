@@ -1,13 +1,13 @@
 //! Servers that misbehave: each fails alone, with a reason that an agent can act on and an event.
 
 use serde_json::{Value, json};
-use weaver_types::digest::Digest;
 
 use crate::client::{self, Client, events, facts, folder, of_capability, reason, unpack};
 use crate::fixture::{self, INSTRUCTIONS};
+use crate::support::Folder;
 
 /// A folder with a server of this behaviour beside a good one.
-fn beside(behaviour: &str, more: &str) -> crate::support::Folder {
+fn beside(behaviour: &str, more: &str) -> Folder {
     folder(&[("bad", behaviour), ("good", "good")], "", more)
 }
 
@@ -157,26 +157,46 @@ fn a_server_that_is_away_does_not_tell_hidden_tools_from_unknown_ones() {
     client.finish();
 }
 
-#[test]
-fn a_tool_that_its_server_describes_otherwise_is_denied_and_not_offered() {
-    let tools = fixture::tools("drift");
-    let digest = |index: usize, words: Option<&str>| -> Digest {
-        let mut tool = tools[index].clone();
-        if let Some(words) = words {
-            tool["description"] = words.into();
-        }
+/// A folder whose `bad.echo` and `bad.note` are pinned to what an honest server says of them.
+fn pinned(behaviour: &str) -> Folder {
+    let digest = |tool: &Value| {
         weaver_gateway::serve::upstream_digest(&tool.to_string(), Some(INSTRUCTIONS))
     };
+    let tools = fixture::tools("honest");
     let pins = format!(
         "[capabilities.\"bad.echo\"]\nupstream_digest = \"{}\"\n\
          [capabilities.\"bad.note\"]\nsink = \"none\"\neffects = \"write_local\"\nupstream_digest = \"{}\"\n",
-        digest(0, None),
-        digest(1, Some("Writes a note.")),
+        digest(&tools[0]),
+        digest(&tools[1]),
     );
-    let folder = folder(&[("bad", "drift"), ("good", "good")], "", "");
-    let contracts = client::contracts(&["bad", "good"])
-        .replace("[capabilities.\"bad.note\"]\neffects = \"write_local\"\nsink = \"none\"\n", "");
+    let folder = beside(behaviour, "");
+    let note = "[capabilities.\"bad.note\"]\neffects = \"write_local\"\nsink = \"none\"\n";
+    let contracts = client::contracts(&["bad", "good"]).replace(note, "");
     client::replace(&folder, "contracts", 2, &format!("{contracts}{pins}"));
+    folder
+}
+
+#[test]
+fn a_tool_that_changes_under_way_is_denied_at_its_next_call() {
+    // Once on the same connection, and once when another program answers after a crash.
+    for (tool, arguments) in [("echo", json!({"text": "turn"})), ("crash", json!({}))] {
+        let folder = pinned("turncoat");
+        let mut client = Client::open(&folder);
+        let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
+        let (is_error, body) = client.call("tool_execute", asked.clone());
+        assert!(!is_error, "{body}");
+        client.execute(&format!("bad.{tool}"), arguments);
+        let (is_error, body) = client.call("tool_execute", asked);
+        assert!(is_error, "{body}");
+        assert_eq!(reason(&body), pair("deny", "contract_changed"), "after {tool}");
+        good_goes_on(&mut client);
+        client.finish();
+    }
+}
+
+#[test]
+fn a_tool_that_its_server_describes_otherwise_is_denied_and_not_offered() {
+    let folder = pinned("drift");
     let mut client = Client::open(&folder);
     let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
     let (is_error, body) = client.call("tool_execute", asked);

@@ -337,9 +337,14 @@ fn a_configuration_that_cannot_be_used_is_told_on_stderr() {
 fn calls_that_never_end_are_bounded_in_number_and_do_not_keep_the_process() {
     let folder = good("");
     let mut client = Client::open(&folder);
-    let quiet = json!({"name": "tool_execute", "arguments": {"capability": "good.quiet"}});
-    let ids: Vec<Value> = (0..300).map(|_| client.begin("tools/call", quiet.clone())).collect();
-    let refused = ids.iter().skip(256).filter(|id| code(&client.answer(id)) == -32600);
+    let mut quiet = json!({"name": "tool_execute", "arguments": {"capability": "good.quiet"}});
+    // Five long lines leave little room, and the sixth finds none.
+    quiet["padding"] = "x".repeat(12 << 20).into();
+    (0..5).for_each(|_| drop(client.begin("tools/call", quiet.clone())));
+    assert_eq!(code(&client.request("tools/call", quiet.clone())), -32600);
+    quiet["padding"] = Value::Null;
+    let ids: Vec<Value> = (0..295).map(|_| client.begin("tools/call", quiet.clone())).collect();
+    let refused = ids.iter().skip(251).filter(|id| code(&client.answer(id)) == -32600);
     assert_eq!(refused.count(), 44);
     client.finish();
     let intents = of_capability(&folder, "call.intent", "good.quiet").len();
