@@ -10,6 +10,22 @@ use weaver_types::{BoxFuture, CallId, CapabilityId, RawResult, RunId};
 ///
 /// It cannot be made outside of this crate. Which tool it means is fixed by the registration;
 /// nothing in the arguments selects another.
+///
+/// Its fields are private, and nothing makes one out of nothing or out of a text:
+///
+/// ```compile_fail,E0451
+/// let forged = weaver_agent_kernel::AuthorizedCall { inner: todo!(), attempt: 0 };
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn made<T: Default>() {}
+/// made::<weaver_agent_kernel::AuthorizedCall>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// fn read<T: serde::de::DeserializeOwned>() {}
+/// read::<weaver_agent_kernel::AuthorizedCall>();
+/// ```
 #[derive(Clone)]
 pub struct AuthorizedCall {
     pub(crate) inner: Arc<CallParts>,
