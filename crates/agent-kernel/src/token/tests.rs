@@ -40,6 +40,24 @@ fn a_token_reads_back_only_whole() {
 }
 
 #[test]
+fn a_token_is_its_claims_and_their_mac_to_the_byte() {
+    let ring = KeyRing::new(KeyId::parse("k1").unwrap(), &[9; 32]).unwrap();
+    let claims = include_str!("../../tests/data/token_claims.json");
+    let claims: TokenClaims = serde_json::from_str(claims).unwrap();
+    let golden = include_str!("../../tests/data/token.txt").trim_end();
+    assert_eq!(ring.sign(&claims).unwrap().as_str(), golden);
+    assert_eq!(ring.verify(&Token::from_text(golden)), Ok(claims));
+}
+
+#[test]
+fn claims_of_a_newer_form_are_refused() {
+    let ring = KeyRing::fresh(&SeededRandom::new(1)).unwrap();
+    let newer = TokenClaims { v: 2, ..claims(&ring) };
+    let token = ring.sign(&newer).unwrap();
+    assert_eq!(ring.verify(&token), Err(ReasonCode::TokenInvalid));
+}
+
+#[test]
 fn a_retired_key_verifies_nothing() {
     let random = SeededRandom::new(1);
     let mut ring = KeyRing::fresh(&random).unwrap();

@@ -1,0 +1,76 @@
+//! Pinned tools: what changed under its pin is not called.
+
+use std::sync::Arc;
+
+use weaver_agent_kernel::{Caller, Driver, FnDriver, block_on};
+use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
+use weaver_types::{
+    CapabilityDraft, Digest, Effects, Impact, RawResult, ReasonCode, ResponseMode, Verdict,
+    World as Reach,
+};
+
+use crate::support::{Asked, World, ana, answer, draft, log, open_policy, succeeded};
+
+fn approved() -> Digest {
+    Digest::from_bytes([1; 32])
+}
+
+fn changed() -> Digest {
+    Digest::from_bytes([2; 32])
+}
+
+/// A read-only tool of a server, as that server describes it.
+fn foreign(upstream: Option<Digest>) -> CapabilityDraft {
+    CapabilityDraft { upstream_digest: upstream, ..draft("files.read", Effects::READ_LOCAL) }
+}
+
+fn pinned() -> World {
+    let world = World::new(open_policy());
+    let contract = Contract {
+        effects: Some(Effects { impact: Impact::Read, world: Reach::Closed }),
+        upstream_digest: Some(approved()),
+        ..Contract::default()
+    };
+    let contracts = Contracts::new("pins").with(Pattern::parse("files.read").unwrap(), contract);
+    let policy = PolicySet::from_code(open_policy(), contracts).unwrap();
+    world.kernel.replace_policy(Arc::new(policy));
+    world
+}
+
+#[test]
+fn a_pinned_tool_runs_as_approved_and_not_as_changed() {
+    let world = pinned();
+    world.register(foreign(Some(approved())));
+    let run = world.run();
+    assert!(succeeded(&world.call(&run, &ana(), &Asked::new("files.read"))));
+    assert_eq!(world.executed(), 1);
+    for found in [Some(changed()), None] {
+        let world = pinned();
+        world.register(foreign(found));
+        let done = world.call(&world.run(), &ana(), &Asked::new("files.read"));
+        assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged), "{found:?}");
+        assert!(!succeeded(&done));
+        assert_eq!(world.executed(), 0);
+        let last = log(world.ledger.as_ref()).pop().unwrap();
+        assert_eq!(
+            (last.kind.as_str(), &last.payload["reason"]),
+            ("call.refused", &"contract_changed".into())
+        );
+        assert!(last.payload["checks"].to_string().contains(&approved().to_string()));
+    }
+}
+
+#[test]
+fn what_changed_after_the_grant_is_not_called() {
+    let world = pinned();
+    world.register(foreign(Some(approved())));
+    let (run, who, asked) = (world.run(), ana(), Asked::new("files.read"));
+    let caller = Caller { run: &run, principal: &who };
+    let token = block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
+    let driver = Arc::new(FnDriver::inline(|_| Ok(RawResult::text("changed")))) as Arc<dyn Driver>;
+    let set = vec![(foreign(Some(changed())).build().unwrap(), driver)];
+    assert!(world.kernel.registry().replace_prefix("files.", set).unwrap().is_empty());
+    let done = block_on(world.kernel.invoke(caller, &token, &asked.arguments, ResponseMode::Table));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged));
+    assert!(!succeeded(&done));
+}

@@ -1,0 +1,159 @@
+//! The registry: what is in it, what is refused, and what is replaced.
+
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{Driver, FnDriver, Registry, RegistryError};
+use weaver_types::{
+    AgentId, Agents, Capability, CapabilityDraft, CapabilityId, Effects, RawResult, SafetyClass,
+};
+
+use crate::support::{DESTROY_LOCAL, draft};
+
+fn driver() -> Arc<dyn Driver> {
+    Arc::new(FnDriver::inline(|_| Ok(RawResult::text("done"))))
+}
+
+fn id(text: &str) -> CapabilityId {
+    CapabilityId::parse(text).unwrap()
+}
+
+fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).unwrap()
+}
+
+fn tool(id: &str) -> Capability {
+    draft(id, Effects::READ_LOCAL).build().unwrap()
+}
+
+fn registry(drafts: impl IntoIterator<Item = CapabilityDraft>) -> Registry {
+    let registry = Registry::new();
+    for draft in drafts {
+        registry.register(draft.build().unwrap(), driver()).unwrap();
+    }
+    registry
+}
+
+fn ids(registry: &Registry) -> Vec<String> {
+    registry.list_ids().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn lists_are_sorted_whatever_the_order_of_registration() {
+    let registry =
+        registry(["fs.write", "desk.find", "fs.read"].map(|id| draft(id, DESTROY_LOCAL)));
+    let sorted = ["desk.find", "fs.read", "fs.write"];
+    assert_eq!(ids(&registry), sorted);
+    let all = registry.list_all();
+    let all: Vec<&str> = all.iter().map(|entry| entry.capability().id().as_str()).collect();
+    assert_eq!(all, sorted);
+    assert_eq!((registry.len(), registry.is_empty()), (3, false));
+    assert!(registry.contains(&id("fs.read")) && !registry.contains(&id("fs.rea")));
+    assert!(registry.get(&id("fs.readx")).is_none());
+    assert_eq!((Registry::new().len(), Registry::new().is_empty()), (0, true));
+}
+
+#[test]
+fn the_fingerprint_is_that_of_the_registration() {
+    let registry = registry([draft("fs.read", Effects::READ_LOCAL)]);
+    let entry = registry.get(&id("fs.read")).unwrap();
+    assert_eq!(entry.fingerprint(), tool("fs.read").fingerprint());
+    assert_ne!(entry.fingerprint(), tool("fs.reads").fingerprint());
+}
+
+#[test]
+fn a_ceiling_takes_its_class_and_what_lies_below() {
+    let registry = registry([
+        draft("a.read", Effects::READ_LOCAL),
+        draft("b.write", Effects::WRITE_LOCAL),
+        draft("c.fetch", Effects::READ_OPEN),
+        draft("d.wipe", DESTROY_LOCAL),
+    ]);
+    for (ceiling, count) in [
+        (SafetyClass::ReadOnly, 1),
+        (SafetyClass::LocalWrite, 2),
+        (SafetyClass::Network, 3),
+        (SafetyClass::Destructive, 4),
+    ] {
+        let found = registry.filter_by_safety(ceiling);
+        let found: Vec<String> = found.iter().map(|e| e.capability().id().to_string()).collect();
+        assert_eq!(found, ids(&registry).into_iter().take(count).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn an_agent_is_offered_what_admits_it() {
+    let of = |id, agents| CapabilityDraft { agents, ..draft(id, Effects::READ_LOCAL) };
+    let registry = registry([
+        of("a.any", Agents::Any),
+        of("b.planner", Agents::Only([agent("planner")].into())),
+        of("c.nobody", Agents::Only(BTreeSet::new())),
+    ]);
+    let offered = |name| -> Vec<String> {
+        let found = registry.filter_for_agent(&agent(name));
+        found.iter().map(|entry| entry.capability().id().to_string()).collect()
+    };
+    assert_eq!(offered("planner"), ["a.any", "b.planner"]);
+    assert_eq!(offered("writer"), ["a.any"]);
+}
+
+#[test]
+fn an_id_is_registered_once() {
+    let registry = registry([draft("fs.read", Effects::READ_LOCAL)]);
+    let again = draft("fs.read", DESTROY_LOCAL).build().unwrap();
+    let refused = registry.register(again, driver());
+    assert_eq!(refused, Err(RegistryError::Duplicate { id: id("fs.read") }));
+    let kept = registry.get(&id("fs.read")).unwrap();
+    assert_eq!(kept.capability().class(), SafetyClass::ReadOnly);
+}
+
+#[test]
+fn a_prefix_is_replaced_whole_and_nothing_else() {
+    let drafts = ["fs.old", "fs.read", "fsx.read", "mail.send"];
+    let registry = registry(drafts.map(|id| draft(id, Effects::READ_LOCAL)));
+    let broken = CapabilityDraft {
+        input_schema: Some(json!({ "type": "no such type" })),
+        ..draft("fs.broken", Effects::READ_LOCAL)
+    };
+    let set = vec![
+        (tool("fs.new"), driver()),
+        (draft("fs.read", DESTROY_LOCAL).build().unwrap(), driver()),
+        (tool("fs.new"), driver()),
+        (tool("mail.read"), driver()),
+        (broken.build().unwrap(), driver()),
+    ];
+    let refused = registry.replace_prefix("fs.", set).unwrap();
+    let codes: Vec<&str> = refused.iter().map(RegistryError::code).collect();
+    assert_eq!(codes, ["registry.duplicate", "registry.misplaced", "registry.schema"]);
+    assert_eq!(ids(&registry), ["fs.new", "fs.read", "fsx.read", "mail.send"]);
+    let replaced = registry.get(&id("fs.read")).unwrap();
+    assert_eq!(replaced.capability().class(), SafetyClass::Destructive);
+    assert!(registry.replace_prefix("fs.", Vec::new()).unwrap().is_empty());
+    assert_eq!(ids(&registry), ["fsx.read", "mail.send"]);
+}
+
+#[test]
+fn a_schema_that_points_elsewhere_is_refused_and_nothing_is_fetched() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let remote = format!("http://{}/schema.json", listener.local_addr().unwrap());
+    let registry = Registry::new();
+    let refuse = |schema: Value| {
+        let spec =
+            CapabilityDraft { input_schema: Some(schema), ..draft("fs.read", Effects::READ_LOCAL) };
+        registry.register(spec.build().unwrap(), driver()).unwrap_err().code()
+    };
+    assert_eq!(refuse(json!({ "$ref": remote })), "registry.schema");
+    let nested = json!({ "type": "object", "properties": { "path": { "$ref": remote } } });
+    assert_eq!(refuse(nested), "registry.schema");
+    assert_eq!(refuse(json!({ "$ref": "file:///etc/hostname" })), "registry.schema");
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(registry.is_empty());
+    let local = json!({ "$ref": "#/$defs/path", "$defs": { "path": { "type": "object" } } });
+    let spec =
+        CapabilityDraft { input_schema: Some(local), ..draft("fs.read", Effects::READ_LOCAL) };
+    assert_eq!(registry.register(spec.build().unwrap(), driver()), Ok(()));
+}
