@@ -226,6 +226,7 @@ impl Client {
     pub(crate) fn refusal(&mut self, capability: &str, arguments: Value) -> (String, String) {
         let (is_error, body) = self.execute(capability, arguments);
         assert!(is_error, "{body}");
+        eprintln!("{body}"); // Shown when the test fails.
         reason(&body)
     }
 
