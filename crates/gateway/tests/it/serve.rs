@@ -146,6 +146,8 @@ fn wrong_arguments_are_asked_for_again_and_recorded() {
 fn a_cancelled_call_is_not_answered_and_its_end_is_recorded() {
     let folder = good("");
     let mut client = Client::open(&folder);
+    // The server is there, so that calls reach it in their order.
+    client.execute("good.echo", json!({}));
     let slow = json!({"name": "tool_execute", "arguments": {"capability": "good.slow"}});
     let id = client.begin("tools/call", slow.clone());
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
@@ -217,6 +219,7 @@ fn a_handle_shows_rows_by_offset_limit_and_fields() {
         (json!({"handle": "a b"}), pair("ask", "invalid_arguments")),
         (json!({"handle": handle, "offset": -1}), pair("ask", "invalid_arguments")),
         (json!({"handle": handle, "filter": {}}), pair("ask", "invalid_arguments")),
+        (json!({"handle": handle, "limit": 51}), pair("ask", "invalid_arguments")),
         (json!({}), pair("ask", "invalid_arguments")),
     ] {
         let (is_error, body) = client.call("tool_view", asked);
@@ -225,6 +228,19 @@ fn a_handle_shows_rows_by_offset_limit_and_fields() {
     }
     client.finish();
     assert_eq!(of_capability(&folder, "handle.resolved", "good.rows").len(), 1);
+}
+
+#[test]
+fn a_handle_of_an_earlier_process_can_be_asked_first() {
+    let folder = good("");
+    let mut client = Client::open(&folder);
+    let (_, body) = client.execute("good.rows", json!({}));
+    let handle = body["frame"]["handle"]["handle_id"].clone();
+    client.finish();
+    let mut client = Client::open(&folder);
+    let (is_error, body) = client.call("tool_view", json!({"handle": handle, "limit": 1}));
+    assert!(!is_error, "{body}");
+    client.finish();
 }
 
 #[test]
