@@ -14,7 +14,7 @@ use weaver_types::{BoxFuture, CallId, CapabilityId, RawResult, RunId};
 /// Its fields are private, and nothing makes one out of nothing or out of a text:
 ///
 /// ```compile_fail,E0451
-/// let forged = weaver_agent_kernel::AuthorizedCall { inner: todo!(), attempt: 0 };
+/// let forged = weaver_agent_kernel::AuthorizedCall { inner: loop {}, attempt: 0 };
 /// ```
 ///
 /// ```compile_fail,E0277

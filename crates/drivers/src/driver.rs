@@ -115,8 +115,9 @@ fn refused(error: &RpcError) -> DriverError {
 
 /// Turns a tool result into content, without losing any.
 ///
-/// One plain text block becomes text, one image or audio block its bytes, and structured content
-/// stands for itself where the text blocks only repeat it. Every other result is passed on as the
+/// One plain text block becomes text, also where the structured content only wraps it in a field;
+/// one image or audio block becomes its bytes, and structured content stands for itself where the
+/// text block only repeats it. Every other result is passed on as the
 /// whole result object. `_meta`, which is not content, is kept in that last form only.
 #[must_use]
 pub fn raw_result(reply: Reply) -> RawResult {
@@ -135,19 +136,23 @@ fn content(result: Map<String, Value>) -> RawContent {
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice);
     let reduced = match (plain, blocks, result.get("structuredContent")) {
         (true, Some([]) | None, Some(structured)) => Some(RawContent::Json(structured.clone())),
-        (true, Some([block]), Some(structured)) => {
-            repeats(block, structured).then(|| RawContent::Json(structured.clone()))
-        }
+        (true, Some([block]), Some(structured)) => once(block, structured),
         (true, Some([block]), None) => single(block),
         _ => None,
     };
     reduced.unwrap_or(RawContent::Json(Value::Object(result)))
 }
 
-/// Whether a block is the text form of the structured content.
-fn repeats(block: &Value, structured: &Value) -> bool {
-    let text = plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    text.is_some_and(|value| value == *structured)
+/// The content of a result whose one block and structured content say the same: as JSON where the
+/// block is its text form, as text where the structure only wraps the block's text in one field.
+fn once(block: &Value, structured: &Value) -> Option<RawContent> {
+    let text = plain_text(block)?;
+    let wrapped = structured.as_object().filter(|fields| fields.len() == 1);
+    if wrapped.is_some_and(|fields| fields.values().all(|field| field.as_str() == Some(text))) {
+        return Some(RawContent::Text(text.to_owned()));
+    }
+    let same = serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured);
+    same.then(|| RawContent::Json(structured.clone()))
 }
 
 fn single(block: &Value) -> Option<RawContent> {
@@ -220,6 +225,11 @@ mod tests {
             content_of(json!({"content": [], "structuredContent": rows}))
                 == RawContent::Json(rows.clone())
         );
+        let text = json!({"type": "text", "text": "line 1"});
+        let wrapped = json!({"content": [text], "structuredContent": {"content": "line 1"}});
+        assert!(content_of(wrapped) == RawContent::Text("line 1".to_owned()));
+        let more = json!({"content": [text], "structuredContent": {"content": "line 1", "n": 2}});
+        assert!(content_of(more.clone()) == RawContent::Json(more));
         let whole = json!({"content": [other], "structuredContent": rows});
         assert!(content_of(whole.clone()) == RawContent::Json(whole));
     }

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 /// The most tools of one shortlist.
 pub(crate) const MAX_SHORTLIST: u64 = 20;
+/// The most rows of one view: those of a frame.
+pub(crate) const MAX_ROWS: u64 = 50;
 
 /// The three tools.
 pub(crate) fn all() -> Vec<Value> {
@@ -57,7 +59,7 @@ pub(crate) fn view_definition() -> Value {
             "properties": {
                 "handle": { "type": "string", "description": "The handle id." },
                 "offset": { "type": "integer", "minimum": 0, "description": "Rows to pass over." },
-                "limit": { "type": "integer", "minimum": 1, "description": "Rows at most." },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_ROWS, "description": "Rows at most." },
                 "fields": { "type": "array", "items": { "type": "string" }, "description": "Only these fields." },
             },
             "required": ["handle"],

@@ -12,7 +12,7 @@ use weaver_types::{
 };
 
 use super::call::{self, Asked};
-use super::definitions::MAX_SHORTLIST;
+use super::definitions::{MAX_ROWS, MAX_SHORTLIST};
 use super::described;
 use super::dispatch::shown;
 use super::error::ServeError;
@@ -197,6 +197,11 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
         Ok(query) => query,
         Err(error) => return Ok(Reply::usage(error.to_string())),
     };
+    if query.limit.is_some_and(|limit| limit > MAX_ROWS) {
+        return Ok(Reply::usage(format!("`limit` is at most {MAX_ROWS}; page on with `offset`")));
+    }
+    // A handle of an earlier process is decided by its tool, which may not be listed yet.
+    gateway.upstreams.settled(PATIENCE).await;
     let run = gateway.run().await?;
     let done = gateway.kernel.expand(gateway.caller(&run), &id, &query).await;
     Ok(render::invocation(gateway, &done))

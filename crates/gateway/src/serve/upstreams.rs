@@ -27,6 +27,12 @@ impl Upstreams {
         }
     }
 
+    /// Waits for the first attempts for at most `patience`.
+    pub(crate) async fn settled(&self, patience: Duration) {
+        let all = self.0.iter().map(|entry| entry.wait_settled(patience));
+        futures_util::future::join_all(all).await;
+    }
+
     /// Waits for the first attempts for at most `patience`, and looks again at whoever says that
     /// its tools changed or has gone away.
     pub(crate) async fn fresh(&self, gateway: &Arc<Gateway>, patience: Duration) {
