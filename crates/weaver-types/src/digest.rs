@@ -20,6 +20,8 @@ impl Tag {
     pub const UPSTREAM: Self = Self("weaver/upstream/v1");
     /// The policy document: canonical bytes of what its file says, profile document.
     pub const POLICY: Self = Self("weaver/policy/v1");
+    /// A tool's name, where it has to be shortened for a client: server and tool as parts.
+    pub const EXPOSED: Self = Self("weaver/exposed/v1");
     /// A policy that host code built: canonical bytes.
     pub const CODE_POLICY: Self = Self("weaver/code-policy/v1");
     /// The contracts document: canonical bytes of what its file says, profile document.
@@ -42,7 +44,7 @@ impl Tag {
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -50,6 +52,7 @@ impl Tag {
         Self::CODE_POLICY,
         Self::COMMIT,
         Self::CONTRACTS,
+        Self::EXPOSED,
         Self::FINGERPRINT,
         Self::KEYS,
         Self::POLICY,

@@ -22,7 +22,7 @@ pub(crate) fn name(upstream: &str, tool: &str) -> String {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .take(READABLE)
         .collect();
-    let digest = Digest::of_parts(Tag::UPSTREAM, &[upstream.as_bytes(), tool.as_bytes()]).to_hex();
+    let digest = Digest::of_parts(Tag::EXPOSED, &[upstream.as_bytes(), tool.as_bytes()]).to_hex();
     let digest: String = digest.chars().take(16).collect();
     format!("x-{readable}-{digest}")
 }
