@@ -7,15 +7,22 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, Tag};
 
 use crate::error::RegistryError;
+use crate::schema_weight::weigh;
 
 /// The largest arguments, in bytes of canonical JSON.
 pub const MAX_ARGUMENTS: usize = 1024 * 1024;
-/// How many schema violations are reported.
-const MAX_VIOLATIONS: usize = 5;
+/// The most that the nodes of arguments and of their schema may be, multiplied.
+const MAX_WORK: u64 = 100_000_000;
 
 /// Checks arguments against one compiled schema. Schemas never reach out: a remote `$ref` is an
 /// error at registration. Patterns run on a linear engine.
-pub(crate) struct ArgumentCheck(Option<Validator>);
+pub(crate) struct ArgumentCheck(Option<Compiled>);
+
+struct Compiled {
+    validator: Validator,
+    /// The nodes of the schema with its references written out.
+    weight: u64,
+}
 
 /// Arguments that passed: an object, its canonical bytes and their digest.
 #[derive(Debug, Clone)]
@@ -28,35 +35,41 @@ pub(crate) struct Arguments {
 impl ArgumentCheck {
     pub(crate) fn new(capability: &Capability) -> Result<Self, RegistryError> {
         let Some(schema) = &capability.spec().input_schema else { return Ok(Self(None)) };
+        let refused = |problem: &str| RegistryError::Schema {
+            id: capability.id().clone(),
+            problem: problem.chars().take(300).collect(),
+        };
+        let weight = weigh(schema).map_err(refused)?;
         jsonschema::options()
             .with_pattern_options(
                 PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
             )
             .build(schema)
-            .map(|validator| Self(Some(validator)))
-            .map_err(|error| RegistryError::Schema {
-                id: capability.id().clone(),
-                problem: error.to_string().chars().take(300).collect(),
-            })
+            .map(|validator| Self(Some(Compiled { validator, weight })))
+            .map_err(|error| refused(&error.to_string()))
     }
 
-    /// What does not fit, as JSON pointers and words; names of fields, never their values.
-    pub(crate) fn violations(&self, arguments: &Value) -> Vec<String> {
-        let Some(validator) = &self.0 else { return Vec::new() };
-        validator
-            .iter_errors(arguments)
-            .take(MAX_VIOLATIONS)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() {
-                    "the arguments".to_owned()
-                } else {
-                    format!("`{place}`")
-                };
-                let masked = error.masked().to_string();
-                format!("{place}: {}", masked.chars().take(160).collect::<String>())
-            })
-            .collect()
+    /// The first thing that does not fit, as JSON pointer and words; names of fields, never their
+    /// values.
+    pub(crate) fn violation(&self, arguments: &Value) -> Option<String> {
+        let Compiled { validator, weight } = self.0.as_ref()?;
+        if nodes(arguments).saturating_mul(*weight) > MAX_WORK {
+            return Some("the arguments are too many values for so large a schema".to_owned());
+        }
+        let error = validator.validate(arguments).err()?;
+        let place = error.instance_path().to_string();
+        let place =
+            if place.is_empty() { "the arguments".to_owned() } else { format!("`{place}`") };
+        let masked = error.masked().to_string();
+        Some(format!("{place}: {}", masked.chars().take(160).collect::<String>()))
+    }
+}
+
+fn nodes(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(nodes).sum::<u64>().saturating_add(1),
+        Value::Object(fields) => fields.values().map(nodes).sum::<u64>().saturating_add(1),
+        _ => 1,
     }
 }
 

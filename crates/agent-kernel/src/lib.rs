@@ -23,6 +23,7 @@ mod record;
 mod registry;
 mod revocation;
 mod run_state;
+mod schema_weight;
 mod timer;
 mod token;
 mod wait;

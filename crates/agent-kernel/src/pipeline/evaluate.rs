@@ -85,10 +85,8 @@ impl Kernel {
             return Err(unknown());
         }
         let entry = self.registry.get(&request.capability_id).ok_or_else(unknown)?;
-        let capability = entry.effective(policy).map_err(|error| {
-            let reason = ReasonCode::ContractUnknown;
-            Box::new(denied(policy, Check::Contract, reason, &error.to_string()))
-        })?;
+        // One whose contract cannot be applied is not offered to anybody: it is unknown too.
+        let capability = entry.effective(policy).map_err(|_| unknown())?;
         if !policy.visible(caller.principal, &capability) {
             return Err(unknown());
         }
@@ -159,13 +157,10 @@ fn read_arguments(
     let Some(value) = value else { return Ok(None) };
     let problem = match Arguments::read(value) {
         Err(problem) => problem,
-        Ok(arguments) => {
-            let violations = entry.arguments.violations(value);
-            if violations.is_empty() {
-                return Ok(Some(arguments));
-            }
-            violations.join("; ")
-        }
+        Ok(arguments) => match entry.arguments.violation(value) {
+            None => return Ok(Some(arguments)),
+            Some(problem) => problem,
+        },
     };
     let reason = ReasonCode::InvalidArguments;
     let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem);

@@ -157,3 +157,19 @@ fn a_schema_that_points_elsewhere_is_refused_and_nothing_is_fetched() {
         CapabilityDraft { input_schema: Some(local), ..draft("fs.read", Effects::READ_LOCAL) };
     assert_eq!(registry.register(spec.build().unwrap(), driver()), Ok(()));
 }
+
+#[test]
+fn a_schema_that_asks_for_endless_work_is_refused() {
+    let mut defs = serde_json::Map::new();
+    for n in 0..60 {
+        let next = serde_json::json!({ "$ref": format!("#/$defs/a{}", n + 1) });
+        defs.insert(format!("a{n}"), serde_json::json!({ "allOf": [next, next] }));
+    }
+    defs.insert("a60".to_owned(), serde_json::json!(true));
+    let mut draft = weaver_types::ToolSpec::new("a.b", "b").build().unwrap().into_draft();
+    draft.input_schema = Some(serde_json::json!({ "$ref": "#/$defs/a0", "$defs": defs }));
+    let refused = weaver_agent_kernel::Registry::new()
+        .register_fn(draft.build().unwrap(), |_| Ok(weaver_types::RawResult::text("")))
+        .unwrap_err();
+    assert_eq!(refused.code(), "registry.schema");
+}

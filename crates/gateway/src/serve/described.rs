@@ -29,31 +29,33 @@ pub(crate) fn words(firewall: &Firewall, text: &str) -> String {
 }
 
 /// An input schema.
-pub(crate) fn schema(schema: &Value) -> Value {
+pub(crate) fn schema(firewall: &Firewall, schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
-                .map(|(key, value)| (key.clone(), keyword(key, value)))
+                .map(|(key, value)| (key.clone(), keyword(firewall, key, value)))
                 .collect::<Map<_, _>>(),
         ),
-        Value::Array(items) => Value::Array(items.iter().map(self::schema).collect()),
-        Value::String(text) => Value::String(escape::block(text).into_owned()),
+        Value::Array(items) => {
+            Value::Array(items.iter().map(|item| self::schema(firewall, item)).collect())
+        }
+        Value::String(text) => Value::String(words(firewall, text)),
         other => other.clone(),
     }
 }
 
 /// The value of a key. A property may have the name of a keyword; its value is then an object.
-fn keyword(key: &str, value: &Value) -> Value {
+fn keyword(firewall: &Firewall, key: &str, value: &Value) -> Value {
     match value {
         Value::String(_) if EXACT.contains(&key) => value.clone(),
         Value::Array(items) if EXACT.contains(&key) => Value::Array(
             items
                 .iter()
-                .map(|item| if item.is_string() { item.clone() } else { schema(item) })
+                .map(|item| if item.is_string() { item.clone() } else { schema(firewall, item) })
                 .collect(),
         ),
-        other => schema(other),
+        other => schema(firewall, other),
     }
 }
 
@@ -68,14 +70,14 @@ mod tests {
         let given = json!({
             "description": "a\u{1b}[31m\n\u{e0041}",
             "properties": { "enum": { "title": "\u{200b}", "enum": ["\u{200b}"] } },
-            "examples": ["\u{202e}"],
+            "examples": ["\u{202e}", "password=hunter2hunter2"],
             "required": ["x\u{200b}"],
         });
-        let shown = schema(&given);
+        let shown = schema(&Firewall::new(), &given);
         assert_eq!(shown["description"], "a\\u{1b}[31m\n\\u{e0041}");
         let property = &shown["properties"]["enum"];
         assert_eq!(*property, json!({ "title": "\\u{200b}", "enum": ["\u{200b}"] }));
-        assert_eq!(shown["examples"], json!(["\\u{202e}"]));
+        assert_eq!(shown["examples"], json!(["\\u{202e}", "password=[REDACTED]"]));
         assert_eq!(shown["required"], given["required"]);
     }
 }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use weaver_firewall::HandleQuery;
 use weaver_text::token::CharsPerFour;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, HandleId, JustificationSource, ReasonCode, ResponseMode,
-    Verdict,
+    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, HandleId, JustificationSource,
+    ReasonCode, ResponseMode, Verdict,
 };
 
 use super::call::{self, Asked};
@@ -21,6 +21,7 @@ use super::message::{RpcError, code};
 use super::render::{self, Reply};
 
 const MAX_QUERY: usize = 4_000;
+const MAX_JUSTIFICATION: usize = 4_000;
 /// How long a search waits for the first connection attempts; it can be repeated.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -46,21 +47,27 @@ pub(crate) async fn call(
     let Value::Object(arguments) = arguments else {
         return Ok(Reply::usage("`arguments` must be an object"));
     };
-    if let Some(key) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
-        return Ok(Reply::usage(unknown_key(key, known)));
-    }
-    let answered = match (name, flaw) {
+    let stray = arguments.keys().find(|key| !known.contains(&key.as_str()));
+    let stray = stray.map(|key| unknown_key(key, known));
+    let answered = match (name, stray.or(flaw)) {
         ("tool_execute", flaw) => execute(gateway, arguments, flaw).await,
         (_, Some(flaw)) => return Ok(Reply::usage(flaw)),
         ("tool_browse", None) => browse(gateway, &arguments).await,
         (_, None) => view(gateway, arguments).await,
     };
-    answered.map_err(internal)
+    Ok(answered.unwrap_or_else(failed))
 }
 
-pub(crate) fn internal(error: ServeError) -> RpcError {
+/// The answer when something inside failed: nothing was executed, and the agent is told so.
+pub(crate) fn failed(error: ServeError) -> Reply {
     tracing::error!(%error, "a request failed inside");
-    RpcError::new(code::INTERNAL, format!("{}: {error}", error.code()))
+    let reason = match &error {
+        ServeError::Store(_) | ServeError::Kernel(_) => ReasonCode::LedgerUnavailable,
+        _ => ReasonCode::InternalError,
+    };
+    let message = format!("{reason}: {error}. Nothing was executed. Tell the user.");
+    let body = json!({ "verdict": Verdict::Deny, "reason": reason, "message": message });
+    Reply { body, is_error: true }
 }
 
 fn unknown_key(key: &str, known: &[&str]) -> String {
@@ -103,13 +110,17 @@ async fn browse(
 async fn shortlist(gateway: &Gateway, query: &str, k: usize) -> Result<Reply, ServeError> {
     let run = gateway.run().await?;
     let shelf = gateway.shelf();
-    let cards = match &shelf.router {
+    let mut cards = match &shelf.router {
         Some(router) => {
             let hits = router.route_where(query, k, |id| gateway.offered(id));
             router.cards(&hits, &CharsPerFour)
         }
         None => Vec::new(),
     };
+    for card in &mut cards {
+        card.name = gateway.kernel.firewall().redact_text(&card.name).text;
+        card.description = gateway.kernel.firewall().redact_text(&card.description).text;
+    }
     let ids: Vec<CapabilityId> = cards.iter().map(|card| card.id.clone()).collect();
     gateway.kernel.record_shortlist(gateway.caller(&run), query, &ids).await?;
     let mut body = json!({ "tools": cards });
@@ -140,10 +151,11 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
         ),
         Some(entry) => {
             let spec = entry.capability().spec();
+            let firewall = gateway.kernel.firewall();
             Reply::ok(json!({
                 "capability": spec.id,
-                "description": described::words(gateway.kernel.firewall(), &spec.description),
-                "inputSchema": spec.input_schema.as_ref().map(described::schema),
+                "description": described::words(firewall, &spec.description),
+                "inputSchema": spec.input_schema.as_ref().map(|schema| described::schema(firewall, schema)),
             }))
         }
         None => refused(
@@ -158,31 +170,54 @@ async fn execute(
     mut arguments: Map<String, Value>,
     flaw: Option<String>,
 ) -> Result<Reply, ServeError> {
+    let (request, mode) = match read_call(&arguments) {
+        Ok(call) => call,
+        Err(problem) => return malformed(gateway, &arguments, problem).await,
+    };
+    let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
+    let done = call::run(gateway, Asked { request, arguments: &inner, mode, flaw }).await?;
+    Ok(render::invocation(gateway, &done))
+}
+
+/// What is asked for, or what is wrong with it.
+fn read_call(arguments: &Map<String, Value>) -> Result<(CapabilityRequest, ResponseMode), String> {
     let Some(Value::String(id)) = arguments.get("capability") else {
-        return Ok(Reply::usage("`capability` must be a capability id; find one with tool_browse"));
+        return Err("`capability` must be a capability id; find one with tool_browse".to_owned());
     };
-    let Ok(id) = CapabilityId::parse(id) else {
-        return Ok(Reply::usage(format!(
-            "`{}` is no capability id; find one with tool_browse",
-            shown(id)
-        )));
-    };
+    let id = CapabilityId::parse(id)
+        .map_err(|_| format!("`{}` is no capability id; find one with tool_browse", shown(id)))?;
     let mode = match arguments.get("mode").map(|mode| mode.as_str()) {
         None | Some(Some("summary")) => ResponseMode::Summary,
         Some(Some("table")) => ResponseMode::Table,
         Some(Some("handle_only")) => ResponseMode::HandleOnly,
-        Some(_) => return Ok(Reply::usage("`mode` must be summary, table or handle_only")),
+        Some(_) => return Err("`mode` must be summary, table or handle_only".to_owned()),
     };
-    let mut request = CapabilityRequest::new(id, "");
+    let request = CapabilityRequest::new(id, "");
     match arguments.get("justification") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(text)) => {
-            request = request.justified(text.clone(), JustificationSource::Model)
+        None | Some(Value::Null) => Ok((request, mode)),
+        Some(Value::String(text)) if text.len() <= MAX_JUSTIFICATION => {
+            Ok((request.justified(text.clone(), JustificationSource::Model), mode))
         }
-        Some(_) => return Ok(Reply::usage("`justification` must be text")),
+        Some(_) => {
+            Err(format!("`justification` must be text of at most {MAX_JUSTIFICATION} bytes"))
+        }
     }
-    let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
-    let done = call::run(gateway, Asked { request, arguments: &inner, mode, flaw }).await?;
+}
+
+/// Refuses a call that cannot be read, and records it under the name that it gave.
+async fn malformed(
+    gateway: &Gateway,
+    arguments: &Map<String, Value>,
+    problem: String,
+) -> Result<Reply, ServeError> {
+    let named = arguments.get("capability").and_then(Value::as_str).unwrap_or_default();
+    let Ok(id) = CapabilityId::parse(named).or_else(|_| CapabilityId::parse("unknown")) else {
+        return Ok(Reply::usage(problem));
+    };
+    let reason = ReasonCode::InvalidArguments;
+    let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
+        .discharged_by(Discharge::Arguments);
+    let done = call::reject(gateway, &CapabilityRequest::new(id, ""), said).await?;
     Ok(render::invocation(gateway, &done))
 }
 

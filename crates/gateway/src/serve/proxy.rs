@@ -43,11 +43,12 @@ pub(crate) async fn list(gateway: &Arc<Gateway>) -> Vec<Value> {
 fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Value {
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
     let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
+    let firewall = gateway.kernel.firewall();
     json!({
         "name": name,
         "title": id,
-        "description": described::words(gateway.kernel.firewall(), description),
-        "inputSchema": schema.map_or_else(|| json!({ "type": "object" }), described::schema),
+        "description": described::words(firewall, description),
+        "inputSchema": schema.map_or_else(|| json!({ "type": "object" }), |schema| described::schema(firewall, schema)),
     })
 }
 
@@ -64,8 +65,7 @@ pub(crate) async fn call(
     let Some(id) = find(gateway, name).await else { return unknown(gateway, name).await };
     let (request, mode) = (CapabilityRequest::new(id, ""), ResponseMode::Summary);
     let done = call::run(gateway, Asked { request, arguments: &arguments, mode, flaw }).await;
-    let done = done.map_err(meta_tools::internal)?;
-    Ok(render::invocation(gateway, &done))
+    Ok(done.map_or_else(meta_tools::failed, |done| render::invocation(gateway, &done)))
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.
@@ -94,7 +94,9 @@ async fn unknown(gateway: &Gateway, name: &str) -> Result<Reply, RpcError> {
     if let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) {
         let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);
         let said = Contribution::new(Check::System, Verdict::Deny, reason, "no tool of that name");
-        call::reject(gateway, &request, said).await.map_err(meta_tools::internal)?;
+        if let Err(error) = call::reject(gateway, &request, said).await {
+            return Ok(meta_tools::failed(error));
+        }
     }
     let mut problem = format!("no tool `{}` here; list the tools again", shown(name));
     let away: Vec<String> = gateway.upstreams.away().into_iter().map(|(name, _)| name).collect();

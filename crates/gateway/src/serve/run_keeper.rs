@@ -109,7 +109,8 @@ impl RunKeeper {
                 LedgerError::Newer { what: "the current run".to_owned(), found, known }.into()
             );
         }
-        if now.since(stored.last_used) <= self.idle {
+        // What is stored may be older than the last use by as much as writing is put off.
+        if now.since(stored.last_used) <= self.idle + self.idle / 16 {
             kept.run = kept.run.named(stored.run);
             kept.run.trace_id = stored.trace_id;
         }
