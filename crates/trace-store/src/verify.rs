@@ -92,7 +92,6 @@ fn finish(walk: Walk<'_>, extent: Extent, earlier: Option<&Head>) -> Result<Repo
     Ok(Report {
         head: extent.head,
         synced: walk.synced,
-        pruned: walk.pruned,
         last_at: walk.highest,
         earlier: earlier.cloned(),
     })
@@ -105,13 +104,12 @@ struct Walk<'a> {
     frontier: Frontier,
     highest: Option<Timestamp>,
     synced: u64,
-    pruned: u64,
 }
 
 impl<'a> Walk<'a> {
     fn new(log: LogId, earlier: Option<&'a Head>) -> Self {
         let frontier = Frontier::default();
-        Self { log, earlier, frontier, highest: None, synced: 0, pruned: 0 }
+        Self { log, earlier, frontier, highest: None, synced: 0 }
     }
 
     fn event(&mut self, row: &Row) -> Result<(), VerifyError> {
@@ -142,13 +140,13 @@ impl<'a> Walk<'a> {
         }
         self.highest = Some(header.at);
         match (&event.salt, &event.payload) {
-            (None, None) => self.pruned += 1,
+            (None, None) => return Err(Fault::Gone),
             (Some(salt), Some(payload)) => {
                 if salt.len() != SALT || commitment(salt, payload) != header.commit {
                     return Err(Fault::Commitment);
                 }
             }
-            _ => return Err(Fault::HalfPruned),
+            _ => return Err(Fault::HalfGone),
         }
         Ok(())
     }

@@ -39,9 +39,12 @@ pub enum Fault {
     /// Salt and payload are not those that the header commits to.
     #[error("its payload or salt was changed: they do not match the commitment in its header")]
     Commitment,
-    /// Only one of salt and payload is there; pruning removes both.
-    #[error("only one of its payload and salt is there; pruning removes both")]
-    HalfPruned,
+    /// Neither salt nor payload is there. No code removes them, so somebody else did.
+    #[error("its payload and salt are gone; nothing prunes in this version, so they were removed")]
+    Gone,
+    /// Only one of salt and payload is there.
+    #[error("only one of its payload and salt is there; the other was removed")]
+    HalfGone,
 }
 
 impl Fault {
@@ -57,7 +60,8 @@ impl Fault {
             Self::OtherLog { .. } => "event.other_log",
             Self::Time => "event.time",
             Self::Commitment => "event.commitment",
-            Self::HalfPruned => "event.half_pruned",
+            Self::Gone => "event.gone",
+            Self::HalfGone => "event.half_gone",
         }
     }
 

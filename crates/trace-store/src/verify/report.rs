@@ -10,8 +10,6 @@ pub struct Report {
     pub head: Head,
     /// Events that were synced to disk when they were acknowledged.
     pub synced: u64,
-    /// Events whose payload was pruned. Their headers are proven, their content is not shown.
-    pub pruned: u64,
     /// The time of the last event.
     pub last_at: Option<Timestamp>,
     /// The earlier head that the log extends.
@@ -55,9 +53,6 @@ impl Report {
                 "events after the given head, if there ever were any, could have been cut off"
                     .to_owned(),
             ),
-        }
-        if self.pruned > 0 {
-            out.push(format!("{} payloads were pruned and cannot be shown", self.pruned));
         }
         out.push("the records beside the log are not covered by its root".to_owned());
         out

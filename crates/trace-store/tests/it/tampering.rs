@@ -35,6 +35,7 @@ fn event(seq: u64, fault: Fault) -> Result<(), VerifyError> {
 fn the_first_bad_event_is_named() {
     let salt = "UPDATE events SET salt = zeroblob(16) WHERE seq = 3";
     let payload = "UPDATE events SET payload = CAST('{\"n\":9}' AS BLOB) WHERE seq = 3";
+    let emptied = "UPDATE events SET payload = NULL, salt = NULL WHERE seq = 3";
     let header = "UPDATE events SET header =
         CAST(replace(CAST(header AS TEXT), '\"at\":1000', '\"at\":1001') AS BLOB) WHERE seq = 3";
     let gone = "DELETE FROM events WHERE seq = 3";
@@ -49,6 +50,7 @@ fn the_first_bad_event_is_named() {
     for (sql, want) in [
         (salt, event(3, Fault::Commitment)),
         (payload, event(3, Fault::Commitment)),
+        (emptied, event(3, Fault::Gone)),
         (header, event(3, Fault::Leaf)),
         (gone, event(3, Fault::Missing)),
         (swap, event(3, Fault::Misplaced { seq: 6 })),

@@ -200,13 +200,17 @@ fn the_empty_log_and_the_empty_head_are_proven_too() {
 }
 
 #[test]
-fn pruned_events_are_proven_and_counted() {
+fn a_payload_that_is_gone_is_a_fault() {
     let mut log = Copied::of(5);
+    let event = log.rows[2].event.clone();
     (log.rows[2].event.salt, log.rows[2].event.payload) = (None, None);
-    let report = verify(&log, None).unwrap();
-    assert_eq!(report.pruned, 1);
-    log.rows[2].event.payload = Some(b"{}".to_vec());
-    assert_eq!(log.bad(), (2, Fault::HalfPruned));
+    assert_eq!(log.bad(), (2, Fault::Gone));
+    let text = log.verify(None).unwrap_err().to_string();
+    assert!(text.contains("event 2") && text.contains("payload and salt are gone"), "{text}");
+    log.rows[2].event.payload = event.payload;
+    assert_eq!(log.bad(), (2, Fault::HalfGone));
+    (log.rows[2].event.salt, log.rows[2].event.payload) = (event.salt, None);
+    assert_eq!(log.bad(), (2, Fault::HalfGone));
 }
 
 #[test]

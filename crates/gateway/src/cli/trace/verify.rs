@@ -70,7 +70,6 @@ fn print_json(report: &Report) -> Result<(), Failure> {
         "ok": true,
         "head": report.head,
         "synced": report.synced,
-        "pruned": report.pruned,
         "last_at": report.last_at.map(|at| at.rfc3339()),
         "earlier": report.earlier,
         "proven": report.proven(),
