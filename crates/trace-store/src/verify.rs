@@ -64,15 +64,16 @@ fn check_earlier(head: &Head, earlier: Option<&Head>) -> Result<(), VerifyError>
         Some(earlier) if earlier.log != head.log => {
             Err(VerifyError::OtherLog { earlier: earlier.log.clone(), stored: head.log.clone() })
         }
-        Some(earlier) if earlier.size > head.size => {
-            Err(VerifyError::Truncated { earlier: earlier.size, stored: head.size })
-        }
         _ => Ok(()),
     }
 }
 
 fn finish(walk: Walk<'_>, extent: Extent, earlier: Option<&Head>) -> Result<Report, VerifyError> {
     let size = extent.head.size;
+    // Only now: a bad event before the cut is the first bad one.
+    if let Some(earlier) = earlier.filter(|earlier| earlier.size > size) {
+        return Err(VerifyError::Truncated { earlier: earlier.size, stored: size });
+    }
     if walk.frontier.root() != *extent.head.root.as_bytes() {
         let proven = earlier.map_or(0, |head| head.size);
         return Err(VerifyError::Root { from: proven, size });

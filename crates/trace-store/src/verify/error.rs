@@ -101,7 +101,8 @@ pub enum VerifyError {
     Frontier,
     /// The log is shorter than it was.
     #[error(
-        "the log was cut: it had {earlier} events when the given head was taken, now it has {stored}"
+        "the log was cut: it had {earlier} events when the given head was taken, now it has \
+         {stored}; the first that is missing is event {stored}"
     )]
     Truncated {
         /// Events when the earlier head was taken.
@@ -142,11 +143,12 @@ impl VerifyError {
         }
     }
 
-    /// The first bad event, where one can be named.
+    /// The first bad event, where one can be named; of a log that was cut, the first one missing.
     #[must_use]
     pub fn seq(&self) -> Option<u64> {
         match self {
             Self::Event { seq, .. } => Some(*seq),
+            Self::Truncated { stored, .. } => Some(*stored),
             _ => None,
         }
     }

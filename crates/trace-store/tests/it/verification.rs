@@ -164,7 +164,16 @@ fn a_shorter_log_needs_an_earlier_head() {
     assert_eq!(cut.verify(None), Ok(()));
     assert_eq!(cut.verify(Some(&middle)), Ok(()));
     let truncated = VerifyError::Truncated { earlier: 9, stored: 7 };
-    assert_eq!(cut.verify(Some(&late)), Err(truncated));
+    assert_eq!(cut.verify(Some(&late)), Err(truncated.clone()));
+    assert_eq!(truncated.seq(), Some(7));
+    assert!(truncated.to_string().contains("the first that is missing is event 7"), "{truncated}");
+    // A bad event before the cut is the first bad one.
+    let mut worse = cut.clone();
+    flip(worse.rows[3].event.payload.as_mut().unwrap(), 1);
+    assert_eq!(
+        worse.verify(Some(&late)),
+        Err(VerifyError::Event { seq: 3, fault: Fault::Commitment })
+    );
 
     let alone = verify(&cut, None).unwrap().not_proven().join("; ");
     assert!(alone.contains("truncation cannot be ruled out"), "{alone}");

@@ -88,14 +88,22 @@ fn refused(error: &VerifyError, as_json: bool) -> Result<Exit, Failure> {
         }))?;
         return Ok(Exit::Failed);
     }
-    let place = match error.seq() {
-        Some(seq) => {
+    Err(Failure::new(Exit::Failed, error.code(), error)
+        .next(format!("{}; compare with a copy, and do not write to this ledger", place(error))))
+}
+
+/// Where the log is bad, as far as it can be said.
+fn place(error: &VerifyError) -> String {
+    match (error, error.seq()) {
+        (VerifyError::Truncated { .. }, Some(seq)) => format!(
+            "the first bad event is {seq}, the first that is missing; what stands before it agrees \
+             with itself"
+        ),
+        (_, Some(seq)) => {
             format!("the first bad event is {seq}; what stands before it agrees with itself")
         }
-        None => "no single event can be named".to_owned(),
-    };
-    Err(Failure::new(Exit::Failed, error.code(), error)
-        .next(format!("{place}; compare with a copy, and do not write to this ledger")))
+        (_, None) => "no single event can be named".to_owned(),
+    }
 }
 
 /// Says on a terminal how far it is, if it takes longer than a moment.
@@ -124,5 +132,20 @@ impl Progress {
         if self.said.is_some() {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_log_names_the_first_missing_event() {
+        let cut = VerifyError::Truncated { earlier: 9, stored: 7 };
+        assert!(place(&cut).starts_with("the first bad event is 7, the first that is missing"));
+        assert_eq!(place(&VerifyError::Frontier), "no single event can be named");
+        let failure = refused(&cut, false).unwrap_err();
+        assert!(failure.message.contains("the first that is missing is event 7"), "{failure:?}");
+        assert!(failure.next.is_some_and(|next| next.contains("first bad event is 7")));
     }
 }
