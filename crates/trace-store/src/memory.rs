@@ -159,9 +159,10 @@ impl Ledger for MemoryLedger {
 impl Source for MemoryLedger {
     fn extent(&self) -> Result<Extent, LedgerError> {
         let state = self.lock()?;
+        let Tip { frontier, highest, .. } = state.tip.clone();
         let head = state.tip.head();
         let last = head.size.checked_sub(1);
-        Ok(Extent { head, frontier: state.tip.frontier.clone(), first: last.map(|_| 0), last })
+        Ok(Extent { head, frontier, first: last.map(|_| 0), last, highest })
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {

@@ -90,6 +90,10 @@ fn finish(walk: Walk<'_>, extent: Extent, earlier: Option<&Head>) -> Result<Repo
     if extent.last.is_some_and(|last| last >= size) {
         return Err(Fault::Extra.at(size));
     }
+    let last = walk.highest.unwrap_or_default();
+    if extent.highest != last {
+        return Err(VerifyError::Highest { stored: extent.highest, last });
+    }
     Ok(Report {
         head: extent.head,
         synced: walk.synced,

@@ -8,6 +8,7 @@ use weaver_types::{LogId, Random, Timestamp};
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::rows;
 use crate::blob::{BLOB_KEY, BlobKey};
+use crate::entry::Header;
 use crate::log::Tip;
 use crate::merkle::{self, Frontier};
 use crate::verify::Extent;
@@ -58,7 +59,7 @@ CREATE TABLE blobs (
 ";
 
 pub(super) const EXTENT: &str = "SELECT log, size, root, frontier,
-    (SELECT min(seq) FROM events), (SELECT max(seq) FROM events) FROM meta WHERE one = 1";
+    (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest FROM meta WHERE one = 1";
 
 /// True when the file is still empty; an error when it is something else than a ledger, or newer.
 pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
@@ -109,12 +110,12 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
 
 /// What the file says of its log, in one snapshot.
 pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
-    let (log, size, root, frontier, first, last) = db
+    let (log, size, root, frontier, first, last, highest) = db
         .query_row(EXTENT, [], |row| {
             let text: (String, i64, Vec<u8>, Vec<u8>) =
                 (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
             let ends: (Option<i64>, Option<i64>) = (row.get(4)?, row.get(5)?);
-            Ok((text.0, text.1, text.2, text.3, ends.0, ends.1))
+            Ok((text.0, text.1, text.2, text.3, ends.0, ends.1, row.get(6)?))
         })
         .map_err(|error| from_sql(&error))?;
     let size = from_number("the size of the log", size)?;
@@ -131,13 +132,15 @@ pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
         frontier: Frontier::from_bytes(size, &frontier).map_err(damaged)?,
         first: seq(first)?,
         last: seq(last)?,
+        highest: Timestamp::from_micros(highest),
     })
 }
 
 /// The end of the log, checked as far as a moment allows: the rows end where the head says, the
-/// root is that of the frontier, and the last subtree is that of the last events.
+/// root is that of the frontier, the last subtree is that of the last events, and the time of the log
+/// is that of the last event.
 pub(super) fn tip(db: &Connection) -> Result<Tip, LedgerError> {
-    let Extent { head, frontier, last, .. } = extent(db)?;
+    let Extent { head, frontier, last, highest, .. } = extent(db)?;
     let rows = last.map_or(0, |last| last.saturating_add(1));
     if rows != head.size {
         return Err(damaged(format!(
@@ -148,29 +151,37 @@ pub(super) fn tip(db: &Connection) -> Result<Tip, LedgerError> {
     if frontier.root() != *head.root.as_bytes() {
         return Err(damaged("the stored root is not that of the stored frontier"));
     }
-    check_end(db, &frontier)?;
-    let highest = db
-        .query_row("SELECT highest FROM meta WHERE one = 1", [], |row| row.get(0))
-        .map_err(|error| from_sql(&error))?;
-    Ok(Tip { log: head.log, frontier, highest: Timestamp::from_micros(highest) })
+    let at = check_end(db, &frontier)?;
+    if highest != at {
+        return Err(damaged(format!(
+            "the stored time of the log is {highest}, but its events end at {at}"
+        )));
+    }
+    Ok(Tip { log: head.log, frontier, highest })
 }
 
-fn check_end(db: &Connection, frontier: &Frontier) -> Result<(), LedgerError> {
-    let Some((node, leaves)) = frontier.last() else { return Ok(()) };
+/// Checks the last events against the frontier, and gives the time at which they end.
+fn check_end(db: &Connection, frontier: &Frontier) -> Result<Timestamp, LedgerError> {
+    let Some((node, leaves)) = frontier.last() else { return Ok(Timestamp::default()) };
     let count = if leaves > CHECKED { 1 } else { leaves };
     let from = frontier.size() - count;
     let mut end = Frontier::default();
-    for row in rows::events(db, from, MAX_PAGE)? {
+    let rows = rows::events(db, from, MAX_PAGE)?;
+    for row in &rows {
         let leaf = merkle::leaf_hash(&row.event.header);
         if leaf != *row.leaf.as_bytes() {
             return Err(damaged(format!("event {} was changed", row.event.seq)));
         }
         end.push(leaf);
     }
-    if end.size() != count || (count == leaves && end.root() != node) {
-        return Err(damaged("the last events are not those of the stored head"));
+    match rows.last() {
+        Some(row) if end.size() == count && (count < leaves || end.root() == node) => {
+            Header::parse(&row.event.header).map(|header| header.at).map_err(|error| {
+                damaged(format!("event {} has a bad header: {error}", row.event.seq))
+            })
+        }
+        _ => Err(damaged("the last events are not those of the stored head")),
     }
-    Ok(())
 }
 
 /// The key under which blobs are named.

@@ -1,7 +1,7 @@
 //! What verification finds.
 
-use weaver_types::LogId;
 use weaver_types::ledger::LedgerError;
+use weaver_types::{LogId, Timestamp};
 
 use crate::entry::HeaderError;
 
@@ -99,6 +99,17 @@ pub enum VerifyError {
     /// The stored frontier is not that of the events.
     #[error("the stored frontier is not that of the events; the next append would go astray")]
     Frontier,
+    /// The stored time of the log is not that of the last event.
+    #[error(
+        "the stored time of the log is {stored}, but its events end at {last}; the next event would \
+         be dated wrongly, and what expires would be forgotten at the wrong time"
+    )]
+    Highest {
+        /// The stored time.
+        stored: Timestamp,
+        /// The time of the last event, or the Unix epoch.
+        last: Timestamp,
+    },
     /// The log is shorter than it was.
     #[error(
         "the log was cut: it had {earlier} events when the given head was taken, now it has \
@@ -137,6 +148,7 @@ impl VerifyError {
             Self::Event { fault, .. } => fault.code(),
             Self::Root { .. } => "verify.root",
             Self::Frontier => "verify.frontier",
+            Self::Highest { .. } => "verify.highest",
             Self::Truncated { .. } => "verify.truncated",
             Self::Forked { .. } => "verify.forked",
             Self::OtherLog { .. } => "verify.other_log",

@@ -8,7 +8,8 @@ use weaver_types::ledger::Head;
 pub struct Report {
     /// The head that the events hash to.
     pub head: Head,
-    /// Events that were synced to disk when they were acknowledged.
+    /// Events whose rows say that they were synced to disk when they were acknowledged. No hash
+    /// covers that.
     pub synced: u64,
     /// The time of the last event.
     pub last_at: Option<Timestamp>,
@@ -54,6 +55,11 @@ impl Report {
                     .to_owned(),
             ),
         }
+        out.push(format!(
+            "that {} events were synced to disk is only what is written beside them: the root does \
+             not cover it",
+            self.synced
+        ));
         out.push("the records beside the log are not covered by its root".to_owned());
         out
     }

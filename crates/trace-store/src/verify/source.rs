@@ -1,5 +1,6 @@
 //! What verification reads from.
 
+use weaver_types::Timestamp;
 use weaver_types::ledger::{Head, LedgerError};
 
 use crate::log::Row;
@@ -16,6 +17,9 @@ pub struct Extent {
     pub first: Option<u64>,
     /// The greatest.
     pub last: Option<u64>,
+    /// The stored time of the log, below which no event is dated: that of the last event, and the
+    /// Unix epoch of an empty log.
+    pub highest: Timestamp,
 }
 
 /// A log that can be verified: a ledger, or a file read beside one.

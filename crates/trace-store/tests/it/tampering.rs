@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use weaver_trace_store::verify::{Fault, VerifyError, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
-use weaver_types::ledger::{Durability, Head, Ledger, LedgerError};
+use weaver_types::Timestamp;
+use weaver_types::ledger::{Batch, Durability, Head, Ledger, LedgerError};
 
-use crate::support::{fill, numbered, open};
+use crate::support::{fill, key, numbered, open};
 
 /// A store of ten events, its head after six, and a way to change it.
 fn store(folder: &Path) -> (PathBuf, Head) {
@@ -103,6 +104,8 @@ fn a_bad_end_keeps_the_ledger_from_opening() {
         "UPDATE events SET leaf = zeroblob(32) WHERE seq = 9",
         "UPDATE meta SET frontier = zeroblob(64)",
         "UPDATE meta SET frontier = zeroblob(63)",
+        "UPDATE meta SET highest = 1001",
+        "UPDATE meta SET highest = 999",
         "UPDATE meta SET log = ''",
         "UPDATE meta SET blob_key = zeroblob(31)",
         "DELETE FROM meta",
@@ -122,6 +125,52 @@ fn a_bad_end_keeps_the_ledger_from_opening() {
             other => panic!("{sql}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn the_time_of_the_log_is_that_of_its_last_event() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, head) = store(folder.path());
+    for at in [1_001, 999, 0] {
+        change(&path, &format!("UPDATE meta SET highest = {at}"));
+        let stored = Timestamp::from_micros(at);
+        let want = VerifyError::Highest { stored, last: Timestamp::from_micros(1_000) };
+        assert_eq!(verdict(&path, None), Err(want.clone()));
+        assert_eq!(verdict(&path, Some(&head)), Err(want));
+    }
+    change(&path, "UPDATE meta SET highest = 1000");
+    assert_eq!(verdict(&path, Some(&head)), Ok(()));
+    // What is dated earlier takes the time of the log, which a commit without events leaves alone.
+    let ledger = open(&path);
+    for batch in [
+        Batch::new(Durability::Os).with_event(crate::support::event(5, "{}".to_owned())),
+        Batch::new(Durability::Os).create(key("one"), b"{}".to_vec(), None),
+    ] {
+        ledger.commit(batch).wait().unwrap();
+    }
+    drop(ledger);
+    assert_eq!(verdict(&path, Some(&head)), Ok(()));
+    drop(open(&path));
+
+    let empty = folder.path().join("empty.db");
+    drop(open(&empty));
+    drop(open(&empty));
+    assert_eq!(verdict(&empty, None), Ok(()));
+    change(&empty, "UPDATE meta SET highest = 1");
+    assert!(matches!(verdict(&empty, None), Err(VerifyError::Highest { .. })));
+    let opened = SqliteLedger::open(&empty, OpenOptions::default()).map(drop);
+    assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
+}
+
+#[test]
+fn how_far_an_event_was_synced_is_not_proven() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, head) = store(folder.path());
+    change(&path, "UPDATE events SET durability = 1");
+    let report = verify(&Reader::open(&path).unwrap(), Some(&head)).unwrap();
+    assert_eq!(report.synced, 10);
+    let text = report.not_proven().join("; ");
+    assert!(text.contains("that 10 events were synced to disk"), "{text}");
 }
 
 #[test]
