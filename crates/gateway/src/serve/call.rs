@@ -62,6 +62,9 @@ async fn unavailable(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
         entry.wait_settled(PATIENCE).await;
     }
     // It may be back by now, or be another program than the one that was listed.
-    entry.keep_current(gateway).await;
+    if !entry.keep_current(gateway).await {
+        let unknown = "its tools changed, and it does not say how".to_owned();
+        return Some(entry.problem().unwrap_or(unknown));
+    }
     if gateway.visible(id) { None } else { entry.problem() }
 }

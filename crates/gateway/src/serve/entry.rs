@@ -17,6 +17,8 @@ use super::gateway::Gateway;
 use super::import;
 use crate::config::{self, Transport};
 
+/// How long a call waits for its server to list again.
+const RELIST: Duration = Duration::from_secs(30);
 /// Some servers register their tools a moment after the handshake.
 const SECOND_LOOK: Duration = Duration::from_millis(150);
 /// How often an empty list is looked at again at the start.
@@ -149,13 +151,16 @@ impl Entry {
 
     /// Lists the tools again, if the server says that they changed or has gone away, so that a call
     /// is judged by what its server says now. Whoever comes meanwhile waits for the same listing.
-    pub(crate) async fn keep_current(&self, gateway: &Gateway) {
-        if self.upstream.tools_stale().await {
-            let _one_at_a_time = self.listing.lock().await;
-            if self.upstream.tools_stale().await {
-                let _ = self.relist(gateway).await;
+    /// False when that failed or took too long: what was listed before is not what is there.
+    pub(crate) async fn keep_current(&self, gateway: &Gateway) -> bool {
+        let listed = async {
+            if !self.upstream.tools_stale().await {
+                return true;
             }
-        }
+            let _one_at_a_time = self.listing.lock().await;
+            !self.upstream.tools_stale().await || self.relist(gateway).await.is_ok()
+        };
+        tokio::time::timeout(RELIST, listed).await.unwrap_or(false)
     }
 
     /// Lists the tools and puts them into the registry; says how many there are.

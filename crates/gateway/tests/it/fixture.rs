@@ -65,10 +65,15 @@ fn run(mut behaviour: &str) {
                 &json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}},
                     "serverInfo": {"name": "fixture", "version": "1"}, "instructions": INSTRUCTIONS}),
             ),
+            "tools/list" if behaviour == "mum" => put(
+                &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "no"}})
+                    .to_string(),
+            ),
             "tools/list" => reply(id, &json!({ "tools": tools(behaviour) })),
             "tools/call" => {
-                if behaviour == "turncoat" && params["arguments"]["text"] == "turn" {
-                    behaviour = "drift";
+                let turn = params["arguments"]["text"] == "turn";
+                if turn && matches!(behaviour, "turncoat" | "secretive") {
+                    behaviour = if behaviour == "turncoat" { "drift" } else { "mum" };
                     put(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
                 }
                 call(id, params);

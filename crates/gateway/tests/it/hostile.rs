@@ -152,7 +152,7 @@ fn a_server_that_is_away_does_not_tell_hidden_tools_from_unknown_ones() {
     client.refusal("bad.crash", json!({}));
     client.call("tool_browse", json!({"query": "say"}));
     assert_eq!(same(&mut client), pair("deny", "upstream_unavailable"));
-    assert_eq!(client.refusal("bad.echo", json!({})), pair("allow", "upstream_unavailable"));
+    assert_eq!(client.refusal("bad.echo", json!({})), pair("deny", "upstream_unavailable"));
     good_goes_on(&mut client);
     client.finish();
 }
@@ -192,6 +192,21 @@ fn a_tool_that_changes_under_way_is_denied_at_its_next_call() {
         good_goes_on(&mut client);
         client.finish();
     }
+}
+
+#[test]
+fn a_server_that_changes_and_does_not_say_how_is_not_called() {
+    let folder = pinned("secretive");
+    let mut client = Client::open(&folder);
+    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
+    let (is_error, body) = client.call("tool_execute", asked.clone());
+    assert!(!is_error, "{body}");
+    client.execute("bad.echo", json!({"text": "turn"}));
+    let (is_error, body) = client.call("tool_execute", asked);
+    assert!(is_error, "{body}");
+    assert_eq!(reason(&body), pair("deny", "upstream_unavailable"));
+    good_goes_on(&mut client);
+    client.finish();
 }
 
 #[test]
