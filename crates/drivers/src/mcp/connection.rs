@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::call::{CallOutcome, CallRequest};
 use super::config::UpstreamConfig;
 use super::error::McpError;
-use super::inbox::Counts;
+use super::inbox::{Counts, Inbox};
 use super::lifecycle::{self, ServerInfo};
 use super::tool::{ListedTool, Page};
 use super::wire::{Ask, Wire};
@@ -47,10 +47,9 @@ impl Connection {
     /// twice.
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
         self.wire.inbox.clear_tools_stale();
+        let mut unlisted = Unlisted { inbox: &self.wire.inbox, listed: false };
         let listed = self.pages().await;
-        if listed.is_err() {
-            self.wire.inbox.mark_tools_stale();
-        }
+        unlisted.listed = listed.is_ok();
         listed
     }
 
@@ -141,5 +140,19 @@ impl Connection {
 
     fn refused_list(&self, reason: &'static str) -> McpError {
         McpError::ToolList { upstream: self.wire.config.name.clone(), reason }
+    }
+}
+
+/// A listing under way. One that fails or is abandoned leaves the tools stale.
+struct Unlisted<'a> {
+    inbox: &'a Inbox,
+    listed: bool,
+}
+
+impl Drop for Unlisted<'_> {
+    fn drop(&mut self) {
+        if !self.listed {
+            self.inbox.mark_tools_stale();
+        }
     }
 }

@@ -35,3 +35,11 @@ async fn a_tool_without_a_name_is_refused() {
     let connection = connect_with(config("nameless")).await.unwrap();
     assert_eq!(connection.list_tools().await.unwrap_err().code(), "mcp.missing_field");
 }
+
+#[tokio::test]
+async fn a_listing_that_is_abandoned_leaves_the_tools_stale() {
+    let connection = connect("endless").await;
+    let listing = tokio::time::timeout(std::time::Duration::ZERO, connection.list_tools());
+    assert!(listing.await.is_err());
+    assert!(connection.tools_stale());
+}

@@ -62,9 +62,8 @@ async fn unavailable(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
         entry.wait_settled(PATIENCE).await;
     }
     // It may be back by now, or be another program than the one that was listed.
-    if !entry.keep_current(gateway).await {
-        let unknown = "its tools changed, and it does not say how".to_owned();
-        return Some(entry.problem().unwrap_or(unknown));
+    if let Err(problem) = entry.keep_current(gateway).await {
+        return Some(problem);
     }
     if gateway.visible(id) { None } else { entry.problem() }
 }

@@ -116,7 +116,7 @@ impl Entry {
         let Some(turn) = turn else { return };
         let (entry, gateway) = (Arc::clone(self), Arc::clone(gateway));
         let look = tokio::spawn(async move {
-            entry.keep_current(&gateway).await;
+            let _ = entry.keep_current(&gateway).await;
             drop(turn);
         });
         if !away {
@@ -151,16 +151,23 @@ impl Entry {
 
     /// Lists the tools again, if the server says that they changed or has gone away, so that a call
     /// is judged by what its server says now. Whoever comes meanwhile waits for the same listing.
-    /// False when that failed or took too long: what was listed before is not what is there.
-    pub(crate) async fn keep_current(&self, gateway: &Gateway) -> bool {
-        let listed = async {
-            if !self.upstream.tools_stale().await {
-                return true;
-            }
+    ///
+    /// The error says why that failed: what was listed before is then not what is there.
+    pub(crate) async fn keep_current(&self, gateway: &Gateway) -> Result<(), String> {
+        let listed = tokio::time::timeout(RELIST, async {
+            // What is being listed is not in the registry yet.
             let _one_at_a_time = self.listing.lock().await;
             !self.upstream.tools_stale().await || self.relist(gateway).await.is_ok()
-        };
-        tokio::time::timeout(RELIST, listed).await.unwrap_or(false)
+        });
+        match listed.await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(_) => {
+                let (upstream, method) = (self.name.to_string(), "tools/list");
+                self.lost(gateway, &McpError::Timeout { upstream, method, after: RELIST }).await;
+            }
+        }
+        Err(self.problem().unwrap_or_else(|| "its tools could not be listed again".to_owned()))
     }
 
     /// Lists the tools and puts them into the registry; says how many there are.
