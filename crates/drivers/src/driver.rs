@@ -17,6 +17,10 @@ use crate::mcp::{
 /// Most of a server's message that an error repeats, in characters.
 const MAX_MESSAGE: usize = 500;
 
+/// Why a driver of one connection refuses a call.
+const ANEW: &str =
+    "the server went away or was connected anew since its tools were listed; nothing was sent";
+
 /// One tool of one upstream server.
 ///
 /// The tool is fixed here; arguments are passed on as they are and select nothing. The future of a
@@ -26,6 +30,7 @@ pub struct McpDriver {
     tool: String,
     name: String,
     runtime: Handle,
+    generation: Option<u64>,
 }
 
 impl McpDriver {
@@ -33,7 +38,16 @@ impl McpDriver {
     #[must_use]
     pub fn new(upstream: Arc<Upstream>, tool: impl Into<String>, runtime: Handle) -> Self {
         let name = format!("mcp:{}", upstream.config().name);
-        Self { upstream, tool: tool.into(), name, runtime }
+        Self { upstream, tool: tool.into(), name, runtime, generation: None }
+    }
+
+    /// The same driver for the connection on which the tool was listed, and for no other: once the
+    /// server is connected anew, it may be another program, so calls are refused unsent until its
+    /// tools are listed again. See [`Connection::generation`](crate::mcp::Connection::generation).
+    #[must_use]
+    pub fn of_generation(mut self, generation: u64) -> Self {
+        self.generation = Some(generation);
+        self
     }
 
     /// The tool's name at the server.
@@ -48,8 +62,10 @@ impl Driver for McpDriver {
         let upstream = Arc::clone(&self.upstream);
         let request =
             CallRequest::new(self.tool.clone(), call.arguments().clone()).timeout(call.timeout());
+        let generation = self.generation;
         Box::pin(async move {
-            let mut task = Task(self.runtime.spawn(async move { run(&upstream, request).await }));
+            let work = async move { run(&upstream, generation, request).await };
+            let mut task = Task(self.runtime.spawn(work));
             match (&mut task.0).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(DriverError::Lost("the runtime of the driver has ended".to_owned())),
@@ -71,11 +87,24 @@ impl Drop for Task {
     }
 }
 
-async fn run(upstream: &Upstream, request: CallRequest) -> Result<RawResult, DriverError> {
-    // A failure up to here is certainly before the call.
-    let connected = upstream.connection().await;
-    connected.map_err(|error| DriverError::Unavailable(error.to_string()))?;
-    match upstream.call(request).await {
+async fn run(
+    upstream: &Upstream,
+    generation: Option<u64>,
+    request: CallRequest,
+) -> Result<RawResult, DriverError> {
+    let called = match generation {
+        Some(generation) => upstream
+            .call_on(generation, request)
+            .await
+            .ok_or_else(|| DriverError::Unavailable(ANEW.to_owned()))?,
+        None => {
+            // A failure up to here is certainly before the call.
+            let connected = upstream.connection().await;
+            connected.map_err(|error| DriverError::Unavailable(error.to_string()))?;
+            upstream.call(request).await
+        }
+    };
+    match called {
         Ok(CallOutcome::Complete(reply)) => Ok(raw_result(reply)),
         Ok(CallOutcome::Error(error)) => Err(refused(&error)),
         Ok(CallOutcome::InputRequired(_)) => Err(DriverError::Failed(

@@ -80,10 +80,14 @@ pub struct Limits {
     pub list_pages: usize,
     /// Most tools of a list: 10,000.
     pub tools: usize,
+    /// Most bytes of a tool list, over all its pages: 32 MiB.
+    pub list_bytes: usize,
     /// Time for the whole handshake: 15 s.
     pub initialize_timeout: Duration,
     /// Time for each page of a list: 30 s.
     pub list_timeout: Duration,
+    /// Time for a list as a whole: 60 s.
+    pub list_time: Duration,
     /// Time for a call that names no other: 60 s.
     pub call_timeout: Duration,
 }
@@ -97,8 +101,10 @@ impl Default for Limits {
             garbage_lines: 100,
             list_pages: 1_000,
             tools: 10_000,
+            list_bytes: 32 * 1024 * 1024,
             initialize_timeout: Duration::from_secs(15),
             list_timeout: Duration::from_secs(30),
+            list_time: Duration::from_secs(60),
             call_timeout: Duration::from_secs(60),
         }
     }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
-use super::call::{CallOutcome, CallRequest};
+use super::call::{CallOutcome, CallRequest, Reply};
 use super::config::UpstreamConfig;
 use super::error::McpError;
 use super::inbox::{Counts, Inbox};
@@ -13,11 +15,16 @@ use super::lifecycle::{self, ServerInfo};
 use super::tool::{ListedTool, Page};
 use super::wire::{Ask, Wire};
 
+/// Longest cursor of a list, in bytes.
+const LONGEST_CURSOR: usize = 4 * 1024;
+
 /// One live connection to a server. It does not come back when it ends; an
 /// [`Upstream`](super::Upstream) does. Dropping it ends the child process at once.
 pub struct Connection {
     wire: Wire,
     server: ServerInfo,
+    generation: u64,
+    listed: AtomicBool,
 }
 
 impl Connection {
@@ -30,7 +37,20 @@ impl Connection {
     pub async fn connect(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
         let wire = Wire::open(config)?;
         let server = lifecycle::handshake(&wire).await?;
-        Ok(Self { wire, server })
+        Ok(Self { wire, server, generation: 0, listed: AtomicBool::new(false) })
+    }
+
+    /// The same connection with its number among those of one upstream.
+    pub(crate) fn numbered(mut self, generation: u64) -> Self {
+        self.generation = generation;
+        self
+    }
+
+    /// Which connection of its [`Upstream`](super::Upstream) this is, counted from 1 and never used
+    /// twice; 0 for one that was made without an upstream.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// What the server said in the handshake.
@@ -43,13 +63,19 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`McpError`]; among others when there are too many pages or tools, or when a cursor comes
-    /// twice.
+    /// [`McpError`]; among others when there are too many pages, tools or bytes, when a cursor
+    /// comes twice or is too long, or when the whole takes too long.
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
         self.wire.inbox.clear_tools_stale();
         let mut unlisted = Unlisted { inbox: &self.wire.inbox, listed: false };
-        let listed = self.pages().await;
+        let limit = self.wire.config.limits.list_time;
+        let listed = timeout(limit, self.pages()).await;
+        let listed =
+            listed.map_err(|_| self.refused_list("it takes longer than the limit")).flatten();
         unlisted.listed = listed.is_ok();
+        if listed.is_ok() {
+            self.listed.store(true, Ordering::Release);
+        }
         listed
     }
 
@@ -58,14 +84,23 @@ impl Connection {
         let mut tools = Vec::new();
         let mut seen = BTreeSet::new();
         let mut cursor: Option<String> = None;
+        let mut bytes = 0_usize;
         for _ in 0..limits.list_pages {
-            let page = self.page(cursor.take()).await?;
+            let reply = self.page(cursor.take()).await?;
+            bytes = bytes.saturating_add(reply.raw().len());
+            if bytes > limits.list_bytes {
+                return Err(self.refused_list("it has more bytes than the limit"));
+            }
+            let page = Page::read(reply).map_err(|fault| self.wire.inbox.malformed(fault))?;
             if tools.len().saturating_add(page.tools.len()) > limits.tools {
                 return Err(self.refused_list("it has more tools than the limit"));
             }
             tools.extend(page.tools);
             match page.next {
                 None => return Ok(tools),
+                Some(next) if next.len() > LONGEST_CURSOR => {
+                    return Err(self.refused_list("a cursor is longer than 4 KiB"));
+                }
                 Some(next) if seen.insert(next.clone()) => cursor = Some(next),
                 Some(_) => return Err(self.refused_list("a cursor came twice, so it has no end")),
             }
@@ -73,7 +108,7 @@ impl Connection {
         Err(self.refused_list("it has more pages than the limit"))
     }
 
-    async fn page(&self, cursor: Option<String>) -> Result<Page, McpError> {
+    async fn page(&self, cursor: Option<String>) -> Result<Reply, McpError> {
         let method = "tools/list";
         let mut params = Map::new();
         if let Some(cursor) = cursor {
@@ -81,12 +116,11 @@ impl Connection {
         }
         let (era, limit) = (self.server.era(), self.wire.config.limits.list_timeout);
         let ask = Ask { method, name: None, params, era, limit, progress: None };
-        let reply = self.wire.request(ask).await?.map_err(|error| McpError::Refused {
+        self.wire.request(ask).await?.map_err(|error| McpError::Refused {
             upstream: self.wire.config.name.clone(),
             method,
             error,
-        })?;
-        Page::read(reply).map_err(|fault| self.wire.inbox.malformed(fault))
+        })
     }
 
     /// Calls a tool once. When the future is dropped, the server is told to cancel.
@@ -113,6 +147,12 @@ impl Connection {
     #[must_use]
     pub fn tools_stale(&self) -> bool {
         self.wire.inbox.tools_stale()
+    }
+
+    /// Whether its tools were ever listed to the end.
+    #[must_use]
+    pub fn tools_listed(&self) -> bool {
+        self.listed.load(Ordering::Acquire)
     }
 
     /// How many messages came in that no caller saw.

@@ -33,6 +33,8 @@ pub struct Upstream {
 #[derive(Default)]
 struct State {
     connection: Option<Arc<Connection>>,
+    /// How many connections there were.
+    generation: u64,
     failures: usize,
     not_before: Option<Instant>,
     last: &'static str,
@@ -79,7 +81,8 @@ impl Upstream {
         }
         match Connection::connect(Arc::clone(&self.config)).await {
             Ok(connection) => {
-                let connection = Arc::new(connection);
+                state.generation = state.generation.saturating_add(1);
+                let connection = Arc::new(connection.numbered(state.generation));
                 state.connection = Some(Arc::clone(&connection));
                 Ok(connection)
             }
@@ -96,13 +99,23 @@ impl Upstream {
     ///
     /// [`McpError`] of connecting or listing.
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>, McpError> {
-        let connection = self.connection().await?;
-        let listed = connection.list_tools().await;
-        if !self.lost_session(&connection, listed.as_ref().err()).await {
-            self.replied(listed.is_ok()).await;
-            return listed;
+        self.listing().await.map(|(_, tools)| tools)
+    }
+
+    /// Lists all tools, and says on which connection.
+    ///
+    /// # Errors
+    ///
+    /// [`McpError`] of connecting or listing.
+    pub async fn listing(&self) -> Result<(Arc<Connection>, Vec<ListedTool>), McpError> {
+        let mut connection = self.connection().await?;
+        let mut listed = connection.list_tools().await;
+        if self.lost_session(&connection, listed.as_ref().err()).await {
+            connection = self.connection().await?;
+            listed = connection.list_tools().await;
         }
-        self.connection().await?.list_tools().await
+        self.replied(listed.is_ok()).await;
+        Ok((connection, listed?))
     }
 
     /// Calls a tool once. Sent a second time only when an HTTP server answers that it no longer
@@ -121,11 +134,30 @@ impl Upstream {
         self.connection().await?.call(request).await
     }
 
+    /// Calls a tool once on the connection of this generation, and on no other: nothing connects,
+    /// and nothing is sent a second time. `None` when that connection is not the live one.
+    pub(crate) async fn call_on(
+        &self,
+        generation: u64,
+        request: CallRequest,
+    ) -> Option<Result<CallOutcome, McpError>> {
+        let live = self.state.lock().await.connection.clone();
+        let connection =
+            live.filter(|live| live.generation() == generation && live.closed().is_none())?;
+        let outcome = connection.call(request).await;
+        if !self.lost_session(&connection, outcome.as_ref().err()).await {
+            self.replied(outcome.is_ok()).await;
+        }
+        Some(outcome)
+    }
+
     /// Whether the server said that its tools changed since they were last listed, or is not
-    /// connected now.
+    /// connected now, or its tools were not listed since it was connected.
     pub async fn tools_stale(&self) -> bool {
         let state = self.state.lock().await;
-        state.connection.as_ref().is_none_or(|live| live.closed().is_some() || live.tools_stale())
+        state.connection.as_ref().is_none_or(|live| {
+            live.closed().is_some() || live.tools_stale() || !live.tools_listed()
+        })
     }
 
     /// Ends the connection in good order, for ever.

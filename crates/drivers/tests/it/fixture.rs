@@ -124,6 +124,7 @@ impl Server {
                 let tools: Vec<Value> = (0..600).map(|n| tool(format!("{page}-{n}"))).collect();
                 reply(id, json!({"tools": tools, "nextCursor": (page + 1).to_string()}));
             }
+            "long_cursor" => reply(id, json!({"tools": [], "nextCursor": "c".repeat(4097)})),
             "nameless" => reply(id, json!({"tools": [{"inputSchema": {}}]})),
             "raw" => put(&format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"x-odd": 1.50 ,"name":"a","inputSchema":{{"type":"object","big":99999999999999999999}}}}],"messages":[],"ttlMs":0}}}}"#

@@ -268,3 +268,23 @@ async fn a_flood_of_calls_is_answered() {
         assert!(tokio::time::timeout(LONG, call).await.unwrap().unwrap());
     }
 }
+
+/// A list is bounded as a whole, however many pages it may have.
+#[tokio::test]
+async fn a_list_ends_in_time_and_within_its_bytes() {
+    for (behaviour, word) in [("endless", "longer"), ("crowd", "bytes"), ("long_cursor", "4 KiB")] {
+        let mut config = config(behaviour);
+        config.limits.list_pages = usize::MAX;
+        config.limits.tools = usize::MAX;
+        config.limits.list_bytes = if behaviour == "crowd" { 1_000_000 } else { usize::MAX };
+        if behaviour == "endless" {
+            config.limits.list_time = std::time::Duration::from_millis(200);
+        }
+        let connection = connect_with(config).await.unwrap();
+        let listed = tokio::time::timeout(LONG, connection.list_tools()).await.unwrap();
+        let error = listed.unwrap_err();
+        assert_eq!(error.code(), "mcp.tool_list", "{behaviour}");
+        assert!(error.to_string().contains(word), "{error}");
+        assert!(connection.tools_stale() && !connection.tools_listed());
+    }
+}

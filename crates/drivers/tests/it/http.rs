@@ -6,10 +6,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, StatusCode};
 use serde_json::{Value, json};
+use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::{
     CallOutcome, Connection, Endpoint, HttpConfig, McpError, Upstream, UpstreamConfig,
 };
 
+use crate::kernel::through_kernel;
 use crate::support::{complete, connect_with, request};
 
 /// What the server has seen, and the session that it knows.
@@ -216,6 +218,26 @@ async fn a_forgotten_session_is_opened_again() {
     let (_, _, headers) =
         seen.requests.iter().find(|(method, ..)| method == Method::DELETE).unwrap();
     assert_eq!(headers["mcp-session-id"], "s3");
+}
+
+/// A new session is a new connection: what was listed in the old one is not called in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_driver_of_one_session_opens_no_other() {
+    let (url, seen) = serve().await;
+    let upstream = Arc::new(Upstream::new(config(&url)));
+    let generation = upstream.connection().await.unwrap().generation();
+    connect(&url).await;
+    let runtime = tokio::runtime::Handle::current();
+    let driver = || McpDriver::new(Arc::clone(&upstream), "json", runtime.clone());
+    let mut outcomes = Vec::new();
+    for driver in [driver().of_generation(generation), driver().of_generation(generation), driver()]
+    {
+        let call = move || through_kernel(driver, &json!({})).result.unwrap().success;
+        outcomes.push(tokio::task::spawn_blocking(call).await.unwrap());
+        outcomes.push(upstream.tools_stale().await);
+        outcomes.push(seen.lock().unwrap().session == 2);
+    }
+    assert_eq!(outcomes, [false, true, true, false, true, true, true, true, false]);
 }
 
 #[tokio::test]

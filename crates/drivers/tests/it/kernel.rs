@@ -16,15 +16,18 @@ use weaver_types::{
     RunContext, RunSettings, SystemClock, ToolSpec,
 };
 
-use crate::support::config;
+use crate::support::{config, request};
 
-/// A kernel with one capability, `docs.read`, that stands for one tool of the fixture. Its calls
-/// are driven by the kernel's own executor; the connection lives on a tokio runtime beside it.
+/// A call of `docs.read`, which stands for one tool of the fixture. It is driven by the kernel's own executor; the connection lives on a tokio runtime beside it.
 fn call(tool: &str, arguments: &Value) -> Invocation {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let upstream = Arc::new(Upstream::new(config("plain")));
-    let driver = McpDriver::new(upstream, tool, runtime.handle().clone());
+    through_kernel(McpDriver::new(upstream, tool, runtime.handle().clone()), arguments)
+}
+
+/// One call of this driver by a kernel.
+pub(crate) fn through_kernel(driver: McpDriver, arguments: &Value) -> Invocation {
     let random = Arc::new(OsRandom);
     let clock = Arc::new(SystemClock::default());
     let registry = Arc::new(Registry::new());
@@ -74,4 +77,37 @@ fn a_crash_is_a_failure_that_names_no_output() {
 fn an_unknown_tool_is_a_failure() {
     let done = call("nothing", &json!({}));
     assert!(!done.result.unwrap().success);
+}
+
+/// A program that was started anew may be another one: a driver for the old one does not call it.
+#[test]
+fn a_driver_of_one_connection_calls_no_other() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let upstream = Arc::new(Upstream::new(config("plain")));
+    let driver = |generation| {
+        McpDriver::new(Arc::clone(&upstream), "echo", runtime.handle().clone())
+            .of_generation(generation)
+    };
+    let succeeds = |generation| {
+        let done = through_kernel(driver(generation), &json!({}));
+        let result = done.result.unwrap();
+        if !result.success {
+            assert!(format!("{result:?}").contains("nothing was sent"), "{result:?}");
+        }
+        result.success
+    };
+    let listed = || runtime.block_on(upstream.listing()).unwrap().0.generation();
+    // A driver of a connection connects none.
+    assert!(!succeeds(1));
+    assert_eq!(listed(), 1);
+    assert!(succeeds(1) && !succeeds(2));
+    runtime.block_on(upstream.call(request("crash", json!({})))).unwrap_err();
+    assert!(!succeeds(1));
+    assert_eq!(runtime.block_on(upstream.connection()).unwrap().generation(), 2);
+    assert!(!succeeds(1));
+    assert!(runtime.block_on(upstream.tools_stale()));
+    assert_eq!(listed(), 2);
+    assert!(!runtime.block_on(upstream.tools_stale()));
+    assert!(succeeds(2) && !succeeds(1));
 }

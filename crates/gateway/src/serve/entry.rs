@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use weaver_agent_kernel::Driver;
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::{
-    Endpoint, HttpConfig, ListedTool, McpError, StdioConfig, Upstream, UpstreamConfig,
+    Connection, Endpoint, HttpConfig, ListedTool, McpError, StdioConfig, Upstream, UpstreamConfig,
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
@@ -177,10 +177,8 @@ impl Entry {
     }
 
     async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
-        match self.list().await {
-            Ok((tools, instructions)) => {
-                Ok(self.take_in(gateway, &tools, instructions.as_deref()).await)
-            }
+        match self.upstream.listing().await {
+            Ok((connection, tools)) => Ok(self.take_in(gateway, &tools, &connection).await),
             Err(error) => {
                 self.lost(gateway, &error).await;
                 Err(())
@@ -188,19 +186,13 @@ impl Entry {
         }
     }
 
-    async fn list(&self) -> Result<(Vec<ListedTool>, Option<String>), McpError> {
-        let connection = self.upstream.connection().await?;
-        let tools = self.upstream.list_tools().await?;
-        Ok((tools, connection.server().instructions().map(str::to_owned)))
-    }
-
     async fn take_in(
         &self,
         gateway: &Gateway,
         tools: &[ListedTool],
-        instructions: Option<&str>,
+        connection: &Connection,
     ) -> usize {
-        let Taken { listed, mut left_out } = self.register(gateway, tools, instructions);
+        let Taken { listed, mut left_out } = self.register(gateway, tools, connection);
         let count = listed.len();
         if self.set_ready(listed) {
             left_out.extend(gateway.restock(&self.name));
@@ -217,12 +209,9 @@ impl Entry {
         count
     }
 
-    fn register(
-        &self,
-        gateway: &Gateway,
-        tools: &[ListedTool],
-        instructions: Option<&str>,
-    ) -> Taken {
+    fn register(&self, gateway: &Gateway, tools: &[ListedTool], connection: &Connection) -> Taken {
+        let (instructions, generation) =
+            (connection.server().instructions(), connection.generation());
         let mut set: Vec<(Capability, Arc<dyn Driver>)> = Vec::new();
         let mut listed = BTreeMap::new();
         let mut left_out = Vec::new();
@@ -230,7 +219,8 @@ impl Entry {
             match import::propose(&self.name, tool, instructions) {
                 Ok(capability) => {
                     let runtime = tokio::runtime::Handle::current();
-                    let driver = McpDriver::new(Arc::clone(&self.upstream), tool.name(), runtime);
+                    let driver = McpDriver::new(Arc::clone(&self.upstream), tool.name(), runtime)
+                        .of_generation(generation);
                     listed.insert(capability.id().clone(), Arc::new(tool.value().clone()));
                     set.push((capability, Arc::new(driver)));
                 }
