@@ -1,9 +1,9 @@
 //! `weaver serve`: an MCP server on stdin and stdout, in front of the configured upstreams.
 //!
-//! Data flows one way: [`stdio`] reads [`lines`], [`message`] sorts them, [`requests`] keeps
-//! account of what is under way, [`dispatch`] answers by method, [`meta_tools`] and [`proxy`] turn
-//! tool calls into a kernel [`call`], [`render`] turns what comes back into MCP results.
-//! [`upstreams`] brings the tools in, [`shelf`] is the snapshot of what there is, [`described`] is
+//! Data flows one way: `stdio` reads `lines`, `message` sorts them, `requests` keeps
+//! account of what is under way, `dispatch` answers by method, `meta_tools` and `proxy` turn
+//! tool calls into a kernel `call`, `render` turns what comes back into MCP results.
+//! `upstreams` brings the tools in, `shelf` is the snapshot of what there is, `described` is
 //! how a server's own words are shown.
 //!
 //! What holds for every client:
