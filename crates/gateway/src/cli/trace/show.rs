@@ -76,7 +76,7 @@ impl<'e> Shown<'e> {
             "run": header.and_then(|header| header.run.as_ref()).map(|run| run.as_str()),
             "call": header.and_then(|header| header.call.as_ref()).map(|call| call.as_str()),
             "readable": header.is_some(),
-            "pruned": self.event.payload.is_none(),
+            "payload_missing": self.event.payload.is_none(),
             "durability": self.event.durability,
             "payload": self.payload(),
         })
@@ -90,7 +90,7 @@ impl<'e> Shown<'e> {
         };
         let call = header.call.as_ref().map_or("-", |call| call.as_str());
         let payload = match &self.event.payload {
-            None => "pruned".to_owned(),
+            None => "its payload is gone; run `weaver trace verify`".to_owned(),
             Some(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
                 escape::shorten(&escape::line(&text), MAX_SHOWN).into_owned()
