@@ -34,17 +34,23 @@ impl Tag {
     pub const ARGS_COMMIT: Self = Self("weaver/args-commit/v1");
     /// The commitment to an event's payload: a salt of fixed length, then the payload.
     pub const COMMIT: Self = Self("weaver/commit/v1");
-    /// An approval request and its resolution.
+    /// A request for an approval: canonical bytes, profile foreign, exact arguments included.
     pub const APPROVAL: Self = Self("weaver/approval/v1");
     /// Token claims, as the MAC covers them.
     pub const TOKEN: Self = Self("weaver/token/v1");
     /// The name of a stored blob, as a keyed hash.
     pub const BLOB: Self = Self("weaver/blob/v1");
+    /// What an approver says to a request: canonical bytes, profile record.
+    pub const RESOLUTION: Self = Self("weaver/resolution/v1");
+    /// A standing approval: canonical bytes, profile foreign.
+    pub const STANDING: Self = Self("weaver/standing/v1");
+    /// A confirmation or revocation by an operator: canonical bytes, profile record.
+    pub const OPERATOR_WORD: Self = Self("weaver/operator-word/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -55,8 +61,11 @@ impl Tag {
         Self::EXPOSED,
         Self::FINGERPRINT,
         Self::KEYS,
+        Self::OPERATOR_WORD,
         Self::POLICY,
+        Self::RESOLUTION,
         Self::SIGNATURE,
+        Self::STANDING,
         Self::TOKEN,
         Self::UPSTREAM,
     ];

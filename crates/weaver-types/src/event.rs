@@ -45,6 +45,8 @@ kinds! {
     LedgerOpened = "ledger.opened";
     /// Signed documents came into force.
     PolicyLoaded = "policy.loaded";
+    /// Documents were offered and refused; the old ones stay in force.
+    PolicyRefused = "policy.refused";
     /// A run began.
     RunStarted = "run.started";
     /// A run ended.
@@ -63,6 +65,30 @@ kinds! {
     HandleResolved = "handle.resolved";
     /// Grants of a principal or run were revoked.
     Revoked = "grant.revoked";
+    /// A held call opened a request for an approval.
+    ApprovalRequested = "approval.requested";
+    /// An approver agreed; the quorum is not reached yet.
+    ApprovalEndorsed = "approval.endorsed";
+    /// A request was granted: the call may be made once.
+    ApprovalGranted = "approval.granted";
+    /// An approver refused a request.
+    ApprovalDenied = "approval.denied";
+    /// A request outlived its deadline.
+    ApprovalExpired = "approval.expired";
+    /// A request or its grant was taken back.
+    ApprovalRevoked = "approval.revoked";
+    /// A request gave way to another, under another policy.
+    ApprovalSuperseded = "approval.superseded";
+    /// A signed file did not count.
+    ApprovalRejected = "approval.rejected";
+    /// A standing approval came into force.
+    StandingAccepted = "standing.accepted";
+    /// A standing approval was taken back.
+    StandingRevoked = "standing.revoked";
+    /// The operator confirmed the time after a jump.
+    ClockConfirmed = "clock.confirmed";
+    /// A runtime signal was raised.
+    SignalRaised = "signal.raised";
     /// An upstream is connected.
     UpstreamReady = "upstream.ready";
     /// An upstream is gone.

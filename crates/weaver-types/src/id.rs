@@ -141,6 +141,10 @@ ids! {
     TokenId, "token id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a handle. It is no bearer credential: the record behind it decides.
     HandleId, "handle id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names a request for an approval.
+    RequestId, "request id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    /// Names a standing approval.
+    StandingId, "standing approval id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a signing key inside a keys document or a key ring.
     KeyId, "key id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names an upstream server in the gateway's configuration.
@@ -193,6 +197,8 @@ random_ids! {
     CallId "call_" 16;
     TokenId "tok_" 16;
     HandleId "hdl_" 16;
+    RequestId "apr_" 16;
+    StandingId "std_" 16;
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ mod frame;
 mod id;
 mod label;
 pub mod ledger;
+mod pointer;
+mod precondition;
 mod principal;
 mod random;
 mod raw;
@@ -52,10 +54,12 @@ pub use effects::{Effects, Impact, Rung, SafetyClass, SinkKind, World};
 pub use event::{DecisionKey, EventKind};
 pub use frame::{ArtifactRef, Frame, Handle, ResponseMode, ResultEnvelope, Status, Warning};
 pub use id::{
-    AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RunId, Tenant,
-    TokenId, UpstreamName, hex, random_text,
+    AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RequestId, RunId,
+    StandingId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag};
+pub use pointer::{MAX_POINTER, Pointer, PointerError};
+pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;
 pub use random::{OsRandom, Random, RandomError, SeededRandom};
 pub use raw::{RawContent, RawResult};

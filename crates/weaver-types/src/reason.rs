@@ -92,6 +92,16 @@ reasons! {
     ApprovalTimeout = "approval_timeout";
     /// An approver refused.
     ApprovalDenied = "approval_denied";
+    /// The request for an approval outlived its deadline.
+    ApprovalExpired = "approval_expired";
+    /// The approval was taken back.
+    ApprovalRevoked = "approval_revoked";
+    /// The policy changed while the call was held; another request took this one's place.
+    ApprovalSuperseded = "approval_superseded";
+    /// An approval for exactly this call released it.
+    ApprovalGranted = "approval_granted";
+    /// A standing approval released it.
+    StandingApproval = "standing_approval";
     /// The rung is external or irreversible, so somebody must release it.
     FloorHold = "floor_hold";
     /// The capability is prohibited (rung L5).

@@ -203,6 +203,19 @@ impl EventType {
             EventKind::Revoked => Some(Self::TokenInvalidated),
             EventKind::LedgerOpened
             | EventKind::PolicyLoaded
+            | EventKind::PolicyRefused
+            | EventKind::ApprovalRequested
+            | EventKind::ApprovalEndorsed
+            | EventKind::ApprovalGranted
+            | EventKind::ApprovalDenied
+            | EventKind::ApprovalExpired
+            | EventKind::ApprovalRevoked
+            | EventKind::ApprovalSuperseded
+            | EventKind::ApprovalRejected
+            | EventKind::StandingAccepted
+            | EventKind::StandingRevoked
+            | EventKind::ClockConfirmed
+            | EventKind::SignalRaised
             | EventKind::RunStarted
             | EventKind::RunFinished
             | EventKind::Routed

@@ -55,6 +55,14 @@ namespaces! {
     OpenCall = "call.open", "weaver-agent-kernel";
     /// What stands behind a handle.
     Handle = "handle", "weaver-firewall";
+    /// Held calls with their exact arguments, until they end.
+    Hold = "approval.hold", "weaver-agent-kernel";
+    /// Standing approvals, with the uses that are left.
+    Standing = "approval.standing", "weaver-agent-kernel";
+    /// Signed files that were taken in, so that none counts twice.
+    Received = "approval.received", "weaver-agent-kernel";
+    /// The clock as the operator confirmed it.
+    Clock = "clock", "weaver-agent-kernel";
     /// The newest version of each signed document that was accepted.
     HighWater = "policy.high_water", "weaver-policy";
     /// Which run of a principal is current in the gateway, and when it was last used.

@@ -29,6 +29,12 @@ pub enum Kind {
     Contracts,
     /// Approvers, their authority and their keys.
     Keys,
+    /// What an approver says to one request.
+    Resolution,
+    /// An approval given in advance.
+    Standing,
+    /// A confirmation or revocation by an operator.
+    OperatorWord,
 }
 
 impl Kind {
@@ -39,6 +45,9 @@ impl Kind {
             Self::Policy => Tag::POLICY,
             Self::Contracts => Tag::CONTRACTS,
             Self::Keys => Tag::KEYS,
+            Self::Resolution => Tag::RESOLUTION,
+            Self::Standing => Tag::STANDING,
+            Self::OperatorWord => Tag::OPERATOR_WORD,
         }
     }
 
@@ -57,6 +66,9 @@ impl Kind {
             Self::Policy => "policy",
             Self::Contracts => "contracts",
             Self::Keys => "keys",
+            Self::Resolution => "resolution",
+            Self::Standing => "standing",
+            Self::OperatorWord => "operator_word",
         }
     }
 }

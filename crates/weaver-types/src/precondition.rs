@@ -1,0 +1,80 @@
+//! Preconditions: facts about the world that must not change between decision and execution.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pointer::Pointer;
+
+/// Where a path comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum PathSource {
+    /// This path.
+    Path(String),
+    /// The text at this place in the arguments.
+    Argument(Pointer),
+}
+
+/// A fact that is observed when a call is decided and must be the same when it is executed.
+///
+/// ```
+/// use weaver_types::{PathSource, Pointer, Precondition};
+///
+/// let unchanged = Precondition::FileDigest { file: PathSource::Argument(Pointer::parse("/path")?) };
+/// assert_eq!(unchanged.to_string(), "file_digest of argument `/path`");
+/// # Ok::<(), weaver_types::PointerError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "check", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Precondition {
+    /// The bytes of a file, also that there is none.
+    FileDigest {
+        /// The file.
+        file: PathSource,
+    },
+    /// The time of the last change of a file, also that there is none.
+    FileMtime {
+        /// The file.
+        file: PathSource,
+    },
+    /// The commit that a git repository is at.
+    GitHead {
+        /// The repository's folder.
+        repository: PathSource,
+    },
+    /// The value of an environment variable of the gateway, also that there is none.
+    Environment {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Precondition {
+    /// The word for the check, as documents write it.
+    #[must_use]
+    pub fn check(&self) -> &'static str {
+        match self {
+            Self::FileDigest { .. } => "file_digest",
+            Self::FileMtime { .. } => "file_mtime",
+            Self::GitHead { .. } => "git_head",
+            Self::Environment { .. } => "environment",
+        }
+    }
+}
+
+impl fmt::Display for Precondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let check = self.check();
+        match self {
+            Self::FileDigest { file: source }
+            | Self::FileMtime { file: source }
+            | Self::GitHead { repository: source } => match source {
+                PathSource::Path(path) => write!(f, "{check} of `{}`", path.escape_debug()),
+                PathSource::Argument(at) => write!(f, "{check} of argument `{at}`"),
+            },
+            Self::Environment { name } => write!(f, "{check} `{}`", name.escape_debug()),
+        }
+    }
+}
