@@ -13,10 +13,10 @@ use weaver_types::contracts::{
     self, ChoiceCard, Contract, DecisionSubject, EventSubject, RoutingDecision, SelectableItem,
 };
 use weaver_types::{
-    Agents, Basis, CallId, Capability, CapabilityDraft, CapabilityId, Check, Confidentiality,
-    Constraints, Contribution, Decision, Digest, Effects, Emit, EventKind, Frame, Handle, HandleId,
-    KeyId, Label, Origin, PrincipalId, ReasonCode, ResponseMode, RunId, Status, Tenant, Timestamp,
-    TokenClaims, TokenId, Verdict, Warning,
+    Agents, Basis, CallId, Capability, CapabilityDraft, CapabilityId, Check, Constraints,
+    Contribution, Decision, Digest, Effects, EventKind, Frame, Handle, HandleId, KeyId, Label,
+    Origin, PrincipalId, ReasonCode, ResponseMode, RunId, Status, Tenant, Timestamp, TokenClaims,
+    TokenId, Verdict, Warning,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -81,29 +81,13 @@ fn again(text: &str) -> Outcome<String> {
 }
 
 fn capability() -> Outcome<Capability> {
+    let id = CapabilityId::parse("files.read_file")?;
     let draft = CapabilityDraft {
-        id: CapabilityId::parse("files.read_file")?,
-        name: "Read a file".to_owned(),
-        title: None,
         description: "Reads one file and returns its text.".to_owned(),
-        effects: Effects::READ_LOCAL,
-        rung: None,
-        sink: None,
         idempotent: true,
         input_schema: Some(json!({"type": "object"})),
-        output_schema: None,
-        permissions: BTreeSet::new(),
-        agents: Agents::Any,
-        sensitivity: BTreeSet::new(),
         tags: BTreeSet::from(["files".to_owned()]),
-        allowed_fields: BTreeSet::new(),
-        identity_scopes: BTreeSet::new(),
-        max_retries: 0,
-        timeout_ms: 1000,
-        output_label: Label::undeclared_output(),
-        clearance: Confidentiality::Internal,
-        emit: Emit { trace: true, metric: true },
-        upstream_digest: None,
+        ..CapabilityDraft::new(id, "Read a file", Effects::READ_LOCAL, Agents::Any)
     };
     Ok(draft.build()?)
 }

@@ -1,5 +1,7 @@
 //! Capabilities: what can be called, and the digest that names exactly this version of it.
 
+mod draft;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +11,9 @@ use crate::canonical::{self, CanonicalError, Profile};
 use crate::digest::{Digest, Tag};
 use crate::effects::{Effects, Rung, SafetyClass, SinkKind};
 use crate::id::{AgentId, CapabilityId};
-use crate::label::{Confidentiality, Label, SensitivityTag};
+use crate::label::SensitivityTag;
+
+pub use draft::CapabilityDraft;
 
 /// Most attempts after the first that a capability may declare.
 pub const MAX_RETRIES: u8 = 5;
@@ -49,56 +53,6 @@ pub struct Emit {
     pub trace: bool,
     /// Metrics per call.
     pub metric: bool,
-}
-
-/// Every field of a capability, before it is checked. There is no default: who writes one says
-/// everything.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CapabilityDraft {
-    /// Its id.
-    pub id: CapabilityId,
-    /// Its name for people.
-    pub name: String,
-    /// Its title, where the source has one beside the name.
-    pub title: Option<String>,
-    /// What it does.
-    pub description: String,
-    /// What it can do to the world.
-    pub effects: Effects,
-    /// The rung, where an operator set one; otherwise it follows from the effects.
-    pub rung: Option<Rung>,
-    /// The sink kind, where an operator set one; otherwise the strictest the effects allow.
-    pub sink: Option<SinkKind>,
-    /// Whether calling it twice is the same as calling it once.
-    pub idempotent: bool,
-    /// The JSON Schema of its arguments.
-    pub input_schema: Option<Value>,
-    /// The JSON Schema of its result.
-    pub output_schema: Option<Value>,
-    /// Permissions that its caller must have, all of them.
-    pub permissions: BTreeSet<String>,
-    /// Agents that may use it.
-    pub agents: Agents,
-    /// What sensitive data its output may hold.
-    pub sensitivity: BTreeSet<SensitivityTag>,
-    /// Free tags, for policies and search.
-    pub tags: BTreeSet<String>,
-    /// Fields of its output that may be shown; empty means no restriction.
-    pub allowed_fields: BTreeSet<String>,
-    /// Identity scopes that it needs at its source.
-    pub identity_scopes: BTreeSet<String>,
-    /// Attempts after the first, at most [`MAX_RETRIES`].
-    pub max_retries: u8,
-    /// Milliseconds, within [`TIMEOUT_MS`].
-    pub timeout_ms: u32,
-    /// The label of its output.
-    pub output_label: Label,
-    /// The most confidential data that may flow into it.
-    pub clearance: Confidentiality,
-    /// Telemetry.
-    pub emit: Emit,
-    /// The digest of the raw bytes in which an upstream described it.
-    pub upstream_digest: Option<Digest>,
 }
 
 /// Why a draft is no capability.

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use crate::capability::{Agents, Capability, CapabilityDraft, CapabilityError, Emit};
 use crate::effects::{Effects, SafetyClass};
 use crate::id::{AgentId, CapabilityId, IdError};
-use crate::label::{Confidentiality, Label};
 
 /// One declared argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,29 +219,17 @@ impl ToolSpec {
         } else {
             Agents::Only(self.allowlisted_agents)
         };
+        let id = CapabilityId::parse(&self.tool_id)?;
         let draft = CapabilityDraft {
-            id: CapabilityId::parse(&self.tool_id)?,
-            name: self.name,
-            title: None,
             description: self.description,
-            effects,
-            rung: None,
-            sink: None,
             idempotent: self.idempotent,
             input_schema,
             output_schema,
             permissions: self.requires_permission,
-            agents,
-            sensitivity: BTreeSet::new(),
-            tags: BTreeSet::new(),
-            allowed_fields: BTreeSet::new(),
-            identity_scopes: BTreeSet::new(),
             max_retries: self.max_retries,
             timeout_ms: self.timeout_ms,
-            output_label: Label::undeclared_output(),
-            clearance: Confidentiality::Internal,
             emit: Emit { trace: self.emit_trace, metric: self.emit_metric },
-            upstream_digest: None,
+            ..CapabilityDraft::new(id, self.name, effects, agents)
         };
         Ok(draft.build()?)
     }

@@ -15,10 +15,10 @@ use weaver_types::ledger::{
     Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
 };
 use weaver_types::{
-    Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality, Effects,
-    Emit, JustificationSource, KeyId, Label, LogId, ManualClock, OsRandom, Principal, PrincipalId,
-    RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode,
-    Tenant, Timestamp, Verdict,
+    Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Effects, JustificationSource,
+    KeyId, LogId, ManualClock, OsRandom, Principal, PrincipalId, RawResult, ReasonCode,
+    ResponseMode, RunBudget, RunContext, RunId, RunSettings, SafetyMode, Tenant, Timestamp,
+    Verdict,
 };
 
 pub(crate) const WHY: &str = "the customer confirmed the fix";
@@ -37,28 +37,8 @@ pub(crate) fn set(policy: Policy) -> Arc<PolicySet> {
 
 pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {
     CapabilityDraft {
-        id: CapabilityId::parse(id).unwrap(),
-        name: id.to_owned(),
-        title: None,
         description: "a capability".to_owned(),
-        effects,
-        rung: None,
-        sink: None,
-        idempotent: false,
-        input_schema: None,
-        output_schema: None,
-        permissions: Default::default(),
-        agents: Agents::Any,
-        sensitivity: Default::default(),
-        tags: Default::default(),
-        allowed_fields: Default::default(),
-        identity_scopes: Default::default(),
-        max_retries: 0,
-        timeout_ms: 5_000,
-        output_label: Label::undeclared_output(),
-        clearance: Confidentiality::Internal,
-        emit: Emit { trace: true, metric: true },
-        upstream_digest: None,
+        ..CapabilityDraft::new(CapabilityId::parse(id).unwrap(), id, effects, Agents::Any)
     }
 }
 

@@ -7,8 +7,8 @@ use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{BlobId, BlobStore, LedgerError};
 use weaver_types::{
-    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Confidentiality, Constraints,
-    Effects, Emit, Frame, Label, ResponseMode, Timestamp,
+    Agents, CallId, Capability, CapabilityDraft, CapabilityId, Constraints, Effects, Frame, Label,
+    ResponseMode, Timestamp,
 };
 
 pub(crate) static FIREWALL: LazyLock<Firewall> = LazyLock::new(Firewall::new);
@@ -17,29 +17,13 @@ static OPEN: LazyLock<Capability> = LazyLock::new(|| capability(&[]));
 static NONE: LazyLock<Constraints> = LazyLock::new(Constraints::default);
 
 pub(crate) fn capability(fields: &[&str]) -> Capability {
+    let id = CapabilityId::parse("crm.list").unwrap();
     CapabilityDraft {
-        id: CapabilityId::parse("crm.list").unwrap(),
-        name: "list".to_owned(),
-        title: None,
         description: "Lists people.".to_owned(),
-        effects: Effects::READ_OPEN,
-        rung: None,
-        sink: None,
         idempotent: true,
-        input_schema: None,
-        output_schema: None,
-        permissions: BTreeSet::new(),
-        agents: Agents::Any,
-        sensitivity: BTreeSet::new(),
-        tags: BTreeSet::new(),
         allowed_fields: names(fields),
-        identity_scopes: BTreeSet::new(),
-        max_retries: 0,
         timeout_ms: 1_000,
-        output_label: Label::undeclared_output(),
-        clearance: Confidentiality::Internal,
-        emit: Emit { trace: true, metric: true },
-        upstream_digest: None,
+        ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
     }
     .build()
     .unwrap()

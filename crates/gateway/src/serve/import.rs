@@ -1,13 +1,10 @@
 //! From a tool as a server lists it to a capability proposal.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use weaver_drivers::mcp::ListedTool;
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::{
-    Agents, Capability, CapabilityDraft, CapabilityId, Confidentiality, Effects, Emit, Impact,
-    Label, UpstreamName, World,
+    Agents, Capability, CapabilityDraft, CapabilityId, Effects, Impact, UpstreamName, World,
 };
 
 /// How long a foreign tool may take unless its contract says otherwise, in milliseconds.
@@ -29,30 +26,16 @@ pub(crate) fn propose(
 ) -> Result<Capability, String> {
     let value = tool.value();
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let id =
+        CapabilityId::parse(format!("{upstream}.{}", tool.name())).map_err(|e| e.to_string())?;
     let draft = CapabilityDraft {
-        id: CapabilityId::parse(format!("{upstream}.{}", tool.name()))
-            .map_err(|e| e.to_string())?,
-        name: tool.name().to_owned(),
         title: text("title"),
         description: text("description").unwrap_or_default(),
-        effects: effects(value.get("annotations")),
-        rung: None,
-        sink: None,
-        idempotent: false,
         input_schema: value.get("inputSchema").cloned(),
         output_schema: value.get("outputSchema").cloned(),
-        permissions: BTreeSet::new(),
-        agents: Agents::Any,
-        sensitivity: BTreeSet::new(),
-        tags: BTreeSet::new(),
-        allowed_fields: BTreeSet::new(),
-        identity_scopes: BTreeSet::new(),
-        max_retries: 0,
         timeout_ms: TIMEOUT_MS,
-        output_label: Label::undeclared_output(),
-        clearance: Confidentiality::Internal,
-        emit: Emit { trace: true, metric: true },
         upstream_digest: Some(upstream_digest(tool.raw(), instructions)),
+        ..CapabilityDraft::new(id, tool.name(), effects(value.get("annotations")), Agents::Any)
     };
     draft.build().map_err(|error| error.to_string())
 }

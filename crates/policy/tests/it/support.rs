@@ -6,9 +6,9 @@ use weaver_policy::{
 };
 use weaver_types::signature::{Kind, SigningKey};
 use weaver_types::{
-    Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Confidentiality,
-    Decision, Digest, Effects, Emit, JustificationSource, Label, Operation, Principal, PrincipalId,
-    ReasonCode, SafetyMode, Timestamp, Verdict,
+    Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Decision, Digest,
+    Effects, JustificationSource, Label, Operation, Principal, PrincipalId, ReasonCode, SafetyMode,
+    Timestamp, Verdict,
 };
 
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
@@ -66,28 +66,8 @@ pub(crate) fn envelope(kind: Kind, text: &str, key: &SigningKey) -> String {
 
 pub(crate) fn draft(id: &str, effects: Effects) -> CapabilityDraft {
     CapabilityDraft {
-        id: CapabilityId::parse(id).unwrap(),
-        name: id.to_owned(),
-        title: None,
         description: "a capability".to_owned(),
-        effects,
-        rung: None,
-        sink: None,
-        idempotent: false,
-        input_schema: None,
-        output_schema: None,
-        permissions: Default::default(),
-        agents: Agents::Any,
-        sensitivity: Default::default(),
-        tags: Default::default(),
-        allowed_fields: Default::default(),
-        identity_scopes: Default::default(),
-        max_retries: 0,
-        timeout_ms: 1_000,
-        output_label: Label::undeclared_output(),
-        clearance: Confidentiality::Internal,
-        emit: Emit { trace: true, metric: true },
-        upstream_digest: None,
+        ..CapabilityDraft::new(CapabilityId::parse(id).unwrap(), id, effects, Agents::Any)
     }
 }
 

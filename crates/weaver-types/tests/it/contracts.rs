@@ -10,10 +10,10 @@ use weaver_types::contracts::{
     self, Contract, ContractError, DecisionSubject, EventSubject, EventType, PolicyVerdict,
 };
 use weaver_types::{
-    Agents, Basis, CallId, Capability, CapabilityDraft, CapabilityId, Check, Confidentiality,
-    Constraints, Contribution, Decision, Digest, Effects, Emit, EventKind, Frame, Handle, HandleId,
-    KeyId, Label, Origin, PrincipalId, ReasonCode, ResponseMode, RunId, Status, Tenant, Timestamp,
-    TokenClaims, TokenId, Verdict, Warning,
+    Agents, Basis, CallId, Capability, CapabilityDraft, CapabilityId, Check, Constraints,
+    Contribution, Decision, Digest, Effects, EventKind, Frame, Handle, HandleId, KeyId, Label,
+    Origin, PrincipalId, ReasonCode, ResponseMode, RunId, Status, Tenant, Timestamp, TokenClaims,
+    TokenId, Verdict, Warning,
 };
 
 const SCHEMAS: [(&str, &str); 9] = [
@@ -281,28 +281,11 @@ fn capability_id() -> CapabilityId {
 
 fn capability(description: &str) -> Capability {
     CapabilityDraft {
-        id: capability_id(),
-        name: "Read a file".to_owned(),
-        title: None,
         description: description.to_owned(),
-        effects: Effects::READ_LOCAL,
-        rung: None,
-        sink: None,
         idempotent: true,
         input_schema: Some(json!({"type": "object", "x-secret": "schema"})),
-        output_schema: None,
-        permissions: BTreeSet::new(),
-        agents: Agents::Any,
-        sensitivity: BTreeSet::new(),
         tags: BTreeSet::from(["files".to_owned()]),
-        allowed_fields: BTreeSet::new(),
-        identity_scopes: BTreeSet::new(),
-        max_retries: 0,
-        timeout_ms: 1000,
-        output_label: Label::undeclared_output(),
-        clearance: Confidentiality::Internal,
-        emit: Emit { trace: true, metric: true },
-        upstream_digest: None,
+        ..CapabilityDraft::new(capability_id(), "Read a file", Effects::READ_LOCAL, Agents::Any)
     }
     .build()
     .unwrap()

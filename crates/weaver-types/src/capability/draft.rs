@@ -1,0 +1,102 @@
+//! A capability before it is checked.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Agents, Emit};
+use crate::digest::Digest;
+use crate::effects::{Effects, Rung, SinkKind};
+use crate::id::CapabilityId;
+use crate::label::{Confidentiality, Label, SensitivityTag};
+
+/// The timeout of a draft that names none, in milliseconds.
+const DEFAULT_TIMEOUT_MS: u32 = 5_000;
+
+/// Every field of a capability, before it is checked. There is no default: who writes one says at
+/// least what [`CapabilityDraft::new`] asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CapabilityDraft {
+    /// Its id.
+    pub id: CapabilityId,
+    /// Its name for people.
+    pub name: String,
+    /// Its title, where the source has one beside the name.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// What it can do to the world.
+    pub effects: Effects,
+    /// The rung, where an operator set one; otherwise it follows from the effects.
+    pub rung: Option<Rung>,
+    /// The sink kind, where an operator set one; otherwise the strictest the effects allow.
+    pub sink: Option<SinkKind>,
+    /// Whether calling it twice is the same as calling it once.
+    pub idempotent: bool,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Option<Value>,
+    /// The JSON Schema of its result.
+    pub output_schema: Option<Value>,
+    /// Permissions that its caller must have, all of them.
+    pub permissions: BTreeSet<String>,
+    /// Agents that may use it.
+    pub agents: Agents,
+    /// What sensitive data its output may hold.
+    pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Free tags, for policies and search.
+    pub tags: BTreeSet<String>,
+    /// Fields of its output that may be shown; empty means no restriction.
+    pub allowed_fields: BTreeSet<String>,
+    /// Identity scopes that it needs at its source.
+    pub identity_scopes: BTreeSet<String>,
+    /// Attempts after the first, at most [`MAX_RETRIES`](crate::MAX_RETRIES).
+    pub max_retries: u8,
+    /// Milliseconds, within [`TIMEOUT_MS`](crate::TIMEOUT_MS).
+    pub timeout_ms: u32,
+    /// The label of its output.
+    pub output_label: Label,
+    /// The most confidential data that may flow into it.
+    pub clearance: Confidentiality,
+    /// Telemetry.
+    pub emit: Emit,
+    /// The digest of the raw bytes in which an upstream described it.
+    pub upstream_digest: Option<Digest>,
+}
+
+impl CapabilityDraft {
+    /// A draft that says four things and beyond them nothing that would widen it: executed once,
+    /// within 5 seconds, not idempotent, without schemas, tags or demands on its caller, its output
+    /// internal and untrusted, its clearance internal. It emits traces and metrics.
+    #[must_use]
+    pub fn new(
+        id: CapabilityId,
+        name: impl Into<String>,
+        effects: Effects,
+        agents: Agents,
+    ) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            title: None,
+            description: String::new(),
+            effects,
+            rung: None,
+            sink: None,
+            idempotent: false,
+            input_schema: None,
+            output_schema: None,
+            permissions: BTreeSet::new(),
+            agents,
+            sensitivity: BTreeSet::new(),
+            tags: BTreeSet::new(),
+            allowed_fields: BTreeSet::new(),
+            identity_scopes: BTreeSet::new(),
+            max_retries: 0,
+            timeout_ms: DEFAULT_TIMEOUT_MS,
+            output_label: Label::undeclared_output(),
+            clearance: Confidentiality::Internal,
+            emit: Emit { trace: true, metric: true },
+            upstream_digest: None,
+        }
+    }
+}
