@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Grant, Invocation, Kernel, KernelParts, KeyRing, Registry, Settings,
-    ThreadTimer, block_on,
+    Call, Caller, FnDriver, Grant, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry,
+    Settings, ThreadTimer, block_on,
 };
 use weaver_policy::{Contracts, Policy, PolicySet};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
@@ -53,6 +53,7 @@ impl Desk {
             timer: Arc::new(ThreadTimer),
             keys: KeyRing::fresh(&OsRandom)?,
             settings: Settings::default(),
+            ports: Ports::default(),
         })?;
         let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
         Ok(Self {

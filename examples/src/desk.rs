@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use weaver_stack::kernel::{Caller, Kernel, KernelParts, KeyRing, Registry, Settings, ThreadTimer};
+use weaver_stack::kernel::{
+    Caller, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer,
+};
 use weaver_stack::policy::PolicySet;
 use weaver_stack::trace::{MemoryBlobs, MemoryLedger};
 use weaver_stack::types::{
@@ -51,6 +53,7 @@ impl Desk {
             timer: Arc::new(ThreadTimer),
             keys: KeyRing::fresh(random.as_ref())?,
             settings: Settings::default(),
+            ports: Ports::default(),
         })?;
         let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
         let principal = Principal::new(PrincipalId::parse(who)?).with_roles(roles.iter().copied());

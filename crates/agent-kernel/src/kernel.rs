@@ -17,6 +17,7 @@ use weaver_types::{
 use crate::error::KernelError;
 use crate::hot_run::Runs;
 use crate::pipeline::{Explanation, PendingGrants};
+use crate::ports::Ports;
 use crate::registry::Registry;
 use crate::revocation::Revocations;
 use crate::token::KeyRing;
@@ -72,6 +73,8 @@ pub struct KernelParts {
     pub keys: KeyRing,
     /// Settings.
     pub settings: Settings,
+    /// What it can be given beside; by default nothing.
+    pub ports: Ports,
 }
 
 /// Who calls, and in which run.
@@ -99,7 +102,7 @@ pub struct Call<'a> {
 /// ```
 /// use std::sync::Arc;
 /// use serde_json::json;
-/// use weaver_agent_kernel::{Call, Caller, Kernel, KernelParts, KeyRing, Registry, Settings, ThreadTimer, block_on};
+/// use weaver_agent_kernel::{Call, Caller, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer, block_on};
 /// use weaver_policy::{Contracts, Policy, PolicySet};
 /// use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 /// use weaver_types::*;
@@ -120,6 +123,7 @@ pub struct Call<'a> {
 ///     timer: Arc::new(ThreadTimer),
 ///     keys: KeyRing::fresh(&OsRandom)?,
 ///     settings: Settings::default(),
+///     ports: Ports::default(),
 /// })?;
 ///
 /// let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
@@ -143,6 +147,7 @@ pub struct Kernel {
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) keys: KeyRing,
     pub(crate) settings: Settings,
+    pub(crate) ports: Ports,
     pub(crate) firewall: Firewall,
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
@@ -170,6 +175,7 @@ impl Kernel {
             timer: parts.timer,
             keys: parts.keys,
             settings: parts.settings,
+            ports: parts.ports,
             firewall: Firewall::new(),
             runs: Runs::default(),
             revocations,

@@ -1,4 +1,5 @@
-//! Drivers that reach real tools: MCP over stdio and Streamable HTTP.
+//! Drivers that reach real tools: MCP over stdio and Streamable HTTP, and the facts of this machine
+//! on which a call may depend.
 //!
 //! This crate carries a call to a server and its answer back, within bounds and without trusting
 //! either side's manners. It decides nothing: whether a call may be made, and what of the answer a
@@ -28,5 +29,6 @@
 
 mod driver;
 pub mod mcp;
+pub mod precondition;
 
 pub use driver::{McpDriver, raw_result};

@@ -109,15 +109,13 @@ impl Kernel {
             return (denied(policy, Check::System, ReasonCode::InternalError, detail), None);
         };
         let mut decision = policy.decide(&Query {
-            capability: &target.capability,
-            principal: caller.principal,
-            request,
             arguments,
             operation,
             mode: settings.safety_mode,
             label: &label,
             now: self.now(),
             human_channel: self.settings.human_channel,
+            ..Query::new(&target.capability, caller.principal, request)
         });
         if let Some(changed) = changed(policy, &target) {
             decision = decision.tightened(changed);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, Driver, DriverError, FnDriver, Invocation, Kernel, KernelParts, KeyRing,
+    Call, Caller, Driver, DriverError, FnDriver, Invocation, Kernel, KernelParts, KeyRing, Ports,
     Registry, RunState, Settings, ThreadTimer, block_on,
 };
 use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
@@ -234,6 +234,7 @@ pub(crate) fn parts(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Poli
         timer: Arc::new(ThreadTimer),
         keys: KeyRing::new(KeyId::parse("k1").unwrap(), &[9; 32]).unwrap(),
         settings: Settings::default(),
+        ports: Ports::default(),
     }
 }
 

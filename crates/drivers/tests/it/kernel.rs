@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Registry, Settings, ThreadTimer,
+    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer,
     block_on,
 };
 use weaver_drivers::McpDriver;
@@ -45,6 +45,7 @@ pub(crate) fn through_kernel(driver: McpDriver, arguments: &Value) -> Invocation
         timer: Arc::new(ThreadTimer),
         keys: KeyRing::fresh(&OsRandom).unwrap(),
         settings: Settings::default(),
+        ports: Ports::default(),
     })
     .unwrap();
     let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref()).unwrap();

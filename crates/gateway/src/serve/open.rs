@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Registry, Settings};
+use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
 use weaver_types::{Clock, OsRandom, Principal, Random, SystemClock};
@@ -48,6 +48,7 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         timer: Arc::new(TokioTimer),
         keys: KeyRing::fresh(random.as_ref()).map_err(weaver_agent_kernel::KernelError::from)?,
         settings,
+        ports: Ports::default(),
     })?;
     Ok(Opened { kernel, registry, principal, clock, random })
 }

@@ -1,0 +1,13 @@
+//! What a kernel can be given beside its parts: each port adds an ability, none loosens a
+//! decision.
+
+use std::sync::Arc;
+
+use crate::precondition::PreconditionChecker;
+
+/// The optional ports of a kernel; by default none.
+#[derive(Clone, Default)]
+pub struct Ports {
+    /// Observes preconditions. Without one, a capability that declares preconditions is denied.
+    pub preconditions: Option<Arc<dyn PreconditionChecker>>,
+}
