@@ -8,7 +8,7 @@
 mod record;
 mod store;
 
-pub use record::{ContentKind, HandleRecord, RECORD_VERSION};
+pub use record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
 pub use store::{
-    Access, HandleGrant, MAX_STORED_DEPTH, StoredHandle, TTL, content, key, load, store,
+    Access, HandleGrant, MAX_INLINE, MAX_STORED_DEPTH, StoredHandle, TTL, content, key, load, store,
 };

@@ -27,6 +27,16 @@ pub enum ContentKind {
     Binary,
 }
 
+/// Where the bytes of a stored result are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredBytes {
+    /// In the record itself: a small text, so that it is written with the record in one commit.
+    Inline(String),
+    /// In the blob store.
+    Blob(BlobId),
+}
+
 /// What stands behind a handle: for whom, from what, under which limits, and where the bytes are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,8 +63,8 @@ pub struct HandleRecord {
     pub pii: bool,
     /// The label of the stored, unredacted data.
     pub label: Label,
-    /// Where the bytes are.
-    pub blob: BlobId,
+    /// The bytes, or where they are.
+    pub bytes: StoredBytes,
     /// How they are to be read.
     pub content: ContentKind,
     /// True when the tool itself said that it failed.

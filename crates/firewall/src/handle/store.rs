@@ -9,12 +9,14 @@ use weaver_types::{
     RawResult, RunId, Tenant, Timestamp,
 };
 
-use super::record::{ContentKind, HandleRecord, RECORD_VERSION};
+use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
 use crate::error::HandleError;
 use crate::frame::{media_type, rows};
 
 /// How long a handle lives: one hour.
 pub const TTL: Duration = Duration::from_secs(3_600);
+/// Text and JSON up to so many bytes lie in the handle's record; anything else is a blob.
+pub const MAX_INLINE: usize = 4_096;
 /// The deepest JSON that is stored; deeper results get no handle.
 pub const MAX_STORED_DEPTH: usize = 127;
 
@@ -67,8 +69,8 @@ pub fn key(tenant: &Tenant, id: &HandleId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Handle, id.as_str())
 }
 
-/// Writes the result to the blob store and makes the record that names it. The driver's findings
-/// are not kept: the frame of the call itself carries them.
+/// Makes the record of a result. A result of more than [`MAX_INLINE`] bytes, or one that is no text,
+/// is written to the blob store first. The driver's findings are not kept: the frame of the call itself carries them.
 ///
 /// # Errors
 /// [`HandleError::Unstorable`], when the result is larger than a blob or nests deeper than
@@ -107,7 +109,7 @@ pub fn store(
         allowed_fields: grant.capability.spec().allowed_fields.clone(),
         pii: grant.pii_reader,
         label: grant.label.clone(),
-        blob: blobs.put(&bytes)?,
+        bytes: place(kind, bytes, blobs)?,
         content: kind,
         is_error: raw.is_error,
         provenance: raw.provenance.clone(),
@@ -118,6 +120,20 @@ pub fn store(
         expires_at: Some(expires_at),
     };
     Ok(StoredHandle { handle, put })
+}
+
+fn place(
+    kind: ContentKind,
+    bytes: Vec<u8>,
+    blobs: &dyn BlobStore,
+) -> Result<StoredBytes, HandleError> {
+    if kind == ContentKind::Binary || bytes.len() > MAX_INLINE {
+        return Ok(StoredBytes::Blob(blobs.put(&bytes)?));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(StoredBytes::Inline(text)),
+        Err(error) => Ok(StoredBytes::Blob(blobs.put(error.as_bytes())?)),
+    }
 }
 
 /// The record of a handle, for whom it was made and until it expires. Whoever calls this also
@@ -153,7 +169,12 @@ pub fn load(
 /// not of the kind the record says; [`HandleError::Store`].
 pub fn content(record: &HandleRecord, blobs: &dyn BlobStore) -> Result<RawResult, HandleError> {
     let id = &record.handle.handle_id;
-    let bytes = blobs.get(&record.blob)?.ok_or_else(|| HandleError::Expired { id: id.clone() })?;
+    let bytes = match &record.bytes {
+        StoredBytes::Inline(text) => text.clone().into_bytes(),
+        StoredBytes::Blob(blob) => {
+            blobs.get(blob)?.ok_or_else(|| HandleError::Expired { id: id.clone() })?
+        }
+    };
     let damaged =
         |detail: &str| HandleError::Damaged { id: id.to_string(), detail: detail.to_owned() };
     let content = match record.content {

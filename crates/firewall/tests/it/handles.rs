@@ -1,5 +1,5 @@
 use serde_json::json;
-use weaver_firewall::handle::{self, Access, HandleGrant, HandleRecord, StoredHandle};
+use weaver_firewall::handle::{self, Access, HandleGrant, HandleRecord, StoredBytes, StoredHandle};
 use weaver_types::ledger::{BlobStore as _, Namespace, Record};
 use weaver_types::{
     CallId, Constraints, Label, PrincipalId, RawContent, RawResult, RunId, SeededRandom, Tenant,
@@ -88,10 +88,28 @@ fn a_handle_ends_after_an_hour() {
 #[test]
 fn evicted_bytes_are_an_expired_handle() {
     let blobs = Blobs::default();
-    let stored = stored(&RawResult::text("x"), &blobs);
+    let stored = stored(&RawResult::text("x".repeat(handle::MAX_INLINE + 1)), &blobs);
     let record = load(&stored, "ann", "local", 0).unwrap();
-    blobs.remove(&record.blob).unwrap();
+    let StoredBytes::Blob(blob) = &record.bytes else { panic!("it is large: {record:?}") };
+    blobs.remove(blob).unwrap();
     assert_eq!(handle::content(&record, &blobs).unwrap_err().code(), "handle_expired");
+}
+
+#[test]
+fn a_small_text_needs_no_blob_and_a_larger_one_has_one() {
+    let place = |raw: RawResult, blobs: &Blobs| {
+        load(&stored(&raw, blobs), "ann", "local", 0).unwrap().bytes
+    };
+    let blobs = Blobs::default();
+    let text = "x".repeat(handle::MAX_INLINE);
+    assert_eq!(place(RawResult::text(text.clone()), &blobs), StoredBytes::Inline(text.clone()));
+    let json = RawResult::json(json!([1]));
+    assert_eq!(place(json, &blobs), StoredBytes::Inline("[1]".to_owned()));
+    assert_eq!(blobs.count(), 0);
+    place(RawResult::text(text + "x"), &blobs);
+    let content = RawContent::Binary { media_type: "image/png".into(), bytes: b"x".to_vec() };
+    place(RawResult { content, ..RawResult::text("") }, &blobs);
+    assert_eq!(blobs.count(), 2);
 }
 
 #[test]

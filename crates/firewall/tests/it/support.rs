@@ -60,6 +60,12 @@ pub(crate) fn warned(frame: &Frame, kind: &str) -> Option<u64> {
 #[derive(Default)]
 pub(crate) struct Blobs(Mutex<BTreeMap<BlobId, Vec<u8>>>);
 
+impl Blobs {
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
+
 impl BlobStore for Blobs {
     fn put(&self, bytes: &[u8]) -> Result<BlobId, LedgerError> {
         let id = BlobId(Digest::of(Tag::BLOB, bytes));
