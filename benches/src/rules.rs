@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use weaver_policy::{Contracts, Effect, Pattern, Policy, PolicySet, Query, Roles, Rule};
 use weaver_types::{
-    Capability, CapabilityId, CapabilityRequest, Decision, Effects, Label, Operation, Principal,
-    PrincipalId, Rung, SafetyMode, Timestamp, ToolSpec,
+    Capability, CapabilityId, CapabilityRequest, Decision, Effects, Label, Principal, PrincipalId, Rung,
+    Timestamp, ToolSpec,
 };
 
 use crate::{Failure, Numbers};
@@ -64,15 +64,10 @@ impl Workload {
     #[must_use]
     pub fn decide(&self, ask: &Ask) -> Decision {
         self.set.decide(&Query {
-            capability: &ask.capability,
-            principal: &ask.principal,
-            request: &ask.request,
-            arguments: None,
-            operation: Operation::Invoke,
-            mode: SafetyMode::Normal,
             label: &self.label,
             now: Timestamp::from_micros(1_700_000_000_000_000),
             human_channel: true,
+            ..Query::new(&ask.capability, &ask.principal, &ask.request)
         })
     }
 }

@@ -41,6 +41,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod signal;
+
+mod approval;
+mod argument;
 mod contract;
 mod decide;
 mod document;
@@ -52,7 +56,11 @@ mod policy;
 mod query;
 mod rule;
 mod set;
+mod truth;
+mod window;
 
+pub use approval::Release;
+pub use argument::{ArgumentError, ArgumentPredicate, ValueOrigin, ValueOrigins};
 pub use contract::{Contract, ContractStatus, Contracts, OutputLabel, Visibility};
 pub use document::{
     FORMAT, MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, Source, Sources, digest_of, kind_of, root_key_id,
@@ -66,6 +74,7 @@ pub use rule::{
     Effect, JustificationNeed, MIN_JUSTIFICATION, Match, Pattern, Require, Roles, Rule,
 };
 pub use set::{DocumentVersion, PolicySet};
+pub use window::Windows;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

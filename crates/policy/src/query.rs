@@ -1,11 +1,41 @@
 //! What is asked of a policy.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use weaver_types::{
-    Capability, CapabilityRequest, Label, Operation, Principal, SafetyMode, Timestamp,
+    Capability, CapabilityRequest, Confidentiality, Integrity, Label, Operation, Principal, RunId,
+    SafetyMode, Timestamp,
 };
 
+use crate::approval::Release;
+use crate::argument::ValueOrigins;
+use crate::signal::SignalReport;
+use crate::window::Windows;
+
+static CLEAN: Label = Label {
+    confidentiality: Confidentiality::Public,
+    integrity: Integrity::Trusted,
+    taints: BTreeSet::new(),
+};
+static NO_SIGNALS: SignalReport = SignalReport::none();
+
 /// Everything that a decision is a function of, beside the documents.
+///
+/// ```
+/// use weaver_policy::{Contracts, Policy, PolicySet, Query};
+/// use weaver_types::{CapabilityRequest, Effects, Principal, PrincipalId, ToolSpec, Verdict};
+///
+/// let set = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
+/// let tool = ToolSpec::new("docs.read", "Reads").with_effects(Effects::READ_LOCAL).build()?;
+/// let (who, what) = (
+///     Principal::new(PrincipalId::parse("ana")?),
+///     CapabilityRequest::new(tool.id().clone(), "to read"),
+/// );
+/// let query = Query { human_channel: true, ..Query::new(&tool, &who, &what) };
+/// assert_eq!(set.decide(&query).verdict(), Verdict::Allow);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
     /// The capability with its contract applied: what
@@ -27,4 +57,42 @@ pub struct Query<'a> {
     pub now: Timestamp,
     /// True where a person can be asked for a justification.
     pub human_channel: bool,
+    /// What releases holds of this call, where something does.
+    pub release: Option<&'a Release>,
+    /// What the sources of signals say about this call.
+    pub signals: &'a SignalReport,
+    /// The calls of late, for the limits; without them no limit is looked at.
+    pub windows: Option<&'a Windows>,
+    /// Where the values of the arguments came from; without it that is unknown.
+    pub origins: Option<&'a dyn ValueOrigins>,
+    /// The run, for limits by run; calls without one count together.
+    pub run: Option<&'a RunId>,
+}
+
+impl<'a> Query<'a> {
+    /// An invocation without arguments, outside of any run: normal mode, a clean label, no
+    /// signals, no windows, no human channel, at the Unix epoch.
+    #[must_use]
+    pub fn new(
+        capability: &'a Capability,
+        principal: &'a Principal,
+        request: &'a CapabilityRequest,
+    ) -> Self {
+        Self {
+            capability,
+            principal,
+            request,
+            arguments: None,
+            operation: Operation::Invoke,
+            mode: SafetyMode::Normal,
+            label: &CLEAN,
+            now: Timestamp::default(),
+            human_channel: false,
+            release: None,
+            signals: &NO_SIGNALS,
+            windows: None,
+            origins: None,
+            run: None,
+        }
+    }
 }

@@ -121,15 +121,13 @@ impl Case {
 
     pub(crate) fn decide_at(&self, set: &PolicySet, now: Timestamp) -> Decision {
         set.decide(&Query {
-            capability: &self.capability,
-            principal: &self.principal,
-            request: &self.request,
             arguments: self.arguments.as_ref(),
             operation: self.operation,
             mode: self.mode,
             label: &self.label,
             now,
             human_channel: self.human,
+            ..Query::new(&self.capability, &self.principal, &self.request)
         })
     }
 

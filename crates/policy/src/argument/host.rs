@@ -1,0 +1,149 @@
+//! Hosts of URLs, read so narrowly that no other reader finds another host.
+
+const MAX_HOST: usize = 253;
+const MAX_LABEL: usize = 63;
+
+/// Whether the text is a URL whose host, or a host name which, is among these entries.
+pub(super) fn among(text: &str, entries: &[String]) -> bool {
+    host_of(text).is_some_and(|host| entries.iter().any(|entry| fits(entry, &host)))
+}
+
+/// Whether a text can stand among `domains`: a host, or `*.` and a host name.
+pub(super) fn is_entry(entry: &str) -> bool {
+    match entry.strip_prefix("*.") {
+        Some(rest) => is_name(rest) && !entry.bytes().any(|b| b.is_ascii_uppercase()),
+        None => host_of(entry).is_some_and(|host| host == entry),
+    }
+}
+
+fn fits(entry: &str, host: &str) -> bool {
+    match entry.strip_prefix("*.") {
+        Some(parent) => {
+            host.strip_suffix(parent).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+        }
+        None => entry == host,
+    }
+}
+
+/// The host in lower case, without a final dot. `None` for a text that is neither a URL with
+/// `://` nor a bare host with or without a port, and for one that holds anything on which readers
+/// of URLs disagree: blanks, control characters, backslashes, credentials, letters beyond ASCII.
+fn host_of(text: &str) -> Option<String> {
+    if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
+        return None;
+    }
+    let authority = match text.split_once("://") {
+        Some((scheme, rest)) => {
+            if !is_scheme(scheme) {
+                return None;
+            }
+            rest.split(['/', '?', '#']).next()?
+        }
+        None => text,
+    };
+    if authority.starts_with('[') {
+        let (address, after) = authority.split_once(']')?;
+        let digits = address.strip_prefix('[')?;
+        let plain = |b: u8| b.is_ascii_hexdigit() || b == b':' || b == b'.';
+        let read = !digits.is_empty() && digits.bytes().all(plain) && is_port_part(after);
+        return read.then(|| format!("[{}]", digits.to_ascii_lowercase()));
+    }
+    let (name, port) = authority.split_once(':').unwrap_or((authority, ""));
+    if authority.contains(':') && !is_port(port) {
+        return None;
+    }
+    let name = name.strip_suffix('.').unwrap_or(name);
+    is_name(name).then(|| name.to_ascii_lowercase())
+}
+
+fn is_scheme(scheme: &str) -> bool {
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
+fn is_port_part(after: &str) -> bool {
+    after.is_empty() || after.strip_prefix(':').is_some_and(is_port)
+}
+
+fn is_port(port: &str) -> bool {
+    port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok()
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    name.len() <= MAX_HOST
+        && name
+            .split('.')
+            .all(|label| !label.is_empty() && label.len() <= MAX_LABEL && label.bytes().all(plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_read_from_urls_and_names() {
+        let table = [
+            ("https://Example.com/a?b#c", "example.com"),
+            ("https://example.com", "example.com"),
+            ("https://example.com.:8443/", "example.com"),
+            ("example.com:80", "example.com"),
+            ("http://[::1]:80/x", "[::1]"),
+            ("wss://a_b.example.com?x=https://other.org", "a_b.example.com"),
+        ];
+        for (text, host) in table {
+            assert_eq!(host_of(text).as_deref(), Some(host), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_readers_disagree_about_has_no_host() {
+        let texts = [
+            "",
+            "https://",
+            "https:example.com",
+            "//example.com",
+            "https://a@example.com/",
+            "https://evil.org\\@example.com",
+            "https://example.com\t",
+            " example.com",
+            "https://exämple.com",
+            "https://example.com:port/",
+            "https://example.com:/",
+            "https://exam%70le.com",
+            "example.com/path",
+            "https://.example.com",
+            "a..b",
+            "https://example.com..",
+            "1http://example.com",
+            "https://[::1",
+            "http://[x]/",
+            "https://example.com:99999",
+            "mailto:a@example.com",
+            "javascript://example.com\n",
+        ];
+        for text in texts {
+            assert_eq!(host_of(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_star_stands_for_names_below() {
+        let entries = ["example.com".to_owned(), "*.example.org".to_owned()];
+        for text in ["example.com", "https://a.example.org", "https://a.b.example.org/"] {
+            assert!(among(text, &entries), "{text}");
+        }
+        for text in ["example.org", "a.example.com", "badexample.org", "example.org.evil.net"] {
+            assert!(!among(text, &entries), "{text}");
+        }
+    }
+
+    #[test]
+    fn entries_are_plain_names() {
+        assert!(is_entry("example.com") && is_entry("*.example.com") && is_entry("[::1]"));
+        assert!(is_entry("localhost") && is_entry("127.0.0.1"));
+        for entry in ["*", "*.", "Example.com", "https://a.b", "a.b:80", "a.*.b", "a.b.", "*.A.b"] {
+            assert!(!is_entry(entry), "{entry}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Paths inside folders, by their text alone.
+
+/// The folders that a text leads through, without `.` and `..`.
+struct Steps<'t> {
+    absolute: bool,
+    steps: Vec<&'t str>,
+}
+
+/// Reads a path. `None` for one that another reader may understand otherwise: one with a
+/// backslash, a control character, a drive letter or a leading `~`, and one that climbs out of
+/// where it starts.
+fn read(text: &str) -> Option<Steps<'_>> {
+    let mut bytes = text.bytes();
+    let drive = bytes.next().is_some_and(|b| b.is_ascii_alphabetic()) && bytes.next() == Some(b':');
+    if text.is_empty() || drive || text.starts_with('~') {
+        return None;
+    }
+    if text.chars().any(|c| c == '\\' || c.is_control()) {
+        return None;
+    }
+    let mut steps = Vec::new();
+    for step in text.split('/') {
+        match step {
+            "" | "." => {}
+            ".." => {
+                steps.pop()?;
+            }
+            step => steps.push(step),
+        }
+    }
+    Some(Steps { absolute: text.starts_with('/'), steps })
+}
+
+/// Whether a text can stand as a folder to be inside of.
+pub(super) fn is_root(root: &str) -> bool {
+    read(root).is_some() && !root.split('/').any(|step| step == "..")
+}
+
+/// Whether the path is the folder or below it. Both must be absolute, or both relative.
+pub(super) fn inside(path: &str, root: &str) -> bool {
+    let (Some(path), Some(root)) = (read(path), read(root)) else { return false };
+    path.absolute == root.absolute && path.steps.starts_with(&root.steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_the_folder_is_inside() {
+        for path in ["/data", "/data/", "/data/a", "//data/./a//b", "/data/x/../a", "/x/../data/a"]
+        {
+            assert!(inside(path, "/data"), "{path}");
+        }
+        assert!(inside("src/a.rs", "src"));
+        assert!(inside("./src/a.rs", "src/"));
+        assert!(inside("a", "."));
+        assert!(inside("/anything", "/"));
+    }
+
+    #[test]
+    fn what_leaves_the_folder_or_cannot_be_read_is_not() {
+        let outside = [
+            "",
+            "/",
+            "/database",
+            "/data/../etc",
+            "/data/..",
+            "/../data/a",
+            "data/a",
+            "/data\\a",
+            "/data/a\0",
+            "/data/a\n",
+            "C:/data",
+            "~/data",
+            "/data/x/../../etc/passwd",
+        ];
+        for path in outside {
+            assert!(!inside(path, "/data"), "{path:?}");
+        }
+        for path in ["../a", "a/../../b", "C:a", "~root", "/a"] {
+            assert!(!inside(path, "."), "{path}");
+        }
+        // A percent sign is a character like any other: nothing is decoded.
+        assert!(inside("/data/%2e%2e/etc", "/data"));
+    }
+
+    #[test]
+    fn a_folder_says_where_it_is() {
+        assert!(is_root("/") && is_root("/a/b/") && is_root("src") && is_root("."));
+        assert!(!is_root("/a/../b") && !is_root("C:/a") && !is_root("a\\b") && !is_root("~"));
+    }
+}

@@ -1,0 +1,30 @@
+//! Three-valued truth: what is known to hold, what is known not to, and what is not known yet.
+
+/// From `No` over `Unknown` to `Yes`, so that *and* is the least and *or* the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Truth {
+    /// It does not hold.
+    No,
+    /// It cannot be known yet.
+    Unknown,
+    /// It holds.
+    Yes,
+}
+
+impl From<bool> for Truth {
+    fn from(holds: bool) -> Self {
+        if holds { Self::Yes } else { Self::No }
+    }
+}
+
+impl std::ops::Not for Truth {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self {
+            Self::No => Self::Yes,
+            Self::Unknown => Self::Unknown,
+            Self::Yes => Self::No,
+        }
+    }
+}
