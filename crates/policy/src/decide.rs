@@ -9,6 +9,7 @@ mod rules;
 
 use weaver_types::{Check, Constraints, Contribution, Discharge, Operation, ReasonCode, Verdict};
 
+use crate::approval;
 use crate::query::Query;
 use crate::set::PolicySet;
 
@@ -23,6 +24,9 @@ pub(crate) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     floor::rung(query, &mut out);
     floor::mode(query, &mut out);
     flow::sink(query, &mut out);
+    if let Some(release) = query.release {
+        approval::discharge(release, query, &mut out);
+    }
     ask_for_arguments(query, &mut out);
     out
 }

@@ -1,34 +1,56 @@
-//! The keys document as a value: approvers and what each may release.
+//! The keys document as a value: approvers with what each may release, and who else may sign.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use weaver_types::signature::PublicKey;
-use weaver_types::{Confidentiality, Timestamp};
+use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::{Confidentiality, PrincipalId, Timestamp};
 
-/// A person who may release what is held.
+/// A key with the time in which it counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Approver {
-    /// The key that this person signs with.
+pub struct ApproverKey {
+    /// The key.
     pub key: PublicKey,
-    /// Trust, in thousandths.
-    pub trust: u16,
-    /// The most confidential data this person may release.
-    pub clearance: Confidentiality,
-    /// Scopes that this person covers.
-    pub scopes: BTreeSet<String>,
-    /// From when on the key counts.
+    /// From when on it counts.
     pub not_before: Option<Timestamp>,
-    /// Until when the key counts.
+    /// Until when it counts.
     pub not_after: Option<Timestamp>,
 }
 
-impl Approver {
+impl ApproverKey {
     /// Whether the key counts at that time: from `not_before` on, and before `not_after`.
     #[must_use]
     pub fn counts_at(&self, at: Timestamp) -> bool {
         self.not_before.is_none_or(|from| from <= at) && self.not_after.is_none_or(|to| at < to)
     }
+}
+
+/// A person who may release what is held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Approver {
+    /// The keys that this person signs with, by their names; at least one. A key written as `key`
+    /// beside the person has the name `key`.
+    pub keys: BTreeMap<String, ApproverKey>,
+    /// Trust, in thousandths.
+    pub trust: u16,
+    /// The most confidential data this person may release.
+    pub clearance: Confidentiality,
+    /// Scopes that this person covers. No scope stands for another.
+    pub scopes: BTreeSet<String>,
+    /// The principals that are this person, whose requests this person cannot release.
+    pub principals: BTreeSet<PrincipalId>,
+    /// Whether this person may confirm the clock, end runs and revoke approvals.
+    pub operator: bool,
+}
+
+/// A key, under the root key, that may sign documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Signer {
+    /// The key with its time.
+    #[serde(flatten)]
+    pub key: ApproverKey,
+    /// The documents that it may sign: policy, contracts. The keys document is never among them.
+    pub documents: BTreeSet<Kind>,
 }
 
 /// The keys document as a value.
@@ -42,4 +64,6 @@ pub struct Keys {
     pub expires: Option<Timestamp>,
     /// The approvers, by the name of the person.
     pub approvers: BTreeMap<String, Approver>,
+    /// Who may sign policy and contracts beside the root key.
+    pub signers: BTreeMap<String, Signer>,
 }

@@ -41,9 +41,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod approval;
 pub mod signal;
 
-mod approval;
 mod argument;
 mod contract;
 mod decide;
@@ -67,7 +67,7 @@ pub use document::{
     sign,
 };
 pub use error::{ContractError, Finding, LoadError, MAX_FINDINGS};
-pub use keys::{Approver, Keys};
+pub use keys::{Approver, ApproverKey, Keys, Signer};
 pub use policy::Policy;
 pub use query::Query;
 pub use rule::{

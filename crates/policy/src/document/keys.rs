@@ -1,49 +1,137 @@
 //! The keys document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use weaver_types::Timestamp;
-use weaver_types::signature::PublicKey;
+use weaver_types::signature::{Kind, PublicKey};
+use weaver_types::{PrincipalId, Timestamp};
 
 use super::header;
-use super::node::Node;
+use super::node::{Node, Section};
 use super::page::{Page, shown};
-use crate::keys::{Approver, Keys};
+use crate::keys::{Approver, ApproverKey, Keys, Signer};
 
-const KEYS: [&str; 6] = ["kind", "format", "id", "version", "expires", "approvers"];
-const APPROVER: [&str; 6] = ["key", "trust", "clearance", "scopes", "not_before", "not_after"];
+const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "approvers", "signers"];
+const APPROVER: [&str; 9] = [
+    "key",
+    "keys",
+    "trust",
+    "clearance",
+    "scopes",
+    "not_before",
+    "not_after",
+    "principals",
+    "operator",
+];
+const KEY: [&str; 3] = ["key", "not_before", "not_after"];
+const SIGNER: [&str; 4] = ["key", "documents", "not_before", "not_after"];
+/// The name of the key that stands beside its person.
+const SHORT: &str = "key";
+
+/// Whose each key is, in words.
+type Owners = BTreeMap<[u8; 32], String>;
 
 /// Reads a keys document.
 pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Keys {
-    let empty = Keys { id: String::new(), version: 0, expires: None, approvers: BTreeMap::new() };
-    let Some(root) = page.root().section(page, &KEYS) else { return empty };
+    let mut out = Keys {
+        id: String::new(),
+        version: 0,
+        expires: None,
+        approvers: BTreeMap::new(),
+        signers: BTreeMap::new(),
+    };
+    let Some(root) = page.root().section(page, &KEYS) else { return out };
     let header = header::read(page, &root, now);
-    let mut approvers = BTreeMap::new();
-    let mut owners: BTreeMap<[u8; 32], &str> = BTreeMap::new();
-    if let Some(node) = root.get("approvers") {
-        for (name, node) in node.entries(page) {
-            let Some(approver) = approver(page, &node) else { continue };
-            if let Some(other) = owners.insert(approver.key.to_bytes(), name) {
-                let message = format!("`{}` has the same key", shown(other));
-                node.wrong(
-                    page,
-                    "policy.shared_key",
-                    message,
-                    "give each person a key of their own",
-                );
-            }
-            approvers.insert(name.to_owned(), approver);
+    (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
+    let mut owners = Owners::new();
+    for (name, node) in root.get("approvers").map(|n| n.entries(page)).unwrap_or_default() {
+        let Some(approver) = approver(page, &node) else { continue };
+        for key in approver.keys.values() {
+            own(page, &node, &mut owners, key, shown(name).to_string());
         }
+        out.approvers.insert(name.to_owned(), approver);
     }
-    Keys { id: header.id, version: header.version, expires: header.expires, approvers }
+    for (name, node) in root.get("signers").map(|n| n.entries(page)).unwrap_or_default() {
+        let Some(signer) = signer(page, &node) else { continue };
+        own(page, &node, &mut owners, &signer.key, format!("signer {}", shown(name)));
+        out.signers.insert(name.to_owned(), signer);
+    }
+    out
+}
+
+/// Notes whose a key is; one key serves one person in one office.
+fn own(
+    page: &mut Page<'_>,
+    node: &Node<'_>,
+    owners: &mut Owners,
+    key: &ApproverKey,
+    owner: String,
+) {
+    if let Some(other) = owners.insert(key.key.to_bytes(), owner) {
+        let message = format!("`{other}` has the same key");
+        node.wrong(page, "policy.shared_key", message, "give each person a key of their own");
+    }
 }
 
 fn approver(page: &mut Page<'_>, node: &Node<'_>) -> Option<Approver> {
     let section = node.section(page, &APPROVER)?;
-    let key = section.need(page, "key").and_then(|n| n.parsed::<PublicKey>(page));
+    let keys = keys(page, node, &section);
     let trust = section.need(page, "trust").and_then(|n| n.number(page, 0..=1_000));
     let clearance = section.need(page, "clearance").and_then(|n| n.word(page));
     let scopes = section.get("scopes").map(|n| n.texts(page)).unwrap_or_default();
+    let principals = section.get("principals").map(|n| principals(page, &n)).unwrap_or_default();
+    let operator = section.get("operator").and_then(|n| n.flag(page)).unwrap_or_default();
+    let trust = u16::try_from(trust?).ok()?;
+    Some(Approver { keys: keys?, trust, clearance: clearance?, scopes, principals, operator })
+}
+
+fn principals(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<PrincipalId> {
+    let mut out = BTreeSet::new();
+    for text in node.texts(page) {
+        match PrincipalId::parse(&text) {
+            Ok(id) => {
+                out.insert(id);
+            }
+            Err(error) => {
+                let remedy = "write the ids of principals";
+                node.wrong(page, "policy.id", error.to_string(), remedy);
+            }
+        }
+    }
+    out
+}
+
+/// The keys of a person: `key` with its times, a table `keys` of such, or both.
+fn keys(
+    page: &mut Page<'_>,
+    node: &Node<'_>,
+    section: &Section<'_>,
+) -> Option<BTreeMap<String, ApproverKey>> {
+    let mut out = BTreeMap::new();
+    let named = section.get("keys");
+    if section.get("key").is_some() || named.is_none() {
+        out.insert(SHORT.to_owned(), key(page, node, section)?);
+    } else if let Some(stray) = section.get("not_before").or_else(|| section.get("not_after")) {
+        let remedy = "write it beside each key of `keys`";
+        stray.wrong(page, "policy.window", "a time without the key that it bounds", remedy);
+    }
+    for (name, entry) in named.map(|n| n.entries(page)).unwrap_or_default() {
+        if out.contains_key(name) {
+            let remedy = "give the key another name";
+            entry.wrong(page, "policy.key_name", "`key` is the name of the other key", remedy);
+        }
+        let inner = entry.section(page, &KEY)?;
+        out.insert(name.to_owned(), key(page, &entry, &inner)?);
+    }
+    if out.is_empty() {
+        node.wrong(page, "policy.missing_key", "there is no key in `keys`", "write one");
+        return None;
+    }
+    Some(out)
+}
+
+/// `key`, `not_before`, `not_after`.
+fn key(page: &mut Page<'_>, node: &Node<'_>, section: &Section<'_>) -> Option<ApproverKey> {
+    let key = section.need(page, "key").and_then(|n| n.parsed::<PublicKey>(page));
     let not_before = section.get("not_before").and_then(|n| n.time(page));
     let not_after = section.get("not_after").and_then(|n| n.time(page));
     if let (Some(from), Some(to)) = (not_before, not_after)
@@ -51,6 +139,24 @@ fn approver(page: &mut Page<'_>, node: &Node<'_>) -> Option<Approver> {
     {
         node.wrong(page, "policy.window", "`not_before` is not before `not_after`", "swap them");
     }
-    let trust = u16::try_from(trust?).ok()?;
-    Some(Approver { key: key?, trust, clearance: clearance?, scopes, not_before, not_after })
+    Some(ApproverKey { key: key?, not_before, not_after })
+}
+
+fn signer(page: &mut Page<'_>, node: &Node<'_>) -> Option<Signer> {
+    let section = node.section(page, &SIGNER)?;
+    let key = key(page, node, &section);
+    let list = section.need(page, "documents")?;
+    let mut documents = BTreeSet::new();
+    for word in list.some_texts(page) {
+        match word.as_str() {
+            "policy" => documents.insert(Kind::Policy),
+            "contracts" => documents.insert(Kind::Contracts),
+            other => {
+                let message = format!("`{}` cannot be signed by anybody else", shown(other));
+                list.wrong(page, "policy.word", message, "write policy or contracts");
+                false
+            }
+        };
+    }
+    Some(Signer { key: key?, documents })
 }

@@ -148,7 +148,7 @@ fn approvers_are_read_and_one_key_serves_one_person() {
     let set = load("", "", &alice).unwrap();
     let approver = &set.keys().unwrap().approvers["alice"];
     assert_eq!((approver.trust, approver.clearance), (900, Confidentiality::Confidential));
-    assert!(approver.counts_at(NOW));
+    assert!(approver.keys["key"].counts_at(NOW));
     let error = load("", "", &(alice.clone() + &alice.replace("alice", "bob"))).unwrap_err();
     assert_eq!(error.code(), "policy.shared_key");
     let window = format!("{alice}not_after = 2019-01-01T00:00:00Z\n");

@@ -1,0 +1,76 @@
+//! Keys and the people who hold them.
+
+use weaver_types::signature::{PublicKey, SignatureError, SigningKey};
+use weaver_types::{Authority, KeyId, PrincipalId, Timestamp};
+
+use super::Rejection;
+use crate::keys::{Approver, ApproverKey, Keys};
+
+/// The id under which a person signs: the text of the public key.
+pub(super) fn key_id(key: &SigningKey) -> Result<KeyId, SignatureError> {
+    KeyId::parse(key.public().to_string()).map_err(|_| SignatureError::Key)
+}
+
+/// The person of that name.
+pub(super) fn named<'k>(keys: &'k Keys, name: &str) -> Result<&'k Approver, Rejection> {
+    keys.approvers.get(name).ok_or_else(|| Rejection::unknown_approver(name))
+}
+
+/// The key of this person that an envelope names.
+pub(super) fn key_of<'k>(approver: &'k Approver, id: &KeyId) -> Result<&'k ApproverKey, Rejection> {
+    let key = id.as_str().parse::<PublicKey>().map_err(|_| Rejection::WrongKey)?;
+    approver.keys.values().find(|own| own.key == key).ok_or(Rejection::WrongKey)
+}
+
+/// The person who holds the key that an envelope names.
+pub(super) fn owner_of<'k>(
+    keys: &'k Keys,
+    id: &KeyId,
+) -> Result<(&'k str, &'k Approver, &'k ApproverKey), Rejection> {
+    let unknown = || Rejection::unknown_approver(id.as_str());
+    let key = id.as_str().parse::<PublicKey>().map_err(|_| unknown())?;
+    keys.approvers
+        .iter()
+        .find_map(|(name, approver)| {
+            let own = approver.keys.values().find(|own| own.key == key)?;
+            Some((name.as_str(), approver, own))
+        })
+        .ok_or_else(unknown)
+}
+
+/// Whether the key counted when it signed and counts now.
+pub(super) fn counts(
+    key: &ApproverKey,
+    signed_at: Timestamp,
+    now: Timestamp,
+) -> Result<(), Rejection> {
+    if key.counts_at(signed_at) && key.counts_at(now) { Ok(()) } else { Err(Rejection::KeyVoid) }
+}
+
+/// Whether this person alone has what one of the people of `authority` must have.
+pub(super) fn has_authority(approver: &Approver, authority: &Authority) -> Result<(), Rejection> {
+    if authority.min_trust.is_some_and(|least| approver.trust < least) {
+        return Err(Rejection::Trust);
+    }
+    if authority.clearance.is_some_and(|least| approver.clearance < least) {
+        return Err(Rejection::Clearance);
+    }
+    if !authority.scopes.is_subset(&approver.scopes) {
+        return Err(Rejection::Scope);
+    }
+    Ok(())
+}
+
+/// Whether the person of this name is the one who asks.
+pub(super) fn is_requester(
+    name: &str,
+    approver: Option<&Approver>,
+    principal: &PrincipalId,
+) -> bool {
+    name == principal.as_str() || approver.is_some_and(|a| a.principals.contains(principal))
+}
+
+/// How many people an authority asks for.
+pub(super) fn quorum(authority: &Authority) -> usize {
+    usize::from(authority.quorum.max(1))
+}

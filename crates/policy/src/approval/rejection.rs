@@ -1,0 +1,146 @@
+//! Why a signed file releases nothing.
+
+/// Why a resolution, a standing approval or an operator's word counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// The file cannot be read.
+    #[error("the signed file cannot be read: {problem}; sign again with `weaver approve`")]
+    Malformed {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There is no signature.
+    #[error("the file is not signed; sign it with `weaver approve`")]
+    Unsigned,
+    /// The keys document knows no such person or key.
+    #[error("the keys document names no approver `{approver}`; add them there and sign it again")]
+    UnknownApprover {
+        /// The name or the key, escaped and cut.
+        approver: String,
+    },
+    /// The signature names a key that is not this person's.
+    #[error("the key of the signature is not one of this approver's")]
+    WrongKey,
+    /// The signature does not fit what it should sign.
+    #[error("the signature does not hold: {problem}")]
+    SignatureInvalid {
+        /// Which part does not fit.
+        problem: String,
+    },
+    /// It is about another request, or one that was never opened here.
+    #[error("the file is about another request, or one that was never opened here")]
+    WrongRequest,
+    /// The request that was signed is not the one that was opened.
+    #[error("the request that was signed is not the one that was opened; look at it again")]
+    RequestChanged,
+    /// It is dated before the request was opened.
+    #[error("the file is dated before what it is about")]
+    TooEarly,
+    /// It is dated in the future or after the deadline, or came after the deadline.
+    #[error("the file is dated in the future, or after the deadline, or came too late")]
+    TooLate,
+    /// The approver's trust is too low.
+    #[error("the approver's trust is below what the request asks for")]
+    Trust,
+    /// The approver's clearance is too low.
+    #[error("the approver's clearance is below what the request asks for")]
+    Clearance,
+    /// The approver does not cover every scope.
+    #[error("the approver does not cover every scope that the request asks for")]
+    Scope,
+    /// The approver is the one who asks.
+    #[error("the approver is the one who asks; somebody else must release it")]
+    Requester,
+    /// This was counted before.
+    #[error("this was received before and counts once")]
+    Replayed,
+    /// The request is open no more.
+    #[error("the request is open no more")]
+    AlreadyResolved,
+    /// The key did not count when it signed, or counts no more.
+    #[error("the key did not count yet or counts no more; sign with a key in force")]
+    KeyVoid,
+    /// Too few people agreed.
+    #[error("{have} of {need} people agreed")]
+    Quorum {
+        /// How many count.
+        have: usize,
+        /// How many are needed.
+        need: usize,
+    },
+    /// The person may not speak as an operator.
+    #[error("the keys document does not make this person an operator")]
+    NotOperator,
+    /// It is about another log.
+    #[error("the file is about another log")]
+    WrongLog,
+    /// A standing approval goes beyond what the policy allows one.
+    #[error("the standing approval goes beyond the policy's bounds: {problem}")]
+    Bounds {
+        /// Which bound.
+        problem: &'static str,
+    },
+    /// A standing approval does not speak of this call.
+    #[error("the standing approval does not speak of this call: {problem}")]
+    NotCovered {
+        /// What does not fit.
+        problem: &'static str,
+    },
+    /// A standing approval has no use left.
+    #[error("the standing approval has no use left")]
+    UsedUp,
+    /// A standing approval was revoked.
+    #[error("the standing approval was revoked")]
+    Revoked,
+}
+
+impl Rejection {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "malformed",
+            Self::Unsigned => "unsigned",
+            Self::UnknownApprover { .. } => "unknown_approver",
+            Self::WrongKey => "wrong_key",
+            Self::SignatureInvalid { .. } => "signature_invalid",
+            Self::WrongRequest => "wrong_request",
+            Self::RequestChanged => "request_changed",
+            Self::TooEarly => "too_early",
+            Self::TooLate => "too_late",
+            Self::Trust => "trust",
+            Self::Clearance => "clearance",
+            Self::Scope => "scope",
+            Self::Requester => "requester",
+            Self::Replayed => "replayed",
+            Self::AlreadyResolved => "already_resolved",
+            Self::KeyVoid => "key_void",
+            Self::Quorum { .. } => "quorum",
+            Self::NotOperator => "not_operator",
+            Self::WrongLog => "wrong_log",
+            Self::Bounds { .. } => "bounds",
+            Self::NotCovered { .. } => "not_covered",
+            Self::UsedUp => "used_up",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    pub(super) fn malformed(problem: impl AsRef<str>) -> Self {
+        Self::Malformed { problem: cut(problem.as_ref()) }
+    }
+
+    pub(super) fn unknown_approver(name: &str) -> Self {
+        Self::UnknownApprover { approver: cut(name) }
+    }
+
+    pub(super) fn signature(problem: impl ToString) -> Self {
+        Self::SignatureInvalid { problem: cut(&problem.to_string()) }
+    }
+}
+
+/// A text from outside, escaped, at most 160 characters.
+fn cut(text: &str) -> String {
+    let line = weaver_text::escape::line(weaver_text::escape::truncate(text, 160));
+    weaver_text::escape::truncate(&line, 160).to_owned()
+}

@@ -1,0 +1,128 @@
+//! Verifying an answer to a request.
+
+use std::time::Duration;
+
+use weaver_types::Timestamp;
+use weaver_types::signature::Kind;
+
+use super::person::{counts, has_authority, is_requester, key_of, named};
+use super::{
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, Phase, Rejection, ResolutionVerdict,
+    SignedResolution, Vote,
+};
+use crate::keys::Keys;
+
+/// The most that the clocks of an approver and of the gateway may differ.
+pub const MAX_SKEW: Duration = Duration::from_secs(300);
+/// The longest reason and the longest name of an approver, in bytes.
+const MAX_TEXT: usize = 4_096;
+
+/// When something was received, and how far clocks may differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The time.
+    pub now: Timestamp,
+    /// How far the signer's clock may be off; more than [`MAX_SKEW`] counts as that.
+    pub skew: Duration,
+}
+
+impl Moment {
+    /// This time, with the skew that a policy without another has: 30 seconds.
+    #[must_use]
+    pub fn at(now: Timestamp) -> Self {
+        Self { now, skew: Duration::from_secs(30) }
+    }
+
+    /// Whether a statement about something that was opened and ends may bear this date now.
+    pub(super) fn admits(
+        self,
+        at: Timestamp,
+        opened_at: Timestamp,
+        end: Timestamp,
+    ) -> Result<(), Rejection> {
+        let skew = self.skew.min(MAX_SKEW);
+        if at.after(skew) < opened_at {
+            return Err(Rejection::TooEarly);
+        }
+        if self.now >= end || at > end.after(skew) || at > self.now.after(skew) {
+            return Err(Rejection::TooLate);
+        }
+        Ok(())
+    }
+}
+
+/// Verifies an answer to a request that this side opened, and gives a vote for
+/// [`ApprovalState::record`]. `state` and `request` must come from this side's own records, never
+/// from where the answer came from.
+///
+/// The checks, in this order: it is about this request and exactly this request; it is signed by a
+/// key of the person it names; the key counts; the dates fit; the person has the authority and is
+/// not the one who asks; the request is open and this person has not said so before.
+///
+/// # Errors
+/// [`Rejection`], the first that applies. Whatever it is, nothing was released.
+pub fn verify_resolution(
+    keys: &Keys,
+    request: &ApprovalRequest,
+    state: &ApprovalState,
+    signed: &SignedResolution,
+    moment: Moment,
+) -> Result<Vote, Rejection> {
+    check(keys, request, signed, moment)?;
+    open(state, signed)?;
+    Ok(Vote::new(signed.clone(), moment.now))
+}
+
+/// Every check that does not depend on what others said. Made again when a release is made.
+pub(super) fn check(
+    keys: &Keys,
+    request: &ApprovalRequest,
+    signed: &SignedResolution,
+    moment: Moment,
+) -> Result<(), Rejection> {
+    let said = &signed.resolution;
+    if said.v != APPROVAL_VERSION || said.reason.len() > MAX_TEXT || said.approver.len() > MAX_TEXT
+    {
+        return Err(Rejection::malformed("its version or a text in it is out of bounds"));
+    }
+    if said.request != request.id {
+        return Err(Rejection::WrongRequest);
+    }
+    if said.digest != request.digest().map_err(|_| Rejection::RequestChanged)? {
+        return Err(Rejection::RequestChanged);
+    }
+    let approver = named(keys, &said.approver)?;
+    let key = key_of(approver, signed.envelope.key())?;
+    let digest = said.signed_digest().map_err(Rejection::signature)?;
+    signed.envelope.verify(Kind::Resolution, digest, &key.key).map_err(Rejection::signature)?;
+    if signed.envelope.signed_at() != said.at.micros() {
+        return Err(Rejection::signature("the signature and the answer bear different dates"));
+    }
+    counts(key, said.at, moment.now)?;
+    moment.admits(said.at, request.opened_at, request.deadline)?;
+    has_authority(approver, &request.authority)?;
+    if is_requester(&said.approver, Some(approver), &request.principal) {
+        return Err(Rejection::Requester);
+    }
+    Ok(())
+}
+
+/// Whether the request still takes this answer.
+pub(super) fn open(state: &ApprovalState, signed: &SignedResolution) -> Result<(), Rejection> {
+    let said = &signed.resolution;
+    if said.request != *state.request() {
+        return Err(Rejection::WrongRequest);
+    }
+    let before = state.vote_of(&said.approver);
+    if before.is_some_and(|vote| vote.resolution() == said) {
+        return Err(Rejection::Replayed);
+    }
+    match (state.phase(), said.verdict) {
+        (Phase::Requested | Phase::Granted, ResolutionVerdict::Denied) => Ok(()),
+        (Phase::Requested, ResolutionVerdict::Granted) if before.is_some() => {
+            Err(Rejection::Replayed)
+        }
+        (Phase::Requested, ResolutionVerdict::Granted) => Ok(()),
+        _ => Err(Rejection::AlreadyResolved),
+    }
+}
