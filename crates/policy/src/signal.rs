@@ -1,62 +1,119 @@
-//! Runtime signals: what the run's watchers say.
+//! Runtime signals: what was noticed while a run went on, as one more check of the decision.
+//!
+//! A [`SignalSource`] watches finished calls ([`Seen`]) and speaks about a call that is to be
+//! decided ([`Situation`]). What it says concerns the call only where its [`Subject`] does, and the
+//! [`SignalTable`] of the policy says from which rung on a severity holds or denies. So one
+//! tainted text holds a later write and leaves later reads alone. Signals only tighten, and a
+//! source that fails is a denial.
+//!
+//! A call whose maker declares no beliefs depends on every belief of its run. Memory is bounded,
+//! and what was forgotten counts as the worst it could have been: [`Dependencies::complete`].
+//!
+//! What this deliberately is not: a judge of content. Nothing here reads arguments or results.
 
-use weaver_types::{Contribution, Operation, Rung};
+mod belief;
+mod belief_book;
+mod calibration;
+mod calibration_flags;
+mod confidence;
+mod contribution;
+mod dependencies;
+mod name;
+mod report;
+mod run_memory;
+mod sequence;
+mod situation;
+mod source;
+mod table;
+mod watch;
 
-/// What the sources of signals say about one call.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SignalReport {
-    sealed: (),
+use weaver_types::CallId;
+
+pub use belief::{Belief, BeliefOrigin, Confidence};
+pub use belief_book::{BeliefBook, MAX_RUNS};
+pub use calibration::{Bounds, Calibration, Calibrator, MAX_CLASSES, Sample};
+pub use calibration_flags::CalibrationFlags;
+pub use confidence::{BeliefFloor, LowConfidenceAction, SuspiciousMemoryOrigin};
+pub use contribution::contributions;
+pub use dependencies::{Declaration, Dependencies, MAX_BELIEFS};
+pub use name::{BeliefClass, BeliefId, DecisionId};
+pub use report::{Failure, MAX_SIGNALS, SignalReport};
+pub use sequence::{AnomalousToolSequence, SEQUENCE_WINDOW};
+pub use situation::{Proposed, Seen, Situation};
+pub use source::{SignalError, SignalSource};
+pub use table::{Reach, SignalTable};
+pub use watch::Watch;
+
+/// How grave a signal is, from mild to grave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth a line in the log.
+    Info,
+    /// Somebody should look before effects follow.
+    Warning,
+    /// It should not go on.
+    Critical,
 }
 
-impl SignalReport {
-    /// A report without any signal.
+impl Severity {
+    /// The word used in documents and events.
     #[must_use]
-    pub const fn none() -> Self {
-        Self { sealed: () }
-    }
-}
-
-/// The rungs from which on something is held and denied; `None` is never.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reach {
-    /// From this rung on it is held.
-    pub hold_from: Option<Rung>,
-    /// From this rung on it is denied.
-    pub deny_from: Option<Rung>,
-}
-
-/// The severity table of a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignalTable {
-    /// For signals that only inform; by default never.
-    pub info: Reach,
-    /// For warnings; by default held from L2 on.
-    pub warning: Reach,
-    /// For critical signals; by default held from L1 and denied from L2 on.
-    pub critical: Reach,
-    /// For calls that rest on a weak belief; by default held from L3 on.
-    pub low_confidence: Reach,
-}
-
-impl Default for SignalTable {
-    fn default() -> Self {
-        let held = |rung| Reach { hold_from: Some(rung), deny_from: None };
-        Self {
-            info: Reach::default(),
-            warning: held(Rung::L2),
-            critical: Reach { hold_from: Some(Rung::L1), deny_from: Some(Rung::L2) },
-            low_confidence: held(Rung::L3),
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
         }
     }
 }
 
-/// What the report says about a call on this rung.
-#[must_use]
-pub fn contributions(
-    _report: &SignalReport,
-    _table: &SignalTable,
-    _rung: Rung,
-    _operation: Operation,
-) -> Vec<Contribution> {
-    Vec::new()
+/// What sort of thing was noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SignalKind {
+    /// A sentinel saw a pattern.
+    SentinelAlert,
+    /// A class of beliefs is confident more often than it is right, or less often.
+    CalibrationFlag,
+    /// The call rests on a belief that is weak.
+    LowConfidenceBelief,
+}
+
+impl SignalKind {
+    /// The word used in documents and events.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SentinelAlert => "sentinel_alert",
+            Self::CalibrationFlag => "calibration_flag",
+            Self::LowConfidenceBelief => "low_confidence_belief",
+        }
+    }
+}
+
+/// What a signal is about, which settles the calls that it concerns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A belief: the calls that depend on it.
+    Belief(BeliefId),
+    /// A decision of the agent: the calls that were declared under it.
+    Decision(DecisionId),
+    /// The sequence of calls: every call.
+    ToolSequence,
+    /// A call that is over: none. It is for the log.
+    Action(CallId),
+}
+
+/// One thing that a source noticed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signal {
+    /// The name of the source. [`SignalReport::gather`] sets it.
+    pub source: String,
+    /// What sort of thing.
+    pub kind: SignalKind,
+    /// How grave.
+    pub severity: Severity,
+    /// About what.
+    pub subject: Subject,
+    /// What exactly, in words, for people. It is escaped and cut where it is shown.
+    pub detail: String,
 }

@@ -20,4 +20,6 @@ mod reference_flow;
 #[cfg(test)]
 mod rules;
 #[cfg(test)]
+mod signals;
+#[cfg(test)]
 mod signatures;

@@ -1,0 +1,172 @@
+//! Calibration: whether beliefs of a class are right as often as they are sure.
+
+use std::collections::BTreeMap;
+
+use super::belief::Confidence;
+use super::name::BeliefClass;
+
+/// The most classes that are kept.
+pub const MAX_CLASSES: usize = 256;
+
+/// How many bins the confidences fall into.
+const BINS: usize = 10;
+
+/// One belief and how it turned out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// The class of the belief.
+    pub class: BeliefClass,
+    /// How sure the agent was.
+    pub confidence: Confidence,
+    /// Whether it turned out right.
+    pub correct: bool,
+    /// Whether the outcome was made up for a test. It does not count then.
+    pub synthetic: bool,
+}
+
+/// From where on a class is flagged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// With fewer samples nothing is flagged.
+    pub min_samples: u64,
+    /// Flagged from this expected calibration error on, in thousandths.
+    pub ece: u16,
+    /// Flagged from this gap on, in thousandths, to either side.
+    pub gap: u16,
+}
+
+impl Default for Bounds {
+    /// 5 samples, 0.1 and 0.1.
+    fn default() -> Self {
+        Self { min_samples: 5, ece: 100, gap: 100 }
+    }
+}
+
+/// How well calibrated a class is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Calibration {
+    /// How many samples counted.
+    pub samples: u64,
+    /// Mean confidence less the share that was right, -1 to 1. Positive is overconfident.
+    pub gap: f64,
+    /// The mean square of confidence less outcome, 0 to 1.
+    pub brier: f64,
+    /// The expected calibration error over ten bins of confidence, 0 to 1.
+    pub ece: f64,
+    /// Whether the bounds are reached.
+    pub flagged: bool,
+}
+
+/// Counts samples by class. It keeps sums, not samples, and all sums are integers, so that neither
+/// memory nor the result depends on number or order of the samples.
+#[derive(Debug, Default)]
+pub struct Calibrator {
+    bounds: Bounds,
+    classes: BTreeMap<BeliefClass, [Bin; BINS]>,
+    full: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Bin {
+    samples: u64,
+    correct: u64,
+    /// Thousandths.
+    confidence: u64,
+    /// Millionths.
+    square_error: u64,
+}
+
+impl Bin {
+    fn add(&mut self, confidence: u16, correct: bool) {
+        let outcome: u16 = if correct { 1_000 } else { 0 };
+        let error = u64::from(outcome.abs_diff(confidence));
+        self.samples = self.samples.saturating_add(1);
+        self.correct = self.correct.saturating_add(u64::from(correct));
+        self.confidence = self.confidence.saturating_add(u64::from(confidence));
+        self.square_error = self.square_error.saturating_add(error * error);
+    }
+
+    /// Confidence less outcome, summed up, in thousandths.
+    fn gap(self) -> i128 {
+        i128::from(self.confidence) - 1_000 * i128::from(self.correct)
+    }
+}
+
+impl Calibrator {
+    /// A calibrator with these bounds and no samples.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        Self { bounds, ..Self::default() }
+    }
+
+    /// Counts a sample, unless it is synthetic. A sample of a new class beyond [`MAX_CLASSES`] is
+    /// lost; from then on every class that is not kept counts as flagged.
+    pub fn record(&mut self, sample: &Sample) {
+        if sample.synthetic {
+            return;
+        }
+        if !self.classes.contains_key(&sample.class) && self.classes.len() >= MAX_CLASSES {
+            self.full = true;
+            return;
+        }
+        let bins = self.classes.entry(sample.class.clone()).or_default();
+        let confidence = sample.confidence.get();
+        let place = (usize::from(confidence) * BINS / 1_000).min(BINS - 1);
+        if let Some(bin) = bins.get_mut(place) {
+            bin.add(confidence, sample.correct);
+        }
+    }
+
+    /// How well calibrated this class is; `None` without a sample.
+    #[must_use]
+    pub fn class(&self, class: &BeliefClass) -> Option<Calibration> {
+        self.classes.get(class).map(|bins| self.measure(bins))
+    }
+
+    /// Whether beliefs of this class should be looked at.
+    #[must_use]
+    pub fn is_flagged(&self, class: &BeliefClass) -> bool {
+        self.class(class).map_or(self.full, |calibration| calibration.flagged)
+    }
+
+    /// Whether samples of further classes were lost, so that some flagged class may not be known.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// All classes that are flagged, in the order of their names.
+    pub fn flagged(&self) -> impl Iterator<Item = (&BeliefClass, Calibration)> {
+        let measured = self.classes.iter().map(|(class, bins)| (class, self.measure(bins)));
+        measured.filter(|(_, calibration)| calibration.flagged)
+    }
+
+    fn measure(&self, bins: &[Bin; BINS]) -> Calibration {
+        let samples: u64 = bins.iter().map(|bin| bin.samples).fold(0, u64::saturating_add);
+        let gap: i128 = bins.iter().map(|bin| bin.gap()).sum();
+        let ece: i128 = bins.iter().map(|bin| bin.gap().abs()).sum();
+        let square: u128 = bins.iter().map(|bin| u128::from(bin.square_error)).sum();
+        let reached = |sum: i128, bound: u16| sum >= i128::from(bound) * i128::from(samples);
+        let far = reached(ece, self.bounds.ece) || reached(gap.abs(), self.bounds.gap);
+        Calibration {
+            samples,
+            gap: ratio(gap, samples, 1_000.0),
+            brier: ratio(i128::try_from(square).unwrap_or(i128::MAX), samples, 1_000_000.0),
+            ece: ratio(ece, samples, 1_000.0),
+            flagged: samples > 0 && samples >= self.bounds.min_samples && far,
+        }
+    }
+}
+
+/// `sum` over `samples` and `unit`, rounded once where the sums are below 2^53.
+fn ratio(sum: i128, samples: u64, unit: f64) -> f64 {
+    if samples == 0 {
+        return 0.0;
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a figure to show; what is flagged is compared in integers"
+    )]
+    let (sum, samples) = (sum as f64, samples as f64);
+    sum / (samples * unit)
+}

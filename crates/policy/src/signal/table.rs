@@ -1,0 +1,86 @@
+//! From which rung on a signal holds or denies.
+
+use weaver_types::{Operation, Rung, Verdict};
+
+use super::{Severity, Signal, SignalKind, Subject};
+
+/// The rungs from which on something is held and denied; `None` is never.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// From this rung on it is held.
+    pub hold_from: Option<Rung>,
+    /// From this rung on it is denied.
+    pub deny_from: Option<Rung>,
+}
+
+impl Reach {
+    fn verdict(self, rung: Rung) -> Verdict {
+        let reached = |from: Option<Rung>| from.is_some_and(|from| rung >= from);
+        if reached(self.deny_from) {
+            Verdict::Deny
+        } else if reached(self.hold_from) {
+            Verdict::Hold
+        } else {
+            Verdict::Allow
+        }
+    }
+}
+
+/// The severity table of a policy.
+///
+/// A graver signal does at least what a milder one does, whatever the table says. A call that rests
+/// on a weak belief has a line of its own and no severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignalTable {
+    /// For [`Severity::Info`]; by default never.
+    pub info: Reach,
+    /// For [`Severity::Warning`]; by default held from L2 on.
+    pub warning: Reach,
+    /// For [`Severity::Critical`]; by default held from L1 and denied from L2 on.
+    pub critical: Reach,
+    /// For [`SignalKind::LowConfidenceBelief`]; by default held from L3 on.
+    pub low_confidence: Reach,
+}
+
+impl Default for SignalTable {
+    fn default() -> Self {
+        let held = |rung| Reach { hold_from: Some(rung), deny_from: None };
+        Self {
+            info: Reach::default(),
+            warning: held(Rung::L2),
+            critical: Reach { hold_from: Some(Rung::L1), deny_from: Some(Rung::L2) },
+            low_confidence: held(Rung::L3),
+        }
+    }
+}
+
+impl SignalTable {
+    /// What this signal does to a call on this rung. A view counts as L0, because looking at a
+    /// result that is there has no effect.
+    #[must_use]
+    pub fn verdict(&self, signal: &Signal, rung: Rung, operation: Operation) -> Verdict {
+        if matches!(signal.subject, Subject::Action(_)) {
+            return Verdict::Allow;
+        }
+        let rung = match operation {
+            Operation::Invoke => rung,
+            Operation::View => Rung::L0,
+        };
+        match signal.kind {
+            SignalKind::LowConfidenceBelief => self.low_confidence.verdict(rung),
+            SignalKind::SentinelAlert | SignalKind::CalibrationFlag => {
+                self.by_severity(signal.severity, rung)
+            }
+        }
+    }
+
+    fn by_severity(&self, severity: Severity, rung: Rung) -> Verdict {
+        let info = self.info.verdict(rung);
+        let warning = info.max(self.warning.verdict(rung));
+        match severity {
+            Severity::Info => info,
+            Severity::Warning => warning,
+            Severity::Critical => warning.max(self.critical.verdict(rung)),
+        }
+    }
+}

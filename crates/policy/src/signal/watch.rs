@@ -1,0 +1,87 @@
+//! All sources of a host, with the beliefs of its runs: what a kernel asks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use weaver_types::RunId;
+
+use super::belief::Belief;
+use super::belief_book::BeliefBook;
+use super::report::SignalReport;
+use super::situation::{Proposed, Seen, Situation};
+use super::source::{SignalError, SignalSource};
+
+/// The name under which a failure of the belief book stands.
+const BOOK: &str = "belief-book";
+
+/// All sources of a host, with the beliefs of its runs. Without sources it does nothing.
+#[derive(Default)]
+pub struct Watch {
+    sources: Vec<Arc<dyn SignalSource>>,
+    book: BeliefBook,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.sources.iter().map(|source| source.name()).collect();
+        f.debug_struct("Watch").field("sources", &names).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// A watch with these sources.
+    #[must_use]
+    pub fn new(sources: Vec<Arc<dyn SignalSource>>) -> Self {
+        Self { sources, book: BeliefBook::new() }
+    }
+
+    /// Tells every source of a finished call, and notes the belief that it brings into its run.
+    ///
+    /// # Errors
+    /// [`SignalError`], when the call could not be noted. Whoever ignores it is safe: a book in
+    /// disorder denies every later call.
+    pub fn observe(&self, seen: &Seen<'_>) -> Result<(), SignalError> {
+        if self.sources.is_empty() {
+            return Ok(());
+        }
+        for source in &self.sources {
+            source.observe(seen);
+        }
+        self.book.observe(seen)
+    }
+
+    /// Notes a belief of the host's own: a memory that was recalled, a claim that was made.
+    /// `finished` is the number of calls of the run that had finished before.
+    ///
+    /// # Errors
+    /// [`SignalError`], when the belief could not be noted.
+    pub fn learn(&self, run: &RunId, finished: u64, belief: Belief) -> Result<(), SignalError> {
+        if self.sources.is_empty() { Ok(()) } else { self.book.learn(run, finished, belief) }
+    }
+
+    /// What all sources say about this call.
+    #[must_use]
+    pub fn report(&self, call: &Proposed<'_>) -> SignalReport {
+        if self.sources.is_empty() {
+            return SignalReport::none();
+        }
+        match self.book.dependencies(call.run, call.finished, call.declaration) {
+            Ok(dependencies) => {
+                let situation = Situation {
+                    run: call.run,
+                    capability: call.capability,
+                    operation: call.operation,
+                    finished: call.finished,
+                    dependencies: &dependencies,
+                };
+                SignalReport::gather(&self.sources, &situation)
+            }
+            Err(error) => SignalReport::none().with_failure(BOOK, &error),
+        }
+    }
+
+    /// Forgets the beliefs of a run that is over. Sources have a bounded memory of their own.
+    pub fn forget(&self, run: &RunId) {
+        self.book.forget(run);
+    }
+}

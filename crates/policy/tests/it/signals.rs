@@ -1,0 +1,718 @@
+//! Runtime signals: the arbitration cases of Lodestar, its weaknesses W8 and W9, and the bounds.
+
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use weaver_policy::PolicySet;
+use weaver_policy::signal::{
+    AnomalousToolSequence, Belief, BeliefBook, BeliefClass, BeliefFloor, BeliefId, BeliefOrigin,
+    Bounds, CalibrationFlags, Calibrator, Confidence, DecisionId, Declaration, Dependencies,
+    LowConfidenceAction, MAX_BELIEFS, MAX_CLASSES, MAX_RUNS, MAX_SIGNALS, Proposed, Reach,
+    SEQUENCE_WINDOW, Sample, Seen, Severity, Signal, SignalError, SignalKind, SignalReport,
+    SignalSource, SignalTable, Situation, Subject, SuspiciousMemoryOrigin, Watch, contributions,
+};
+use weaver_types::{
+    CallId, Capability, CapabilityId, Check, Contribution, Decision, Discharge, Effects, Label,
+    Operation, ReasonCode, RunId, Rung, Verdict,
+};
+
+use crate::oracle::{any_case, any_policy};
+use crate::support::{Case, draft, host, set};
+
+const RULES: &str = r#"
+[[rules]]
+name = "git ok"
+match = { capability = ["git.*", "fs.*", "web.*"] }
+effect = "allow"
+[[rules]]
+name = "no payments"
+match = { capability = "pay.*" }
+effect = "deny"
+"#;
+
+fn rules() -> PolicySet {
+    set(RULES, "")
+}
+
+fn on(id: &str, rung: Rung) -> Capability {
+    let effects = if rung >= Rung::L3 { Effects::WRITE_LOCAL } else { Effects::READ_LOCAL };
+    let mut draft = draft(id, effects);
+    draft.rung = Some(rung);
+    draft.build().unwrap()
+}
+
+fn run(n: usize) -> RunId {
+    RunId::parse(format!("run_{n}")).unwrap()
+}
+
+fn belief(id: &str, thousandths: u16, verified: bool) -> Belief {
+    Belief {
+        id: BeliefId::parse(id).unwrap(),
+        class: BeliefClass::parse("general").unwrap(),
+        confidence: Confidence::thousandths(thousandths).unwrap(),
+        verified,
+        origin: BeliefOrigin::User,
+    }
+}
+
+fn backed_by(id: &str) -> Dependencies {
+    Dependencies::of(vec![belief(id, 900, true)], None)
+}
+
+fn about(id: &str) -> Subject {
+    Subject::Belief(BeliefId::parse(id).unwrap())
+}
+
+/// A source that always says the same.
+struct Says(Vec<Signal>);
+
+impl Says {
+    fn alert(severity: Severity, subject: Subject) -> Arc<dyn SignalSource> {
+        Arc::new(Self(vec![signal(SignalKind::SentinelAlert, severity, subject)]))
+    }
+}
+
+impl SignalSource for Says {
+    fn name(&self) -> &str {
+        "says"
+    }
+
+    fn observe(&self, _: &Seen<'_>) {}
+
+    fn signals(&self, _: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A source that cannot tell.
+struct Fails;
+
+impl SignalSource for Fails {
+    fn name(&self) -> &str {
+        "fails"
+    }
+
+    fn observe(&self, _: &Seen<'_>) {}
+
+    fn signals(&self, _: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+        Err(SignalError::Unavailable("the disk is\u{202e} full".to_owned()))
+    }
+}
+
+fn signal(kind: SignalKind, severity: Severity, subject: Subject) -> Signal {
+    Signal { source: "s".to_owned(), kind, severity, subject, detail: "d".to_owned() }
+}
+
+fn report(
+    sources: &[Arc<dyn SignalSource>],
+    capability: &Capability,
+    dependencies: &Dependencies,
+) -> SignalReport {
+    let (run, operation) = (run(0), Operation::Invoke);
+    let situation = Situation { run: &run, capability, operation, finished: 0, dependencies };
+    SignalReport::gather(sources, &situation)
+}
+
+fn decide(capability: &Capability, report: &SignalReport) -> Decision {
+    signalled(&Case::new(capability.clone(), &[]), &rules(), report)
+}
+
+/// The decision with what a report adds to it.
+fn signalled(case: &Case, set: &PolicySet, report: &SignalReport) -> Decision {
+    let (table, rung) = (SignalTable::default(), case.capability.rung());
+    let said = contributions(report, &table, rung, case.operation);
+    said.into_iter().fold(case.decide(set), Decision::tightened)
+}
+
+fn verdict(
+    sources: &[Arc<dyn SignalSource>],
+    capability: &Capability,
+    dependencies: &Dependencies,
+) -> Verdict {
+    decide(capability, &report(sources, capability, dependencies)).verdict()
+}
+
+// The arbitration cases of Lodestar, by their ids.
+
+#[test]
+fn arb_01_a_warning_on_a_backing_belief_holds() {
+    let tag = on("git.tag", Rung::L2);
+    let sources = [Says::alert(Severity::Warning, about("bB"))];
+    let decision = decide(&tag, &report(&sources, &tag, &backed_by("bB")));
+    assert_eq!((decision.verdict(), decision.primary()), (Verdict::Hold, ReasonCode::SignalRaised));
+    // Anybody may release it, and the rule that allowed it is still listed.
+    assert_eq!(*decision.authority(), weaver_types::Authority::default());
+    let listed = |check: Check| decision.contributions().iter().find(move |c| c.check == check);
+    assert_eq!(listed(Check::Rule).unwrap().detail, "rule `git ok`");
+    assert_eq!(listed(Check::Signal).unwrap().discharge, Discharge::Approval);
+}
+
+#[test]
+fn arb_02_a_warning_on_another_belief_does_not_concern_the_call() {
+    let tag = on("git.tag", Rung::L2);
+    let sources = [Says::alert(Severity::Warning, about("bB"))];
+    let report = report(&sources, &tag, &backed_by("bC"));
+    assert_eq!(decide(&tag, &report).verdict(), Verdict::Allow);
+    assert_eq!((report.signals().len(), report.aside().len()), (0, 1));
+}
+
+#[test]
+fn arb_03_severity_and_subject_settle_what_an_alert_does() {
+    let tag = on("git.tag", Rung::L2);
+    let call = Subject::Action(CallId::parse("a1").unwrap());
+    let table = [
+        (Severity::Info, Subject::ToolSequence, Verdict::Allow),
+        (Severity::Critical, Subject::ToolSequence, Verdict::Deny),
+        (Severity::Critical, call.clone(), Verdict::Allow),
+    ];
+    for (severity, subject, expected) in table {
+        let sources = [Says::alert(severity, subject.clone())];
+        assert_eq!(verdict(&sources, &tag, &Dependencies::none()), expected, "{subject:?}");
+    }
+    // Not even where a report was made by hand.
+    let by_hand =
+        SignalReport::of(vec![signal(SignalKind::SentinelAlert, Severity::Critical, call)]);
+    assert_eq!(decide(&tag, &by_hand).verdict(), Verdict::Allow);
+}
+
+fn miscalibrated(class: &str) -> CalibrationFlags {
+    let flags = CalibrationFlags::default();
+    for _ in 0..8 {
+        flags.record(&sample(class, 920, false)).unwrap();
+    }
+    flags
+}
+
+fn sample(class: &str, thousandths: u16, correct: bool) -> Sample {
+    Sample {
+        class: BeliefClass::parse(class).unwrap(),
+        confidence: Confidence::thousandths(thousandths).unwrap(),
+        correct,
+        synthetic: false,
+    }
+}
+
+#[test]
+fn arb_04_a_flagged_class_behind_the_call_holds() {
+    let tag = on("git.tag", Rung::L2);
+    let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(miscalibrated("over"))];
+    let of_class = |class: &str| {
+        let class = BeliefClass::parse(class).unwrap();
+        Dependencies::of(vec![Belief { class, ..belief("b", 920, true) }], None)
+    };
+    let report = report(&sources, &tag, &of_class("over"));
+    assert_eq!(decide(&tag, &report).verdict(), Verdict::Hold);
+    assert_eq!(report.signals()[0].kind, SignalKind::CalibrationFlag);
+    assert_eq!(verdict(&sources, &tag, &of_class("other")), Verdict::Allow);
+}
+
+#[test]
+fn arb_05_a_weak_belief_holds_from_l3_on() {
+    let table = [
+        (Rung::L3, 490, true, Verdict::Hold),
+        (Rung::L3, 500, true, Verdict::Allow),
+        (Rung::L2, 490, true, Verdict::Allow),
+        (Rung::L3, 990, false, Verdict::Hold),
+    ];
+    for (rung, confidence, verified, expected) in table {
+        let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(BeliefFloor::default())];
+        let dependencies = Dependencies::of(vec![belief("b", confidence, verified)], None);
+        let answer = verdict(&sources, &on("git.tag", rung), &dependencies);
+        assert_eq!(answer, expected, "{rung:?} {confidence} {verified}");
+    }
+}
+
+#[test]
+fn arb_06_a_denial_stays_the_denial_it_was() {
+    let send = on("pay.send", Rung::L2);
+    let sources = [Says::alert(Severity::Warning, about("b"))];
+    let decision = decide(&send, &report(&sources, &send, &backed_by("b")));
+    assert_eq!((decision.verdict(), decision.detail()), (Verdict::Deny, "rule `no payments`"));
+    assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
+}
+
+#[test]
+fn arb_07_calibration_has_the_figures_of_the_reference() {
+    let class = BeliefClass::parse("over").unwrap();
+    let mut calibrator = Calibrator::default();
+    for count in 1..=8 {
+        calibrator.record(&sample("over", 920, false));
+        assert_eq!(calibrator.is_flagged(&class), count >= 5, "{count} samples");
+    }
+    let measured = calibrator.class(&class).unwrap();
+    assert!(measured.flagged);
+    assert_eq!((measured.gap, measured.brier, measured.ece), (0.92, 0.8464, 0.92));
+}
+
+#[test]
+fn arb_08_what_declares_nothing_is_held_by_a_flag_on_anything_it_saw() {
+    let watch = Watch::new(vec![Arc::new(miscalibrated("general"))]);
+    watch.learn(&run(0), 0, belief("b", 900, true)).unwrap();
+    let write = host("fs.write", Effects::WRITE_LOCAL);
+    assert_eq!(write.rung(), Rung::L3);
+    assert_eq!(asked(&watch, 0, &write, 1, &Declaration::default()), Verdict::Hold);
+}
+
+#[test]
+fn arb_09_after_a_text_reads_go_on_and_a_write_is_held() {
+    let watch = sentinels();
+    let (read, write) =
+        (host("fs.read", Effects::READ_LOCAL), host("fs.write", Effects::WRITE_LOCAL));
+    let nothing = Declaration::default();
+    assert_eq!(asked(&watch, 0, &read, 0, &nothing), Verdict::Allow);
+    see(&watch, 0, &read, 0, &Label::undeclared_output());
+    assert_eq!(asked(&watch, 0, &read, 1, &nothing), Verdict::Allow);
+    assert_eq!(asked(&watch, 0, &write, 1, &nothing), Verdict::Hold);
+}
+
+/// The three sentinels, armed.
+fn sentinels() -> Watch {
+    Watch::new(vec![
+        Arc::new(LowConfidenceAction::default()),
+        Arc::new(SuspiciousMemoryOrigin),
+        Arc::new(AnomalousToolSequence::new()),
+    ])
+}
+
+fn see(source: &Watch, run_number: usize, capability: &Capability, finished: u64, label: &Label) {
+    let (run, call) = (run(run_number), CallId::parse(format!("call_{finished}")).unwrap());
+    let seen = Seen {
+        run: &run,
+        call: &call,
+        capability: capability.id(),
+        effects: capability.spec().effects,
+        label,
+        operation: Operation::Invoke,
+        finished,
+    };
+    source.observe(&seen).unwrap();
+}
+
+fn reported(
+    watch: &Watch,
+    run_number: usize,
+    capability: &Capability,
+    finished: u64,
+    declaration: &Declaration,
+) -> SignalReport {
+    let (run, operation) = (run(run_number), Operation::Invoke);
+    watch.report(&Proposed { run: &run, capability, operation, finished, declaration })
+}
+
+fn asked(
+    watch: &Watch,
+    run_number: usize,
+    capability: &Capability,
+    finished: u64,
+    declaration: &Declaration,
+) -> Verdict {
+    decide(capability, &reported(watch, run_number, capability, finished, declaration)).verdict()
+}
+
+// The weaknesses of Lodestar that signals answer.
+
+#[test]
+fn w8_leaving_the_decision_out_escapes_nothing() {
+    let flags = miscalibrated("general");
+    let watch = Watch::new(vec![Arc::new(flags), Arc::new(BeliefFloor::default())]);
+    watch.learn(&run(0), 0, belief("weak", 100, false)).unwrap();
+    watch
+        .learn(
+            &run(0),
+            0,
+            Belief { class: BeliefClass::parse("sound").unwrap(), ..belief("strong", 990, true) },
+        )
+        .unwrap();
+    let write = host("fs.write", Effects::WRITE_LOCAL);
+    let answer = |declaration: &Declaration| asked(&watch, 0, &write, 1, declaration);
+    let rests_on =
+        |id: &str| Declaration { decision: None, beliefs: [BeliefId::parse(id).unwrap()].into() };
+    // Nothing declared, or a decision without its beliefs: every belief of the run counts.
+    assert_eq!(answer(&Declaration::default()), Verdict::Hold);
+    let decision = Some(DecisionId::parse("d1").unwrap());
+    assert_eq!(answer(&Declaration { decision, ..Declaration::default() }), Verdict::Hold);
+    // Declared, it counts for what it is; a belief nobody knows counts as the worst.
+    assert_eq!(answer(&rests_on("strong")), Verdict::Allow);
+    assert_eq!(answer(&rests_on("weak")), Verdict::Hold);
+    assert_eq!(answer(&rests_on("invented")), Verdict::Hold);
+    // Another run has seen nothing.
+    assert_eq!(asked(&watch, 1, &write, 0, &Declaration::default()), Verdict::Allow);
+}
+
+#[test]
+fn w9_one_tainted_text_holds_no_later_read() {
+    let watch = sentinels();
+    let read = host("fs.read", Effects::READ_LOCAL);
+    let fetch = host("web.fetch", Effects::READ_OPEN);
+    let write = host("fs.write", Effects::WRITE_LOCAL);
+    let nothing = Declaration::default();
+    see(&watch, 0, &fetch, 0, &Label::undeclared_output());
+    for finished in 1..300 {
+        let capability = if finished % 3 == 0 { &fetch } else { &read };
+        assert_eq!(asked(&watch, 0, capability, finished, &nothing), Verdict::Allow, "{finished}");
+        assert!(asked(&watch, 0, &write, finished, &nothing) >= Verdict::Hold, "{finished}");
+        see(&watch, 0, capability, finished, &Label::undeclared_output());
+    }
+}
+
+// What a failure does.
+
+#[test]
+fn a_source_that_fails_is_a_denial_everywhere() {
+    for rung in [Rung::L0, Rung::L1, Rung::L3] {
+        let capability = on("git.tag", rung);
+        let report = report(&[Arc::new(Fails)], &capability, &Dependencies::none());
+        for operation in [Operation::Invoke, Operation::View] {
+            let mut case = Case::new(capability.clone(), &[]);
+            case.operation = operation;
+            let decision = signalled(&case, &rules(), &report);
+            let answer = (decision.verdict(), decision.primary());
+            assert_eq!(answer, (Verdict::Deny, ReasonCode::SignalUnavailable));
+            assert!(
+                decision.detail().contains("the disk is\\u{202e} full"),
+                "{}",
+                decision.detail()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_failure_beside_a_source_that_answers_still_denies() {
+    let tag = on("git.tag", Rung::L0);
+    let quiet: Arc<dyn SignalSource> = Arc::new(BeliefFloor::default());
+    let sources = [quiet, Arc::new(Fails)];
+    assert_eq!(verdict(&sources, &tag, &Dependencies::none()), Verdict::Deny);
+}
+
+// The table.
+
+#[test]
+fn the_defaults_of_the_table() {
+    let rungs = [Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
+    use Verdict::{Allow as A, Deny as D, Hold as H};
+    let expected = [
+        (SignalKind::SentinelAlert, Severity::Info, [A, A, A, A, A, A]),
+        (SignalKind::SentinelAlert, Severity::Warning, [A, A, H, H, H, H]),
+        (SignalKind::CalibrationFlag, Severity::Warning, [A, A, H, H, H, H]),
+        (SignalKind::SentinelAlert, Severity::Critical, [A, H, D, D, D, D]),
+        (SignalKind::LowConfidenceBelief, Severity::Warning, [A, A, A, H, H, H]),
+    ];
+    let table = SignalTable::default();
+    for (kind, severity, verdicts) in expected {
+        let signal = signal(kind, severity, Subject::ToolSequence);
+        let answer = rungs.map(|rung| table.verdict(&signal, rung, Operation::Invoke));
+        assert_eq!(answer, verdicts, "{kind:?} {severity:?}");
+        let viewed = rungs.map(|rung| table.verdict(&signal, rung, Operation::View));
+        assert_eq!(viewed, [A; 6]);
+    }
+}
+
+#[test]
+fn a_table_cannot_make_a_graver_signal_milder() {
+    let reach = |hold_from| Reach { hold_from, deny_from: None };
+    let table = SignalTable {
+        info: reach(Some(Rung::L0)),
+        warning: Reach { hold_from: None, deny_from: Some(Rung::L3) },
+        critical: reach(None),
+        ..SignalTable::default()
+    };
+    let critical = signal(SignalKind::SentinelAlert, Severity::Critical, Subject::ToolSequence);
+    let answer = |rung| table.verdict(&critical, rung, Operation::Invoke);
+    assert_eq!((answer(Rung::L0), answer(Rung::L3)), (Verdict::Hold, Verdict::Deny));
+}
+
+// The sequence of calls.
+
+fn walk(steps: &[&Capability], then: &Capability) -> Verdict {
+    let watch = Watch::new(vec![Arc::new(AnomalousToolSequence::new())]);
+    for (finished, step) in (0..).zip(steps) {
+        see(&watch, 0, step, finished, &Label::clean());
+    }
+    asked(&watch, 0, then, steps.len() as u64, &Declaration::default())
+}
+
+#[test]
+fn a_write_after_a_read_and_a_call_outside_is_denied_before_it_happens() {
+    let read = host("fs.read", Effects::READ_LOCAL);
+    let fetch = host("web.fetch", Effects::READ_OPEN);
+    let write = host("fs.write", Effects::WRITE_LOCAL);
+    assert_eq!(walk(&[&read, &fetch], &write), Verdict::Deny);
+    assert_eq!(walk(&[&read, &write, &fetch, &read], &write), Verdict::Deny);
+    // Another order, or only a part of it, is nothing.
+    assert_eq!(walk(&[&fetch, &read], &write), Verdict::Allow);
+    assert_eq!(walk(&[&read, &read], &write), Verdict::Allow);
+    assert_eq!(walk(&[], &write), Verdict::Allow);
+    // What is no write goes on.
+    assert_eq!(walk(&[&read, &fetch], &read), Verdict::Allow);
+    assert_eq!(walk(&[&read, &fetch], &fetch), Verdict::Allow);
+    // What left the window is forgotten, and that is known to be harmless.
+    let mut long = vec![&read, &fetch];
+    long.extend(vec![&write; SEQUENCE_WINDOW - 2]);
+    assert_eq!(walk(&long, &write), Verdict::Deny);
+    long.push(&write);
+    assert_eq!(walk(&long, &write), Verdict::Allow);
+}
+
+#[test]
+fn a_view_is_no_step() {
+    let sentinel = AnomalousToolSequence::new();
+    let (run, call, label) = (run(0), CallId::parse("c").unwrap(), Label::clean());
+    let write = host("fs.write", Effects::WRITE_LOCAL);
+    let alerts = |second: Operation, third: Operation| {
+        let steps = [
+            ("fs.read", Effects::READ_LOCAL, Operation::Invoke),
+            ("web.fetch", Effects::READ_OPEN, second),
+        ];
+        for (finished, (id, effects, operation)) in (0..).zip(steps) {
+            let capability = CapabilityId::parse(id).unwrap();
+            let capability = &capability;
+            let label = &label;
+            let call = &call;
+            let run = &run;
+            sentinel.observe(&Seen { run, call, capability, effects, label, operation, finished });
+        }
+        let (capability, operation, dependencies) = (&write, third, &Dependencies::none());
+        let situation = Situation { run: &run, capability, operation, finished: 2, dependencies };
+        let count = sentinel.signals(&situation).unwrap().len();
+        sentinel.forget(&run);
+        count
+    };
+    assert_eq!(alerts(Operation::Invoke, Operation::Invoke), 1);
+    assert_eq!(alerts(Operation::View, Operation::Invoke), 0);
+    assert_eq!(alerts(Operation::Invoke, Operation::View), 0);
+}
+
+// Bounds, and what is forgotten.
+
+#[test]
+fn memory_is_bounded_under_a_hundred_thousand_observations() {
+    let book = BeliefBook::new();
+    let sequence = AnomalousToolSequence::new();
+    let (label, call) = (Label::undeclared_output(), CallId::parse("c").unwrap());
+    for n in 0..100_000_usize {
+        // Half of them in runs of their own, half in one run, each of another capability.
+        let run = if n % 2 == 0 { run(n) } else { run(1) };
+        let capability = CapabilityId::parse(format!("tool.{n}")).unwrap();
+        let seen = Seen {
+            run: &run,
+            call: &call,
+            capability: &capability,
+            effects: Effects::READ_OPEN,
+            label: &label,
+            operation: Operation::Invoke,
+            finished: if n % 2 == 0 { 0 } else { n as u64 / 2 },
+        };
+        book.observe(&seen).unwrap();
+        sequence.observe(&seen);
+    }
+    assert_eq!((book.runs(), sequence.runs()), (MAX_RUNS, MAX_RUNS));
+    assert_eq!(book.beliefs(), MAX_RUNS - 1 + MAX_BELIEFS);
+    let all = book.dependencies(&run(1), 50_000, &Declaration::default()).unwrap();
+    assert_eq!((all.beliefs().len(), all.complete()), (MAX_BELIEFS, false));
+    // A run that was pushed out is not mistaken for a fresh one.
+    let gone = book.dependencies(&run(0), 1, &Declaration::default()).unwrap();
+    assert_eq!((gone.beliefs().len(), gone.complete()), (0, false));
+    let fresh = book.dependencies(&run(3), 0, &Declaration::default()).unwrap();
+    assert!(fresh.complete());
+}
+
+#[test]
+fn pushing_a_run_out_of_memory_frees_nothing() {
+    let watch = Watch::new(vec![
+        Arc::new(BeliefFloor::default()),
+        Arc::new(SuspiciousMemoryOrigin),
+        Arc::new(AnomalousToolSequence::new()),
+    ]);
+    let (read, write) =
+        (host("fs.read", Effects::READ_LOCAL), host("fs.write", Effects::WRITE_LOCAL));
+    let nothing = Declaration::default();
+    see(&watch, 0, &read, 0, &Label::undeclared_output());
+    assert_eq!(asked(&watch, 0, &write, 1, &nothing), Verdict::Hold);
+    for n in 1..=MAX_RUNS {
+        see(&watch, n, &read, 0, &Label::clean());
+    }
+    assert_eq!(asked(&watch, 0, &write, 1, &nothing), Verdict::Hold);
+    // Not even when the run goes on with something harmless.
+    see(&watch, 0, &read, 1, &Label::clean());
+    assert_eq!(asked(&watch, 0, &write, 2, &nothing), Verdict::Hold);
+    assert_eq!(asked(&watch, 0, &read, 2, &nothing), Verdict::Allow);
+    // A fresh run is free.
+    assert_eq!(asked(&watch, MAX_RUNS + 7, &write, 0, &nothing), Verdict::Allow);
+}
+
+#[test]
+fn flooding_a_run_with_beliefs_hides_none() {
+    let watch = Watch::new(vec![Arc::new(BeliefFloor::default())]);
+    for n in 0..=MAX_BELIEFS {
+        watch.learn(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
+    }
+    let write = host("fs.write", Effects::WRITE_LOCAL);
+    assert_eq!(asked(&watch, 0, &write, 0, &Declaration::default()), Verdict::Hold);
+    let flagged = [Says::alert(Severity::Warning, about("elsewhere"))];
+    let book = BeliefBook::new();
+    for n in 0..=MAX_BELIEFS {
+        book.learn(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
+    }
+    let all = book.dependencies(&run(0), 0, &Declaration::default()).unwrap();
+    assert_eq!(verdict(&flagged, &write, &all), Verdict::Hold);
+}
+
+#[test]
+fn a_belief_only_gets_worse_within_its_run() {
+    let book = BeliefBook::new();
+    book.learn(&run(0), 0, belief("b", 100, false)).unwrap();
+    book.learn(&run(0), 0, belief("b", 990, true)).unwrap();
+    let all = book.dependencies(&run(0), 0, &Declaration::default()).unwrap();
+    assert_eq!(all.beliefs(), [belief("b", 100, false)]);
+}
+
+#[test]
+fn classes_beyond_the_bound_count_as_flagged() {
+    let mut calibrator = Calibrator::new(Bounds::default());
+    let class = |n: usize| BeliefClass::parse(format!("c{n}")).unwrap();
+    for n in 0..MAX_CLASSES {
+        calibrator.record(&sample(&format!("c{n}"), 1_000, true));
+    }
+    assert!(!calibrator.is_flagged(&class(MAX_CLASSES)));
+    calibrator.record(&sample(&format!("c{MAX_CLASSES}"), 1_000, true));
+    assert!(calibrator.is_flagged(&class(MAX_CLASSES)));
+    assert!(!calibrator.is_flagged(&class(0)));
+}
+
+#[test]
+fn synthetic_outcomes_do_not_count_and_errors_do_not_cancel_across_bins() {
+    let class = BeliefClass::parse("c").unwrap();
+    let mut calibrator = Calibrator::default();
+    for _ in 0..50 {
+        calibrator.record(&Sample { synthetic: true, ..sample("c", 1_000, false) });
+    }
+    assert_eq!(calibrator.class(&class), None);
+    for _ in 0..5 {
+        calibrator.record(&sample("c", 1_000, false));
+        calibrator.record(&sample("c", 0, true));
+    }
+    let measured = calibrator.class(&class).unwrap();
+    assert_eq!((measured.gap, measured.ece, measured.brier), (0.0, 1.0, 1.0));
+    assert!(measured.flagged);
+}
+
+#[test]
+fn too_many_signals_are_counted_and_the_gravest_stays() {
+    let many = (0..1_000)
+        .map(|n| signal(SignalKind::SentinelAlert, Severity::Warning, about(&format!("b{n}"))));
+    let grave = signal(SignalKind::SentinelAlert, Severity::Critical, about("z"));
+    let report = SignalReport::of(many.chain([grave]).collect());
+    assert_eq!(report.signals().len(), MAX_SIGNALS + 1);
+    assert_eq!(report.more(), 1_000 - MAX_SIGNALS);
+    assert_eq!(decide(&on("git.tag", Rung::L2), &report).verdict(), Verdict::Deny);
+}
+
+#[test]
+fn names_hold_nothing_that_cannot_be_seen() {
+    for text in ["", "a b", "a\u{200b}", "a\u{202e}b", "a\n", &"x".repeat(600)] {
+        assert!(BeliefId::parse(text).is_err(), "{text:?}");
+    }
+    assert!(BeliefId::parse(format!("tool:{}", "x".repeat(512))).is_ok());
+    assert_eq!(Confidence::thousandths(1_001), None);
+}
+
+fn any_signal() -> impl Strategy<Value = Signal> {
+    let kinds =
+        [SignalKind::SentinelAlert, SignalKind::CalibrationFlag, SignalKind::LowConfidenceBelief];
+    let severities = [Severity::Info, Severity::Warning, Severity::Critical];
+    let subjects =
+        [about("b"), Subject::ToolSequence, Subject::Action(CallId::parse("c").unwrap())];
+    (select(kinds.to_vec()), select(severities.to_vec()), select(subjects.to_vec()))
+        .prop_map(|(kind, severity, subject)| signal(kind, severity, subject))
+}
+
+fn any_table() -> impl Strategy<Value = SignalTable> {
+    let rungs = vec![Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
+    let from = move || option::of(select(rungs.clone()));
+    let reach =
+        (from.clone()(), from()).prop_map(|(hold_from, deny_from)| Reach { hold_from, deny_from });
+    vec(reach, 4).prop_map(|all| SignalTable {
+        info: all[0],
+        warning: all[1],
+        critical: all[2],
+        low_confidence: all[3],
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn adding_a_signal_never_loosens(
+        set in any_policy(), case in any_case(), before in vec(any_signal(), 0..40),
+        more in any_signal(), fails in any::<bool>(),
+    ) {
+        let before = SignalReport::of(before);
+        let mut after = before.clone().with(more);
+        if fails {
+            after = after.with_failure("f", &SignalError::Poisoned);
+        }
+        let bare = case.decide(&set);
+        let (one, two) = (signalled(&case, &set, &before), signalled(&case, &set, &after));
+        prop_assert!(bare.verdict() <= one.verdict());
+        prop_assert!(one.verdict() <= two.verdict());
+        prop_assert!(!fails || two.verdict() == Verdict::Deny);
+        // Whatever was said without signals is still said, except that a denial asks for nothing.
+        let asks = |c: &&Contribution| c.reason != ReasonCode::ArgumentsRequired;
+        for said in bare.contributions().iter().filter(asks) {
+            prop_assert!(two.contributions().contains(said));
+        }
+    }
+
+    #[test]
+    fn signals_speak_for_themselves_and_only_tighten(
+        table in any_table(), signals in vec(any_signal(), 0..6), graver in any::<bool>(),
+        rungs in (0..6_usize, 0..6_usize),
+    ) {
+        let all = [Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
+        let strictest = |signals: &[Signal], rung: usize| {
+            let report = SignalReport::of(signals.to_vec());
+            let said = contributions(&report, &table, all[rung], Operation::Invoke);
+            let well = |c: &Contribution| match c.verdict {
+                Verdict::Hold => c.discharge == Discharge::Approval,
+                Verdict::Deny => c.discharge == Discharge::Nothing,
+                Verdict::Allow | Verdict::Ask => false,
+            };
+            assert!(said.iter().all(|c| c.check == Check::Signal && well(c)));
+            said.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Allow)
+        };
+        let (low, high) = (rungs.0.min(rungs.1), rungs.0.max(rungs.1));
+        prop_assert!(strictest(&signals, low) <= strictest(&signals, high));
+        let mut worse = signals.clone();
+        if graver && let Some(first) = worse.first_mut() {
+            first.severity = Severity::Critical;
+        }
+        prop_assert!(strictest(&signals, high) <= strictest(&worse, high));
+    }
+
+    #[test]
+    fn the_order_of_sources_and_samples_does_not_show(
+        signals in vec(any_signal(), 0..30),
+        samples in vec((0..=1_000_u16, any::<bool>()), 1..40),
+    ) {
+        let tag = on("git.tag", Rung::L2);
+        let one: Vec<Arc<dyn SignalSource>> =
+            signals.iter().map(|s| Arc::new(Says(vec![s.clone()])) as Arc<dyn SignalSource>).collect();
+        let other: Vec<_> = one.iter().rev().cloned().collect();
+        let depends = backed_by("b");
+        prop_assert_eq!(report(&one, &tag, &depends), report(&other, &tag, &depends));
+
+        let (mut here, mut there) = (Calibrator::default(), Calibrator::default());
+        samples.iter().for_each(|(c, right)| here.record(&sample("c", *c, *right)));
+        samples.iter().rev().for_each(|(c, right)| there.record(&sample("c", *c, *right)));
+        let class = BeliefClass::parse("c").unwrap();
+        let (one, other) = (here.class(&class).unwrap(), there.class(&class).unwrap());
+        prop_assert_eq!(one, other);
+        // The error over bins is at least the gap over all, and both are shares.
+        prop_assert!(one.gap.abs() <= one.ece + 1e-12 && one.ece <= 1.0 && one.brier <= 1.0);
+    }
+}
