@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use weaver_policy::{Contracts, Effect, Pattern, Policy, PolicySet, Query, Roles, Rule};
 use weaver_types::{
-    Capability, CapabilityId, CapabilityRequest, Decision, Effects, Label, Principal, PrincipalId, Rung,
-    Timestamp, ToolSpec,
+    Capability, CapabilityId, CapabilityRequest, Decision, Effects, Label, Principal, PrincipalId,
+    Rung, Timestamp, ToolSpec,
 };
 
 use crate::{Failure, Numbers};

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use weaver_types::{
-    Agents, Confidentiality, Digest, Effects, Integrity, Rung, SensitivityTag, SinkKind, Timestamp,
+    Agents, Confidentiality, Digest, Effects, Integrity, Pointer, Precondition, Rung,
+    SensitivityTag, SinkKind, Timestamp,
 };
 
 use crate::document::{self, Source};
@@ -81,6 +82,10 @@ pub struct Contract {
     pub timeout_ms: Option<u32>,
     /// False to hide it from everybody.
     pub visible: Option<bool>,
+    /// What must be the same when it is executed as when the call was decided.
+    pub preconditions: BTreeSet<Precondition>,
+    /// The places of its arguments that matter most.
+    pub critical_arguments: BTreeSet<Pointer>,
 }
 
 /// Who sees which capabilities. Where all three are empty, it speaks of everybody.

@@ -7,11 +7,14 @@ mod floor;
 mod flow;
 mod rules;
 
+pub(crate) use condition::applies;
 use weaver_types::{Check, Constraints, Contribution, Discharge, Operation, ReasonCode, Verdict};
 
 use crate::approval;
+use crate::bounds::ApprovalBounds;
 use crate::query::Query;
 use crate::set::PolicySet;
+use crate::signal;
 
 /// Everything that the checks say, in no particular order.
 pub(crate) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
@@ -23,12 +26,43 @@ pub(crate) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     access::limits(query, &mut out);
     floor::rung(query, &mut out);
     floor::mode(query, &mut out);
+    limits(set, query, &mut out);
     flow::sink(query, &mut out);
+    signals(set, query, &mut out);
+    authority(set.approvals(), &mut out);
     if let Some(release) = query.release {
         approval::discharge(release, query, &mut out);
     }
     ask_for_arguments(query, &mut out);
     out
+}
+
+/// How often something was called of late.
+fn limits(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let limits = &set.policy().limits;
+    if let Some(windows) = query.windows.filter(|_| !limits.is_empty()) {
+        out.extend(windows.check(query, limits));
+    }
+}
+
+/// What the sources of signals say.
+fn signals(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let rung = query.capability.rung();
+    let table = &set.policy().signals;
+    out.extend(signal::contributions(query.signals, table, rung, query.operation));
+}
+
+/// What the policy asks of those who release what is held by none of its rules.
+fn authority(bounds: &ApprovalBounds, out: &mut [Contribution]) {
+    for held in out.iter_mut().filter(|one| one.verdict == Verdict::Hold) {
+        let more = match held.check {
+            Check::Floor => &bounds.floor,
+            Check::Flow => &bounds.flow,
+            Check::Signal => &bounds.signal,
+            _ => continue,
+        };
+        held.authority = std::mem::take(&mut held.authority).join(more);
+    }
 }
 
 /// Nobody can release a call without its arguments, so they are asked for first.

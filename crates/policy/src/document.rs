@@ -1,13 +1,17 @@
 //! From text to values: limits, form, signatures and content, with every finding at once.
 
+mod arguments;
 mod authority;
 mod canonical;
 mod contracts;
 mod header;
 mod keys;
+mod limits;
+mod matches;
 mod node;
 mod page;
 mod policy;
+mod preconditions;
 mod rules;
 mod signing;
 mod validate;

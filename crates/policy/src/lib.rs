@@ -45,6 +45,7 @@ pub mod approval;
 pub mod signal;
 
 mod argument;
+mod bounds;
 mod contract;
 mod decide;
 mod document;
@@ -52,15 +53,19 @@ mod error;
 mod high_water;
 mod index;
 mod keys;
+mod limit;
+mod matching;
 mod policy;
 mod query;
 mod rule;
 mod set;
+mod time_window;
 mod truth;
 mod window;
 
 pub use approval::Release;
 pub use argument::{ArgumentError, ArgumentPredicate, ValueOrigin, ValueOrigins};
+pub use bounds::{ApprovalBounds, Enforcement};
 pub use contract::{Contract, ContractStatus, Contracts, OutputLabel, Visibility};
 pub use document::{
     FORMAT, MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, Source, Sources, digest_of, kind_of, root_key_id,
@@ -68,13 +73,16 @@ pub use document::{
 };
 pub use error::{ContractError, Finding, LoadError, MAX_FINDINGS};
 pub use keys::{Approver, ApproverKey, Keys, Signer};
+pub use limit::{Counted, Limit, MAX_CALLS, MAX_WINDOW, RoleLimit};
+pub use matching::{Match, Sensitivity};
 pub use policy::Policy;
 pub use query::Query;
 pub use rule::{
-    Effect, JustificationNeed, MIN_JUSTIFICATION, Match, Pattern, Require, Roles, Rule,
+    DENY_CODES, Effect, JustificationNeed, MIN_JUSTIFICATION, Pattern, Require, Roles, Rule, Tags,
 };
 pub use set::{DocumentVersion, PolicySet};
-pub use window::Windows;
+pub use time_window::{Day, TimeWindow};
+pub use window::{MAX_GROUPS, MAX_REMEMBERED, Windows};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,13 +1,16 @@
-//! The policy as a value: principals, trusted hosts and rules.
+//! The policy as a value: principals, trusted hosts, rules, limits, and what approvals need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use weaver_types::{Principal, PrincipalId, Timestamp};
 
+use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::document::{self, Source};
 use crate::error::LoadError;
+use crate::limit::Limit;
 use crate::rule::Rule;
+use crate::signal::SignalTable;
 
 /// The built-in baseline, as a document in the language of policies.
 const BASELINE: &str = include_str!("../assets/baseline.toml");
@@ -27,6 +30,15 @@ pub struct Policy {
     pub trusted_hosts: BTreeSet<String>,
     /// The rules; their order means nothing.
     pub rules: Vec<Rule>,
+    /// How often may be called what.
+    pub limits: Vec<Limit>,
+    /// What signals do, by their severity and the rung of the call.
+    #[serde(serialize_with = "crate::bounds::signal_table")]
+    pub signals: SignalTable,
+    /// How approvals are given.
+    pub approvals: ApprovalBounds,
+    /// What happens with a capability that is not the one that was approved.
+    pub contract_enforcement: Enforcement,
     /// True only for [`Policy::baseline`]: its allowances carry the reason code of the baseline.
     pub(crate) builtin: bool,
 }
@@ -42,6 +54,10 @@ impl Policy {
             principals: BTreeMap::new(),
             trusted_hosts: BTreeSet::new(),
             rules: Vec::new(),
+            limits: Vec::new(),
+            signals: SignalTable::default(),
+            approvals: ApprovalBounds::default(),
+            contract_enforcement: Enforcement::default(),
             builtin: false,
         }
     }
@@ -75,6 +91,13 @@ impl Policy {
     #[must_use]
     pub fn with_rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
+        self
+    }
+
+    /// The same with one more limit.
+    #[must_use]
+    pub fn with_limit(mut self, limit: Limit) -> Self {
+        self.limits.push(limit);
         self
     }
 

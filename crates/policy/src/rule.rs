@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use weaver_text::error::GlobError;
 use weaver_text::glob::Glob;
-use weaver_types::{
-    Authority, Constraints, Impact, JustificationSource, Operation, Rung, SafetyClass, SafetyMode,
-    World,
-};
+use weaver_types::{Authority, Check, Constraints, JustificationSource, ReasonCode};
+
+use crate::matching::Match;
 
 /// The least length of a justification where a rule does not say another.
 pub const MIN_JUSTIFICATION: u32 = 15;
@@ -103,31 +102,8 @@ impl Roles {
     }
 }
 
-/// To what a rule applies: every field that says something must hold. A field without content
-/// says nothing; a match without any field applies to everything.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Match {
-    /// The capability's id fits one of these patterns.
-    pub capability: Vec<Pattern>,
-    /// Its impact is one of these.
-    pub impact: BTreeSet<Impact>,
-    /// Its reach is one of these.
-    pub world: BTreeSet<World>,
-    /// Its class is one of these.
-    pub class: BTreeSet<SafetyClass>,
-    /// Its rung is one of these.
-    pub rung: BTreeSet<Rung>,
-    /// The principal's id fits one of these patterns.
-    pub principal: Vec<Pattern>,
-    /// The principal's roles.
-    pub roles: Roles,
-    /// The agent's id fits one of these patterns; without an agent this does not match.
-    pub agent: Vec<Pattern>,
-    /// The operation is one of these.
-    pub operation: BTreeSet<Operation>,
-    /// The run mode is one of these.
-    pub mode: BTreeSet<SafetyMode>,
-}
+/// Tags, of which one or all count: the same shape as roles.
+pub type Tags = Roles;
 
 /// The justification that a rule requires.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -161,6 +137,20 @@ pub struct Require {
     pub justification: Option<JustificationNeed>,
 }
 
+/// The reasons that a deny rule may give, with the check that then speaks.
+pub const DENY_CODES: [(ReasonCode, Check); 10] = [
+    (ReasonCode::ExplicitDenyRule, Check::Rule),
+    (ReasonCode::IntentNotAllowed, Check::Rule),
+    (ReasonCode::ScopeNotAllowed, Check::Rule),
+    (ReasonCode::MissingRole, Check::Role),
+    (ReasonCode::MissingPermission, Check::Permission),
+    (ReasonCode::AgentNotAllowed, Check::Permission),
+    (ReasonCode::MissingAttribute, Check::Attribute),
+    (ReasonCode::MissingTenantAttribute, Check::Attribute),
+    (ReasonCode::MemoryWriteRequiresWriter, Check::Sensitivity),
+    (ReasonCode::MemorySensitiveReadDenied, Check::Sensitivity),
+];
+
 /// One rule.
 ///
 /// ```
@@ -187,6 +177,8 @@ pub struct Rule {
     pub constraints: Constraints,
     /// Who may release what it holds; for approval rules only.
     pub authority: Authority,
+    /// The reason that a deny rule gives, one of [`DENY_CODES`]; `None` for the usual one.
+    pub code: Option<ReasonCode>,
 }
 
 impl Rule {
@@ -201,6 +193,7 @@ impl Rule {
             reason: String::new(),
             constraints: Constraints::default(),
             authority: Authority::default(),
+            code: None,
         }
     }
 

@@ -6,10 +6,11 @@ use weaver_types::digest::Tag;
 use weaver_types::ledger::{Batch, Ledger};
 use weaver_types::signature::{Kind, PublicKey};
 use weaver_types::{
-    Basis, Capability, Decision, Digest, Origin, Principal, PrincipalId, Tenant, Timestamp,
-    canonical,
+    Basis, Capability, CapabilityId, Check, Contribution, Decision, Digest, Origin, Pointer,
+    Precondition, Principal, PrincipalId, ReasonCode, Tenant, Timestamp, Verdict, canonical,
 };
 
+use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::contract::{self, ContractStatus, Contracts, Resolver};
 use crate::decide;
 use crate::document::{self, Checked, Sources, Trust};
@@ -17,6 +18,7 @@ use crate::error::{ContractError, LoadError};
 use crate::high_water;
 use crate::index::RuleIndex;
 use crate::keys::Keys;
+use crate::limit::Limit;
 use crate::policy::Policy;
 use crate::query::Query;
 
@@ -95,6 +97,7 @@ impl PolicySet {
             checked;
         // Order means nothing, so it is made one: by name.
         policy.rules.sort_by(|a, b| a.name.cmp(&b.name));
+        policy.limits.sort_by(|a, b| a.name.cmp(&b.name));
         let mut versions = BTreeMap::new();
         let mut version = |kind, id: &str, version, digest| {
             versions.insert(kind, DocumentVersion { id: id.to_owned(), version, digest });
@@ -141,6 +144,18 @@ impl PolicySet {
         self.keys.as_ref()
     }
 
+    /// How approvals are given.
+    #[must_use]
+    pub fn approvals(&self) -> &ApprovalBounds {
+        &self.policy.approvals
+    }
+
+    /// How often may be called what.
+    #[must_use]
+    pub fn limits(&self) -> &[Limit] {
+        &self.policy.limits
+    }
+
     /// What the policy grants this principal; `None` for one that it does not name.
     #[must_use]
     pub fn principal(&self, id: &PrincipalId) -> Option<Principal> {
@@ -165,6 +180,38 @@ impl PolicySet {
     #[must_use]
     pub fn contract_status(&self, proposal: &Capability) -> ContractStatus {
         self.resolver.status(proposal)
+    }
+
+    /// What is to be said of a capability that is not the one that was approved, under the
+    /// policy's contract enforcement.
+    #[must_use]
+    pub fn contract_contribution(&self, proposal: &Capability) -> Option<Contribution> {
+        let verdict = match self.policy.contract_enforcement {
+            Enforcement::Off => return None,
+            Enforcement::Observe => Verdict::Allow,
+            Enforcement::Enforce => Verdict::Deny,
+        };
+        let ContractStatus::Changed { approved, found } = self.contract_status(proposal) else {
+            return None;
+        };
+        let detail = format!("the server describes the tool as {found}; approved is {approved}");
+        Some(Contribution::new(Check::Contract, verdict, ReasonCode::ContractChanged, detail))
+    }
+
+    /// What must be the same when the capability is executed as when the call was decided.
+    #[must_use]
+    pub fn preconditions(&self, id: &CapabilityId) -> Vec<Precondition> {
+        let resolved = self.resolver.resolve(id.as_str());
+        resolved.map(|one| one.contract.preconditions.into_iter().collect()).unwrap_or_default()
+    }
+
+    /// The places of the capability's arguments that matter most.
+    #[must_use]
+    pub fn critical_arguments(&self, id: &CapabilityId) -> Vec<Pointer> {
+        let resolved = self.resolver.resolve(id.as_str());
+        resolved
+            .map(|one| one.contract.critical_arguments.into_iter().collect())
+            .unwrap_or_default()
     }
 
     /// Whether the principal may know of the capability at all; says nothing about permission.

@@ -1,13 +1,184 @@
 //! Sliding windows: how often something was allowed in the last seconds.
 
-/// The calls that were allowed of late.
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
+
+use weaver_types::{
+    AgentId, CapabilityId, Check, Contribution, Discharge, Operation, PrincipalId, ReasonCode,
+    RunId, Tenant, Timestamp, Verdict,
+};
+
+use crate::decide::applies;
+use crate::limit::{Counted, Limit};
+use crate::query::Query;
+use crate::truth::Truth;
+
+/// How many groups of calls are remembered.
+pub const MAX_GROUPS: usize = 100_000;
+/// How many calls are remembered, of all groups together.
+pub const MAX_REMEMBERED: usize = 1_000_000;
+/// How often forgotten calls are cleared away.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// Calls that one limit counts together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Group {
+    limit: String,
+    tenant: Tenant,
+    principal: Option<PrincipalId>,
+    capability: Option<CapabilityId>,
+    run: Option<RunId>,
+    agent: Option<AgentId>,
+}
+
+impl Group {
+    fn of(limit: &Limit, query: &Query<'_>) -> Self {
+        let by = |counted| limit.by.contains(&counted);
+        let principal = query.principal;
+        Self {
+            limit: limit.name.clone(),
+            tenant: principal.tenant.clone(),
+            principal: by(Counted::Principal).then(|| principal.id.clone()),
+            capability: by(Counted::Capability).then(|| query.capability.id().clone()),
+            run: query.run.filter(|_| by(Counted::Run)).cloned(),
+            agent: principal.agent.clone().filter(|_| by(Counted::Agent)),
+        }
+    }
+}
+
+/// The times of the calls of a group, earliest first, with how long each counts.
 #[derive(Debug, Clone, Default)]
-pub struct Windows;
+struct Times {
+    window: Duration,
+    calls: VecDeque<Timestamp>,
+}
+
+impl Times {
+    /// How many calls no longer count: those at `now - window` and before.
+    fn past(&self, now: Timestamp, window: Duration) -> usize {
+        self.calls.partition_point(|at| at.after(window) <= now)
+    }
+}
+
+/// The allowed invocations of late, in bounded memory. The order in which calls are recorded does
+/// not matter.
+///
+/// It locks nothing and counts only what it is told: whoever holds it checks and records under one
+/// lock, so that two calls cannot both take the last place.
+#[derive(Debug, Clone, Default)]
+pub struct Windows {
+    groups: HashMap<Group, Times>,
+    remembered: usize,
+    swept: Timestamp,
+}
 
 impl Windows {
     /// No call yet.
     #[must_use]
     pub fn new() -> Self {
-        Self
+        Self::default()
+    }
+
+    /// What the limits say against one more call: a denial, to be tried again later, for each that
+    /// is used up. Views are not limited.
+    #[must_use]
+    pub fn check(&self, query: &Query<'_>, limits: &[Limit]) -> Vec<Contribution> {
+        let mut out = Vec::new();
+        if query.operation == Operation::Invoke {
+            for limit in limits.iter().filter(|limit| counts(limit, query)) {
+                out.extend(self.one(query, limit));
+            }
+        }
+        out
+    }
+
+    fn one(&self, query: &Query<'_>, limit: &Limit) -> Option<Contribution> {
+        let window = Duration::from_secs(limit.window_s.into());
+        let allowed = limit.calls_for(&query.principal.roles);
+        let most = usize::try_from(allowed).unwrap_or(usize::MAX);
+        let times = self.groups.get(&Group::of(limit, query));
+        let counted = times.map_or(0, |times| times.calls.len() - times.past(query.now, window));
+        let (name, seconds) = (&limit.name, limit.window_s);
+        if counted >= most {
+            let place = times.and_then(|times| times.calls.len().checked_sub(most));
+            let leaves = times.zip(place).and_then(|(times, place)| times.calls.get(place));
+            let wait = leaves.map_or(window, |at| at.after(window).since(query.now));
+            let detail = format!("limit `{name}`: {allowed} calls in {seconds} s are used up");
+            return Some(limited(&detail, wait));
+        }
+        if self.is_full(times.is_none(), query.now) {
+            let detail = format!("limit `{name}`: too many calls are remembered to count another");
+            return Some(limited(&detail, window));
+        }
+        None
+    }
+
+    /// Whether there is no room for one more call, when what no longer counts is cleared away.
+    fn is_full(&self, new_group: bool, now: Timestamp) -> bool {
+        if self.remembered < MAX_REMEMBERED && (!new_group || self.groups.len() < MAX_GROUPS) {
+            return false;
+        }
+        let (mut groups, mut calls) = (0_usize, 0_usize);
+        for times in self.groups.values() {
+            let counted = times.calls.len() - times.past(now, times.window);
+            groups += usize::from(counted > 0);
+            calls += counted;
+        }
+        calls >= MAX_REMEMBERED || (new_group && groups >= MAX_GROUPS)
+    }
+
+    /// Counts an invocation that was allowed, at the query's time.
+    pub fn record(&mut self, query: &Query<'_>, limits: &[Limit]) {
+        if query.operation != Operation::Invoke {
+            return;
+        }
+        let full = self.remembered >= MAX_REMEMBERED || self.groups.len() >= MAX_GROUPS;
+        if full || query.now.since(self.swept) >= SWEEP {
+            self.sweep(query.now);
+        }
+        for limit in limits.iter().filter(|limit| counts(limit, query)) {
+            let group = Group::of(limit, query);
+            let room = self.remembered < MAX_REMEMBERED
+                && (self.groups.len() < MAX_GROUPS || self.groups.contains_key(&group));
+            if room {
+                let times = self.groups.entry(group).or_default();
+                times.window = Duration::from_secs(limit.window_s.into());
+                let place = times.calls.partition_point(|at| *at <= query.now);
+                times.calls.insert(place, query.now);
+                self.remembered += 1;
+            }
+        }
+    }
+
+    /// Forgets the calls that no longer count.
+    pub fn sweep(&mut self, now: Timestamp) {
+        self.swept = now;
+        self.groups.retain(|_, times| {
+            let past = times.past(now, times.window);
+            times.calls.drain(..past);
+            !times.calls.is_empty()
+        });
+        self.remembered = self.groups.values().map(|times| times.calls.len()).sum();
+    }
+
+    /// Forgets the groups of limits that are no longer among these: for a policy that changed.
+    pub fn keep(&mut self, limits: &[Limit]) {
+        let names: BTreeSet<_> = limits.iter().map(|limit| limit.name.as_str()).collect();
+        self.groups.retain(|group, _| names.contains(group.limit.as_str()));
+        self.remembered = self.groups.values().map(|times| times.calls.len()).sum();
     }
 }
+
+/// What is not known counts as applying: a limit only tightens.
+fn counts(limit: &Limit, query: &Query<'_>) -> bool {
+    applies(&limit.matches, query) != Truth::No
+}
+
+fn limited(detail: &str, wait: Duration) -> Contribution {
+    let retry_after_ms = u64::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
+    Contribution::new(Check::Limit, Verdict::Deny, ReasonCode::RateLimited, detail)
+        .discharged_by(Discharge::Wait { retry_after_ms })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Which contract counts for an id: what stands under the id, before what the globs say together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use weaver_text::glob::Kind;
 use weaver_types::{Agents, Capability, Confidentiality, Effects, Rung, SinkKind};
@@ -143,6 +143,8 @@ impl Merge {
         out.idempotent = both(out.idempotent, next.idempotent, |a, b| a && b);
         out.timeout_ms = both(out.timeout_ms, next.timeout_ms, Ord::min);
         out.visible = both(out.visible, next.visible, |a, b| a && b);
+        out.preconditions.extend(next.preconditions);
+        out.critical_arguments.extend(next.critical_arguments);
         self
     }
 
@@ -158,24 +160,22 @@ impl Merge {
     }
 }
 
+fn or_base<T>(own: BTreeSet<T>, base: BTreeSet<T>) -> BTreeSet<T> {
+    if own.is_empty() { base } else { own }
+}
+
 /// What stands under the id replaces what the globs say, field by field.
 fn over(base: Resolved, exact: &Contract) -> Resolved {
     let exact = exact.clone();
     let lower_rung = if exact.rung.is_some() { exact.lower_rung } else { base.lower_rung };
     let lower_effects = if exact.effects.is_some() { exact.lower_rung } else { base.lower_effects };
     let base = base.contract;
-    let or_base =
-        |own: std::collections::BTreeSet<_>, other| if own.is_empty() { other } else { own };
     let contract = Contract {
         effects: exact.effects.or(base.effects),
         rung: exact.rung.or(base.rung),
         lower_rung: exact.lower_rung,
         sink: exact.sink.or(base.sink),
-        sensitivity: if exact.sensitivity.is_empty() {
-            base.sensitivity
-        } else {
-            exact.sensitivity
-        },
+        sensitivity: or_base(exact.sensitivity, base.sensitivity),
         tags: exact.tags.or(base.tags),
         allowed_fields: exact.allowed_fields.or(base.allowed_fields),
         agents: exact.agents.or(base.agents),
@@ -189,6 +189,8 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         idempotent: exact.idempotent.or(base.idempotent),
         timeout_ms: exact.timeout_ms.or(base.timeout_ms),
         visible: exact.visible.or(base.visible),
+        preconditions: or_base(exact.preconditions, base.preconditions),
+        critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),
     };
     Resolved { contract, lower_rung, lower_effects }
 }

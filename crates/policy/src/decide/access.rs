@@ -1,6 +1,6 @@
 //! What the documents and the capability itself ask of the caller.
 
-use weaver_types::{Check, Constraints, Contribution, ReasonCode, Verdict};
+use weaver_types::{Check, Constraints, Contribution, ReasonCode, SensitivityTag, Verdict};
 
 use super::limit;
 use crate::query::Query;
@@ -50,10 +50,23 @@ pub(super) fn agents(query: &Query<'_>, out: &mut Vec<Contribution>) {
     }
 }
 
+/// The role that sees every field of personal and card data.
+const PII_READER: &str = "pii_reader";
+
+/// Whether the principal may see every field of data that is personal and nothing else.
+fn reads_personal_data(query: &Query<'_>) -> bool {
+    let tags = &query.capability.spec().sensitivity;
+    let personal = |tag: &SensitivityTag| match tag {
+        SensitivityTag::Pii | SensitivityTag::Pci => true,
+        SensitivityTag::Memory | SensitivityTag::Secrets => false,
+    };
+    !tags.is_empty() && tags.iter().all(personal) && query.principal.has_role(PII_READER)
+}
+
 /// The fields that the capability may show, and what the requester puts on itself.
 pub(super) fn limits(query: &Query<'_>, out: &mut Vec<Contribution>) {
     let fields = &query.capability.spec().allowed_fields;
-    if !fields.is_empty() {
+    if !fields.is_empty() && !reads_personal_data(query) {
         let constraints =
             Constraints { allowed_fields: Some(fields.clone()), ..Constraints::default() };
         out.push(limit(Check::Contract, "the capability shows only these fields", constraints));

@@ -4,7 +4,7 @@
 //! is fully met suffices; otherwise the mildest shortfall counts. Nothing matches: denied.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_types::{
     Authority, Check, Constraints, Contribution, Discharge, JustificationSource, Operation,
@@ -13,8 +13,9 @@ use weaver_types::{
 
 use super::condition::applies;
 use crate::query::Query;
-use crate::rule::{Effect, JustificationNeed, Require, Roles, Rule};
+use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Roles, Rule};
 use crate::set::PolicySet;
+use crate::truth::Truth;
 
 /// How many rules of one effect are named one by one; the rest speak together.
 const MAX_NAMED: usize = 16;
@@ -26,7 +27,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     let rules = candidates
         .into_iter()
         .filter_map(|place| usize::try_from(place).ok().and_then(|place| all.get(place)))
-        .filter(|rule| applies(&rule.matches, query));
+        .filter(|rule| counts(rule, query));
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
     let mut mildest: Option<Shortfall<'_>> = None;
     for rule in rules {
@@ -44,7 +45,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     }
     let nothing = denied.is_empty() && held.is_empty() && met.is_empty() && mildest.is_none();
     let mut out = Vec::new();
-    spoken(&mut out, &denied, Verdict::Deny, ReasonCode::ExplicitDenyRule);
+    denials_of(&mut out, &denied);
     spoken(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
     let allowed =
         if set.policy().builtin { ReasonCode::DefaultPolicyAllow } else { ReasonCode::RuleAllow };
@@ -60,6 +61,15 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
         out.push(Contribution::new(Check::Rule, Verdict::Deny, reason, detail));
     }
     out
+}
+
+/// Whether the rule speaks. What is not known of the arguments yet makes no rule allow, and keeps
+/// none from denying or holding.
+fn counts(rule: &Rule, query: &Query<'_>) -> bool {
+    match rule.effect {
+        Effect::Allow => applies(&rule.matches, query) == Truth::Yes,
+        Effect::Deny | Effect::RequireApproval => applies(&rule.matches, query) != Truth::No,
+    }
 }
 
 /// One contribution a rule for the first [`MAX_NAMED`], and one for all others together.
@@ -84,6 +94,27 @@ fn spoken(out: &mut Vec<Contribution>, rules: &[&Rule], verdict: Verdict, reason
             constraints = constraints.join(&rule.constraints);
         }
         out.push(says(format!("{} more rules", rest.len()), authority, constraints));
+    }
+}
+
+/// As [`spoken`], with the code that each rule gives; the rest speaks once for each code.
+fn denials_of(out: &mut Vec<Contribution>, rules: &[&Rule]) {
+    let says = |code: Option<ReasonCode>, detail: String| {
+        let (reason, check) = DENY_CODES
+            .into_iter()
+            .find(|(known, _)| Some(*known) == code)
+            .unwrap_or((ReasonCode::ExplicitDenyRule, Check::Rule));
+        Contribution::new(check, Verdict::Deny, reason, detail)
+    };
+    for rule in rules.iter().take(MAX_NAMED) {
+        out.push(says(rule.code, named(rule)));
+    }
+    let mut rest = BTreeMap::new();
+    for rule in rules.iter().skip(MAX_NAMED) {
+        *rest.entry(rule.code.unwrap_or(ReasonCode::ExplicitDenyRule)).or_insert(0_usize) += 1;
+    }
+    for (code, count) in rest {
+        out.push(says(Some(code), format!("{count} more rules")));
     }
 }
 

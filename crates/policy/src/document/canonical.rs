@@ -20,7 +20,7 @@ pub(super) struct Refusal {
 /// Tables become objects, dates and times become their text. Comments, blanks and the order of
 /// keys have no part in it: two texts that load and have equal bytes mean the same.
 pub(super) fn bytes(root: &Spanned<DeTable<'_>>, max_depth: usize) -> Result<Vec<u8>, Refusal> {
-    let value = table(root.get_ref(), &root.span(), max_depth)?;
+    let value = from_table(root.get_ref(), &root.span(), max_depth)?;
     canonical::to_bytes(&value, Profile::Document).map_err(|error| Refusal {
         span: root.span(),
         code: "policy.canonical",
@@ -29,11 +29,11 @@ pub(super) fn bytes(root: &Spanned<DeTable<'_>>, max_depth: usize) -> Result<Vec
     })
 }
 
-fn table(table: &DeTable<'_>, span: &Range<usize>, depth: usize) -> Result<Value, Refusal> {
+fn from_table(table: &DeTable<'_>, span: &Range<usize>, depth: usize) -> Result<Value, Refusal> {
     let depth = deeper(span, depth)?;
     let mut out = Map::new();
     for (key, item) in table {
-        out.insert(key.get_ref().to_string(), value(item, depth)?);
+        out.insert(key.get_ref().to_string(), plain(item.get_ref(), &item.span(), depth)?);
     }
     Ok(Value::Object(out))
 }
@@ -47,27 +47,32 @@ fn deeper(span: &Range<usize>, depth: usize) -> Result<usize, Refusal> {
     })
 }
 
-fn value(item: &Spanned<DeValue<'_>>, depth: usize) -> Result<Value, Refusal> {
-    let span = item.span();
-    match item.get_ref() {
+/// One value of a document as JSON.
+pub(super) fn plain(
+    value: &DeValue<'_>,
+    span: &Range<usize>,
+    depth: usize,
+) -> Result<Value, Refusal> {
+    match value {
         DeValue::String(text) => Ok(Value::String(text.to_string())),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
             .map(Value::from)
-            .map_err(|_| unusable(span)),
+            .map_err(|_| unusable(span.clone())),
         DeValue::Float(number) => number
             .as_str()
             .parse::<f64>()
             .ok()
             .and_then(Number::from_f64)
             .map(Value::Number)
-            .ok_or_else(|| unusable(span)),
+            .ok_or_else(|| unusable(span.clone())),
         DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),
         DeValue::Datetime(time) => Ok(Value::String(time.to_string())),
         DeValue::Array(items) => {
-            let depth = deeper(&span, depth)?;
-            items.iter().map(|item| value(item, depth)).collect::<Result<_, _>>().map(Value::Array)
+            let depth = deeper(span, depth)?;
+            let all = items.iter().map(|item| plain(item.get_ref(), &item.span(), depth));
+            all.collect::<Result<_, _>>().map(Value::Array)
         }
-        DeValue::Table(inner) => table(inner, &span, depth),
+        DeValue::Table(inner) => from_table(inner, span, depth),
     }
 }
 

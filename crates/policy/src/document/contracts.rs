@@ -4,11 +4,11 @@ use weaver_types::{Agents, Effects, Timestamp};
 
 use super::node::Node;
 use super::page::{Page, shown};
-use super::{header, validate};
+use super::{arguments, header, preconditions, validate};
 use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "capabilities", "visible"];
-const CONTRACT: [&str; 15] = [
+const CONTRACT: [&str; 17] = [
     "effects",
     "rung",
     "lower_rung",
@@ -24,6 +24,8 @@ const CONTRACT: [&str; 15] = [
     "idempotent",
     "timeout_ms",
     "visible",
+    "preconditions",
+    "critical_arguments",
 ];
 const SHORTHANDS: [(&str, Effects); 5] = [
     ("read_local", Effects::READ_LOCAL),
@@ -77,6 +79,14 @@ fn contract(page: &mut Page<'_>, node: &Node<'_>) -> Contract {
     out.idempotent = section.get("idempotent").and_then(|n| n.flag(page));
     out.timeout_ms = section.get("timeout_ms").and_then(|n| n.count(page, 1));
     out.visible = section.get("visible").and_then(|n| n.flag(page));
+    if let Some(node) = section.get("preconditions") {
+        out.preconditions = preconditions::read(page, &node);
+    }
+    if let Some(node) = section.get("critical_arguments") {
+        let nodes = node.one_or_many(page);
+        let read = nodes.iter().filter_map(|node| arguments::pointer(page, node));
+        out.critical_arguments = read.collect();
+    }
     out
 }
 

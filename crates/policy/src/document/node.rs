@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 use weaver_text::suggest::nearest;
 use weaver_types::Timestamp;
 
-use super::MAX_ENTRIES;
 use super::page::{Page, shown};
 use super::words::Words;
+use super::{MAX_DEPTH, MAX_ENTRIES, canonical};
 use crate::rule::Pattern;
 
 /// The longest text inside a document, in bytes.
@@ -184,6 +184,35 @@ impl<'t> Node<'t> {
             return None;
         }
         Some(text.as_ref())
+    }
+
+    /// A text of any length, also an empty one.
+    pub(super) fn any_text(&self, page: &mut Page<'_>) -> Option<&'t str> {
+        let Tree::Inner(DeValue::String(text)) = self.kind else {
+            self.of_type(page, "a text in quotes");
+            return None;
+        };
+        Some(text.as_ref())
+    }
+
+    /// Any value, as JSON.
+    pub(super) fn json(&self, page: &mut Page<'_>) -> Option<Value> {
+        let Tree::Inner(value) = self.kind else {
+            self.of_type(page, "a value");
+            return None;
+        };
+        match canonical::plain(value, &self.span, MAX_DEPTH) {
+            Ok(value) => Some(value),
+            Err(refusal) => {
+                self.wrong(page, refusal.code, refusal.message, refusal.remedy);
+                None
+            }
+        }
+    }
+
+    /// Whether this is a table without any key.
+    pub(super) fn is_empty_table(&self) -> bool {
+        self.as_table().is_some_and(DeTable::is_empty)
     }
 
     /// A whole number within bounds.

@@ -4,11 +4,23 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
 use super::page::Page;
-use super::{header, rules, validate};
+use super::{header, limits, rules, validate};
 use crate::policy::Policy;
 
-const KEYS: [&str; 8] =
-    ["kind", "format", "id", "version", "expires", "principals", "trusted_hosts", "rules"];
+const KEYS: [&str; 12] = [
+    "kind",
+    "format",
+    "id",
+    "version",
+    "expires",
+    "principals",
+    "trusted_hosts",
+    "contract_enforcement",
+    "rules",
+    "limits",
+    "signals",
+    "approvals",
+];
 
 /// Reads a policy.
 pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Policy {
@@ -31,6 +43,16 @@ pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Policy {
             policy.rules.push(rules::rule(page, &node));
         }
     }
+    if let Some(node) = root.get("limits") {
+        for node in node.items(page) {
+            policy.limits.push(limits::limit(page, &node));
+        }
+    }
+    let enforcement = root.get("contract_enforcement").and_then(|n| n.word(page));
+    policy.contract_enforcement = enforcement.unwrap_or_default();
+    policy.signals = root.get("signals").map(|n| limits::signals(page, &n)).unwrap_or_default();
+    policy.approvals =
+        root.get("approvals").map(|n| limits::approvals(page, &n)).unwrap_or_default();
     validate::note(page, validate::policy(&policy));
     policy
 }

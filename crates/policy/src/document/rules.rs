@@ -1,14 +1,15 @@
 //! Rules, as documents write them.
 
+use weaver_types::ReasonCode;
+
 use super::authority;
+use super::matches::{fitting, matches, not_empty, roles};
 use super::node::Node;
 use super::page::{Page, shown};
-use crate::rule::{Effect, JustificationNeed, Match, Require, Roles, Rule};
+use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
 
-const RULE: [&str; 7] =
-    ["name", "match", "require", "effect", "reason", "constraints", "authority"];
-const MATCH: [&str; 9] =
-    ["capability", "effects", "class", "rung", "principal", "roles", "agent", "operation", "mode"];
+const RULE: [&str; 8] =
+    ["name", "match", "require", "effect", "reason", "code", "constraints", "authority"];
 const REQUIRE: [&str; 4] = ["roles", "permissions", "attributes", "justification"];
 
 /// Reads one rule. What could not be read was noted, so that the place of the other rules stays.
@@ -26,6 +27,7 @@ pub(super) fn rule(page: &mut Page<'_>, node: &Node<'_>) -> Rule {
     if let Some(node) = section.get("reason") {
         rule.reason = node.text(page).unwrap_or_default().to_owned();
     }
+    rule.code = section.get("code").and_then(|n| code(page, &n));
     if let Some(node) = section.get("constraints") {
         rule.constraints = authority::constraints(page, &node);
     }
@@ -46,72 +48,19 @@ fn effect(page: &mut Page<'_>, node: &Node<'_>) -> Option<Effect> {
     found
 }
 
-fn matches(page: &mut Page<'_>, node: &Node<'_>) -> Match {
-    let mut out = Match::default();
-    let Some(section) = node.section(page, &MATCH) else { return out };
-    if let Some(node) = section.get("capability") {
-        out.capability = node.patterns(page);
+fn code(page: &mut Page<'_>, node: &Node<'_>) -> Option<ReasonCode> {
+    let word = node.text(page)?;
+    let found = DENY_CODES.iter().map(|(code, _)| *code).find(|code| code.as_str() == word);
+    if found.is_none() {
+        let names = DENY_CODES.map(|(code, _)| code.as_str());
+        let remedy = match weaver_text::suggest::nearest(word, names) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("write one of {}", names.join(", ")),
+        };
+        let message = format!("unknown code `{}`", shown(word));
+        node.wrong(page, "policy.word", message, remedy);
     }
-    if let Some(node) = section.get("effects") {
-        effects(page, &node, &mut out);
-    }
-    if let Some(node) = section.get("class") {
-        out.class = node.words(page);
-    }
-    if let Some(node) = section.get("rung") {
-        out.rung = node.words(page);
-    }
-    if let Some(node) = section.get("principal") {
-        out.principal = node.patterns(page);
-    }
-    if let Some(node) = section.get("roles") {
-        out.roles = roles(page, &node);
-    }
-    if let Some(node) = section.get("agent") {
-        out.agent = node.patterns(page);
-    }
-    if let Some(node) = section.get("operation") {
-        out.operation = node.words(page);
-    }
-    if let Some(node) = section.get("mode") {
-        out.mode = node.words(page);
-    }
-    out
-}
-
-fn effects(page: &mut Page<'_>, node: &Node<'_>, out: &mut Match) {
-    let Some(section) = node.section(page, &["impact", "world"]) else { return };
-    not_empty(page, node, section.is_empty());
-    if let Some(node) = section.get("impact") {
-        out.impact = node.words(page);
-    }
-    if let Some(node) = section.get("world") {
-        out.world = node.words(page);
-    }
-}
-
-fn roles(page: &mut Page<'_>, node: &Node<'_>) -> Roles {
-    let mut out = Roles::default();
-    let Some(section) = node.section(page, &["any", "all"]) else { return out };
-    not_empty(page, node, section.is_empty());
-    if let Some(node) = section.get("any") {
-        out.any = node.some_texts(page);
-    }
-    if let Some(node) = section.get("all") {
-        out.all = node.some_texts(page);
-    }
-    out
-}
-
-fn not_empty(page: &mut Page<'_>, node: &Node<'_>, empty: bool) {
-    if empty {
-        node.wrong(
-            page,
-            "policy.empty_table",
-            "an empty table says nothing",
-            "fill it or leave it out",
-        );
-    }
+    found
 }
 
 fn require(page: &mut Page<'_>, node: &Node<'_>) -> Require {
@@ -125,13 +74,7 @@ fn require(page: &mut Page<'_>, node: &Node<'_>) -> Require {
         out.permissions = node.some_texts(page);
     }
     if let Some(node) = section.get("attributes") {
-        let entries = node.entries(page);
-        not_empty(page, &node, entries.is_empty());
-        for (name, node) in entries {
-            if let Some(pattern) = node.pattern(page) {
-                out.attributes.insert(name.to_owned(), pattern);
-            }
-        }
+        out.attributes = fitting(page, &node);
     }
     if let Some(node) = section.get("justification") {
         out.justification = Some(justification(page, &node));

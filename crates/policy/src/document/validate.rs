@@ -1,5 +1,7 @@
 //! What must hold beyond the form, for documents and for values built in code alike.
 
+mod matches;
+
 use std::collections::BTreeMap;
 
 use weaver_types::{Authority, CapabilityId, Constraints, TIMEOUT_MS};
@@ -9,7 +11,7 @@ use super::page::{Page, Step, shown};
 use crate::contract::{Contract, Contracts};
 use crate::error::{Finding, LoadError};
 use crate::policy::Policy;
-use crate::rule::{Effect, Pattern, Require, Rule};
+use crate::rule::{DENY_CODES, Effect, Pattern, Require, Rule};
 
 /// The longest name of a rule, in bytes.
 const MAX_NAME: usize = 128;
@@ -96,6 +98,11 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
             problem("name", "policy.duplicate_name", message, "give each rule a name of its own");
         }
     }
+    for (index, rule) in policy.rules.iter().enumerate() {
+        let at = [key("rules"), Step::Index(index), key("match")];
+        matches::check(&rule.matches, &at, 0, &mut out);
+    }
+    matches::limits(policy, &mut out);
     for (id, principal) in &policy.principals {
         if *id != principal.id {
             out.push(Problem {
@@ -109,11 +116,22 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
     out
 }
 
+/// What is wrong with the name of a rule or a limit.
+fn bad_name(name: &str) -> Option<&'static str> {
+    let hidden = weaver_text::escape::line(name) != name;
+    let bad = name.trim().is_empty() || name.len() > MAX_NAME || hidden;
+    bad.then_some("the name is empty, too long or holds hidden characters")
+}
+
 fn check_rule(rule: &Rule, problem: &mut impl FnMut(&str, &'static str, String, &'static str)) {
-    let hidden = weaver_text::escape::line(&rule.name) != rule.name;
-    if rule.name.trim().is_empty() || rule.name.len() > MAX_NAME || hidden {
-        let message = "the name is empty, too long or holds hidden characters".to_owned();
-        problem("name", "policy.text", message, "write 1 to 128 visible bytes");
+    if let Some(message) = bad_name(&rule.name) {
+        problem("name", "policy.text", message.to_owned(), "write 1 to 128 visible bytes");
+    }
+    let known = |code| DENY_CODES.iter().any(|(known, _)| *known == code);
+    if rule.code.is_some_and(|code| rule.effect != Effect::Deny || !known(code)) {
+        let message =
+            "only a deny rule gives a code, and only one of those for deny rules".to_owned();
+        problem("code", "policy.code", message, "remove `code`, or make it a deny rule");
     }
     let effect = rule.effect.as_str();
     if rule.effect != Effect::Allow && rule.require != Require::default() {

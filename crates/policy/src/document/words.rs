@@ -5,6 +5,12 @@ use weaver_types::{
     SafetyClass, SafetyMode, SensitivityTag, SinkKind, World,
 };
 
+use crate::argument::ValueOrigin;
+use crate::bounds::Enforcement;
+use crate::limit::Counted;
+use crate::matching::Sensitivity;
+use crate::time_window::Day;
+
 /// A type that documents write as one of a few words.
 pub(super) trait Words {
     /// The words.
@@ -45,5 +51,10 @@ words! {
     Confidentiality: "public" "internal" "confidential" "restricted";
     Integrity: "trusted" "untrusted";
     SensitivityTag: "memory" "pii" "pci" "secrets";
+    Sensitivity: "none" "memory" "pii" "pci" "secrets";
+    Day: "mon" "tue" "wed" "thu" "fri" "sat" "sun";
+    ValueOrigin: "user" "trusted";
+    Counted: "principal" "capability" "run" "agent";
+    Enforcement: "off" "observe" "enforce";
     ResponseMode: "raw" "table" "summary" "handle_only";
 }

@@ -1,0 +1,71 @@
+//! What a policy says about approvals, signals and changed contracts.
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use weaver_types::Authority;
+
+use crate::approval::StandingBounds;
+use crate::signal::{Reach, SignalTable};
+
+/// What happens with a capability that is not the one that was approved.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Enforcement {
+    /// Nothing is said.
+    Off,
+    /// It is said, and stops nothing.
+    Observe,
+    /// It is denied.
+    #[default]
+    Enforce,
+}
+
+/// How long requests for approvals live, and who may release what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ApprovalBounds {
+    /// Seconds that a request lives.
+    pub ttl_s: u32,
+    /// Seconds that an approver's clock may be off.
+    pub clock_skew_s: u32,
+    /// Joined into what the floor holds.
+    pub floor: Authority,
+    /// Joined into what information flow holds.
+    pub flow: Authority,
+    /// Joined into what a signal holds.
+    pub signal: Authority,
+    /// What standing approvals may say.
+    pub standing: StandingBounds,
+}
+
+impl Default for ApprovalBounds {
+    fn default() -> Self {
+        Self {
+            ttl_s: 900,
+            clock_skew_s: 30,
+            floor: Authority::default(),
+            flow: Authority::default(),
+            signal: Authority::default(),
+            standing: StandingBounds::default(),
+        }
+    }
+}
+
+/// Writes the table of signals by the names that documents use.
+pub(crate) fn signal_table<S: Serializer>(
+    table: &SignalTable,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    let all = [
+        ("info", table.info),
+        ("warning", table.warning),
+        ("critical", table.critical),
+        ("low_confidence", table.low_confidence),
+    ];
+    for (name, Reach { hold_from, deny_from }) in all {
+        map.serialize_entry(name, &(hold_from, deny_from))?;
+    }
+    map.end()
+}

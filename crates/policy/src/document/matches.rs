@@ -1,0 +1,162 @@
+//! Matches, as documents write them.
+
+use std::collections::BTreeMap;
+
+use super::arguments;
+use super::node::{Node, Section};
+use super::page::Page;
+use crate::matching::Match;
+use crate::rule::{Pattern, Roles};
+use crate::time_window::{END_OF_DAY, TimeWindow};
+
+const MATCH: [&str; 21] = [
+    "capability",
+    "effects",
+    "class",
+    "rung",
+    "sink",
+    "tags",
+    "sensitivity",
+    "intent",
+    "scope",
+    "mode",
+    "label",
+    "principal",
+    "roles",
+    "attributes",
+    "agent",
+    "time",
+    "operation",
+    "arguments",
+    "any",
+    "not",
+    "unless",
+];
+
+/// Reads a match. What could not be read was noted.
+pub(super) fn matches(page: &mut Page<'_>, node: &Node<'_>) -> Match {
+    let mut out = Match::default();
+    let Some(section) = node.section(page, &MATCH) else { return out };
+    of_capability(page, &section, &mut out);
+    of_caller(page, &section, &mut out);
+    of_run(page, &section, &mut out);
+    if let Some(node) = section.get("arguments") {
+        out.arguments = arguments::predicates(page, &node);
+    }
+    if let Some(node) = section.get("any") {
+        out.any = node.one_or_many(page).iter().map(|node| inner(page, node)).collect();
+    }
+    out.not = section.get("not").map(|node| Box::new(inner(page, &node)));
+    out.unless = section.get("unless").map(|node| Box::new(inner(page, &node)));
+    out
+}
+
+/// A match inside another, which must say something.
+fn inner(page: &mut Page<'_>, node: &Node<'_>) -> Match {
+    let empty = node.is_empty_table();
+    not_empty(page, node, empty);
+    matches(page, node)
+}
+
+fn of_capability(page: &mut Page<'_>, section: &Section<'_>, out: &mut Match) {
+    if let Some(node) = section.get("capability") {
+        out.capability = node.patterns(page);
+    }
+    if let Some(node) = section.get("effects")
+        && let Some(inner) = filled(page, &node, &["impact", "world"])
+    {
+        out.impact = inner.get("impact").map(|n| n.words(page)).unwrap_or_default();
+        out.world = inner.get("world").map(|n| n.words(page)).unwrap_or_default();
+    }
+    out.class = section.get("class").map(|n| n.words(page)).unwrap_or_default();
+    out.rung = section.get("rung").map(|n| n.words(page)).unwrap_or_default();
+    out.sink = section.get("sink").map(|n| n.words(page)).unwrap_or_default();
+    out.tags = section.get("tags").map(|n| roles(page, &n)).unwrap_or_default();
+    out.sensitivity = section.get("sensitivity").map(|n| n.words(page)).unwrap_or_default();
+}
+
+fn of_caller(page: &mut Page<'_>, section: &Section<'_>, out: &mut Match) {
+    out.principal = section.get("principal").map(|n| n.patterns(page)).unwrap_or_default();
+    out.roles = section.get("roles").map(|n| roles(page, &n)).unwrap_or_default();
+    out.attributes = section.get("attributes").map(|n| fitting(page, &n)).unwrap_or_default();
+    out.agent = section.get("agent").map(|n| n.patterns(page)).unwrap_or_default();
+    out.intent = section.get("intent").map(|n| n.patterns(page)).unwrap_or_default();
+    out.scope = section.get("scope").map(|n| fitting(page, &n)).unwrap_or_default();
+    out.operation = section.get("operation").map(|n| n.words(page)).unwrap_or_default();
+}
+
+fn of_run(page: &mut Page<'_>, section: &Section<'_>, out: &mut Match) {
+    out.mode = section.get("mode").map(|n| n.words(page)).unwrap_or_default();
+    if let Some(node) = section.get("label")
+        && let Some(inner) = filled(page, &node, &["confidentiality", "integrity"])
+    {
+        let node = inner.get("confidentiality");
+        out.confidentiality = node.map(|n| n.words(page)).unwrap_or_default();
+        out.integrity = inner.get("integrity").map(|n| n.words(page)).unwrap_or_default();
+    }
+    out.time = section.get("time").and_then(|node| time(page, &node));
+}
+
+fn time(page: &mut Page<'_>, node: &Node<'_>) -> Option<TimeWindow> {
+    let known = ["from", "to", "days", "not_before", "not_after"];
+    let section = filled(page, node, &known)?;
+    Some(TimeWindow {
+        from: section.get("from").and_then(|n| minute(page, &n, END_OF_DAY - 1)),
+        to: section.get("to").and_then(|n| minute(page, &n, END_OF_DAY)),
+        days: section.get("days").map(|n| n.words(page)).unwrap_or_default(),
+        not_before: section.get("not_before").and_then(|n| n.time(page)),
+        not_after: section.get("not_after").and_then(|n| n.time(page)),
+    })
+}
+
+/// A time of day, `HH:MM`.
+fn minute(page: &mut Page<'_>, node: &Node<'_>, last: u16) -> Option<u16> {
+    let text = node.text(page)?;
+    let digits = |part: &str| {
+        let plain = part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
+        plain.then(|| part.parse::<u16>().ok()).flatten()
+    };
+    let read = text.split_once(':').and_then(|(hour, minute)| {
+        let (hour, minute) = (digits(hour)?, digits(minute)?);
+        (minute < 60).then_some(hour * 60 + minute).filter(|all| *all <= last)
+    });
+    if read.is_none() {
+        let message = "this is no time of day";
+        node.wrong(page, "policy.time", message, "write hours and minutes in UTC, as \"09:30\"");
+    }
+    read
+}
+
+/// Names that must be there, each with a pattern for its value.
+pub(super) fn fitting(page: &mut Page<'_>, node: &Node<'_>) -> BTreeMap<String, Pattern> {
+    let entries = node.entries(page);
+    not_empty(page, node, node.is_empty_table());
+    let read = entries.into_iter().filter_map(|(name, node)| {
+        let pattern = node.pattern(page)?;
+        Some((name.to_owned(), pattern))
+    });
+    read.collect()
+}
+
+/// Names, of which one or all count.
+pub(super) fn roles(page: &mut Page<'_>, node: &Node<'_>) -> Roles {
+    let mut out = Roles::default();
+    let Some(section) = filled(page, node, &["any", "all"]) else { return out };
+    out.any = section.get("any").map(|n| n.some_texts(page)).unwrap_or_default();
+    out.all = section.get("all").map(|n| n.some_texts(page)).unwrap_or_default();
+    out
+}
+
+/// A table that has at least one key.
+fn filled<'t>(page: &mut Page<'_>, node: &Node<'t>, known: &[&str]) -> Option<Section<'t>> {
+    let section = node.section(page, known)?;
+    not_empty(page, node, section.is_empty());
+    Some(section)
+}
+
+pub(super) fn not_empty(page: &mut Page<'_>, node: &Node<'_>, empty: bool) {
+    if empty {
+        let message = "an empty table says nothing";
+        node.wrong(page, "policy.empty_table", message, "fill it or leave it out");
+    }
+}

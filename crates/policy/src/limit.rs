@@ -1,0 +1,74 @@
+//! Limits: how many calls in how many seconds.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::matching::Match;
+
+/// The most calls that a limit may allow in its window.
+pub const MAX_CALLS: u32 = 100_000;
+/// The longest window, in seconds.
+pub const MAX_WINDOW: u32 = 3_600;
+
+/// What calls must agree in to be counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// The principal.
+    Principal,
+    /// The capability.
+    Capability,
+    /// The run.
+    Run,
+    /// The agent.
+    Agent,
+}
+
+/// Another number of calls for principals with certain roles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RoleLimit {
+    /// One of these roles is enough.
+    pub any: BTreeSet<String>,
+    /// At most so many calls, not fewer than the limit has for everybody.
+    pub max_calls: u32,
+}
+
+/// At most so many allowed invocations in so many seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Limit {
+    /// Its name, unique in the policy.
+    pub name: String,
+    /// To which calls it applies.
+    pub matches: Match,
+    /// At most so many calls, 1 to [`MAX_CALLS`].
+    pub max_calls: u32,
+    /// In so many seconds, 1 to [`MAX_WINDOW`].
+    pub window_s: u32,
+    /// What calls must agree in to be counted together; empty for all calls together.
+    pub by: BTreeSet<Counted>,
+    /// More calls for certain roles.
+    pub for_roles: Vec<RoleLimit>,
+}
+
+impl Limit {
+    /// A limit on everything, by principal and capability.
+    #[must_use]
+    pub fn new(name: impl Into<String>, max_calls: u32, window_s: u32) -> Self {
+        Self {
+            name: name.into(),
+            matches: Match::default(),
+            max_calls,
+            window_s,
+            by: BTreeSet::from([Counted::Principal, Counted::Capability]),
+            for_roles: Vec::new(),
+        }
+    }
+
+    /// How many calls somebody with these roles may make: the greatest number that applies.
+    #[must_use]
+    pub fn calls_for(&self, roles: &BTreeSet<String>) -> u32 {
+        let raised = self.for_roles.iter().filter(|one| !one.any.is_disjoint(roles));
+        raised.map(|one| one.max_calls).fold(self.max_calls, u32::max)
+    }
+}

@@ -1,0 +1,104 @@
+//! To what a rule or a limit applies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use weaver_types::{
+    Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SensitivityTag,
+    SinkKind, World,
+};
+
+use crate::argument::ArgumentPredicate;
+use crate::rule::{Pattern, Roles, Tags};
+use crate::time_window::TimeWindow;
+
+/// A kind of sensitive data, or the word for none at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sensitivity {
+    /// The capability has no sensitivity tag.
+    None,
+    /// The agent's memory.
+    Memory,
+    /// Personal data.
+    Pii,
+    /// Payment card data.
+    Pci,
+    /// Credentials and keys.
+    Secrets,
+}
+
+impl Sensitivity {
+    /// Whether the tags of a capability are of this kind.
+    pub(crate) fn among(self, tags: &BTreeSet<SensitivityTag>) -> bool {
+        match self {
+            Self::None => tags.is_empty(),
+            Self::Memory => tags.contains(&SensitivityTag::Memory),
+            Self::Pii => tags.contains(&SensitivityTag::Pii),
+            Self::Pci => tags.contains(&SensitivityTag::Pci),
+            Self::Secrets => tags.contains(&SensitivityTag::Secrets),
+        }
+    }
+}
+
+/// To what something applies: every field that says something must hold. A field without content
+/// says nothing; a match without any field applies to everything.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Match {
+    /// The capability's id fits one of these patterns.
+    pub capability: Vec<Pattern>,
+    /// Its impact is one of these.
+    pub impact: BTreeSet<Impact>,
+    /// Its reach is one of these.
+    pub world: BTreeSet<World>,
+    /// Its class is one of these.
+    pub class: BTreeSet<SafetyClass>,
+    /// Its rung is one of these.
+    pub rung: BTreeSet<Rung>,
+    /// Its sink kind is one of these.
+    pub sink: BTreeSet<SinkKind>,
+    /// Its tags.
+    pub tags: Tags,
+    /// Its sensitivity is one of these.
+    pub sensitivity: BTreeSet<Sensitivity>,
+    /// The request's intent fits one of these patterns; without an intent this does not match.
+    pub intent: Vec<Pattern>,
+    /// The request's scope has each of these names, with a value that fits.
+    pub scope: BTreeMap<String, Pattern>,
+    /// The run mode is one of these.
+    pub mode: BTreeSet<SafetyMode>,
+    /// The run's confidentiality is one of these.
+    pub confidentiality: BTreeSet<Confidentiality>,
+    /// The run's integrity is one of these.
+    pub integrity: BTreeSet<Integrity>,
+    /// The principal's id fits one of these patterns.
+    pub principal: Vec<Pattern>,
+    /// The principal's roles.
+    pub roles: Roles,
+    /// The principal has each of these attributes, with a value that fits.
+    pub attributes: BTreeMap<String, Pattern>,
+    /// The agent's id fits one of these patterns; without an agent this does not match.
+    pub agent: Vec<Pattern>,
+    /// The time.
+    pub time: Option<TimeWindow>,
+    /// The operation is one of these.
+    pub operation: BTreeSet<Operation>,
+    /// The arguments; unknown before they are there.
+    pub arguments: Vec<ArgumentPredicate>,
+    /// At least one of these holds.
+    pub any: Vec<Match>,
+    /// This does not hold.
+    pub not: Option<Box<Match>>,
+    /// Nor does this.
+    pub unless: Option<Box<Match>>,
+}
+
+impl Match {
+    /// The matches nested directly in this one, with the key each stands under.
+    pub(crate) fn nested(&self) -> impl Iterator<Item = (&'static str, Option<usize>, &Match)> {
+        let any = self.any.iter().enumerate().map(|(index, one)| ("any", Some(index), one));
+        let not = self.not.iter().map(|one| ("not", None, &**one));
+        let unless = self.unless.iter().map(|one| ("unless", None, &**one));
+        any.chain(not).chain(unless)
+    }
+}
