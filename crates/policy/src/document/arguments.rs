@@ -30,6 +30,7 @@ pub(super) fn predicates(page: &mut Page<'_>, node: &Node<'_>) -> Vec<ArgumentPr
 }
 
 fn predicate(page: &mut Page<'_>, node: &Node<'_>) -> Option<ArgumentPredicate> {
+    let before = page.noted();
     let section = node.section(page, &PREDICATE)?;
     let at = section.need(page, "at").and_then(|node| pointer(page, &node));
     let mut out = ArgumentPredicate::at(at?);
@@ -51,7 +52,8 @@ fn predicate(page: &mut Page<'_>, node: &Node<'_>) -> Option<ArgumentPredicate> 
         let words = node.words(page);
         out.provenance = words.into_iter().collect();
     }
-    Some(out)
+    // What was noted already is not worth a second finding about what is left.
+    (page.noted() == before).then_some(out)
 }
 
 fn texts(page: &mut Page<'_>, section: &Section<'_>, name: &str) -> Vec<String> {

@@ -99,14 +99,17 @@ fn of_run(page: &mut Page<'_>, section: &Section<'_>, out: &mut Match) {
 
 fn time(page: &mut Page<'_>, node: &Node<'_>) -> Option<TimeWindow> {
     let known = ["from", "to", "days", "not_before", "not_after"];
+    let before = page.noted();
     let section = filled(page, node, &known)?;
-    Some(TimeWindow {
+    let read = TimeWindow {
         from: section.get("from").and_then(|n| minute(page, &n, END_OF_DAY - 1)),
         to: section.get("to").and_then(|n| minute(page, &n, END_OF_DAY)),
         days: section.get("days").map(|n| n.words(page)).unwrap_or_default(),
         not_before: section.get("not_before").and_then(|n| n.time(page)),
         not_after: section.get("not_after").and_then(|n| n.time(page)),
-    })
+    };
+    // What was noted already is not worth a second finding about what is left.
+    (page.noted() == before).then_some(read)
 }
 
 /// A time of day, `HH:MM`.

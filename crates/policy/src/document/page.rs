@@ -168,6 +168,11 @@ impl<'t> Page<'t> {
         span
     }
 
+    /// How much was noted so far.
+    pub(super) fn noted(&self) -> usize {
+        self.findings.len()
+    }
+
     /// Everything that was noted.
     pub(super) fn into_findings(self) -> Vec<Finding> {
         self.findings

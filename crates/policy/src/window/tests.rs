@@ -11,7 +11,7 @@ struct World {
 }
 
 fn world(id: &str, who: &str) -> World {
-    let tool = ToolSpec::new(&format!("tool.{id}"), "Tool")
+    let tool = ToolSpec::new(format!("tool.{id}"), "Tool")
         .with_effects(Effects::READ_LOCAL)
         .build()
         .unwrap();

@@ -161,5 +161,5 @@ fn approvers_are_read_and_one_key_serves_one_person() {
 fn the_printed_baseline_is_a_policy_document() {
     let kind = weaver_policy::kind_of(Policy::baseline_text()).unwrap();
     assert_eq!(kind, weaver_types::signature::Kind::Policy);
-    assert_eq!(Policy::baseline().unwrap().rules.len(), 3);
+    assert_eq!(Policy::baseline().unwrap().rules.len(), 12);
 }

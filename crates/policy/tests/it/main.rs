@@ -4,6 +4,8 @@
 mod support;
 
 #[cfg(test)]
+mod baseline;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod documents;
@@ -13,6 +15,8 @@ mod floor;
 mod flow;
 #[cfg(test)]
 mod high_water;
+#[cfg(test)]
+mod language;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]

@@ -119,16 +119,21 @@ impl Case {
         self
     }
 
-    pub(crate) fn decide_at(&self, set: &PolicySet, now: Timestamp) -> Decision {
-        set.decide(&Query {
+    /// The question, at [`NOW`].
+    pub(crate) fn query(&self) -> Query<'_> {
+        Query {
             arguments: self.arguments.as_ref(),
             operation: self.operation,
             mode: self.mode,
             label: &self.label,
-            now,
+            now: NOW,
             human_channel: self.human,
             ..Query::new(&self.capability, &self.principal, &self.request)
-        })
+        }
+    }
+
+    pub(crate) fn decide_at(&self, set: &PolicySet, now: Timestamp) -> Decision {
+        set.decide(&Query { now, ..self.query() })
     }
 
     pub(crate) fn decide(&self, set: &PolicySet) -> Decision {
