@@ -77,10 +77,21 @@ pub struct Sources<'a> {
 /// What a document must show to be believed.
 #[derive(Clone, Copy)]
 pub(crate) enum Trust<'a> {
-    /// A signature of this key.
-    Root(&'a PublicKey),
+    /// A signature of the root key or of a key that it delegated to.
+    Signed(Signers<'a>),
     /// Nothing: for development, and for text that is part of the program.
     Unsigned,
+}
+
+/// Whose signatures count at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Signers<'a> {
+    /// The root key.
+    pub(crate) root: &'a PublicKey,
+    /// A keys document that the root key signed, for the two other documents.
+    pub(crate) keys: Option<&'a Keys>,
+    /// The time.
+    pub(crate) now: Timestamp,
 }
 
 /// Documents in which nothing is wrong.
@@ -105,9 +116,17 @@ pub(crate) fn check(
     trust: Trust<'_>,
     now: Option<Timestamp>,
 ) -> Result<Checked, LoadError> {
+    let keys = one(&sources.keys, Kind::Keys, trust, now, keys::read);
+    // Only keys in which nothing is wrong, signature included, delegate to anybody.
+    let delegating = keys.read.as_ref().filter(|_| keys.findings.is_empty());
+    let trust = match trust {
+        Trust::Signed(by) => {
+            Trust::Signed(Signers { keys: delegating.map(|(keys, _)| keys), ..by })
+        }
+        Trust::Unsigned => Trust::Unsigned,
+    };
     let policy = one(&sources.policy, Kind::Policy, trust, now, policy::read);
     let contracts = one(&sources.contracts, Kind::Contracts, trust, now, contracts::read);
-    let keys = one(&sources.keys, Kind::Keys, trust, now, keys::read);
     let mut findings = policy.findings;
     findings.extend(contracts.findings);
     findings.extend(keys.findings);
@@ -145,8 +164,8 @@ fn one<T>(
     };
     let digest = page.digest(kind);
     let mut findings = Vec::new();
-    if let (Trust::Root(root), Some(digest)) = (trust, digest) {
-        findings.extend(signing::verify(source, kind, digest, root));
+    if let (Trust::Signed(by), Some(digest)) = (trust, digest) {
+        findings.extend(signing::verify(source, kind, digest, by));
     }
     let value = header::is_kind(&mut page, kind).then(|| read(&mut page, now));
     findings.extend(page.into_findings());

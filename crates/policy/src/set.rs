@@ -13,7 +13,7 @@ use weaver_types::{
 use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::contract::{self, ContractStatus, Contracts, Resolver};
 use crate::decide;
-use crate::document::{self, Checked, Sources, Trust};
+use crate::document::{self, Checked, Signers, Sources, Trust};
 use crate::error::{ContractError, LoadError};
 use crate::high_water;
 use crate::index::RuleIndex;
@@ -46,7 +46,8 @@ pub struct PolicySet {
 }
 
 impl PolicySet {
-    /// Reads the three documents, each signed with the root key.
+    /// Reads the three documents: keys signed with the root key, policy and contracts with it or
+    /// with a key that the keys document lets sign them.
     ///
     /// # Errors
     /// [`LoadError`] with everything that is wrong in all three: signatures, form, content, and
@@ -56,7 +57,8 @@ impl PolicySet {
         root: &PublicKey,
         now: Timestamp,
     ) -> Result<Self, LoadError> {
-        let checked = document::check(sources, Trust::Root(root), Some(now))?;
+        let trust = Trust::Signed(Signers { root, keys: None, now });
+        let checked = document::check(sources, trust, Some(now))?;
         Ok(Self::from_checked(checked, Origin::Signed))
     }
 

@@ -106,7 +106,7 @@ pub fn verify_operator_word(
     if signed.envelope.signed_at() != said.at.micros() {
         return Err(Rejection::signature("the signature and the word bear different dates"));
     }
-    counts(key, said.at, moment.now)?;
+    counts(keys, key, said.at, moment.now)?;
     if !approver.operator {
         return Err(Rejection::NotOperator);
     }

@@ -38,13 +38,19 @@ pub(super) fn owner_of<'k>(
         .ok_or_else(unknown)
 }
 
-/// Whether the key counted when it signed and counts now.
+/// Whether the key counted when it signed and counts now, under keys that are in force.
 pub(super) fn counts(
+    keys: &Keys,
     key: &ApproverKey,
     signed_at: Timestamp,
     now: Timestamp,
 ) -> Result<(), Rejection> {
-    if key.counts_at(signed_at) && key.counts_at(now) { Ok(()) } else { Err(Rejection::KeyVoid) }
+    let in_force = keys.expires.is_none_or(|end| now < end);
+    if in_force && key.counts_at(signed_at) && key.counts_at(now) {
+        Ok(())
+    } else {
+        Err(Rejection::KeyVoid)
+    }
 }
 
 /// Whether this person alone has what one of the people of `authority` must have.

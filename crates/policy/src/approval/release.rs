@@ -7,10 +7,10 @@ use weaver_types::{
     ReasonCode, RequestId, StandingId, Tenant, Timestamp,
 };
 
-use super::person::{has_authority, is_requester, quorum};
+use super::person::{counts, has_authority, is_requester, named, quorum};
 use super::request::{arguments_digest, is_held};
 use super::{ApprovalRequest, HeldCheck, Rejection, standing::Grantor};
-use crate::keys::Keys;
+use crate::keys::{Approver, Keys};
 use crate::query::Query;
 
 /// The proof that somebody with the authority released exactly one call. There are three ways to
@@ -107,13 +107,7 @@ impl Release {
             return Err(Rejection::TooLate);
         }
         for name in people {
-            let approver = keys.map(|keys| super::person::named(keys, name)).transpose()?;
-            if let Some(approver) = approver {
-                if !approver.keys.values().any(|key| key.counts_at(now)) {
-                    return Err(Rejection::KeyVoid);
-                }
-                has_authority(approver, &request.authority)?;
-            }
+            let approver = keys.map(|keys| vouched(keys, name, request, now)).transpose()?;
             if is_requester(name, approver, &request.principal) {
                 return Err(Rejection::Requester);
             }
@@ -206,6 +200,22 @@ impl Release {
             Source::Standing { standing, .. } => format!("standing approval `{standing}`"),
         }
     }
+}
+
+/// A person for whom host code vouches, with a key that counts and the authority.
+fn vouched<'k>(
+    keys: &'k Keys,
+    name: &str,
+    request: &ApprovalRequest,
+    now: Timestamp,
+) -> Result<&'k Approver, Rejection> {
+    let approver = named(keys, name)?;
+    let mut own = approver.keys.values();
+    if !own.any(|key| counts(keys, key, now, now).is_ok()) {
+        return Err(Rejection::KeyVoid);
+    }
+    has_authority(approver, &request.authority)?;
+    Ok(approver)
 }
 
 /// Whether `wanted` is not above `granted` in any component.

@@ -298,7 +298,7 @@ fn grantors(
     for envelope in &signed.envelopes {
         let (name, approver, key) = owner_of(keys, envelope.key())?;
         envelope.verify(Kind::Standing, digest, &key.key).map_err(Rejection::signature)?;
-        counts(key, Timestamp::from_micros(envelope.signed_at()), now)?;
+        counts(keys, key, Timestamp::from_micros(envelope.signed_at()), now)?;
         if !requester.is_some_and(|who| is_requester(name, Some(approver), who)) {
             people.insert(name, Grantor::new(name, approver));
         }

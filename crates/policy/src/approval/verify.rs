@@ -98,7 +98,7 @@ pub(super) fn check(
     if signed.envelope.signed_at() != said.at.micros() {
         return Err(Rejection::signature("the signature and the answer bear different dates"));
     }
-    counts(key, said.at, moment.now)?;
+    counts(keys, key, said.at, moment.now)?;
     moment.admits(said.at, request.opened_at, request.deadline)?;
     has_authority(approver, &request.authority)?;
     if is_requester(&said.approver, Some(approver), &request.principal) {

