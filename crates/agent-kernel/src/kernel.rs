@@ -1,7 +1,6 @@
 //! The kernel itself: its parts, its settings, and how it is opened.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -10,16 +9,19 @@ use weaver_firewall::{Firewall, FrameBudget};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{
-    CallId, CapabilityRequest, Clock, Principal, Random, ResponseMode, RunContext, Tenant, Timer,
-    Timestamp,
+    CallId, CapabilityRequest, Clock, LogId, Principal, Random, ResponseMode, RunContext, Tenant,
+    Timer, Timestamp,
 };
 
+use crate::approval::table::Holds;
+use crate::clock_guard::{self, ClockGuard};
 use crate::error::KernelError;
 use crate::hot_run::Runs;
-use crate::pipeline::{Explanation, PendingGrants};
+use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
 use crate::registry::Registry;
 use crate::revocation::Revocations;
+use crate::standing::Standings;
 use crate::token::KeyRing;
 
 /// How many calls can be explained from memory.
@@ -152,19 +154,29 @@ pub struct Kernel {
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
-    /// The latest time that was seen, in microseconds.
-    pub(crate) high: AtomicI64,
+    pub(crate) holds: Holds,
+    pub(crate) standings: Standings,
+    pub(crate) rejections: Rejections,
+    /// The log of the ledger.
+    pub(crate) log: LogId,
+    pub(crate) time: ClockGuard,
     explained: Mutex<VecDeque<Arc<Explanation>>>,
 }
 
 impl Kernel {
-    /// Opens a kernel on its ledger: reads revocations, and closes every call that was begun and
-    /// whose end was never recorded as "outcome unknown". One ledger has one kernel a tenant.
+    /// Opens a kernel on its ledger: reads revocations, held calls and standing approvals, and
+    /// closes every call that was begun and whose end was never recorded as "outcome unknown". One
+    /// ledger has one kernel a tenant.
     ///
     /// # Errors
     /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
     pub fn open(parts: KernelParts) -> Result<Self, KernelError> {
-        let revocations = Revocations::load(&parts.settings.tenant, parts.ledger.as_ref())?;
+        let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
+        let revocations = Revocations::load(tenant, ledger)?;
+        let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
+        let holds = Holds::load(tenant, ledger, time.now(parts.clock.as_ref()))?;
+        let standings = Standings::load(tenant, ledger)?;
+        let log = ledger.head()?.log;
         let kernel = Self {
             registry: parts.registry,
             policy: RwLock::new(parts.policy),
@@ -180,10 +192,13 @@ impl Kernel {
             runs: Runs::default(),
             revocations,
             pending: PendingGrants::default(),
-            high: AtomicI64::new(i64::MIN),
+            holds,
+            standings,
+            rejections: Rejections::default(),
+            log,
+            time,
             explained: Mutex::new(VecDeque::new()),
         };
-        kernel.catch_up()?;
         kernel.recover()?;
         Ok(kernel)
     }
@@ -200,14 +215,6 @@ impl Kernel {
         match self.policy.read() {
             Ok(policy) => Arc::clone(&policy),
             Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
-    }
-
-    /// Puts another policy in force. Tokens made under the old one are refused from now on.
-    pub fn replace_policy(&self, policy: Arc<PolicySet>) {
-        match self.policy.write() {
-            Ok(mut slot) => *slot = policy,
-            Err(poisoned) => *poisoned.into_inner() = policy,
         }
     }
 
@@ -240,10 +247,9 @@ impl Kernel {
     }
 
     /// The time, which never goes back, neither here nor against what the ledger holds: a clock
-    /// that is set back revives nothing.
+    /// that is set back revives nothing, and one that leaps forward is not believed at once.
     pub(crate) fn now(&self) -> Timestamp {
-        let now = self.clock.now().micros();
-        Timestamp::from_micros(self.high.fetch_max(now, Ordering::SeqCst).max(now))
+        self.time.now(self.clock.as_ref())
     }
 
     pub(crate) fn remember(&self, explanation: Explanation) {

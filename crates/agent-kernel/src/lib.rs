@@ -12,7 +12,10 @@
 //!
 //! The shortest run through it stands in the documentation of [`Kernel`].
 
+mod approval;
 mod arguments;
+mod bounds;
+mod clock_guard;
 mod driver;
 mod error;
 mod function;
@@ -26,17 +29,19 @@ mod registry;
 mod revocation;
 mod run_state;
 mod schema_weight;
+mod standing;
 mod timer;
 mod token;
 mod wait;
 mod worker;
 
+pub use approval::{Answer, PendingApproval, Resolver, ResolverError, ResolverPort};
 pub use arguments::MAX_ARGUMENTS;
 pub use driver::{AuthorizedCall, Driver, DriverError};
 pub use error::{KernelError, RegistryError};
 pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
-pub use pipeline::{Explanation, Grant, Invocation, RevocationSubject};
+pub use pipeline::{Explanation, Grant, Invocation, Received, RevocationSubject};
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
 pub use registry::{MAX_CAPABILITIES, Registered, Registry};

@@ -1,32 +1,46 @@
 //! The pipeline, one stage a file.
 //!
 //! ```text
-//! grant   = evaluate (lookup, contract, arguments, decide, budget) ─ token | refuse
-//! invoke  = verify ─ evaluate ─ commit intent ─ attempt ─ finish (firewall, label, charge, outcome)
+//! grant   = decided ─ token | refuse
+//! invoke  = verify ─ decided ─ commit intent ─ attempt ─ finish (firewall, label, charge, outcome)
 //! expand  = find ─ evaluate as a view ─ firewall ─ record
+//! decided = evaluate ─ held? open a request ─ resolver? ─ evaluate
+//! evaluate = lookup, contract, arguments, decide, budget, preconditions ─ held? resume
+//! receive = verify a signed file ─ record ─ it counts
 //! ```
 
 mod attempt;
+mod change;
 mod evaluate;
 mod expand;
 mod explain;
 mod finish;
 mod grant;
+mod hold;
 mod intent;
 mod invoke;
 mod label;
 mod note;
+mod observe;
 mod pending;
+mod receive;
 mod recover;
 mod refuse;
+mod renew;
+mod resolve;
+mod resume;
 mod revoke;
+mod stand_in;
 mod transition;
 mod unfinished;
 mod verify;
+mod wait;
 
 pub use explain::Explanation;
 pub use grant::Grant;
 pub use invoke::Invocation;
 pub(crate) use pending::PendingGrants;
+pub use receive::Received;
+pub(crate) use receive::Rejections;
 
 pub use crate::revocation::RevocationSubject;

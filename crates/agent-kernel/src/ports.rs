@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::approval::ResolverPort;
 use crate::precondition::PreconditionChecker;
 
 /// The optional ports of a kernel; by default none.
@@ -10,4 +11,6 @@ use crate::precondition::PreconditionChecker;
 pub struct Ports {
     /// Observes preconditions. Without one, a capability that declares preconditions is denied.
     pub preconditions: Option<Arc<dyn PreconditionChecker>>,
+    /// Answers requests for approvals in this process. Without one, they wait for signed answers.
+    pub resolver: Option<ResolverPort>,
 }

@@ -1,13 +1,17 @@
-//! The evaluation of a request: lookup, contract, arguments, policy, budget.
+//! The evaluation of a request: lookup, contract, arguments, policy, budget, and what releases it.
 
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_policy::{ContractStatus, PolicySet, Query};
+use weaver_policy::approval::Observed;
+use weaver_policy::{PolicySet, Query, Release};
 use weaver_types::{
-    Capability, CapabilityRequest, Check, Contribution, Decision, Discharge, Operation, ReasonCode,
-    Verdict,
+    Capability, CapabilityRequest, Check, Contribution, Decision, Discharge, Label, Operation,
+    ReasonCode, RequestId, Verdict,
 };
+
+use super::observe;
+use super::resume::{Ending, Held, Holding, is_releasable};
 
 use crate::arguments::Arguments;
 use crate::hot_run::{RunSlot, lock};
@@ -21,6 +25,8 @@ pub(crate) struct Question<'a> {
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) arguments: Option<&'a Value>,
     pub(crate) operation: Operation,
+    /// What was observed when the call was granted; `None` where it is being granted.
+    pub(crate) facts: Option<&'a [Observed]>,
 }
 
 /// What an evaluation found.
@@ -30,6 +36,36 @@ pub(crate) struct Evaluated {
     pub(crate) target: Option<Target>,
     /// The run's slot; `None` when the run's state cannot be read.
     pub(crate) slot: Option<RunSlot>,
+    /// The label of the run at that moment.
+    pub(crate) label: Label,
+    /// What the preconditions were.
+    pub(crate) facts: Vec<Observed>,
+    /// Where the call stands with what holds it.
+    pub(crate) holding: Holding,
+    /// Requests that are over.
+    pub(crate) endings: Vec<Ending>,
+    /// The request of a held call, once it has one.
+    pub(crate) request: Option<RequestId>,
+}
+
+impl Evaluated {
+    pub(crate) fn new(decision: Decision, slot: Option<RunSlot>) -> Self {
+        Self {
+            decision,
+            target: None,
+            slot,
+            label: Label::clean(),
+            facts: Vec::new(),
+            holding: Holding::Free,
+            endings: Vec::new(),
+            request: None,
+        }
+    }
+
+    pub(crate) fn tightened(mut self, said: Contribution) -> Self {
+        self.decision = self.decision.tightened(said);
+        self
+    }
 }
 
 /// A capability ready to be executed.
@@ -54,18 +90,15 @@ impl Kernel {
     pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Evaluated {
         let run = &question.caller.run.run_id;
         match self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()) {
-            Ok(slot) => {
-                let (decision, target) = match self.find_target(policy, question) {
-                    Ok(target) => self.judge(policy, question, target, &slot),
-                    Err(decision) => (*decision, None),
-                };
-                Evaluated { decision, target, slot: Some(slot) }
-            }
+            Ok(slot) => match self.find_target(policy, question) {
+                Ok(target) => self.judge(policy, question, target, slot),
+                Err(decision) => Evaluated::new(*decision, Some(slot)),
+            },
             Err(error) => {
                 let detail = format!("the run's state: {error}");
                 let decision =
                     denied(policy, Check::System, ReasonCode::LedgerUnavailable, &detail);
-                Evaluated { decision, target: None, slot: None }
+                Evaluated::new(decision, None)
             }
         }
     }
@@ -98,54 +131,98 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         mut target: Target,
-        slot: &RunSlot,
-    ) -> (Decision, Option<Target>) {
-        let Question { caller, request, arguments, operation } = question;
+        slot: RunSlot,
+    ) -> Evaluated {
+        let Question { caller, request, arguments, operation, .. } = question;
         let settings = &caller.run.settings;
-        let Some((label, exceeded)) = lock(slot)
+        let Some((label, exceeded)) = lock(&slot)
             .map(|hot| (hot.state().label.clone(), hot.state().meters.exceeded(&settings.budget)))
         else {
             let detail = "the run's state is unusable";
-            return (denied(policy, Check::System, ReasonCode::InternalError, detail), None);
+            let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
+            return Evaluated::new(decision, None);
         };
-        let mut decision = policy.decide(&Query {
+        let changed = policy.contract_contribution(target.entry.capability());
+        let mut beside: Vec<Contribution> = changed.into_iter().collect();
+        if operation == Operation::Invoke {
+            beside.extend(exceeded.map(used_up));
+            beside.extend(self.clock_leapt(&target.capability));
+            match read_arguments(&target.entry, arguments) {
+                Ok(arguments) => target.arguments = arguments,
+                Err(said) => beside.push(*said),
+            }
+        }
+        let query = Query {
             arguments,
             operation,
             mode: settings.safety_mode,
             label: &label,
             now: self.now(),
             human_channel: self.settings.human_channel,
+            run: Some(&caller.run.run_id),
             ..Query::new(&target.capability, caller.principal, request)
-        });
-        if let Some(changed) = changed(policy, &target) {
-            decision = decision.tightened(changed);
-        }
+        };
+        let decide = |release: Option<&Release>| {
+            let decision = policy.decide(&Query { release, ..query });
+            beside.iter().cloned().fold(decision, Decision::tightened)
+        };
+        let mut evaluated = Evaluated::new(decide(None), Some(slot));
         if operation == Operation::Invoke {
-            if let Some(cap) = exceeded {
-                let detail = format!("the run's cap `{cap}` is used up");
-                let reason = ReasonCode::BudgetExceeded;
-                let said = Contribution::new(Check::Limit, Verdict::Deny, reason, detail);
-                decision = decision.tightened(said);
-            }
-            match read_arguments(&target.entry, arguments) {
-                Ok(arguments) => target.arguments = arguments,
-                Err(said) => decision = decision.tightened(*said),
-            }
+            evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
         }
-        (decision, Some(target))
+        Evaluated { target: Some(target), label, ..evaluated }
+    }
+
+    /// What goes beyond the policy's own checks: preconditions, and what releases a hold.
+    fn settle(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+        target: &Target,
+        (query, decide): (&Query<'_>, &dyn Fn(Option<&Release>) -> Decision),
+        mut evaluated: Evaluated,
+    ) -> Evaluated {
+        if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {
+            return evaluated;
+        }
+        match self.facts(policy, target.capability.id(), query.arguments) {
+            Ok(facts) => evaluated.facts = facts,
+            Err(said) => return evaluated.tightened(*said),
+        }
+        if !evaluated.decision.allowed() {
+            let resumed = self.resume(Held {
+                policy,
+                caller: question.caller,
+                query,
+                target,
+                facts: &evaluated.facts,
+                decision: evaluated.decision,
+                decide: &|release| decide(Some(release)),
+            });
+            evaluated.decision = resumed.decision;
+            evaluated.holding = resumed.holding;
+            evaluated.endings = resumed.endings;
+        }
+        match question.facts.and_then(|before| observe::changed(before, &evaluated.facts)) {
+            Some(said) => evaluated.tightened(said),
+            None => evaluated,
+        }
+    }
+
+    /// While the clock is not believed, nothing that acts on the world is done.
+    fn clock_leapt(&self, capability: &Capability) -> Option<Contribution> {
+        if !capability.spec().effects.writes() {
+            return None;
+        }
+        let wall = self.time.leapt(self.clock.as_ref())?;
+        let detail = format!("the clock leapt to {wall}; an operator has to confirm it");
+        Some(Contribution::new(Check::System, Verdict::Hold, ReasonCode::ClockJump, detail))
     }
 }
 
-/// What the tool's server says of it is not what was approved.
-fn changed(policy: &PolicySet, target: &Target) -> Option<Contribution> {
-    let ContractStatus::Changed { approved, found } =
-        policy.contract_status(target.entry.capability())
-    else {
-        return None;
-    };
-    let detail = format!("the server describes the tool as {found}; approved is {approved}");
-    let reason = ReasonCode::ContractChanged;
-    Some(Contribution::new(Check::Contract, Verdict::Deny, reason, detail))
+fn used_up(cap: &str) -> Contribution {
+    let detail = format!("the run's cap `{cap}` is used up");
+    Contribution::new(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded, detail)
 }
 
 fn read_arguments(

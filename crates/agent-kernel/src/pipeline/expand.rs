@@ -43,7 +43,7 @@ impl Kernel {
         let Ok(call) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
-            return Invocation { call: unnamed(), decision, result: None };
+            return Invocation { call: unnamed(), decision, result: None, request: None };
         };
         let record = match self.find(caller, id) {
             Ok(record) => record,
@@ -55,7 +55,8 @@ impl Kernel {
         };
         let request = CapabilityRequest::new(record.handle.capability_id.clone(), "");
         let operation = Operation::View;
-        let question = Question { caller, request: &request, arguments: None, operation };
+        let question =
+            Question { caller, request: &request, arguments: None, operation, facts: None };
         let evaluated = self.evaluate(&policy, question);
         let (Some(target), Some(slot), true) =
             (&evaluated.target, &evaluated.slot, evaluated.decision.allowed())
@@ -66,7 +67,12 @@ impl Kernel {
         let (decision, slot) = (evaluated.decision.clone(), slot.clone());
         let view = View { caller, call, target, decision, slot };
         if caller.run.dry_run {
-            return Invocation { call: view.call, decision: view.decision, result: None };
+            return Invocation {
+                call: view.call,
+                decision: view.decision,
+                result: None,
+                request: None,
+            };
         }
         match self.look(&view, &record, query) {
             Ok(frame) => self.show(view, frame).await,
@@ -135,7 +141,7 @@ impl Kernel {
         let mut result = ToolResult::ok(call.clone(), capability, frame);
         result.trace_id = caller.run.trace_id.clone();
         result.span_id = span_id(&call);
-        Invocation { call, decision, result: Some(result) }
+        Invocation { call, decision, result: Some(result), request: None }
     }
 
     async fn record_view(
@@ -169,7 +175,7 @@ impl Kernel {
         decision: Decision,
     ) -> Invocation {
         let Ok(name) = CapabilityId::parse(format!("handle:{id}")) else {
-            return Invocation { call, decision, result: None };
+            return Invocation { call, decision, result: None, request: None };
         };
         let request = CapabilityRequest::new(name, "");
         let evaluated = early(decision, self.slot_of(caller));

@@ -59,7 +59,9 @@ impl Kernel {
             decision: ready.decision.clone(),
             failure: ended.failure,
         });
-        Invocation { call: ready.call, decision: ready.decision, result: Some(ended.result) }
+        let request = ready.released.as_ref().and_then(|released| released.request()).cloned();
+        let Ready { call, decision, .. } = ready;
+        Invocation { call, decision, result: Some(ended.result), request }
     }
 
     fn shown(&self, ready: &Ready<'_>, mut raw: RawResult) -> Ended {

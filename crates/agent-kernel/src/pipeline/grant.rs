@@ -2,7 +2,7 @@
 
 use weaver_types::{
     CallId, CapabilityRequest, Check, Constraints, Contribution, Decision, Operation, ReasonCode,
-    ResponseMode, TokenClaims, Verdict,
+    RequestId, ResponseMode, TokenClaims, Verdict,
 };
 
 use super::evaluate::{Evaluated, Question, Target, denied};
@@ -20,6 +20,8 @@ pub struct Grant {
     pub decision: Decision,
     /// The token; only when the decision allows, and never in a dry run.
     pub token: Option<Token>,
+    /// The request that is open for a held call.
+    pub request: Option<RequestId>,
 }
 
 impl Kernel {
@@ -29,18 +31,23 @@ impl Kernel {
         let Ok(id) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
-            return Grant { call: unnamed(), decision, token: None };
+            return Grant { call: unnamed(), decision, token: None, request: None };
         };
         let Call { request, arguments, mode } = call;
-        let question = Question { caller, request, arguments, operation: Operation::Invoke };
-        let mut evaluated = self.evaluate(&policy, question);
-        evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
+        let operation = Operation::Invoke;
+        let question = Question { caller, request, arguments, operation, facts: None };
+        let tighten = |mut evaluated: Evaluated| {
+            evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
+            evaluated
+        };
+        let mut evaluated = self.decided(&policy, question, &id, &tighten).await;
         if evaluated.decision.allowed()
             && !caller.run.dry_run
             && let Some(target) = &evaluated.target
         {
-            if let Some(token) = self.mint(question, mode, target, (&evaluated.decision, &id)) {
-                return Grant { call: id, decision: evaluated.decision, token: Some(token) };
+            if let Some(token) = self.mint(question, mode, target, (&evaluated, &id)) {
+                let Evaluated { decision, request, .. } = evaluated;
+                return Grant { call: id, decision, token: Some(token), request };
             }
             let detail = "no token could be made";
             let reason = ReasonCode::InternalError;
@@ -48,10 +55,12 @@ impl Kernel {
             evaluated.decision = evaluated.decision.tightened(failed);
         }
         if evaluated.decision.allowed() {
-            return Grant { call: id, decision: evaluated.decision, token: None };
+            let Evaluated { decision, request, .. } = evaluated;
+            return Grant { call: id, decision, token: None, request };
         }
+        let open = evaluated.request.clone();
         let decision = self.refuse(caller, request, &id, evaluated).await;
-        Grant { call: id, decision, token: None }
+        Grant { call: id, decision, token: None, request: open }
     }
 
     fn mint(
@@ -59,9 +68,9 @@ impl Kernel {
         question: Question<'_>,
         mode: ResponseMode,
         target: &Target,
-        (decision, call): (&Decision, &CallId),
+        (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        let now = self.now();
+        let (now, decision) = (self.now(), &evaluated.decision);
         let claims = TokenClaims {
             v: 1,
             token_id: token_of(call)?,
@@ -80,7 +89,8 @@ impl Kernel {
             expires_at: now.after(self.settings.token_ttl),
         };
         let token = self.keys.sign(&claims)?;
-        let pending = Pending { call: call.clone(), request: question.request.clone() };
+        let facts = evaluated.facts.clone();
+        let pending = Pending { call: call.clone(), request: question.request.clone(), facts };
         self.pending.insert(claims.token_id, pending);
         Some(token)
     }
@@ -113,7 +123,7 @@ pub(crate) fn unnamed() -> CallId {
 
 /// A refusal before anything was evaluated.
 pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Evaluated {
-    Evaluated { decision, target: None, slot }
+    Evaluated::new(decision, slot)
 }
 
 #[cfg(test)]

@@ -1,17 +1,21 @@
 //! The one commit before the effect: decision, token use, charge and intent in one batch.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
 use weaver_types::{Check, Contribution, Decision, DecisionKey, EventKind, ReasonCode, Verdict};
 
 use super::invoke::Ready;
 use super::label;
+use super::resume::Released;
 use super::transition::{Step, StepError};
 use super::unfinished::{OpenCall, Watch};
 use crate::hot_run::RunSlot;
 use crate::kernel::Kernel;
 use crate::record::{Payload, arguments};
 use crate::run_state::RunDelta;
+
+/// How often a use of a standing approval is counted again because others use it too.
+const MAX_TRIES: usize = 1_024;
 
 impl Kernel {
     /// Commits the intent. Until it is committed nothing is executed; when it cannot be, the
@@ -21,39 +25,57 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<Watch<'_>, Decision> {
-        let deny = |check, reason, detail: String| {
-            let said = Contribution::new(check, Verdict::Deny, reason, detail);
-            ready.decision.clone().tightened(said)
-        };
-        let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
+        let mut released = ready.released.as_deref().cloned();
         let open = self.open_call(ready);
-        let Some(batch) = self.intent_batch(ready, &open, &delta) else {
-            let detail = "the intent has no recordable form".to_owned();
-            return Err(deny(Check::System, ReasonCode::InternalError, detail));
-        };
-        let call = ready.call.clone();
-        let mut watch = Watch { kernel: self, slot: slot.clone(), call, open, over: false };
-        let budget = Some(&ready.caller.run.settings.budget);
-        let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
-        let Err(error) = self.step(step).await else {
-            self.pending.remove(&ready.claims.token_id);
-            return Ok(watch);
-        };
-        watch.over = true;
-        Err(match error {
-            StepError::Budget(_) => {
-                deny(Check::Limit, ReasonCode::BudgetExceeded, error.to_string())
+        for _ in 0..MAX_TRIES {
+            let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
+            let used = match &released {
+                Some(released) => Some(self.consumption(released).ok_or_else(|| gone(ready))?),
+                None => None,
+            };
+            let told = used.as_ref().map(|used| used.told.clone());
+            let Some(mut batch) = self.intent_batch(ready, &open, &delta, told) else {
+                let detail = "the intent has no recordable form".to_owned();
+                return Err(deny(ready, Check::System, ReasonCode::InternalError, detail));
+            };
+            let noted = used.map(|used| {
+                batch = std::mem::take(&mut batch).join(used.batch);
+                used.noted
+            });
+            let (call, open) = (ready.call.clone(), open.clone());
+            let mut watch = Watch { kernel: self, slot: slot.clone(), call, open, over: false };
+            let budget = Some(&ready.caller.run.settings.budget);
+            let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
+            let Err(error) = self.step(step).await else {
+                self.pending.remove(&ready.claims.token_id);
+                if let Some(noted) = noted {
+                    self.consumed(noted);
+                }
+                return Ok(watch);
+            };
+            watch.over = true;
+            let StepError::Ledger(LedgerError::Conflict { key }) = &error else {
+                return Err(not_committed(ready, &error));
+            };
+            match (key.namespace, &mut released) {
+                // Others use the same standing approval: count on what they left.
+                (Namespace::Standing, Some(Released::Standing { used, .. })) => {
+                    let id = used.state.standing().id.clone();
+                    match self.reload_standing(&id) {
+                        Ok(Some(now)) => *used = now,
+                        Ok(None) => return Err(gone(ready)),
+                        Err(error) => {
+                            let reason = ReasonCode::LedgerUnavailable;
+                            return Err(deny(ready, Check::System, reason, error.to_string()));
+                        }
+                    }
+                }
+                (Namespace::Hold, _) => return Err(gone(ready)),
+                _ => return Err(not_committed(ready, &error)),
             }
-            StepError::Ledger(LedgerError::Conflict { key })
-                if key.namespace == Namespace::TokenUse =>
-            {
-                let detail = "the token was used before".to_owned();
-                deny(Check::System, ReasonCode::TokenUsed, detail)
-            }
-            StepError::Ledger(error) => {
-                deny(Check::System, ReasonCode::LedgerUnavailable, error.to_string())
-            }
-        })
+        }
+        let detail = "the standing approval changes too fast; try again".to_owned();
+        Err(deny(ready, Check::System, ReasonCode::LedgerUnavailable, detail))
     }
 
     fn open_call(&self, ready: &Ready<'_>) -> OpenCall {
@@ -67,7 +89,13 @@ impl Kernel {
         }
     }
 
-    fn intent_batch(&self, ready: &Ready<'_>, open: &OpenCall, delta: &RunDelta) -> Option<Batch> {
+    fn intent_batch(
+        &self,
+        ready: &Ready<'_>,
+        open: &OpenCall,
+        delta: &RunDelta,
+        released: Option<Value>,
+    ) -> Option<Batch> {
         let tenant = &self.settings.tenant;
         let capability = &ready.target.capability;
         let writes = capability.spec().effects.writes();
@@ -87,6 +115,7 @@ impl Kernel {
             .with("mode", json!(ready.effective_mode()))
             .with("worst_label", json!(open.worst))
             .maybe("arguments", args)
+            .maybe("released_by", released)
             .run(delta)
             .event(EventKind::Intent, self.now(), &open.run, Some(&ready.call))?;
         let token = &ready.claims.token_id;
@@ -99,4 +128,45 @@ impl Kernel {
                 .with_event(event),
         )
     }
+}
+
+/// Another call has used up what released this one.
+fn gone(ready: &Ready<'_>) -> Decision {
+    match ready.released.as_deref() {
+        Some(Released::Standing { used, .. }) => {
+            let id = &used.state.standing().id;
+            let detail = format!("the standing approval `{id}` has no use left; ask again");
+            let reason = ReasonCode::ApprovalRequired;
+            let said = Contribution::new(Check::Rule, Verdict::Hold, reason, detail);
+            ready.decision.clone().tightened(said)
+        }
+        released => {
+            let id = released.and_then(Released::request);
+            let id = id.map_or("unknown", |id| id.as_str());
+            let detail = format!("the approval `{id}` was used by another call, or is over");
+            deny(ready, Check::System, ReasonCode::TokenUsed, detail)
+        }
+    }
+}
+
+fn not_committed(ready: &Ready<'_>, error: &StepError) -> Decision {
+    match error {
+        StepError::Budget(_) => {
+            deny(ready, Check::Limit, ReasonCode::BudgetExceeded, error.to_string())
+        }
+        StepError::Ledger(LedgerError::Conflict { key })
+            if key.namespace == Namespace::TokenUse =>
+        {
+            let detail = "the token was used before".to_owned();
+            deny(ready, Check::System, ReasonCode::TokenUsed, detail)
+        }
+        StepError::Ledger(error) => {
+            deny(ready, Check::System, ReasonCode::LedgerUnavailable, error.to_string())
+        }
+    }
+}
+
+fn deny(ready: &Ready<'_>, check: Check, reason: ReasonCode, detail: String) -> Decision {
+    let said = Contribution::new(check, Verdict::Deny, reason, detail);
+    ready.decision.clone().tightened(said)
 }

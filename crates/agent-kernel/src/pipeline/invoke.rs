@@ -3,11 +3,12 @@
 use serde_json::Value;
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Constraints, Contribution, Decision, Frame,
-    Operation, ReasonCode, ResponseMode, TokenClaims, ToolResult, Verdict,
+    Operation, ReasonCode, RequestId, ResponseMode, TokenClaims, ToolResult, Verdict,
 };
 
 use super::evaluate::{Evaluated, Question, Target, denied};
-use super::grant::{early, limits, raw_needs_admin, unnamed};
+use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
+use super::resume::{Holding, Released};
 use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
 use crate::token::Token;
@@ -21,6 +22,9 @@ pub struct Invocation {
     pub decision: Decision,
     /// The result or the refusal; `None` in a dry run that would have gone on.
     pub result: Option<ToolResult<Frame>>,
+    /// The request that is open for a held call. Once it is granted, the same call with the same
+    /// arguments goes through, once.
+    pub request: Option<RequestId>,
 }
 
 /// A call that has passed every check and waits for its commit.
@@ -32,6 +36,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) target: Target,
     pub(crate) decision: Decision,
     pub(crate) mode: ResponseMode,
+    /// What released it, to be used up with its intent.
+    pub(crate) released: Option<Box<Released>>,
 }
 
 impl Kernel {
@@ -55,23 +61,32 @@ impl Kernel {
             }
         };
         let (request, operation) = (&pending.request, Operation::Invoke);
-        let question = Question { caller, request, arguments: Some(arguments), operation };
-        let mut evaluated = self.evaluate(&policy, question);
-        evaluated.decision = bound(evaluated.decision, &claims, evaluated.target.as_ref());
-        evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-        evaluated.decision = raw_needs_token(evaluated.decision, &claims, mode);
+        let facts = Some(pending.facts.as_slice());
+        let question = Question { caller, request, arguments: Some(arguments), operation, facts };
+        let tighten = |mut evaluated: Evaluated| {
+            evaluated.decision = bound(evaluated.decision, &claims, evaluated.target.as_ref());
+            evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
+            evaluated.decision = raw_needs_token(evaluated.decision, &claims, mode);
+            evaluated
+        };
         let call = pending.call.clone();
-        let Evaluated { decision, target, slot } = evaluated;
-        match (target, slot) {
-            (Some(target), Some(slot)) if decision.allowed() => {
-                let claims = &claims;
-                let ready = Ready { caller, request, call, claims, target, decision, mode };
+        let mut evaluated = self.decided(&policy, question, &call, &tighten).await;
+        let released = match std::mem::take(&mut evaluated.holding) {
+            Holding::Released(released) => Some(released),
+            _ => None,
+        };
+        match (evaluated.target.take(), evaluated.slot.take()) {
+            (Some(target), Some(slot)) if evaluated.decision.allowed() => {
+                let (claims, decision) = (&claims, evaluated.decision);
+                let ready =
+                    Ready { caller, request, call, claims, target, decision, mode, released };
                 self.go(ready, slot).await
             }
             (target, slot) => {
-                let evaluated = Evaluated { decision, target, slot };
+                let evaluated = Evaluated { target, slot, ..evaluated };
+                let open = evaluated.request.clone();
                 let decision = self.refuse(caller, request, &call, evaluated).await;
-                self.refused(caller, request, call, decision)
+                Invocation { request: open, ..self.refused(caller, request, call, decision) }
             }
         }
     }
@@ -80,7 +95,12 @@ impl Kernel {
     async fn go(&self, ready: Ready<'_>, slot: RunSlot) -> Invocation {
         let Ready { caller, request, .. } = ready;
         if caller.run.dry_run {
-            return Invocation { call: ready.call, decision: ready.decision, result: None };
+            return Invocation {
+                call: ready.call,
+                decision: ready.decision,
+                result: None,
+                request: None,
+            };
         }
         let decision = match self.commit_intent(&ready, &slot).await {
             Ok(watch) => return self.run_to_end(ready, watch).await,
@@ -92,7 +112,8 @@ impl Kernel {
             .then(|| CallId::random(self.random.as_ref()).ok())
             .flatten();
         let call = own.unwrap_or(ready.call);
-        let evaluated = Evaluated { decision, target: Some(ready.target), slot: Some(slot) };
+        let target = Some(ready.target);
+        let evaluated = Evaluated { target, ..Evaluated::new(decision, Some(slot)) };
         let decision = self.refuse(caller, request, &call, evaluated).await;
         self.refused(caller, request, call, decision)
     }
@@ -105,9 +126,13 @@ impl Kernel {
         match &grant.token {
             Some(token) => self.invoke(caller, token, arguments, call.mode).await,
             None if grant.decision.allowed() => {
-                Invocation { call: grant.call, decision: grant.decision, result: None }
+                let Grant { call, decision, request, .. } = grant;
+                Invocation { call, decision, result: None, request }
             }
-            None => self.refused(caller, call.request, grant.call, grant.decision),
+            None => Invocation {
+                request: grant.request,
+                ..self.refused(caller, call.request, grant.call, grant.decision)
+            },
         }
     }
 
@@ -123,7 +148,7 @@ impl Kernel {
             known.map(|claims| claims.capability).or_else(|| CapabilityId::parse("unknown").ok());
         let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
         else {
-            return Invocation { call: unnamed(), decision, result: None };
+            return Invocation { call: unnamed(), decision, result: None, request: None };
         };
         let request = CapabilityRequest::new(capability, "");
         let slot = self.slot_of(caller);

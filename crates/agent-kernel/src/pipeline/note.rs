@@ -32,7 +32,7 @@ impl Kernel {
         }
         let decision = Decision::join(vec![contribution], self.policy().basis().clone());
         let Ok(call) = CallId::random(self.random.as_ref()) else {
-            return Invocation { call: unnamed(), decision, result: None };
+            return Invocation { call: unnamed(), decision, result: None, request: None };
         };
         let evaluated = early(decision, self.slot_of(caller));
         let decision = self.refuse(caller, request, &call, evaluated).await;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use weaver_policy::approval::Observed;
 use weaver_types::{CallId, CapabilityRequest, TokenId};
 
 /// How many grants may wait; beyond it the oldest are void.
@@ -13,6 +14,8 @@ const MAX_PENDING: usize = 65_536;
 pub(crate) struct Pending {
     pub(crate) call: CallId,
     pub(crate) request: CapabilityRequest,
+    /// What the preconditions were.
+    pub(crate) facts: Vec<Observed>,
 }
 
 /// The grants that wait, by token and by age.
@@ -64,6 +67,7 @@ mod tests {
         let pending = Pending {
             call: CallId::parse("call_1").unwrap(),
             request: CapabilityRequest::new(CapabilityId::parse("fs.read").unwrap(), ""),
+            facts: Vec::new(),
         };
         for n in 0..=MAX_PENDING {
             grants.insert(token(n), pending.clone());

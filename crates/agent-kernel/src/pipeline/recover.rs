@@ -1,7 +1,6 @@
 //! Recovery: calls that were begun before a crash, and whose end nobody saw.
 
 use weaver_types::CallId;
-use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{MAX_PAGE, Namespace};
 
 use super::transition::Step;
@@ -36,21 +35,5 @@ impl Kernel {
         let (run, slot) = (&open.run, &slot);
         let step = Step { run, slot, opener: None, delta, batch, budget: None };
         block_on(self.step(step)).map_err(|error| stored(error.to_string()))
-    }
-
-    /// Time never falls below that of the last event.
-    pub(crate) fn catch_up(&self) -> Result<(), KernelError> {
-        let Some(last) = self.ledger.head()?.size.checked_sub(1) else { return Ok(()) };
-        let stored = |problem: &str| KernelError::Stored {
-            what: "the last event",
-            problem: problem.to_owned(),
-        };
-        let event = self.ledger.events(last, 1)?.pop().ok_or_else(|| stored("it is missing"))?;
-        let at = canonical::parse(&event.header, Profile::Record)
-            .ok()
-            .and_then(|header| header.get("at")?.as_i64())
-            .ok_or_else(|| stored("its header has no time"))?;
-        self.high.fetch_max(at, std::sync::atomic::Ordering::SeqCst);
-        Ok(())
     }
 }

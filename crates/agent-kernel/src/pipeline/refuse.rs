@@ -51,7 +51,7 @@ impl Kernel {
         call: &CallId,
         evaluated: Evaluated,
     ) -> Result<(), String> {
-        let Evaluated { decision, target, slot } = evaluated;
+        let Evaluated { decision, target, slot, request: open, .. } = evaluated;
         let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
         let mut payload = Payload::new()
@@ -60,6 +60,7 @@ impl Kernel {
             .with("capability", json!(request.capability_id))
             .asked(request, &self.firewall)
             .decided(&decision, &self.firewall)
+            .maybe("request", open.map(|id| json!(id)))
             .run(&delta);
         if let Some(target) = &target {
             payload = payload.what(&target.capability);
@@ -86,7 +87,7 @@ impl Kernel {
             ToolResult::error(call.clone(), request.capability_id.clone(), code, message);
         result.trace_id = caller.run.trace_id.clone();
         result.span_id = span_id(&call);
-        Invocation { call, decision, result: Some(result) }
+        Invocation { call, decision, result: Some(result), request: None }
     }
 }
 

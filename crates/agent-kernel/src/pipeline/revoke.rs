@@ -34,6 +34,7 @@ impl Kernel {
         let mut batch = Batch::new(Durability::Disk).with_event(event);
         batch.put.push(put(&self.settings.tenant, &subject, now));
         self.ledger.commit(batch).await?;
+        self.end_all(&subject, by.as_str()).await;
         Ok(())
     }
 }

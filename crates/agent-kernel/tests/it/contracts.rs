@@ -33,7 +33,7 @@ fn pinned() -> World {
     };
     let contracts = Contracts::new("pins").with(Pattern::parse("files.read").unwrap(), contract);
     let policy = PolicySet::from_code(open_policy(), contracts).unwrap();
-    world.kernel.replace_policy(Arc::new(policy));
+    block_on(world.kernel.replace_policy(Arc::new(policy)));
     world
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use weaver_agent_kernel::block_on;
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_types::{
     CapabilityDraft, Confidentiality, Effects, Integrity, Label, ReasonCode, Rung, SinkKind,
@@ -22,7 +23,7 @@ fn world() -> World {
     };
     let contracts = Contracts::new("sinks").with(Pattern::parse("mail.send").unwrap(), contract);
     let set = PolicySet::from_code(open_policy(), contracts).unwrap();
-    world.kernel.replace_policy(Arc::new(set));
+    block_on(world.kernel.replace_policy(Arc::new(set)));
     world.tool("mail.send", Effects::WRITE_OPEN);
     world
 }

@@ -134,6 +134,7 @@ fn events_carry_their_decision_keys() {
         .collect();
     let wanted = [
         ("run.started", Some("kernel.run.started")),
+        ("approval.requested", None),
         ("call.refused", Some("kernel.tool.policy.blocked")),
         ("call.intent", Some("kernel.tool.dispatch")),
         ("call.outcome", None),

@@ -117,7 +117,7 @@ fn a_token_of_before_a_restart_is_void() {
 #[test]
 fn another_policy_voids_tokens() {
     let granted = granted();
-    granted.world.kernel.replace_policy(set(weaver_policy::Policy::baseline().unwrap()));
+    block_on(granted.world.kernel.replace_policy(set(weaver_policy::Policy::baseline().unwrap())));
     assert_eq!(granted.refused(&granted.invoke()), ReasonCode::PolicyChanged);
 }
 

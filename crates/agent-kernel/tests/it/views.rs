@@ -92,7 +92,7 @@ fn a_view_ends_with_its_grant_run_or_principal() {
 #[test]
 fn a_view_is_decided_under_the_rules_in_force_now() {
     let stored = stored();
-    stored.world.kernel.replace_policy(set(weaver_policy::Policy::new("empty")));
+    block_on(stored.world.kernel.replace_policy(set(weaver_policy::Policy::new("empty"))));
     let view = stored.view(&stored.who, &stored.handle);
     assert_eq!(view.decision.primary(), ReasonCode::NoMatchingRule);
 }

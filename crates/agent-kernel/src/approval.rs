@@ -1,0 +1,8 @@
+//! Approvals in the kernel: the requests that held calls open, and the approvals given in advance.
+
+pub(crate) mod hold;
+pub(crate) mod resolver;
+pub(crate) mod table;
+
+pub use hold::PendingApproval;
+pub use resolver::{Answer, Resolver, ResolverError, ResolverPort};

@@ -1,0 +1,220 @@
+//! Holding: a held call opens a request that binds everything an approver must see.
+
+use serde_json::{Value, json};
+use weaver_policy::PolicySet;
+use weaver_policy::approval::{
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, End, HeldCheck, Nonce,
+};
+use weaver_types::ledger::{Batch, Durability, NewEvent};
+use weaver_types::{
+    CallId, Check, Contribution, Discharge, EventKind, ReasonCode, RequestId, Verdict,
+};
+
+use super::evaluate::{Evaluated, Question};
+use super::resume::{Holding, is_releasable};
+use super::transition::Step;
+use crate::approval::hold::{AskedBy, HoldForm, OpenHold, key};
+use crate::approval::table::Full;
+use crate::bounds;
+use crate::kernel::{Caller, Kernel};
+use crate::record::{Payload, arguments};
+use crate::run_state::RunDelta;
+
+impl Kernel {
+    /// What follows from a decision for the requests: those that are over end, and a held call has
+    /// one in the end, an open one or a new one. A dry run changes nothing.
+    pub(crate) async fn hold(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+        call: &CallId,
+        mut evaluated: Evaluated,
+    ) -> Evaluated {
+        if question.caller.run.dry_run {
+            return evaluated;
+        }
+        let held = is_releasable(&evaluated.decision);
+        let fresh = match &evaluated.holding {
+            Holding::Openable { instead_of } if held => {
+                Some(self.compose(policy, question, &evaluated, instead_of.clone()))
+            }
+            _ => None,
+        };
+        let successor = match &fresh {
+            Some(Ok(open)) => Some(open.request.id.clone()),
+            _ => None,
+        };
+        for mut ending in std::mem::take(&mut evaluated.endings) {
+            if let End::Superseded { by } = &mut ending.end {
+                if successor.is_none() {
+                    continue;
+                }
+                by.clone_from(&successor);
+            }
+            // What cannot be ended now is met again by the next call, or by a sweep.
+            let _ = self.end(ending).await;
+        }
+        match fresh {
+            None => {
+                if let Holding::Waiting(id) = &evaluated.holding
+                    && held
+                {
+                    evaluated.request = Some(id.clone());
+                }
+                evaluated
+            }
+            Some(Err(said)) => evaluated.tightened(*said),
+            Some(Ok(open)) => match self.open_request(open, Some((question.caller, call))).await {
+                Ok(id) => {
+                    evaluated.holding = Holding::Waiting(id.clone());
+                    evaluated.request = Some(id);
+                    evaluated
+                }
+                Err(said) => evaluated.tightened(*said),
+            },
+        }
+    }
+
+    /// The request of a held call.
+    pub(super) fn compose(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+        evaluated: &Evaluated,
+        supersedes: Option<RequestId>,
+    ) -> Result<OpenHold, Box<Contribution>> {
+        let random = self.random.as_ref();
+        let names = RequestId::random(random).and_then(|id| Ok((id, Nonce::random(random)?)));
+        let (Ok((id, nonce)), Some(target), Some(arguments)) =
+            (names, &evaluated.target, question.arguments)
+        else {
+            let detail = "no request for an approval could be made";
+            return Err(deny(Check::System, ReasonCode::InternalError, detail));
+        };
+        let (caller, decision, now) = (question.caller, &evaluated.decision, self.now());
+        let request = ApprovalRequest {
+            v: APPROVAL_VERSION,
+            id,
+            nonce,
+            tenant: self.settings.tenant.clone(),
+            log: self.log.clone(),
+            capability: target.capability.id().clone(),
+            fingerprint: target.capability.fingerprint(),
+            arguments: arguments.clone(),
+            policy: decision.basis().policy,
+            contracts: decision.basis().contracts,
+            principal: caller.principal.id.clone(),
+            agent: caller.principal.agent.clone(),
+            run: caller.run.run_id.clone(),
+            label: evaluated.label.clone(),
+            holds: HeldCheck::of(decision),
+            authority: decision.authority().clone(),
+            detail: decision.detail().to_owned(),
+            intent: question.request.goal.clone(),
+            justification: question.request.justification.clone(),
+            preconditions: evaluated.facts.clone(),
+            opened_at: now,
+            deadline: now.after(bounds::life(policy)),
+            supersedes,
+        };
+        let asked = AskedBy {
+            principal: caller.principal.clone(),
+            request: question.request.clone(),
+            mode: caller.run.settings.safety_mode,
+        };
+        Ok(OpenHold { state: ApprovalState::new(&request), request, asked })
+    }
+
+    /// Commits a request. When the very same call has one by now, that one is given.
+    pub(crate) async fn open_request(
+        &self,
+        open: OpenHold,
+        by: Option<(Caller<'_>, &CallId)>,
+    ) -> Result<RequestId, Box<Contribution>> {
+        let (id, run) = (open.request.id.clone(), open.request.run.clone());
+        let form = HoldForm::Open(Box::new(open.clone()));
+        let (Some(put), Some(event)) =
+            (form.put(&self.settings.tenant), self.requested(&open, by.map(|(_, call)| call)))
+        else {
+            let detail = "the request has no recordable form";
+            return Err(deny(Check::System, ReasonCode::InternalError, detail));
+        };
+        match self.holds.reserve(open) {
+            Ok(Ok(())) => {}
+            Ok(Err(other)) => return Ok(other.open.request.id.clone()),
+            Err(full) => return Err(self.full(full)),
+        }
+        let key = key(&self.settings.tenant, &id);
+        let batch =
+            Batch::new(Durability::Disk).create(key, put.value, put.expires_at).with_event(event);
+        let slot = self.runs.slot(&self.settings.tenant, &run, self.ledger.as_ref());
+        let done = match (&slot, by) {
+            (Ok(slot), Some((caller, _))) => {
+                let step = Step::new(caller, slot, RunDelta::default(), batch);
+                self.step(step).await.map_err(|error| error.to_string())
+            }
+            (Err(error), Some(_)) => Err(error.to_string()),
+            (_, None) => {
+                self.ledger.commit(batch).await.map(drop).map_err(|error| error.to_string())
+            }
+        };
+        match done {
+            Ok(()) => {
+                self.holds.committed(1, form, self.now());
+                Ok(id)
+            }
+            Err(error) => {
+                self.holds.release(&id);
+                let reason = ReasonCode::LedgerUnavailable;
+                Err(deny(Check::System, reason, &format!("the request: {error}")))
+            }
+        }
+    }
+
+    fn full(&self, full: Full) -> Box<Contribution> {
+        let detail = match full {
+            Full::Kernel => "too many calls are held already",
+            Full::Run => "too many calls of this run are held already",
+            Full::TooLarge => {
+                let detail = "the arguments are too large for somebody to release them";
+                return deny(Check::Limit, ReasonCode::InvalidArguments, detail);
+            }
+        };
+        let now = self.now();
+        let first = self.holds.all().into_iter().map(|hold| hold.open.request.deadline).min();
+        let wait = first.map_or(0, |deadline| deadline.since(now).as_millis());
+        let retry_after_ms = u64::try_from(wait).unwrap_or(u64::MAX);
+        let mut said = deny(Check::Limit, ReasonCode::RateLimited, detail);
+        said.discharge = Discharge::Wait { retry_after_ms };
+        said
+    }
+
+    /// The event of a request: everything in it, the arguments redacted.
+    pub(crate) fn requested(&self, open: &OpenHold, call: Option<&CallId>) -> Option<NewEvent> {
+        let request = &open.request;
+        let exact = crate::arguments::Arguments::read(&request.arguments).ok()?;
+        let holds: Vec<Value> = request.holds.iter().map(|held| json!(held)).collect();
+        Payload::new()
+            .who(&open.asked.principal)
+            .with("request", json!(request.id))
+            .with("digest", json!(request.digest().ok()?))
+            .with("capability", json!(request.capability))
+            .with("fingerprint", json!(request.fingerprint))
+            .with("policy", json!(request.policy))
+            .with("contracts", json!(request.contracts))
+            .with("label", json!(request.label))
+            .with("holds", Value::Array(holds))
+            .with("authority", json!(request.authority))
+            .with("preconditions", json!(request.preconditions))
+            .with("opened_at", json!(request.opened_at))
+            .with("deadline", json!(request.deadline))
+            .maybe("supersedes", request.supersedes.as_ref().map(|id| json!(id)))
+            .with("arguments", arguments(&exact, &self.firewall, self.random.as_ref())?)
+            .asked(&open.asked.request, &self.firewall)
+            .event(EventKind::ApprovalRequested, self.now(), &request.run, call)
+    }
+}
+
+pub(super) fn deny(check: Check, reason: ReasonCode, detail: &str) -> Box<Contribution> {
+    Box::new(Contribution::new(check, Verdict::Deny, reason, detail))
+}

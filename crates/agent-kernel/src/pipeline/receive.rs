@@ -1,0 +1,198 @@
+//! Signed files: verified here, and only then recorded. Nobody else writes what they say.
+
+mod answer;
+mod standing;
+mod word;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use serde_json::json;
+use weaver_policy::approval::{Rejection, SignedFile};
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::ledger::{Batch, Durability, LedgerError};
+use weaver_types::{EventKind, RequestId, RunId, StandingId, Timestamp};
+
+use super::change::ChangeError;
+use crate::kernel::Kernel;
+use crate::record::{Payload, error_text};
+
+/// How many rejections are recorded one by one within [`SPAN`]; the rest are counted.
+const MAX_TOLD: u32 = 64;
+/// The span of that count.
+const SPAN: Duration = Duration::from_secs(60);
+/// How many rejected files are known again.
+const MAX_KNOWN: usize = 4_096;
+
+/// What came of a signed file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Received {
+    /// An approver agreed; more people are needed.
+    Endorsed {
+        /// The request.
+        request: RequestId,
+    },
+    /// The request is granted: the same call may be made once.
+    Granted {
+        /// The request.
+        request: RequestId,
+    },
+    /// The request was refused.
+    Denied {
+        /// The request.
+        request: RequestId,
+    },
+    /// A standing approval came into force.
+    StandingAccepted {
+        /// The standing approval.
+        standing: StandingId,
+    },
+    /// A standing approval was taken back.
+    StandingRevoked {
+        /// The standing approval.
+        standing: StandingId,
+    },
+    /// A request was taken back.
+    RequestRevoked {
+        /// The request.
+        request: RequestId,
+    },
+    /// The operator confirmed the clock.
+    ClockConfirmed {
+        /// Up to when.
+        until: Timestamp,
+    },
+    /// The operator ended a run: everything granted in it is void.
+    RunEnded {
+        /// The run.
+        run: RunId,
+    },
+    /// The file does not count. It is of no further use.
+    Rejected {
+        /// The stable code.
+        code: &'static str,
+        /// Why, in words.
+        detail: String,
+    },
+    /// The file could not be recorded. Keep it and hand it in again.
+    Failed {
+        /// What went wrong.
+        problem: String,
+    },
+}
+
+/// Rejected files of late, so that a flood of them does not flood the log.
+#[derive(Default)]
+pub(crate) struct Rejections(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    known: BTreeSet<Digest>,
+    since: Timestamp,
+    told: u32,
+    untold: u64,
+}
+
+impl Rejections {
+    /// Whether this one is recorded, and how many were not before it.
+    fn count(&self, file: Digest, now: Timestamp) -> Option<u64> {
+        let mut seen = self.0.lock().ok()?;
+        if seen.known.len() >= MAX_KNOWN {
+            seen.known.clear();
+        }
+        if !seen.known.insert(file) {
+            return None;
+        }
+        if now.since(seen.since) >= SPAN {
+            (seen.since, seen.told) = (now, 0);
+        }
+        if seen.told >= MAX_TOLD {
+            seen.untold = seen.untold.saturating_add(1);
+            return None;
+        }
+        seen.told += 1;
+        Some(std::mem::take(&mut seen.untold))
+    }
+}
+
+/// Why a file has no effect.
+enum Refusal {
+    Rejected(Rejection),
+    Failed(String),
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<ChangeError> for Refusal {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Gone => Self::Rejected(Rejection::AlreadyResolved),
+            ChangeError::Rejected(rejection) => Self::Rejected(rejection),
+            ChangeError::Ledger(_) | ChangeError::Form => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<LedgerError> for Refusal {
+    fn from(error: LedgerError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl Kernel {
+    /// Takes in a signed file: an approver's answer, a standing approval or an operator's word.
+    /// It is verified under the keys document in force, then recorded, and only then it counts.
+    /// Files that do not count leave an event, except when the very same was rejected before or
+    /// too many are; those are counted by the next event.
+    pub async fn receive(&self, bytes: &[u8]) -> Received {
+        let done = match SignedFile::parse(bytes) {
+            Err(rejection) => Err(rejection.into()),
+            Ok(SignedFile::Resolution(signed)) => self.take_answer(&signed).await,
+            Ok(SignedFile::Standing(signed)) => self.take_standing(&signed).await,
+            Ok(SignedFile::OperatorWord(signed)) => self.take_word(&signed).await,
+            Ok(_) => Err(Refusal::Failed("this build does not know such files".to_owned())),
+        };
+        match done {
+            Ok(received) => received,
+            Err(Refusal::Failed(problem)) => Received::Failed { problem },
+            Err(Refusal::Rejected(rejection)) => {
+                let (code, detail) = (rejection.code(), rejection.to_string());
+                self.tell_rejection(bytes, code, &detail).await;
+                Received::Rejected { code, detail }
+            }
+        }
+    }
+
+    async fn tell_rejection(&self, bytes: &[u8], code: &'static str, detail: &str) {
+        let now = self.now();
+        // A file is a document of ours with a signature: its digest gives nothing away that the
+        // file itself does not, and the event keeps only what names it.
+        let digest = Digest::of(Tag::COMMIT, bytes);
+        let Some(untold) = self.rejections.count(digest, now) else { return };
+        let event = Payload::new()
+            .with("code", json!(code))
+            .with("detail", json!(error_text(&self.firewall, detail)))
+            .with("bytes", json!(bytes.len()))
+            .maybe("request", named(bytes).map(|id| json!(id)))
+            .maybe("rejections_not_recorded", (untold > 0).then(|| json!(untold)))
+            .loose_event(EventKind::ApprovalRejected, now);
+        if let Some(event) = event {
+            // A ledger that fails has nothing to tell with; the file has no effect either way.
+            let _ = self.ledger.commit(Batch::new(Durability::Os).with_event(event)).await;
+        }
+    }
+}
+
+/// The request that a file speaks of, where it can be read.
+fn named(bytes: &[u8]) -> Option<RequestId> {
+    match SignedFile::parse(bytes).ok()? {
+        SignedFile::Resolution(signed) => Some(signed.resolution.request),
+        _ => None,
+    }
+}

@@ -1,0 +1,157 @@
+//! The way from a request to its release inside one call: decide, hold, ask the resolver, decide
+//! again.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use weaver_policy::approval::{ApprovalRequest, End};
+use weaver_policy::{PolicySet, Release};
+use weaver_types::ledger::{Batch, Durability};
+use weaver_types::{CallId, Check, Contribution, EventKind, ReasonCode, RequestId};
+
+use super::evaluate::{Evaluated, Question};
+use super::hold::deny;
+use super::resume::Ending;
+use crate::approval::resolver::{Answer, ResolverPort};
+use crate::approval::table::Hold;
+use crate::kernel::Kernel;
+use crate::record::error_text;
+use crate::wait::{contained, within};
+
+/// Who ends a request when the resolver fails.
+const RESOLVER: &str = "resolver";
+
+/// What adds to a decision, so that no request is opened for what is denied anyway.
+pub(crate) type Tighten<'a> = &'a (dyn Fn(Evaluated) -> Evaluated + Sync);
+
+/// What a resolver's answer means for the call.
+enum Asked {
+    /// Decide again.
+    Granted,
+    /// The request stays open.
+    Open,
+    Refused(Box<Contribution>),
+}
+
+/// Lets the next call ask, also when this one is dropped.
+struct Asking<'k>(&'k Kernel, RequestId);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.holds.end_asking(&self.1);
+    }
+}
+
+impl Kernel {
+    /// Decides on a call that is to be made, with all that follows when it is held.
+    pub(crate) async fn decided(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+        call: &CallId,
+        tighten: Tighten<'_>,
+    ) -> Evaluated {
+        let evaluated = tighten(self.evaluate(policy, question));
+        let mut evaluated = self.hold(policy, question, call, evaluated).await;
+        let (Some(id), Some(port)) = (evaluated.request.clone(), &self.ports.resolver) else {
+            return evaluated;
+        };
+        match self.ask(policy, &id, port).await {
+            Asked::Open => evaluated,
+            Asked::Granted => {
+                let again = tighten(self.evaluate(policy, question));
+                self.hold(policy, question, call, again).await
+            }
+            Asked::Refused(said) => {
+                evaluated.request = None;
+                evaluated.tightened(*said)
+            }
+        }
+    }
+
+    async fn ask(&self, policy: &PolicySet, id: &RequestId, port: &ResolverPort) -> Asked {
+        if !self.holds.begin_asking(id) {
+            return Asked::Open;
+        }
+        let _asking = Asking(self, id.clone());
+        let Some(hold) = self.holds.get(id) else { return Asked::Open };
+        let request = &hold.open.request;
+        let work = contained(|| port.resolver.resolve(request));
+        let answer = within(work, port.timeout, self.timer.as_ref()).await;
+        let revoked = || End::Revoked { by: RESOLVER.to_owned() };
+        match answer {
+            Some(Some(Ok(Answer::NoAnswer))) => Asked::Open,
+            Some(Some(Ok(Answer::Granted { people }))) => {
+                match Release::in_process(request, policy.keys(), &people, self.now()) {
+                    Ok(_) => self.agreed(&hold, people).await,
+                    Err(rejection) => {
+                        let detail = format!("the resolver's grant does not count: {rejection}");
+                        self.refuse_hold(request, revoked(), ReasonCode::ApprovalRevoked, &detail)
+                            .await
+                    }
+                }
+            }
+            Some(Some(Ok(Answer::Denied { by, reason }))) => {
+                let reason = error_text(&self.firewall, &reason);
+                let detail = format!("`{by}` refused: {reason}");
+                let end = End::Denied { by, reason };
+                self.refuse_hold(request, end, ReasonCode::ApprovalDenied, &detail).await
+            }
+            Some(Some(Err(error))) => {
+                let detail = error.to_string();
+                self.refuse_hold(request, revoked(), ReasonCode::InternalError, &detail).await
+            }
+            Some(None) => {
+                let detail = "the resolver panicked";
+                self.refuse_hold(request, revoked(), ReasonCode::InternalError, detail).await
+            }
+            None => {
+                let detail = format!("no answer within {} ms", port.timeout.as_millis());
+                let reason = ReasonCode::ApprovalTimeout;
+                self.refuse_hold(request, End::Expired, reason, &detail).await
+            }
+        }
+    }
+
+    /// People in this process agreed. The log says so; the record does not, so that a record
+    /// somebody edits never releases anything.
+    async fn agreed(&self, hold: &Hold, people: BTreeSet<String>) -> Asked {
+        let open = &hold.open;
+        let event = self
+            .about(open)
+            .with("people", json!(people))
+            .with("in_process", json!(true))
+            .event(EventKind::ApprovalGranted, self.now(), &open.request.run, None);
+        let Some(event) = event else {
+            let detail = "the grant has no recordable form";
+            return Asked::Refused(deny(Check::System, ReasonCode::InternalError, detail));
+        };
+        match self.ledger.commit(Batch::new(Durability::Disk).with_event(event)).await {
+            Ok(_) if self.holds.granted_here(&open.request.id, people) => Asked::Granted,
+            Ok(_) => Asked::Open,
+            Err(error) => {
+                let (check, reason) = (Check::System, ReasonCode::LedgerUnavailable);
+                Asked::Refused(deny(check, reason, &format!("the grant: {error}")))
+            }
+        }
+    }
+
+    async fn refuse_hold(
+        &self,
+        request: &ApprovalRequest,
+        end: End,
+        reason: ReasonCode,
+        detail: &str,
+    ) -> Asked {
+        let id = request.id.clone();
+        let said = format!("request `{id}`: {detail}");
+        let ending = Ending { id, end, reason, detail: detail.to_owned() };
+        match self.end(ending).await {
+            Ok(_) => Asked::Refused(deny(Check::Rule, reason, &said)),
+            Err(error) => {
+                let said = format!("{said} ({error})");
+                Asked::Refused(deny(Check::Rule, reason, &said))
+            }
+        }
+    }
+}

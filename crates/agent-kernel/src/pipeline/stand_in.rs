@@ -1,0 +1,97 @@
+//! Standing approvals at work: which one releases a call, and counting its use.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_policy::approval::Phase;
+use weaver_types::ledger::{Batch, Expect};
+use weaver_types::{Decision, StandingId};
+
+use super::resume::{Held, Released};
+use crate::approval::hold::{EndedHold, HoldForm, key};
+use crate::error::KernelError;
+use crate::kernel::Kernel;
+use crate::standing::{self, Use};
+
+/// What using a release up changes.
+pub(crate) struct Consumption {
+    pub(crate) batch: Batch,
+    pub(crate) noted: Noted,
+    /// What the intent says of it.
+    pub(crate) told: Value,
+}
+
+/// What memory has to know once it is committed.
+pub(crate) enum Noted {
+    Hold { version: u64, form: HoldForm },
+    Standing(Use),
+}
+
+impl Kernel {
+    /// The first standing approval that releases the call whole.
+    pub(crate) fn stand_in(&self, held: &Held<'_, '_>) -> Option<(Decision, Released)> {
+        let keys = held.policy.keys()?;
+        let bounds = &held.policy.approvals().standing;
+        for used in self.standings.in_force(held.query.now) {
+            let Ok(release) = used.state.release(held.query, &self.log, keys, bounds) else {
+                continue;
+            };
+            let decision = (held.decide)(&release);
+            if decision.allowed() {
+                return Some((decision, Released::Standing { used, release: Arc::new(release) }));
+            }
+        }
+        None
+    }
+
+    /// What has to be committed with the intent, so that a release is used once. `None` when it
+    /// cannot be used any more.
+    pub(crate) fn consumption(&self, released: &Released) -> Option<Consumption> {
+        let tenant = &self.settings.tenant;
+        let mut batch = Batch::default();
+        match released {
+            Released::Request { hold, release } => {
+                let mut open = (*hold.open).clone();
+                open.state.consume(release).ok()?;
+                let request = &open.request;
+                let form = HoldForm::Ended(EndedHold::of(request, Phase::Consumed, self.now())?);
+                let version = Some(hold.version).filter(|version| *version > 0)?;
+                batch.expect.push(Expect { key: key(tenant, &request.id), version: Some(version) });
+                batch.put.push(form.put(tenant)?);
+                let told = json!({ "request": request.id, "people": release.people() });
+                let noted = Noted::Hold { version: version.saturating_add(1), form };
+                Some(Consumption { batch, noted, told })
+            }
+            Released::Standing { used, release } => {
+                let mut state = used.state.clone();
+                state.consume(release).ok()?;
+                let id = &state.standing().id;
+                let version = Some(used.version);
+                batch.expect.push(Expect { key: standing::key(tenant, id), version });
+                batch.put.push(standing::put(tenant, &state)?);
+                let told = json!({
+                    "standing": id, "people": release.people(), "use": state.used(),
+                });
+                let noted = Noted::Standing(Use { version: used.version.saturating_add(1), state });
+                Some(Consumption { batch, noted, told })
+            }
+        }
+    }
+
+    /// Notes a committed consumption.
+    pub(crate) fn consumed(&self, noted: Noted) {
+        match noted {
+            Noted::Hold { version, form } => self.holds.committed(version, form, self.now()),
+            Noted::Standing(used) => self.standings.committed(used),
+        }
+    }
+
+    /// Reads a standing approval again that somebody else has changed.
+    pub(crate) fn reload_standing(&self, id: &StandingId) -> Result<Option<Use>, KernelError> {
+        let key = standing::key(&self.settings.tenant, id);
+        let Some(stored) = self.ledger.read(&key)? else { return Ok(None) };
+        let used = standing::read(id.as_str(), &stored)?;
+        self.standings.committed(used.clone());
+        Ok(Some(used))
+    }
+}
