@@ -31,3 +31,5 @@ mod rules;
 mod signals;
 #[cfg(test)]
 mod signatures;
+#[cfg(test)]
+mod vectors;

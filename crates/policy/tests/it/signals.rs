@@ -117,14 +117,7 @@ fn report(
 }
 
 fn decide(capability: &Capability, report: &SignalReport) -> Decision {
-    signalled(&Case::new(capability.clone(), &[]), &rules(), report)
-}
-
-/// The decision with what a report adds to it.
-fn signalled(case: &Case, set: &PolicySet, report: &SignalReport) -> Decision {
-    let (table, rung) = (SignalTable::default(), case.capability.rung());
-    let said = contributions(report, &table, rung, case.operation);
-    said.into_iter().fold(case.decide(set), Decision::tightened)
+    Case::new(capability.clone(), &[]).signalled(report).decide(&rules())
 }
 
 fn verdict(
@@ -366,9 +359,9 @@ fn a_source_that_fails_is_a_denial_everywhere() {
         let capability = on("git.tag", rung);
         let report = report(&[Arc::new(Fails)], &capability, &Dependencies::none());
         for operation in [Operation::Invoke, Operation::View] {
-            let mut case = Case::new(capability.clone(), &[]);
+            let mut case = Case::new(capability.clone(), &[]).signalled(&report);
             case.operation = operation;
-            let decision = signalled(&case, &rules(), &report);
+            let decision = case.decide(&rules());
             let answer = (decision.verdict(), decision.primary());
             assert_eq!(answer, (Verdict::Deny, ReasonCode::SignalUnavailable));
             assert!(
@@ -423,6 +416,21 @@ fn a_table_cannot_make_a_graver_signal_milder() {
     let critical = signal(SignalKind::SentinelAlert, Severity::Critical, Subject::ToolSequence);
     let answer = |rung| table.verdict(&critical, rung, Operation::Invoke);
     assert_eq!((answer(Rung::L0), answer(Rung::L3)), (Verdict::Hold, Verdict::Deny));
+}
+
+#[test]
+fn the_table_and_the_authority_of_the_policy_are_the_ones_that_count() {
+    let head = "[signals]\nwarning = { hold_from = \"L0\" }\ncritical = { hold_from = \"never\" }\n\
+                [approvals]\nsignal = { min_trust = 700 }\n";
+    let set = set(&(head.to_owned() + RULES), "");
+    let read = on("git.tag", Rung::L0);
+    for severity in [Severity::Warning, Severity::Critical] {
+        let raised = signal(SignalKind::SentinelAlert, severity, Subject::ToolSequence);
+        let case = Case::new(read.clone(), &[]).signalled(&SignalReport::of(vec![raised]));
+        let decision = case.decide(&set);
+        assert_eq!(decision.verdict(), Verdict::Hold);
+        assert_eq!(decision.authority().min_trust, Some(700));
+    }
 }
 
 // The sequence of calls.
@@ -657,7 +665,8 @@ proptest! {
             after = after.with_failure("f", &SignalError::Poisoned);
         }
         let bare = case.decide(&set);
-        let (one, two) = (signalled(&case, &set, &before), signalled(&case, &set, &after));
+        let one = case.clone().signalled(&before).decide(&set);
+        let two = case.signalled(&after).decide(&set);
         prop_assert!(bare.verdict() <= one.verdict());
         prop_assert!(one.verdict() <= two.verdict());
         prop_assert!(!fails || two.verdict() == Verdict::Deny);

@@ -1,6 +1,7 @@
 //! Builders that keep the tests short.
 
 use serde_json::{Value, json};
+use weaver_policy::signal::SignalReport;
 use weaver_policy::{
     Contracts, LoadError, Policy, PolicySet, Query, Source, Sources, root_key_id, sign,
 };
@@ -97,6 +98,7 @@ pub(crate) struct Case {
     pub(crate) mode: SafetyMode,
     pub(crate) label: Label,
     pub(crate) human: bool,
+    pub(crate) signals: SignalReport,
 }
 
 impl Case {
@@ -111,11 +113,17 @@ impl Case {
             mode: SafetyMode::Normal,
             label: Label::clean(),
             human: true,
+            signals: SignalReport::none(),
         }
     }
 
     pub(crate) fn justified(mut self, text: &str, source: JustificationSource) -> Self {
         self.request = self.request.justified(text, source);
+        self
+    }
+
+    pub(crate) fn signalled(mut self, report: &SignalReport) -> Self {
+        self.signals = report.clone();
         self
     }
 
@@ -128,6 +136,7 @@ impl Case {
             label: &self.label,
             now: NOW,
             human_channel: self.human,
+            signals: &self.signals,
             ..Query::new(&self.capability, &self.principal, &self.request)
         }
     }
