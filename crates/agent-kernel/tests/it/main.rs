@@ -1,6 +1,20 @@
 //! The kernel through its public face, on real ledgers.
 
 #[cfg(test)]
+mod approval_attacks;
+#[cfg(test)]
+mod approval_bounds;
+#[cfg(test)]
+mod approval_policy;
+#[cfg(test)]
+mod approval_resolver;
+#[cfg(test)]
+mod approval_standing;
+#[cfg(test)]
+mod approval_words;
+#[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod execution;
@@ -12,6 +26,8 @@ mod folding;
 mod intents;
 #[cfg(test)]
 mod policy;
+#[cfg(test)]
+mod preconditions;
 #[cfg(test)]
 mod races;
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::support::{
 
 const THREADS: usize = 64;
 
-fn together<T: Send>(f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(crate) fn together<T: Send>(f: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let barrier = Barrier::new(THREADS);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)

@@ -166,8 +166,18 @@ impl World {
     }
 
     pub(crate) fn on(ledger: Arc<dyn Ledger>, policy: Policy) -> Self {
-        let clock = Arc::new(ManualClock::new(START));
-        let kernel = open(Arc::clone(&ledger), Arc::clone(&clock) as Arc<dyn Clock>, policy);
+        Self::with(ledger, Arc::new(ManualClock::new(START)), set(policy), Ports::default())
+    }
+
+    pub(crate) fn with(
+        ledger: Arc<dyn Ledger>,
+        clock: Arc<ManualClock>,
+        policy: Arc<PolicySet>,
+        ports: Ports,
+    ) -> Self {
+        let own = Arc::clone(&clock) as Arc<dyn Clock>;
+        let parts = KernelParts { ports, ..parts_of(Arc::clone(&ledger), own, policy) };
+        let kernel = Kernel::open(parts).unwrap();
         Self { kernel, ledger, clock, executed: Arc::default() }
     }
 
@@ -224,9 +234,17 @@ pub(crate) fn open(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Polic
 }
 
 pub(crate) fn parts(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Policy) -> KernelParts {
+    parts_of(ledger, clock, set(policy))
+}
+
+fn parts_of(
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+    policy: Arc<PolicySet>,
+) -> KernelParts {
     KernelParts {
         registry: Arc::new(Registry::new()),
-        policy: set(policy),
+        policy,
         ledger,
         blobs: Arc::new(MemoryBlobs::new([7; 32])),
         clock,

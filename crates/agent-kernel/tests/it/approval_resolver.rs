@@ -1,0 +1,125 @@
+//! Answers inside the process: every one of them leaves a last word in the log.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use weaver_agent_kernel::{Answer, Ports, Resolver, ResolverError, ResolverPort};
+use weaver_policy::approval::{ApprovalRequest, Phase};
+use weaver_types::{BoxFuture, ReasonCode, Verdict};
+
+use crate::approvals::{ALICE, Desk, RULES, documents, push};
+use crate::support::{answer, memory, succeeded};
+
+type Says = dyn Fn(&ApprovalRequest) -> Option<Result<Answer, ResolverError>> + Send + Sync;
+
+struct Fixed {
+    says: Box<Says>,
+    asked: AtomicU64,
+}
+
+impl Resolver for Fixed {
+    fn resolve<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+    ) -> BoxFuture<'a, Result<Answer, ResolverError>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        match (self.says)(request) {
+            Some(answer) => Box::pin(std::future::ready(answer)),
+            None => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+fn desk(
+    says: impl Fn(&ApprovalRequest) -> Option<Result<Answer, ResolverError>> + Send + Sync + 'static,
+) -> (Desk, Arc<Fixed>) {
+    let resolver = Arc::new(Fixed { says: Box::new(says), asked: AtomicU64::new(0) });
+    let port = ResolverPort {
+        resolver: Arc::clone(&resolver) as Arc<dyn Resolver>,
+        timeout: Duration::from_millis(20),
+    };
+    let ports = Ports { resolver: Some(port), ..Ports::default() };
+    (Desk::on(memory(), ports), resolver)
+}
+
+fn granted(people: &[&str]) -> Option<Result<Answer, ResolverError>> {
+    let people: BTreeSet<String> = people.iter().map(|name| (*name).to_owned()).collect();
+    Some(Ok(Answer::Granted { people }))
+}
+
+#[test]
+fn apr_01_a_grant_in_the_process_lets_the_call_go_on() {
+    let (desk, resolver) = desk(|_| granted(&["alice"]));
+    let done = desk.push();
+    assert!(succeeded(&done), "{done:?}");
+    assert_eq!(desk.world.executed(), 1);
+    let kinds = ["run.started", "approval.requested", "approval.granted", "call.intent"];
+    assert_eq!(desk.kinds()[..4], kinds);
+    assert_eq!(desk.kinds()[4..], ["call.outcome"]);
+    assert!(succeeded(&desk.push()), "each call is asked for");
+    assert_eq!(resolver.asked.load(Ordering::SeqCst), 2);
+    assert_eq!(desk.world.kernel.pending(), []);
+}
+
+#[test]
+fn apr_02_every_other_answer_ends_the_request_and_says_so() {
+    type Case = (&'static str, ReasonCode, fn() -> Option<Result<Answer, ResolverError>>);
+    let denied = || {
+        Some(Ok(Answer::Denied { by: "alice".to_owned(), reason: "not today".to_owned() }))
+    };
+    let cases: [Case; 6] = [
+        ("approval.denied", ReasonCode::ApprovalDenied, denied),
+        ("approval.revoked", ReasonCode::InternalError, || {
+            Some(Err(ResolverError("no display".to_owned())))
+        }),
+        ("approval.revoked", ReasonCode::InternalError, || panic!("on purpose")),
+        ("approval.expired", ReasonCode::ApprovalTimeout, || None),
+        ("approval.revoked", ReasonCode::ApprovalRevoked, || granted(&["ana"])),
+        ("approval.revoked", ReasonCode::ApprovalRevoked, || granted(&[])),
+    ];
+    for (kind, reason, says) in cases {
+        let (desk, _) = desk(move |_| says());
+        let done = desk.push();
+        assert_eq!(answer(&done), (Verdict::Deny, reason), "{kind}");
+        assert_eq!((desk.world.executed(), done.request), (0, None));
+        let kinds = ["run.started", "approval.requested", kind, "call.refused"];
+        assert_eq!(desk.kinds(), kinds);
+        assert_eq!(desk.world.kernel.pending(), []);
+    }
+}
+
+#[test]
+fn apr_02_without_a_resolver_the_request_waits_for_signed_answers() {
+    let (desk, _) = desk(|_| Some(Ok(Answer::NoAnswer)));
+    let id = desk.held(&push()).request.id;
+    assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
+    desk.grant(&id, "alice", ALICE);
+    assert!(succeeded(&desk.push()));
+}
+
+#[test]
+fn a_grant_of_the_process_does_not_outlive_it() {
+    let (desk, _) = desk(|_| granted(&["alice"]));
+    // Granted, and the process dies before the call is made: the token is never used.
+    let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
+    let asked = push();
+    let grant = weaver_agent_kernel::block_on(desk.world.kernel.grant(caller, asked.call()));
+    assert!(grant.token.is_some());
+    let id = grant.request.unwrap_or_else(|| desk.world.kernel.pending()[0].request.id.clone());
+    let desk = desk.restarted(documents(RULES, ""));
+    assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
+    assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+    assert_eq!(desk.world.executed(), 0);
+}
+
+#[test]
+fn the_resolver_sees_what_will_be_done() {
+    let (desk, _) = desk(|request| {
+        let whole = request.arguments["remote"] == "origin" && request.arguments["force"] == true;
+        assert!(whole && request.principal.as_str() == "ana");
+        granted(&["bob"])
+    });
+    assert!(succeeded(&desk.push()));
+}
