@@ -44,9 +44,17 @@ impl BeliefBook {
     /// Takes note of what a finished call brought into its run.
     ///
     /// # Errors
-    /// [`SignalError`], when the book is in disorder or the call makes no name.
+    /// [`SignalError`], when the book is in disorder, or the call makes no name: the run then
+    /// counts as one of which something was forgotten.
     pub fn observe(&self, seen: &Seen<'_>) -> Result<(), SignalError> {
-        self.learn(seen.run, seen.finished, Belief::of_call(seen)?)
+        match Belief::of_call(seen) {
+            Ok(belief) => self.learn(seen.run, seen.finished, belief),
+            Err(error) => {
+                let mut runs = self.runs.lock().map_err(|_| SignalError::Poisoned)?;
+                runs.touch(seen.run, seen.finished).full = true;
+                Err(error.into())
+            }
+        }
     }
 
     /// Takes note of a belief. `finished` is the number of calls of the run that had finished

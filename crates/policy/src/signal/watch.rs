@@ -39,7 +39,7 @@ impl Watch {
     ///
     /// # Errors
     /// [`SignalError`], when the call could not be noted. Whoever ignores it is safe: a book in
-    /// disorder denies every later call.
+    /// disorder denies every later call, and a run with a gap counts as depending on every belief.
     pub fn observe(&self, seen: &Seen<'_>) -> Result<(), SignalError> {
         if self.sources.is_empty() {
             return Ok(());
