@@ -15,10 +15,10 @@ pub(super) fn document(bytes: &[u8], digest: Digest) -> Result<String, Canonical
     let mut out = String::new();
     let Value::Object(fields) = &request else { return Ok(out) };
     for (name, field) in fields {
-        let _ = write!(out, "{name}: ");
+        let _ = write!(out, "{name}:");
         match field.as_i64() {
             Some(micros) if is_time(name) => {
-                let _ = write!(out, "{} ({micros})", Timestamp::from_micros(micros));
+                let _ = write!(out, " {} ({micros})", Timestamp::from_micros(micros));
             }
             _ => value(&mut out, field, STEP),
         }
@@ -32,28 +32,32 @@ fn is_time(field: &str) -> bool {
     matches!(field, "opened_at" | "deadline")
 }
 
+/// A value after its name: on the same line, or below it and further in.
 fn value(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, field) in fields {
                 line(out, depth);
                 quoted(out, name);
-                out.push_str(": ");
+                out.push(':');
                 self::value(out, field, depth + STEP);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for item in items {
                 line(out, depth);
-                out.push_str("- ");
+                out.push('-');
                 self::value(out, item, depth + STEP);
             }
         }
-        Value::Object(_) => out.push_str("{}"),
-        Value::Array(_) => out.push_str("[]"),
-        Value::String(text) => quoted(out, text),
+        Value::Object(_) => out.push_str(" {}"),
+        Value::Array(_) => out.push_str(" []"),
+        Value::String(text) => {
+            out.push(' ');
+            quoted(out, text);
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {
-            let _ = write!(out, "{value}");
+            let _ = write!(out, " {value}");
         }
     }
 }

@@ -8,6 +8,18 @@ mod approvals;
 #[cfg(test)]
 mod approvals_attacks;
 #[cfg(test)]
+mod approvals_operator;
+#[cfg(test)]
+mod approvals_property;
+#[cfg(test)]
+mod approvals_release;
+#[cfg(test)]
+mod approvals_render;
+#[cfg(test)]
+mod approvals_standing;
+#[cfg(test)]
+mod approvals_vectors;
+#[cfg(test)]
 mod baseline;
 #[cfg(test)]
 mod contracts;

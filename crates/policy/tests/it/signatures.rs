@@ -168,6 +168,15 @@ pub(crate) fn policy_refusal(policy: &str, envelope: &serde_json::Value) -> Vec<
     let mut files = signed();
     files.texts[0] = policy.to_owned();
     files.envelopes[0] = Some(envelope.to_string());
+    let refused = files.load_at(NOW).err();
+    refused.iter().flat_map(|e| e.findings()).map(|finding| finding.code).collect()
+}
+
+/// The codes with which this policy is refused without an envelope.
+pub(crate) fn unsigned_policy(policy: &str) -> Vec<&'static str> {
+    let mut files = signed();
+    files.texts[0] = policy.to_owned();
+    files.envelopes[0] = None;
     files.codes()
 }
 

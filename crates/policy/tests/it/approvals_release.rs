@@ -1,0 +1,193 @@
+//! What a release does to a decision: its own call, its own holds, and nothing else.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use weaver_policy::approval::{ApprovalRequest, HeldCheck, Release};
+use weaver_policy::{PolicySet, Query};
+use weaver_types::{
+    AgentId, Authority, Capability, CapabilityRequest, Check, Confidentiality, Contribution,
+    Decision, Discharge, Effects, Integrity, Label, Operation, Principal, PrincipalId, ReasonCode,
+    SafetyMode, Tenant, Timestamp, Verdict,
+};
+
+use crate::approvals::{ALICE, Desk, arguments, grant, push, request};
+use crate::support::{NOW, foreign, principal, set};
+
+const POLICY: &str = "[[rules]]\nname = \"push\"\nmatch = { capability = \"git.push\" }\n\
+    effect = \"require_approval\"\nconstraints = { max_rows = 7 }\n\
+    authority = { min_trust = 800, clearance = \"internal\", scopes = [\"finance\"] }\n";
+
+/// A call that is decided, with everything in it that a release binds.
+#[derive(Clone)]
+pub(crate) struct Call {
+    pub(crate) capability: Capability,
+    pub(crate) principal: Principal,
+    pub(crate) arguments: Option<Value>,
+    pub(crate) operation: Operation,
+    pub(crate) label: Label,
+    pub(crate) mode: SafetyMode,
+    pub(crate) now: Timestamp,
+}
+
+impl Call {
+    pub(crate) fn push() -> Self {
+        Self {
+            capability: push(),
+            principal: principal(&[]),
+            arguments: Some(arguments()),
+            operation: Operation::Invoke,
+            label: Label::clean(),
+            mode: SafetyMode::Normal,
+            now: NOW,
+        }
+    }
+
+    pub(crate) fn with<T>(
+        &self,
+        release: Option<&Release>,
+        ask: impl FnOnce(&Query<'_>) -> T,
+    ) -> T {
+        let request = CapabilityRequest::new(self.capability.id().clone(), "a goal");
+        ask(&Query {
+            arguments: self.arguments.as_ref(),
+            operation: self.operation,
+            label: &self.label,
+            mode: self.mode,
+            now: self.now,
+            human_channel: true,
+            release,
+            ..Query::new(&self.capability, &self.principal, &request)
+        })
+    }
+
+    pub(crate) fn decide(&self, set: &PolicySet, release: Option<&Release>) -> Decision {
+        self.with(release, |query| set.decide(query))
+    }
+}
+
+/// The request that this call opens under the policy.
+pub(crate) fn opened(set: &PolicySet, call: &Call) -> ApprovalRequest {
+    let decision = call.decide(set, None);
+    assert_eq!(decision.verdict(), Verdict::Hold);
+    ApprovalRequest {
+        label: call.label.clone(),
+        holds: HeldCheck::of(&decision),
+        authority: decision.authority().clone(),
+        ..request(1)
+    }
+}
+
+fn released(set: &PolicySet, call: &Call) -> Release {
+    let mut desk = Desk::open(opened(set, call));
+    desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
+    desk.release().unwrap()
+}
+
+#[test]
+fn what_was_held_is_allowed_and_says_so() {
+    let set = set(POLICY, "");
+    let call = Call::push();
+    let held = call.decide(&set, None);
+    assert_eq!(HeldCheck::of(&held).len(), 2);
+    let decision = call.decide(&set, Some(&released(&set, &call)));
+    assert!(decision.allowed());
+    assert_eq!(decision.primary(), ReasonCode::ApprovalGranted);
+    assert_eq!(decision.authority(), &Authority::default());
+    // The limits of the rule stay.
+    assert_eq!(decision.constraints().max_rows, Some(7));
+    assert_eq!(decision.contributions().len(), held.contributions().len());
+    assert!(decision.contributions().iter().all(|c| c.verdict == Verdict::Allow));
+    assert!(decision.contributions().iter().any(|c| c.detail.contains("`apr_1`")));
+}
+
+#[test]
+fn another_call_stays_held() {
+    let set = set(POLICY, "");
+    let release = released(&set, &Call::push());
+    type Change = (&'static str, fn(&mut Call));
+    let changes: Vec<Change> = vec![
+        ("arguments", |c| c.arguments = Some(json!({ "remote": "evil", "force": true }))),
+        ("more arguments", |c| c.arguments.as_mut().unwrap()["x"] = json!(1)),
+        ("no arguments", |c| c.arguments = None),
+        ("principal", |c| c.principal.id = PrincipalId::parse("other").unwrap()),
+        ("agent", |c| c.principal.agent = AgentId::parse("bot").ok()),
+        ("tenant", |c| c.principal.tenant = Tenant::parse("other").unwrap()),
+        ("fingerprint", |c| c.capability = foreign("git.push", Effects::WRITE_OPEN)),
+        ("confidentiality", |c| c.label.confidentiality = Confidentiality::Internal),
+        ("integrity", |c| c.label.integrity = Integrity::Untrusted),
+        ("deadline", |c| c.now = request(1).deadline),
+        ("operation", |c| c.operation = Operation::View),
+    ];
+    for (name, change) in changes {
+        let mut call = Call::push();
+        change(&mut call);
+        let (with, without) = (call.decide(&set, Some(&release)), call.decide(&set, None));
+        assert_eq!(with, without, "{name}");
+        assert_eq!(with.verdict(), Verdict::Hold, "{name}");
+    }
+    // Arguments are compared by what they say, not by how they are written.
+    let mut call = Call::push();
+    call.arguments = Some(serde_json::from_str(r#"{"force":true,"remote":"origin"}"#).unwrap());
+    assert!(call.decide(&set, Some(&release)).allowed());
+}
+
+#[test]
+fn a_hold_that_was_not_in_the_request_stays() {
+    let rules = set(POLICY, "");
+    let release = released(&rules, &Call::push());
+    // A rule that asks for more authority than was granted.
+    for more in
+        ["min_trust = 801", "clearance = \"restricted\"", "scopes = [\"ops\"]", "quorum = 2"]
+    {
+        let text = format!(
+            "{POLICY}[[rules]]\nname = \"more\"\nmatch = {{}}\neffect = \"require_approval\"\n\
+             authority = {{ {more} }}\n"
+        );
+        let decision = Call::push().decide(&set(&text, ""), Some(&release));
+        assert_eq!(decision.verdict(), Verdict::Hold, "{more}");
+    }
+    // A denial stays a denial.
+    let deny = format!("{POLICY}[[rules]]\nname = \"no\"\nmatch = {{}}\neffect = \"deny\"\n");
+    let decision = Call::push().decide(&set(&deny, ""), Some(&release));
+    assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
+    let safe = Call { mode: SafetyMode::Safe, ..Call::push() };
+    assert_eq!(safe.decide(&rules, Some(&release)).verdict(), Verdict::Deny);
+    // Flow holds what nobody was asked about.
+    let tainted = Call { label: Label::undeclared_output(), ..Call::push() };
+    let covers = |reason, check| {
+        let held = Contribution::new(check, Verdict::Hold, reason, "x");
+        release.covers(&held.discharged_by(Discharge::Approval))
+    };
+    assert!(!covers(ReasonCode::UntrustedInfluence, Check::Flow));
+    assert!(!covers(ReasonCode::FloorHold, Check::Rule));
+    assert!(covers(ReasonCode::FloorHold, Check::Floor));
+    assert!(tainted.decide(&rules, Some(&release)).verdict() == Verdict::Hold);
+    // When it was asked about, it is released with the rest.
+    let release = released(&rules, &tainted);
+    assert!(tainted.decide(&rules, Some(&release)).allowed());
+}
+
+#[test]
+fn only_a_hold_that_an_approval_discharges_is_covered() {
+    let rules = set(POLICY, "");
+    let release = released(&rules, &Call::push());
+    let held = Contribution::new(Check::Floor, Verdict::Hold, ReasonCode::FloorHold, "x");
+    assert!(release.covers(&held.clone().discharged_by(Discharge::Approval)));
+    assert!(!release.covers(&held.clone()));
+    assert!(!release.covers(&held.clone().discharged_by(Discharge::Arguments)));
+    assert!(!release.covers(&held.clone().discharged_by(Discharge::Wait { retry_after_ms: 1 })));
+    for verdict in [Verdict::Allow, Verdict::Ask, Verdict::Deny] {
+        let other = Contribution { verdict, ..held.clone().discharged_by(Discharge::Approval) };
+        assert!(!release.covers(&other), "{verdict}");
+    }
+}
+
+#[test]
+fn a_release_in_process_covers_the_same() {
+    let rules = set(POLICY, "");
+    let call = Call::push();
+    let people = BTreeSet::from(["ana".to_owned()]);
+    let release = Release::in_process(&opened(&rules, &call), None, &people, NOW).unwrap();
+    assert!(call.decide(&rules, Some(&release)).allowed());
+}

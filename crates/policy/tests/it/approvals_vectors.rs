@@ -1,0 +1,209 @@
+//! The cases of groups PSIG and APR that this crate alone decides, by their names. What differs
+//! from them stands in `docs/reference/vector-deviations.md`.
+
+use serde_json::{Value, json};
+use weaver_policy::approval::{End, Phase, Rejection};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::signature::{Kind, SigningKey};
+
+use crate::approvals::{
+    ALICE, BOB, CAROL, Desk, LOW_CLEARANCE, LOW_TRUST, NO_SCOPE, STRANGER, deny, grant, key,
+    request,
+};
+
+fn canonical(value: &Value) -> String {
+    String::from_utf8(canonical::to_bytes(value, Profile::Document).unwrap()).unwrap()
+}
+
+/// The policy of the cases, as Lodestar writes it.
+fn policy() -> Value {
+    json!({
+        "version": "2026-01-01.1",
+        "id": "acme",
+        "rules": [
+            { "reason": "reads ok", "effect": "allow", "match": { "tool": "fs.*", "required_level_lte": 0 } },
+            {
+                "match": { "tool": "git.push" },
+                "effect": "require_approval",
+                "approval": { "required_authority": {
+                    "min_trust_baseline": 0.8, "scope": { "level": "project", "identifier": "p1" },
+                } },
+                "reason": "push needs a senior",
+            },
+            { "match": { "tool": "git.*" }, "effect": "allow", "reason": "git ok" },
+            { "match": { "tool": "net.*", "max_blast_radius": "session" }, "effect": "allow", "reason": "local net" },
+            { "match": { "tool": "pay.*" }, "effect": "deny", "reason": "no payments" },
+        ],
+    })
+}
+
+#[test]
+fn psig_01_equal_values_have_equal_canonical_bytes() {
+    let wanted = concat!(
+        r#"{"id":"acme","rules":[{"effect":"allow","match":{"required_level_lte":0,"tool":"fs.*"},"reason":"reads ok"},"#,
+        r#"{"approval":{"required_authority":{"min_trust_baseline":0.8,"scope":{"identifier":"p1","level":"project"}}},"#,
+        r#""effect":"require_approval","match":{"tool":"git.push"},"reason":"push needs a senior"},"#,
+        r#"{"effect":"allow","match":{"tool":"git.*"},"reason":"git ok"},"#,
+        r#"{"effect":"allow","match":{"max_blast_radius":"session","tool":"net.*"},"reason":"local net"},"#,
+        r#"{"effect":"deny","match":{"tool":"pay.*"},"reason":"no payments"}],"version":"2026-01-01.1"}"#,
+    );
+    assert_eq!(canonical(&policy()), wanted);
+    // The digest is ours: the bytes stand behind the name of their domain, so that it is not the
+    // plain hash of the case.
+    let plain = "sha256:25e90252c0def5d764a569d198ce4161025dc099ad8a194b7d65606c95a2f39d";
+    assert_ne!(Kind::Policy.digest(wanted.as_bytes()).to_string(), plain);
+}
+
+#[test]
+fn psig_02_to_04_what_is_not_signed_as_it_stands_is_refused() {
+    use crate::signatures::policy_refusal;
+    let (root, text) = (crate::support::root(), crate::support::policy_text(""));
+    let honest = crate::support::envelope(Kind::Policy, &text, &root);
+    let honest: Value = serde_json::from_str(&honest).unwrap();
+    // 02: unsigned is refused, and only the function of its own name takes it.
+    let error = crate::signatures::unsigned_policy(&text);
+    assert_eq!(error, ["policy.signature_missing"]);
+    assert!(crate::support::load("", "", "").is_ok());
+    // 03: an effect changed after signing.
+    let rule = "[[rules]]\nname = \"pay\"\nmatch = { capability = \"pay.*\" }\neffect = \"deny\"\n";
+    let text_03 = crate::support::policy_text(rule);
+    let signed = crate::support::envelope(Kind::Policy, &text_03, &root);
+    let signed: Value = serde_json::from_str(&signed).unwrap();
+    let changed = text_03.replace("deny", "allow");
+    assert_eq!(policy_refusal(&changed, &signed), ["policy.signature_digest"]);
+    // 04, where the reference accepts: the hash recomputed, the signer's name kept, the signature
+    // garbage.
+    let mut garbage = signed;
+    garbage["digest"] =
+        json!(weaver_policy::digest_of(Kind::Policy, &changed).unwrap().to_string());
+    assert_eq!(policy_refusal(&changed, &garbage), ["policy.signature_invalid"]);
+    garbage["signature"] = json!("AAAA");
+    assert_eq!(policy_refusal(&changed, &garbage), ["policy.signature_malformed"]);
+    assert!(policy_refusal(&text, &honest).is_empty());
+}
+
+#[test]
+fn apr_02_a_denial_ends_it_and_so_does_a_resolver_that_fails() {
+    let mut desk = Desk::open(request(1));
+    desk.hear(&deny(&desk.request, "alice", ALICE)).unwrap();
+    assert!(matches!(desk.state.phase(), Phase::Denied { .. }));
+    // The reference leaves the action parked when the resolver throws; here there is an end for it.
+    let mut desk = Desk::open(request(1));
+    let end = End::Denied { by: "resolver".to_owned(), reason: "failed".to_owned() };
+    assert_eq!(desk.state.end(end), Ok(()));
+    assert!(desk.state.phase().is_end() && desk.release().is_err());
+}
+
+#[test]
+fn apr_03_a_waiting_request_releases_nothing() {
+    let mut desk = Desk::open(request(1));
+    assert_eq!(desk.release(), Err(Rejection::Quorum { have: 0, need: 1 }));
+    // Without a release nothing can be consumed; another request's release is none.
+    let mut other = Desk::open(weaver_policy::approval::ApprovalRequest {
+        id: weaver_types::RequestId::parse("apr_2").unwrap(),
+        ..request(1)
+    });
+    other.hear(&grant(&other.request, "alice", ALICE)).unwrap();
+    let foreign = other.release().unwrap();
+    assert_eq!(desk.state.consume(&foreign), Err(Rejection::WrongRequest));
+    assert_eq!(desk.state.phase(), &Phase::Requested);
+}
+
+#[test]
+fn apr_04_and_14_an_answer_to_one_request_is_none_to_another() {
+    let other = weaver_policy::approval::ApprovalRequest {
+        id: weaver_types::RequestId::parse("apr_2").unwrap(),
+        ..request(1)
+    };
+    let mut desk = Desk::open(request(1));
+    // Refused by what it is about, before any signature is looked at.
+    assert_eq!(desk.hear(&grant(&other, "alice", STRANGER)), Err(Rejection::WrongRequest));
+    assert_eq!(desk.hear(&grant(&other, "alice", ALICE)), Err(Rejection::WrongRequest));
+}
+
+#[test]
+fn apr_08_the_canonical_bytes_of_a_resolution() {
+    let said = json!({
+        "request_id": "11111111-1111-4111-8111-111111111111",
+        "action_id": "22222222-2222-4222-8222-222222222222",
+        "kind": "granted", "approver_id": "alice", "reason": "ok é",
+        "at": "2026-01-01T00:00:05.000Z",
+    });
+    let wanted = r#"{"action_id":"22222222-2222-4222-8222-222222222222","approver_id":"alice","at":"2026-01-01T00:00:05.000Z","kind":"granted","reason":"ok é","request_id":"11111111-1111-4111-8111-111111111111"}"#;
+    assert_eq!(canonical(&said), wanted);
+    let key = SigningKey::from_seed([1; 32]).public().to_bytes();
+    let hex = weaver_types::hex(&key);
+    assert_eq!(hex, "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c");
+}
+
+#[test]
+fn apr_09_to_13_a_forgery_is_refused_and_a_genuine_grant_after_it_counts() {
+    let mut desk = Desk::open(request(1));
+    assert_eq!(desk.hear(&grant(&desk.request, "alice", STRANGER)), Err(Rejection::WrongKey));
+    assert_eq!(desk.state.phase(), &Phase::Requested);
+    let unsigned = json!({ "resolution": grant(&desk.request, "alice", ALICE).resolution });
+    // There is no setting under which an unsigned answer counts.
+    assert_eq!(desk.receive(unsigned.to_string().as_bytes()), Err(Rejection::Unsigned));
+    desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
+    assert!(desk.release().is_ok());
+}
+
+#[test]
+fn apr_15_and_21_dates_are_compared_as_points_in_time() {
+    use weaver_types::Timestamp;
+    let deadline = Timestamp::parse_rfc3339("2026-01-01T10:00:00Z").unwrap();
+    let at = |text: &str| Timestamp::parse_rfc3339(text).unwrap();
+    assert!(at("2026-01-01T12:00:01+02:00") > deadline);
+    assert!(at("2026-01-01T11:59:59+02:00") < deadline);
+    // A grant dated 2001 counted there.
+    let dated = |at: Timestamp| {
+        use weaver_policy::approval::{Resolution, ResolutionVerdict};
+        let said = Resolution::new(&request(1), ResolutionVerdict::Granted, "alice", at).unwrap();
+        said.sign(&key(ALICE)).unwrap()
+    };
+    let mut desk = Desk::open(request(1));
+    assert_eq!(desk.hear(&dated(at("2001-01-01T00:00:00Z"))), Err(Rejection::TooEarly));
+}
+
+#[test]
+fn apr_16_a_key_that_is_no_ed25519_key_does_not_load() {
+    let pem =
+        "[approvers.a]\nkey = \"-----BEGIN PUBLIC KEY-----\"\ntrust = 1\nclearance = \"public\"\n";
+    assert_eq!(crate::support::load("", "", pem).unwrap_err().code(), "policy.value");
+    let none = "[approvers.a]\ntrust = 1\nclearance = \"public\"\n";
+    assert_eq!(crate::support::load("", "", none).unwrap_err().code(), "policy.missing_key");
+}
+
+#[test]
+fn apr_18_and_19_authority_belongs_to_the_key_and_is_checked_where_it_counts() {
+    let mut desk = Desk::open(request(1));
+    assert_eq!(desk.hear(&grant(&desk.request, "low_trust", LOW_TRUST)), Err(Rejection::Trust));
+    let refused = desk.hear(&grant(&desk.request, "low_clearance", LOW_CLEARANCE));
+    assert_eq!(refused, Err(Rejection::Clearance));
+    assert_eq!(desk.hear(&grant(&desk.request, "no_scope", NO_SCOPE)), Err(Rejection::Scope));
+    assert!(desk.release().is_err());
+    assert_eq!(desk.hear(&grant(&desk.request, "alice", ALICE)), Ok(()));
+}
+
+#[test]
+fn apr_20_a_planted_request_with_the_same_ids_gets_no_valid_signature() {
+    let mut planted = request(1);
+    planted.detail = "run unit tests".to_owned();
+    planted.authority = Default::default();
+    let mut desk = Desk::open(request(1));
+    assert_eq!(desk.hear(&grant(&planted, "alice", ALICE)), Err(Rejection::RequestChanged));
+}
+
+#[test]
+fn apr_23_two_of_three_people() {
+    let mut desk = Desk::open(request(2));
+    desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
+    assert!(desk.hear(&grant(&desk.request, "alice", ALICE)).is_err());
+    assert!(desk.release().is_err());
+    desk.hear(&grant(&desk.request, "bob", BOB)).unwrap();
+    assert!(desk.release().is_ok());
+    let mut desk = Desk::open(request(2));
+    desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
+    desk.hear(&deny(&desk.request, "carol", CAROL)).unwrap();
+    assert!(desk.hear(&grant(&desk.request, "bob", BOB)).is_err() && desk.release().is_err());
+}
