@@ -146,7 +146,7 @@ impl Contribution {
             check,
             verdict,
             reason,
-            detail: detail.as_ref().chars().take(MAX_DETAIL).collect(),
+            detail: cut(detail.as_ref()).to_owned(),
             authority: Authority::default(),
             constraints: Constraints::default(),
             discharge: Discharge::Nothing,
@@ -173,6 +173,16 @@ impl Contribution {
         self.constraints = constraints;
         self
     }
+}
+
+/// The first [`MAX_DETAIL`] characters.
+fn cut(detail: &str) -> &str {
+    // A text has at least as many bytes as characters.
+    if detail.len() <= MAX_DETAIL {
+        return detail;
+    }
+    let end = detail.char_indices().nth(MAX_DETAIL).map(|(end, _)| end);
+    end.and_then(|end| detail.get(..end)).unwrap_or(detail)
 }
 
 /// Where the policy in force came from.
@@ -239,10 +249,12 @@ impl Decision {
                 "no check contributed anything",
             ));
         }
-        contributions.sort_by(|a, b| {
-            (a.check, b.verdict, a.reason, &a.detail)
-                .cmp(&(b.check, a.verdict, b.reason, &b.detail))
-        });
+        if contributions.len() > 1 {
+            contributions.sort_by(|a, b| {
+                (a.check, b.verdict, a.reason, &a.detail)
+                    .cmp(&(b.check, a.verdict, b.reason, &b.detail))
+            });
+        }
         let verdict = contributions.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Deny);
         let primary = contributions
             .iter()

@@ -71,8 +71,23 @@ impl Pointer {
     /// The value at this place; `None` where there is none.
     #[must_use]
     pub fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
-        value.pointer(&self.0)
+        if self.0.contains('~') {
+            return value.pointer(&self.0);
+        }
+        // The same without a copy of each name, which only escapes need.
+        let mut names = self.0.split('/').skip(1);
+        names.try_fold(value, |value, name| match value {
+            Value::Object(members) => members.get(name),
+            Value::Array(items) => index(name).and_then(|index| items.get(index)),
+            _ => None,
+        })
     }
+}
+
+/// An index as the standard writes it: digits without a leading zero.
+fn index(name: &str) -> Option<usize> {
+    let plain = !name.starts_with('+') && (name == "0" || !name.starts_with('0'));
+    plain.then(|| name.parse().ok()).flatten()
 }
 
 impl fmt::Display for Pointer {
@@ -107,6 +122,19 @@ mod tests {
         assert_eq!(find("/"), Some(json!(1)));
         assert_eq!(find(""), Some(value.clone()));
         assert_eq!(find("/a~1b/m~0n/00"), None);
+    }
+
+    #[test]
+    fn a_place_without_escapes_is_found_as_one_with_them() {
+        let value = json!({ "a": [7, { "b": null }], "": { "": 1 }, "0": 2, "00": 3 });
+        for text in ["", "/", "//", "/a", "/a/0", "/a/1/b", "/a/1/b/c", "/a/00", "/a/+1", "/a/-"] {
+            let pointer = Pointer::parse(text).unwrap();
+            assert_eq!(pointer.find(&value), value.pointer(text), "{text}");
+        }
+        for text in ["/0", "/00", "/a/2", "/a/18446744073709551616", "/a/", "/a/0/0", "/b"] {
+            let pointer = Pointer::parse(text).unwrap();
+            assert_eq!(pointer.find(&value), value.pointer(text), "{text}");
+        }
     }
 
     #[test]

@@ -77,3 +77,14 @@ fn constraints_join_to_the_tightest() {
     assert_eq!(joined.allowed_fields, fields(&["b"]));
     assert_eq!(joined.mode, Some(ResponseMode::HandleOnly));
 }
+
+#[test]
+fn a_detail_is_cut_at_a_whole_character() {
+    let detail = |text: &str| {
+        Contribution::new(Check::Rule, Verdict::Deny, ReasonCode::NoMatchingRule, text).detail
+    };
+    assert_eq!(detail(&"é".repeat(MAX_DETAIL)), "é".repeat(MAX_DETAIL));
+    assert_eq!(detail(&"é".repeat(MAX_DETAIL + 1)), "é".repeat(MAX_DETAIL));
+    assert_eq!(detail(&"a".repeat(MAX_DETAIL + 9)), "a".repeat(MAX_DETAIL));
+    assert_eq!(detail("short"), "short");
+}
