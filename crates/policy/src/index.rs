@@ -1,15 +1,14 @@
 //! Which rules may match a capability, without looking at all of them.
 
-use std::collections::HashMap;
-
 use weaver_text::glob::Kind;
 
+use crate::hash::NameMap;
 use crate::rule::Rule;
 
 /// Rules by the kind of their capability patterns. A rule is named by its place in the policy.
 #[derive(Debug, Default)]
 pub(crate) struct RuleIndex {
-    exact: HashMap<String, Vec<u32>>,
+    exact: NameMap<Vec<u32>>,
     prefix: Affixes,
     suffix: Affixes,
     /// Rules about every capability, and rules with any other pattern.
@@ -19,7 +18,7 @@ pub(crate) struct RuleIndex {
 /// Rules by the text that a name begins or ends with, with the lengths that occur.
 #[derive(Debug, Default)]
 struct Affixes {
-    rules: HashMap<String, Vec<u32>>,
+    rules: NameMap<Vec<u32>>,
     lengths: Vec<usize>,
 }
 
@@ -74,8 +73,10 @@ impl RuleIndex {
         }
         self.prefix.collect(|length| id.get(..length), &mut out);
         self.suffix.collect(|length| id.get(id.len().checked_sub(length)?..), &mut out);
-        out.sort_unstable();
-        out.dedup();
+        if out.len() > 1 {
+            out.sort_unstable();
+            out.dedup();
+        }
         out
     }
 }

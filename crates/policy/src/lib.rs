@@ -46,10 +46,12 @@ pub mod signal;
 
 mod argument;
 mod bounds;
+mod compiled;
 mod contract;
 mod decide;
 mod document;
 mod error;
+mod hash;
 mod high_water;
 mod index;
 mod keys;

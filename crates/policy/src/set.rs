@@ -11,12 +11,12 @@ use weaver_types::{
 };
 
 use crate::bounds::{ApprovalBounds, Enforcement};
+use crate::compiled::CompiledRules;
 use crate::contract::{self, ContractStatus, Contracts, Resolver};
 use crate::decide;
 use crate::document::{self, Checked, Signers, Sources, Trust};
 use crate::error::{ContractError, LoadError};
 use crate::high_water;
-use crate::index::RuleIndex;
 use crate::keys::Keys;
 use crate::limit::Limit;
 use crate::policy::Policy;
@@ -41,7 +41,7 @@ pub struct PolicySet {
     keys: Option<Keys>,
     basis: Basis,
     versions: BTreeMap<Kind, DocumentVersion>,
-    index: RuleIndex,
+    compiled: CompiledRules,
     resolver: Resolver,
 }
 
@@ -109,10 +109,10 @@ impl PolicySet {
         if let (Some(keys), Some(digest)) = (&keys, keys_digest) {
             version(Kind::Keys, &keys.id, keys.version, digest);
         }
-        let index = RuleIndex::new(&policy.rules);
+        let compiled = CompiledRules::new(&policy.rules);
         let resolver = Resolver::new(&contracts);
         let basis = Basis { policy: policy_digest, contracts: contracts_digest, origin };
-        Self { policy, contracts, keys, basis, versions, index, resolver }
+        Self { policy, contracts, keys, basis, versions, compiled, resolver }
     }
 
     /// The digests and the origin that every decision carries.
@@ -239,8 +239,8 @@ impl PolicySet {
         high_water::advance(self, tenant, ledger)
     }
 
-    pub(crate) fn index(&self) -> &RuleIndex {
-        &self.index
+    pub(crate) fn compiled(&self) -> &CompiledRules {
+        &self.compiled
     }
 }
 

@@ -12,6 +12,7 @@ use weaver_types::{
 };
 
 use super::condition::applies;
+use crate::compiled::Sieved;
 use crate::query::Query;
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Roles, Rule};
 use crate::set::PolicySet;
@@ -20,22 +21,35 @@ use crate::truth::Truth;
 /// How many rules of one effect are named one by one; the rest speak together.
 const MAX_NAMED: usize = 16;
 
+/// A matching rule, with the words that it speaks with.
+#[derive(Clone, Copy)]
+struct Matched<'r> {
+    rule: &'r Rule,
+    words: &'r str,
+}
+
 /// What all matching rules say.
 pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
-    let all = &set.policy().rules;
-    let candidates = set.index().candidates(query.capability.id().as_str());
-    let rules = candidates
-        .into_iter()
-        .filter_map(|place| usize::try_from(place).ok().and_then(|place| all.get(place)))
-        .filter(|rule| counts(rule, query));
+    let (all, compiled) = (&set.policy().rules, set.compiled());
+    let bits = compiled.bits(query);
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
     let mut mildest: Option<Shortfall<'_>> = None;
-    for rule in rules {
+    for place in compiled.candidates(query.capability.id().as_str()) {
+        let Ok(place) = usize::try_from(place) else { continue };
+        let sieved = compiled.sieve(place, bits);
+        if sieved == Sieved::Out {
+            continue;
+        }
+        let Some(rule) = all.get(place) else { continue };
+        if sieved == Sieved::Open && !counts(rule, query) {
+            continue;
+        }
+        let matched = Matched { rule, words: compiled.detail(place) };
         match rule.effect {
-            Effect::Deny => denied.push(rule),
-            Effect::RequireApproval => held.push(rule),
+            Effect::Deny => denied.push(matched),
+            Effect::RequireApproval => held.push(matched),
             Effect::Allow => match Shortfall::of(rule, query) {
-                None => met.push(rule),
+                None => met.push(matched),
                 Some(short) if mildest.as_ref().is_none_or(|m| short.rank() < m.rank()) => {
                     mildest = Some(short);
                 }
@@ -44,7 +58,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
         }
     }
     let nothing = denied.is_empty() && held.is_empty() && met.is_empty() && mildest.is_none();
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(4);
     denials_of(&mut out, &denied);
     spoken(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
     let allowed =
@@ -56,7 +70,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
         out.extend(short.contributions());
     }
     if nothing {
-        let detail = format!("no rule matches `{}`", query.capability.id());
+        let detail = ["no rule matches `", query.capability.id().as_str(), "`"].concat();
         let reason = ReasonCode::NoMatchingRule;
         out.push(Contribution::new(Check::Rule, Verdict::Deny, reason, detail));
     }
@@ -73,56 +87,51 @@ fn counts(rule: &Rule, query: &Query<'_>) -> bool {
 }
 
 /// One contribution a rule for the first [`MAX_NAMED`], and one for all others together.
-fn spoken(out: &mut Vec<Contribution>, rules: &[&Rule], verdict: Verdict, reason: ReasonCode) {
-    let discharge = match verdict {
-        Verdict::Hold => Discharge::Approval,
-        Verdict::Allow | Verdict::Ask | Verdict::Deny => Discharge::Nothing,
+fn spoken(
+    out: &mut Vec<Contribution>,
+    rules: &[Matched<'_>],
+    verdict: Verdict,
+    reason: ReasonCode,
+) {
+    let says = |detail: &str, authority: Authority, constraints: Constraints| Contribution {
+        authority,
+        constraints,
+        discharge: match verdict {
+            Verdict::Hold => Discharge::Approval,
+            Verdict::Allow | Verdict::Ask | Verdict::Deny => Discharge::Nothing,
+        },
+        ..Contribution::new(Check::Rule, verdict, reason, detail)
     };
-    let says = |detail: String, authority: Authority, constraints: Constraints| {
-        Contribution::new(Check::Rule, verdict, reason, detail)
-            .discharged_by(discharge.clone())
-            .with_authority(authority)
-            .with_constraints(constraints)
-    };
-    for rule in rules.iter().take(MAX_NAMED) {
-        out.push(says(named(rule), rule.authority.clone(), rule.constraints.clone()));
+    for Matched { rule, words } in rules.iter().take(MAX_NAMED) {
+        out.push(says(words, rule.authority.clone(), rule.constraints.clone()));
     }
     if let Some(rest) = rules.get(MAX_NAMED..).filter(|rest| !rest.is_empty()) {
         let (mut authority, mut constraints) = (Authority::default(), Constraints::default());
-        for rule in rest {
+        for Matched { rule, .. } in rest {
             authority = authority.join(&rule.authority);
             constraints = constraints.join(&rule.constraints);
         }
-        out.push(says(format!("{} more rules", rest.len()), authority, constraints));
+        out.push(says(&format!("{} more rules", rest.len()), authority, constraints));
     }
 }
 
 /// As [`spoken`], with the code that each rule gives; the rest speaks once for each code.
-fn denials_of(out: &mut Vec<Contribution>, rules: &[&Rule]) {
-    let says = |code: Option<ReasonCode>, detail: String| {
-        let (reason, check) = DENY_CODES
-            .into_iter()
-            .find(|(known, _)| Some(*known) == code)
-            .unwrap_or((ReasonCode::ExplicitDenyRule, Check::Rule));
-        Contribution::new(check, Verdict::Deny, reason, detail)
+fn denials_of(out: &mut Vec<Contribution>, rules: &[Matched<'_>]) {
+    let says = |code: ReasonCode, detail: &str| {
+        let known = DENY_CODES.into_iter().find(|(known, _)| *known == code);
+        let check = known.map_or(Check::Rule, |(_, check)| check);
+        Contribution::new(check, Verdict::Deny, code, detail)
     };
-    for rule in rules.iter().take(MAX_NAMED) {
-        out.push(says(rule.code, named(rule)));
+    let code_of = |rule: &Rule| rule.code.unwrap_or(ReasonCode::ExplicitDenyRule);
+    for Matched { rule, words } in rules.iter().take(MAX_NAMED) {
+        out.push(says(code_of(rule), words));
     }
     let mut rest = BTreeMap::new();
-    for rule in rules.iter().skip(MAX_NAMED) {
-        *rest.entry(rule.code.unwrap_or(ReasonCode::ExplicitDenyRule)).or_insert(0_usize) += 1;
+    for Matched { rule, .. } in rules.iter().skip(MAX_NAMED) {
+        *rest.entry(code_of(rule)).or_insert(0_usize) += 1;
     }
     for (code, count) in rest {
-        out.push(says(Some(code), format!("{count} more rules")));
-    }
-}
-
-fn named(rule: &Rule) -> String {
-    if rule.reason.is_empty() {
-        format!("rule `{}`", rule.name)
-    } else {
-        format!("rule `{}`: {}", rule.name, rule.reason)
+        out.push(says(code, &format!("{count} more rules")));
     }
 }
 

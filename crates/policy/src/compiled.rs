@@ -1,0 +1,225 @@
+//! Rules compiled: the index, and for each rule in a few words of memory what rules it out.
+
+use std::collections::BTreeSet;
+
+use weaver_text::glob::Kind;
+use weaver_types::SensitivityTag;
+
+use crate::hash::NameMap;
+use crate::index::RuleIndex;
+use crate::matching::{Match, Sensitivity};
+use crate::query::Query;
+use crate::rule::{Roles, Rule};
+
+/// How many names of roles fit into the bits of a word.
+const MAX_ROLES: usize = 64;
+
+/// The rules of a policy in a form that decides fast.
+#[derive(Debug, Default)]
+pub(crate) struct CompiledRules {
+    index: RuleIndex,
+    filters: Vec<Filter>,
+    details: Vec<Box<str>>,
+    roles: NameMap<u8>,
+}
+
+/// What a match asks for of everything that has few values, one bit for each value.
+#[derive(Debug, Clone, Copy)]
+struct Filter {
+    /// The values that are not asked for; a query with one of them is not meant.
+    excluded: u32,
+    /// The kinds of sensitive data, one of which is asked for; 0 for none.
+    sensitivity: u8,
+    /// Whether more is asked for than stands here.
+    more: bool,
+    roles_any: u64,
+    roles_all: u64,
+}
+
+/// The same bits for a query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bits {
+    values: u32,
+    sensitivity: u8,
+    roles: u64,
+}
+
+/// What the filter of a rule says of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sieved {
+    /// The rule does not match.
+    Out,
+    /// The rule matches.
+    In,
+    /// The rest of the match settles it.
+    Open,
+}
+
+impl CompiledRules {
+    pub(crate) fn new(rules: &[Rule]) -> Self {
+        let mut out = Self { index: RuleIndex::new(rules), ..Self::default() };
+        for rule in rules {
+            let filter = out.filter(&rule.matches);
+            out.filters.push(filter);
+            out.details.push(detail(rule).into_boxed_str());
+        }
+        out
+    }
+
+    fn filter(&mut self, matches: &Match) -> Filter {
+        let (any, more_any) = self.role_bits(&matches.roles.any);
+        let (all, more_all) = self.role_bits(&matches.roles.all);
+        let sensitivity = matches.sensitivity.iter().map(|one| 1 << (*one as u8));
+        Filter {
+            excluded: excluded(matches),
+            sensitivity: sensitivity.fold(0, |all, one: u8| all | one),
+            more: asks_more(matches) || more_any || more_all,
+            roles_any: if more_any { 0 } else { any },
+            roles_all: if more_all { 0 } else { all },
+        }
+    }
+
+    /// The bits of these roles, and whether one of them has none.
+    fn role_bits(&mut self, roles: &BTreeSet<String>) -> (u64, bool) {
+        let (mut bits, mut more) = (0, false);
+        for role in roles {
+            let next = u8::try_from(self.roles.len()).unwrap_or(u8::MAX);
+            match self.roles.get(role) {
+                Some(place) => bits |= 1 << place,
+                None if self.roles.len() < MAX_ROLES => {
+                    self.roles.insert(role.clone(), next);
+                    bits |= 1 << next;
+                }
+                None => more = true,
+            }
+        }
+        (bits, more)
+    }
+
+    /// The places of the rules that may match a capability, in order.
+    pub(crate) fn candidates(&self, id: &str) -> Vec<u32> {
+        self.index.candidates(id)
+    }
+
+    pub(crate) fn bits(&self, query: &Query<'_>) -> Bits {
+        let roles = query.principal.roles.iter().filter_map(|role| self.roles.get(role));
+        Bits {
+            values: values(query),
+            sensitivity: sensitivity(query),
+            roles: roles.fold(0, |all, place| all | 1 << place),
+        }
+    }
+
+    pub(crate) fn sieve(&self, rule: usize, bits: Bits) -> Sieved {
+        let Some(filter) = self.filters.get(rule) else { return Sieved::Open };
+        let out = filter.excluded & bits.values != 0
+            || (filter.sensitivity != 0 && filter.sensitivity & bits.sensitivity == 0)
+            || (filter.roles_any != 0 && filter.roles_any & bits.roles == 0)
+            || filter.roles_all & bits.roles != filter.roles_all;
+        match (out, filter.more) {
+            (true, _) => Sieved::Out,
+            (false, true) => Sieved::Open,
+            (false, false) => Sieved::In,
+        }
+    }
+
+    /// The words of a rule, for the contributions that it makes.
+    pub(crate) fn detail(&self, rule: usize) -> &str {
+        self.details.get(rule).map_or("", |detail| detail)
+    }
+}
+
+fn detail(rule: &Rule) -> String {
+    if rule.reason.is_empty() {
+        format!("rule `{}`", rule.name)
+    } else {
+        format!("rule `{}`: {}", rule.name, rule.reason)
+    }
+}
+
+/// Where the bits of each kind of value begin in a word.
+mod place {
+    pub(super) const IMPACT: u32 = 0;
+    pub(super) const WORLD: u32 = 3;
+    pub(super) const CLASS: u32 = 5;
+    pub(super) const RUNG: u32 = 9;
+    pub(super) const SINK: u32 = 15;
+    pub(super) const MODE: u32 = 20;
+    pub(super) const CONFIDENTIALITY: u32 = 23;
+    pub(super) const INTEGRITY: u32 = 27;
+    pub(super) const OPERATION: u32 = 29;
+    pub(super) const END: u32 = 31;
+}
+
+/// The values that a match rules out, of all kinds that have few.
+fn excluded(matches: &Match) -> u32 {
+    // A kind of which nothing is said rules nothing out; otherwise everything but what is said.
+    fn others(bits: impl Iterator<Item = u32>, from: u32, to: u32) -> u32 {
+        let said = bits.fold(0_u32, |all, bit| all | 1 << bit);
+        let kind = (1_u32 << to) - (1_u32 << from);
+        if said == 0 { 0 } else { kind & !(said << from) }
+    }
+    others(matches.impact.iter().map(|v| *v as u32), place::IMPACT, place::WORLD)
+        | others(matches.world.iter().map(|v| *v as u32), place::WORLD, place::CLASS)
+        | others(matches.class.iter().map(|v| *v as u32), place::CLASS, place::RUNG)
+        | others(matches.rung.iter().map(|v| *v as u32), place::RUNG, place::SINK)
+        | others(matches.sink.iter().map(|v| *v as u32), place::SINK, place::MODE)
+        | others(matches.mode.iter().map(|v| *v as u32), place::MODE, place::CONFIDENTIALITY)
+        | others(
+            matches.confidentiality.iter().map(|v| *v as u32),
+            place::CONFIDENTIALITY,
+            place::INTEGRITY,
+        )
+        | others(matches.integrity.iter().map(|v| *v as u32), place::INTEGRITY, place::OPERATION)
+        | others(matches.operation.iter().map(|v| *v as u32), place::OPERATION, place::END)
+}
+
+/// The values of a query, one of each kind.
+fn values(query: &Query<'_>) -> u32 {
+    let capability = query.capability;
+    let effects = capability.spec().effects;
+    1 << (place::IMPACT + effects.impact as u32)
+        | 1 << (place::WORLD + effects.world as u32)
+        | 1 << (place::CLASS + capability.class() as u32)
+        | 1 << (place::RUNG + capability.rung() as u32)
+        | 1 << (place::SINK + capability.sink() as u32)
+        | 1 << (place::MODE + query.mode as u32)
+        | 1 << (place::CONFIDENTIALITY + query.label.confidentiality as u32)
+        | 1 << (place::INTEGRITY + query.label.integrity as u32)
+        | 1 << (place::OPERATION + query.operation as u32)
+}
+
+fn sensitivity(query: &Query<'_>) -> u8 {
+    let tags = &query.capability.spec().sensitivity;
+    if tags.is_empty() {
+        return 1 << (Sensitivity::None as u8);
+    }
+    let bit = |tag: &SensitivityTag| {
+        let kind = match tag {
+            SensitivityTag::Memory => Sensitivity::Memory,
+            SensitivityTag::Pii => Sensitivity::Pii,
+            SensitivityTag::Pci => Sensitivity::Pci,
+            SensitivityTag::Secrets => Sensitivity::Secrets,
+        };
+        1 << (kind as u8)
+    };
+    tags.iter().map(bit).fold(0, |all, one: u8| all | one)
+}
+
+/// Whether a match asks for anything that has no bits. That the id fits an exact pattern, a prefix
+/// or a suffix is known from the index.
+fn asks_more(matches: &Match) -> bool {
+    let general = |kind| matches!(kind, Kind::General);
+    matches.capability.iter().any(|pattern| general(pattern.glob().kind()))
+        || matches.tags != Roles::default()
+        || !matches.intent.is_empty()
+        || !matches.scope.is_empty()
+        || !matches.principal.is_empty()
+        || !matches.attributes.is_empty()
+        || !matches.agent.is_empty()
+        || matches.time.is_some()
+        || !matches.arguments.is_empty()
+        || !matches.any.is_empty()
+        || matches.not.is_some()
+        || matches.unless.is_some()
+}

@@ -1,0 +1,48 @@
+//! A fast hash for tables whose keys stand in the operator's documents. Nobody else chooses the
+//! keys, so nobody else can make them collide, and a lookup of a foreign name costs the same
+//! whatever it is.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A table of names from documents.
+pub(crate) type NameMap<V> = HashMap<String, V, BuildHasherDefault<NameHasher>>;
+
+const K: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Eight bytes at a time: multiply, and fold the high half onto the low one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct NameHasher(u64);
+
+impl NameHasher {
+    fn mix(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word).wrapping_mul(u128::from(K));
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+        let (low, high) = (product as u64, (product >> 64) as u64);
+        self.0 = (low ^ high).wrapping_add(K);
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.mix(u64::from_le_bytes(*word));
+        }
+        let mut last = [0; 8];
+        for (to, from) in last.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        if !rest.is_empty() {
+            self.mix(u64::from_le_bytes(last));
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.mix(u64::from(byte));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
