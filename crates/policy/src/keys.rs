@@ -29,7 +29,7 @@ impl ApproverKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Approver {
     /// The keys that this person signs with, by their names; at least one. A key written as `key`
-    /// beside the person has the name `key`.
+    /// instead has the name `key`.
     pub keys: BTreeMap<String, ApproverKey>,
     /// Trust, in thousandths.
     pub trust: u16,

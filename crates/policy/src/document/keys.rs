@@ -100,25 +100,24 @@ fn principals(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<PrincipalId> {
     out
 }
 
-/// The keys of a person: `key` with its times, a table `keys` of such, or both.
+/// The keys of a person: `key` with its times, or a table `keys` of such.
 fn keys(
     page: &mut Page<'_>,
     node: &Node<'_>,
     section: &Section<'_>,
 ) -> Option<BTreeMap<String, ApproverKey>> {
-    let mut out = BTreeMap::new();
-    let named = section.get("keys");
-    if section.get("key").is_some() || named.is_none() {
-        out.insert(SHORT.to_owned(), key(page, node, section)?);
-    } else if let Some(stray) = section.get("not_before").or_else(|| section.get("not_after")) {
-        let remedy = "write it beside each key of `keys`";
-        stray.wrong(page, "policy.window", "a time without the key that it bounds", remedy);
-    }
-    for (name, entry) in named.map(|n| n.entries(page)).unwrap_or_default() {
-        if out.contains_key(name) {
-            let remedy = "give the key another name";
-            entry.wrong(page, "policy.key_name", "`key` is the name of the other key", remedy);
+    let Some(named) = section.get("keys") else {
+        return Some(BTreeMap::from([(SHORT.to_owned(), key(page, node, section)?)]));
+    };
+    for short in KEY {
+        if let Some(stray) = section.get(short) {
+            let message = format!("`{short}` stands beside `keys`");
+            let remedy = "write every key with its times inside `keys`";
+            stray.wrong(page, "policy.two_forms", message, remedy);
         }
+    }
+    let mut out = BTreeMap::new();
+    for (name, entry) in named.entries(page) {
         let inner = entry.section(page, &KEY)?;
         out.insert(name.to_owned(), key(page, &entry, &inner)?);
     }

@@ -506,3 +506,34 @@ fn host_code_vouches_for_people_and_the_keys_document_for_their_authority() {
     assert_eq!(state.consume(&release), Ok(()));
     assert_eq!(state.phase(), &Phase::Consumed);
 }
+
+#[test]
+fn a_keys_document_says_whose_each_key_is_once() {
+    let code = |text: &str| load("", "", text).err().map(|error| error.code());
+    let (one, two) = (one_key(ALICE), one_key(BOB));
+    let keys = |table: &str| format!("keys = {{ {table} }}");
+    let person = |name: &str, keys: &str| approver(name, keys, 1, "public", "");
+    assert_eq!(code(&person("a", &one)), None);
+    assert_eq!(code(&person("a", &keys(&format!("x = {{ {one} }}")))), None);
+    assert_eq!(code(&person("a", "keys = {}")), Some("policy.missing_key"));
+    assert_eq!(code(&person("a", "")), Some("policy.missing_key"));
+    let both = format!("{one}\n{}", keys(&format!("x = {{ {two} }}")));
+    assert_eq!(code(&person("a", &both)), Some("policy.two_forms"));
+    let stray = format!("not_after = {}\n{}", NOW.rfc3339(), keys(&format!("x = {{ {two} }}")));
+    assert_eq!(code(&person("a", &stray)), Some("policy.two_forms"));
+    // One key serves one person, once, in one office.
+    let twice = keys(&format!("x = {{ {one} }}, y = {{ {one} }}"));
+    assert_eq!(code(&person("a", &twice)), Some("policy.shared_key"));
+    let hidden = person("a", &one) + &person("b", &keys(&format!("x = {{ {one} }}")));
+    assert_eq!(code(&hidden), Some("policy.shared_key"));
+    let signer = format!("[signers.s]\n{one}\ndocuments = \"policy\"\n");
+    assert_eq!(code(&(person("a", &two) + &signer)), None);
+    assert_eq!(code(&(person("a", &one) + &signer)), Some("policy.shared_key"));
+    let nobody = approver("a", &one, 1, "public", "principals = [\"a b\"]");
+    assert_eq!(code(&nobody), Some("policy.id"));
+    assert_eq!(code(&approver("a", &one, 1, "public", "operator = 1")), Some("policy.type"));
+    assert_eq!(
+        code(&approver("a", &one, 1, "public", "operater = true")),
+        Some("policy.unknown_key")
+    );
+}

@@ -109,6 +109,14 @@ fn attacks() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "signature_invalid",
             changed("/envelope/signed_at", json!(now + 1)),
         ),
+        ("an envelope signed with another date than the answer", "signature_invalid", {
+            let mut signed = grant(&request(1), "alice", ALICE);
+            let digest = signed.resolution.signed_digest().unwrap();
+            let id = KeyId::parse(alice.clone()).unwrap();
+            let other = Envelope::sign(Kind::Resolution, digest, id, &key(ALICE), now - 1);
+            signed.envelope = other.unwrap();
+            signed.to_json().unwrap()
+        }),
         (
             "digest of the envelope edited",
             "signature_invalid",

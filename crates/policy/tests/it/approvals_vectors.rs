@@ -1,10 +1,10 @@
-//! The cases of groups PSIG and APR that this crate alone decides, by their names. What differs
+//! The cases of group APR that this crate alone decides, by their names. What differs
 //! from them stands in `docs/reference/vector-deviations.md`.
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{End, Phase, Rejection};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::signature::{Kind, SigningKey};
+use weaver_types::signature::SigningKey;
 
 use crate::approvals::{
     ALICE, BOB, CAROL, Desk, LOW_CLEARANCE, LOW_TRUST, NO_SCOPE, STRANGER, deny, grant, key,
@@ -13,73 +13,6 @@ use crate::approvals::{
 
 fn canonical(value: &Value) -> String {
     String::from_utf8(canonical::to_bytes(value, Profile::Document).unwrap()).unwrap()
-}
-
-/// The policy of the cases, as Lodestar writes it.
-fn policy() -> Value {
-    json!({
-        "version": "2026-01-01.1",
-        "id": "acme",
-        "rules": [
-            { "reason": "reads ok", "effect": "allow", "match": { "tool": "fs.*", "required_level_lte": 0 } },
-            {
-                "match": { "tool": "git.push" },
-                "effect": "require_approval",
-                "approval": { "required_authority": {
-                    "min_trust_baseline": 0.8, "scope": { "level": "project", "identifier": "p1" },
-                } },
-                "reason": "push needs a senior",
-            },
-            { "match": { "tool": "git.*" }, "effect": "allow", "reason": "git ok" },
-            { "match": { "tool": "net.*", "max_blast_radius": "session" }, "effect": "allow", "reason": "local net" },
-            { "match": { "tool": "pay.*" }, "effect": "deny", "reason": "no payments" },
-        ],
-    })
-}
-
-#[test]
-fn psig_01_equal_values_have_equal_canonical_bytes() {
-    let wanted = concat!(
-        r#"{"id":"acme","rules":[{"effect":"allow","match":{"required_level_lte":0,"tool":"fs.*"},"reason":"reads ok"},"#,
-        r#"{"approval":{"required_authority":{"min_trust_baseline":0.8,"scope":{"identifier":"p1","level":"project"}}},"#,
-        r#""effect":"require_approval","match":{"tool":"git.push"},"reason":"push needs a senior"},"#,
-        r#"{"effect":"allow","match":{"tool":"git.*"},"reason":"git ok"},"#,
-        r#"{"effect":"allow","match":{"max_blast_radius":"session","tool":"net.*"},"reason":"local net"},"#,
-        r#"{"effect":"deny","match":{"tool":"pay.*"},"reason":"no payments"}],"version":"2026-01-01.1"}"#,
-    );
-    assert_eq!(canonical(&policy()), wanted);
-    // The digest is ours: the bytes stand behind the name of their domain, so that it is not the
-    // plain hash of the case.
-    let plain = "sha256:25e90252c0def5d764a569d198ce4161025dc099ad8a194b7d65606c95a2f39d";
-    assert_ne!(Kind::Policy.digest(wanted.as_bytes()).to_string(), plain);
-}
-
-#[test]
-fn psig_02_to_04_what_is_not_signed_as_it_stands_is_refused() {
-    use crate::signatures::policy_refusal;
-    let (root, text) = (crate::support::root(), crate::support::policy_text(""));
-    let honest = crate::support::envelope(Kind::Policy, &text, &root);
-    let honest: Value = serde_json::from_str(&honest).unwrap();
-    // 02: unsigned is refused, and only the function of its own name takes it.
-    let error = crate::signatures::unsigned_policy(&text);
-    assert_eq!(error, ["policy.signature_missing"]);
-    assert!(crate::support::load("", "", "").is_ok());
-    // 03: an effect changed after signing.
-    let rule = "[[rules]]\nname = \"pay\"\nmatch = { capability = \"pay.*\" }\neffect = \"deny\"\n";
-    let text_03 = crate::support::policy_text(rule);
-    let signed = crate::support::envelope(Kind::Policy, &text_03, &root);
-    let signed: Value = serde_json::from_str(&signed).unwrap();
-    let changed = text_03.replace("deny", "allow");
-    assert_eq!(policy_refusal(&changed, &signed), ["policy.signature_digest"]);
-    // 04, where the reference accepts: the hash recomputed, the signer's name kept, the signature
-    // garbage.
-    let mut garbage = signed;
-    garbage["digest"] =
-        json!(weaver_policy::digest_of(Kind::Policy, &changed).unwrap().to_string());
-    assert_eq!(policy_refusal(&changed, &garbage), ["policy.signature_invalid"]);
-    garbage["signature"] = json!("AAAA");
-    assert_eq!(policy_refusal(&changed, &garbage), ["policy.signature_malformed"]);
-    assert!(policy_refusal(&text, &honest).is_empty());
 }
 
 #[test]

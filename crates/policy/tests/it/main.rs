@@ -8,6 +8,8 @@ mod approvals;
 #[cfg(test)]
 mod approvals_attacks;
 #[cfg(test)]
+mod approvals_golden;
+#[cfg(test)]
 mod approvals_operator;
 #[cfg(test)]
 mod approvals_property;

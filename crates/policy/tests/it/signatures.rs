@@ -172,14 +172,6 @@ pub(crate) fn policy_refusal(policy: &str, envelope: &serde_json::Value) -> Vec<
     refused.iter().flat_map(|e| e.findings()).map(|finding| finding.code).collect()
 }
 
-/// The codes with which this policy is refused without an envelope.
-pub(crate) fn unsigned_policy(policy: &str) -> Vec<&'static str> {
-    let mut files = signed();
-    files.texts[0] = policy.to_owned();
-    files.envelopes[0] = None;
-    files.codes()
-}
-
 /// A set whose keys document lets `ops` sign, and whose `n`th document `seed` signed at `at`.
 fn delegated(signer: &str, n: usize, seed: u8, at: Timestamp) -> Files {
     let key = SigningKey::from_seed([seed; 32]);
