@@ -71,6 +71,8 @@ pub struct Config {
     pub unprefixed: bool,
     /// The most tools that one browse shows, from 1 to 20.
     pub shortlist: usize,
+    /// How long a held call waits for an approval before it is refused; its request lives on.
+    pub approval_wait: Duration,
     /// Who owns this process; what they may do stands in the signed policy.
     pub principal: PrincipalId,
     /// Safety mode, language and caps of a run. Without caps unless the file sets them.
@@ -79,12 +81,22 @@ pub struct Config {
     pub idle: Duration,
     /// The ledger.
     pub store: PathBuf,
+    /// The folder into which signed approvals are dropped.
+    pub inbox: PathBuf,
     /// The key under which the documents are signed.
     pub root: PublicKey,
     /// The folder of the documents.
     pub folder: PathBuf,
     /// The servers, in the order of their names; disabled ones are left out.
     pub upstreams: Vec<Upstream>,
+}
+
+impl Config {
+    /// The folder of the file, from which relative paths start.
+    #[must_use]
+    pub fn base(&self) -> PathBuf {
+        self.file.parent().unwrap_or(Path::new("")).to_path_buf()
+    }
 }
 
 /// Reads a configuration. Variables come from the environment of this process.

@@ -13,6 +13,7 @@
 //! - A tool that its server describes otherwise than was approved is listed nowhere.
 //! - Lines, requests under way, their bytes and waiting answers are bounded.
 
+mod approvals;
 mod call;
 mod definitions;
 mod described;
@@ -22,18 +23,22 @@ mod error;
 mod exposed;
 mod gateway;
 mod import;
+mod inbox;
 mod lines;
 mod message;
 mod meta_tools;
 mod open;
 mod proxy;
+mod reload;
 mod render;
 mod requests;
 mod run_keeper;
+mod salt;
 mod shelf;
 mod stdio;
 mod timer;
 mod upstreams;
+mod wanted;
 
 use std::sync::Arc;
 
@@ -58,7 +63,13 @@ pub fn run(config: Config, unsigned_development: bool) -> Result<(), ServeError>
     let ended = runtime.block_on(async {
         let gateway = Arc::new(Gateway::new(config, opened).await?);
         gateway.upstreams.start(&gateway);
-        stdio::serve(&gateway).await
+        let watching = [
+            tokio::spawn(approvals::watch(Arc::clone(&gateway))),
+            tokio::spawn(reload::watch(Arc::clone(&gateway))),
+        ];
+        let ended = stdio::serve(&gateway).await;
+        watching.iter().for_each(tokio::task::JoinHandle::abort);
+        ended
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     ended

@@ -47,10 +47,10 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
         let node = root?.get(name)?;
         Some(Section { table: node.section(keys, out)? })
     };
-    let gateway = section("gateway", &["mode", "unprefixed", "shortlist"], &mut out);
+    let gateway = section("gateway", &GATEWAY, &mut out);
     let principal = section("principal", &["id"], &mut out);
     let run = section("run", &RUN, &mut out);
-    let store = section("store", &["path"], &mut out);
+    let store = section("store", &["path", "inbox"], &mut out);
     let trust = section("trust", &["root", "folder"], &mut out);
 
     let context = Context { base: &base, lookup };
@@ -58,23 +58,27 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let upstreams = upstreams(&parsed.file, servers, parsed.json.as_ref(), &context, &mut out);
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
+    let approval_wait = approval_wait(gateway.as_ref(), &mut out);
     let (run, idle) = read_run(run.as_ref(), &mut out);
+    let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
     let root = root_key(&parsed.file, trust.as_ref(), &mut out);
     let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
 
-    let whole = (principal, store, root, folder.clone());
+    let whole = (principal, store, inbox, root, folder.clone());
     let config = match whole {
-        (Some(principal), Some(store), Some(root), Some(folder)) if out.is_empty() => {
+        (Some(principal), Some(store), Some(inbox), Some(root), Some(folder)) if out.is_empty() => {
             Some(Config {
                 file: parsed.file.clone(),
                 mode,
                 unprefixed,
                 shortlist,
+                approval_wait,
                 principal,
                 run,
                 idle,
                 store,
+                inbox,
                 root,
                 folder,
                 upstreams,
@@ -92,6 +96,17 @@ struct Section<'n> {
 
 fn get<'n>(section: Option<&Section<'n>>, name: &str) -> Option<&'n Node> {
     section?.table.get(name)
+}
+
+const GATEWAY: [&str; 4] = ["mode", "unprefixed", "shortlist", "approval_timeout_ms"];
+/// The longest that a call may wait for an approval: ten minutes, in milliseconds.
+const MAX_APPROVAL_WAIT: u64 = 600_000;
+
+/// How long a held call waits for an approval.
+fn approval_wait(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> Duration {
+    let node = get(section, "approval_timeout_ms");
+    let wait = node.and_then(|node| node.whole(0..=MAX_APPROVAL_WAIT, out));
+    Duration::from_millis(wait.unwrap_or(0))
 }
 
 fn read_gateway(

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use weaver_agent_kernel::{Call, Invocation};
+use weaver_agent_kernel::{Call, Caller, Invocation};
+use weaver_policy::approval::Phase;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Check, Contribution, Discharge, ReasonCode, ResponseMode,
     Verdict,
@@ -11,37 +12,78 @@ use weaver_types::{
 
 use super::error::ServeError;
 use super::gateway::Gateway;
+use super::wanted::Wanted;
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How a call was asked for.
+pub(crate) struct Manner {
+    /// What is wrong with the line in which it was asked.
+    pub(crate) flaw: Option<String>,
+    /// Whether its answer is still wanted.
+    pub(crate) wanted: Wanted,
+}
 
 /// What is called.
 pub(crate) struct Asked<'a> {
     pub(crate) request: CapabilityRequest,
     pub(crate) arguments: &'a Value,
     pub(crate) mode: ResponseMode,
-    /// What is wrong with the line in which it was asked.
-    pub(crate) flaw: Option<String>,
+    pub(crate) manner: Manner,
 }
 
-/// Runs a call through the kernel.
-pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Invocation, ServeError> {
-    let Asked { request, arguments, mode, flaw } = asked;
-    if let Some(flaw) = flaw {
+/// What a call came to.
+pub(crate) struct Called {
+    pub(crate) done: Invocation,
+    /// True when it waited for an approval that did not come.
+    pub(crate) waited: bool,
+}
+
+impl Called {
+    pub(crate) fn at_once(done: Invocation) -> Self {
+        Self { done, waited: false }
+    }
+}
+
+/// Runs a call through the kernel. A held one waits for an approval as long as the configuration
+/// says; what comes of the approval is decided by making the same call again.
+pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Called, ServeError> {
+    let Asked { request, arguments, mode, manner } = asked;
+    if let Some(flaw) = manner.flaw {
         let reason = ReasonCode::InvalidArguments;
         let said = Contribution::new(Check::Justification, Verdict::Ask, reason, flaw)
             .discharged_by(Discharge::Arguments);
-        return reject(gateway, &request, said).await;
+        return reject(gateway, &request, said).await.map(Called::at_once);
     }
-    if let Some(problem) = unavailable(gateway, &request.capability_id).await {
+    let call = Call { request: &request, arguments: Some(arguments), mode };
+    let done = once(gateway, call).await?;
+    let wait = gateway.config.approval_wait;
+    let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
+    let Some(id) = done.request.clone().filter(|_| held) else {
+        return Ok(Called::at_once(done));
+    };
+    let phase = tokio::select! {
+        phase = gateway.kernel.wait_resolution(&id, wait) => phase,
+        () = manner.wanted.no_more() => Some(Phase::Requested),
+    };
+    match phase {
+        Some(Phase::Requested) | None => Ok(Called { done, waited: true }),
+        Some(_) => once(gateway, call).await.map(Called::at_once),
+    }
+}
+
+/// One call, whose server is there.
+async fn once(gateway: &Gateway, call: Call<'_>) -> Result<Invocation, ServeError> {
+    if let Some(problem) = unavailable(gateway, &call.request.capability_id).await {
         let reason = ReasonCode::UpstreamUnavailable;
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem)
             .discharged_by(Discharge::Wait { retry_after_ms: 10_000 });
-        return reject(gateway, &request, said).await;
+        return reject(gateway, call.request, said).await;
     }
     let run = gateway.run().await?;
-    let call = Call { request: &request, arguments: Some(arguments), mode };
-    Ok(gateway.kernel.execute(gateway.caller(&run), call).await)
+    let principal = gateway.principal();
+    Ok(gateway.kernel.execute(Caller { run: &run, principal: &principal }, call).await)
 }
 
 /// Refuses a call that never became one, and records it.
@@ -51,7 +93,8 @@ pub(crate) async fn reject(
     said: Contribution,
 ) -> Result<Invocation, ServeError> {
     let run = gateway.run().await?;
-    Ok(gateway.kernel.reject(gateway.caller(&run), request, said).await)
+    let caller = Caller { run: &run, principal: &gateway.principal() };
+    Ok(gateway.kernel.reject(caller, request, said).await)
 }
 
 /// Why the server of a tool is away; `None` when the principal can see the tool, or its server is

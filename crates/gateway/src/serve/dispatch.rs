@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 
+use super::call::Manner;
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
+use super::wanted::Wanted;
 use super::{definitions, meta_tools, proxy, render};
 use crate::config::Mode;
 
@@ -54,6 +56,7 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         request: Request,
+        wanted: Wanted,
     ) -> Result<Value, RpcError> {
         // A tool call says so itself, since it is recorded.
         if let (Some(flaw), true) = (&request.flaw, request.method != "tools/call") {
@@ -70,7 +73,7 @@ impl Session {
                 "send `initialize` first, or name the protocol version in the request's `_meta`",
             )),
             "tools/list" => Ok(list(gateway, era).await),
-            "tools/call" => call(gateway, era, request).await,
+            "tools/call" => call(gateway, era, request, wanted).await,
             other => Err(RpcError::new(
                 code::NOT_FOUND,
                 format!("method `{}` is not offered here", shown(other)),
@@ -147,7 +150,12 @@ async fn list(gateway: &Arc<Gateway>, era: Era) -> Value {
     Value::Object(result)
 }
 
-async fn call(gateway: &Arc<Gateway>, era: Era, request: Request) -> Result<Value, RpcError> {
+async fn call(
+    gateway: &Arc<Gateway>,
+    era: Era,
+    request: Request,
+    wanted: Wanted,
+) -> Result<Value, RpcError> {
     let Request { mut params, flaw, .. } = request;
     let Some(Value::String(name)) = params.remove("name") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`name` must be a string"));
@@ -156,9 +164,10 @@ async fn call(gateway: &Arc<Gateway>, era: Era, request: Request) -> Result<Valu
         None => Value::Object(Map::new()),
         Some(arguments) => arguments,
     };
+    let manner = Manner { flaw, wanted };
     let reply = match gateway.config.mode {
-        Mode::Gateway => meta_tools::call(gateway, &name, arguments, flaw).await,
-        Mode::Proxy => proxy::call(gateway, &name, arguments, flaw).await,
+        Mode::Gateway => meta_tools::call(gateway, &name, arguments, manner).await,
+        Mode::Proxy => proxy::call(gateway, &name, arguments, manner).await,
     };
     reply.map(|reply| render::result(reply, era))
 }

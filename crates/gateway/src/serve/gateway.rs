@@ -1,12 +1,12 @@
 //! The gateway: everything a request needs, shared by all requests.
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use weaver_agent_kernel::{Caller, Kernel, Registry};
-use weaver_policy::ContractStatus;
-use weaver_types::{CapabilityId, EventKind, Principal, RunContext, UpstreamName};
+use weaver_agent_kernel::{Kernel, Registry};
+use weaver_policy::{ContractStatus, PolicySet};
+use weaver_types::{CapabilityId, Clock, EventKind, Principal, RunContext, RunId, UpstreamName};
 
 use super::error::ServeError;
 use super::open::Opened;
@@ -20,7 +20,10 @@ pub(crate) struct Gateway {
     pub(crate) config: Config,
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) principal: Principal,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// True when signatures are not looked at.
+    pub(crate) unsigned_development: bool,
+    principal: RwLock<Arc<Principal>>,
     pub(crate) upstreams: Upstreams,
     shelf: ShelfSlot,
     restocking: std::sync::Mutex<()>,
@@ -30,15 +33,17 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) async fn new(config: Config, opened: Opened) -> Result<Self, ServeError> {
-        let Opened { kernel, registry, principal, clock, random } = opened;
-        let runs = RunKeeper::new(&config, &principal, clock, random);
+        let Opened { kernel, registry, principal, clock, random, unsigned_development } = opened;
+        let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
         let upstreams = Upstreams::new(&config);
         let (tell, told) = mpsc::channel(1);
         let gateway = Self {
             config,
             kernel,
             registry,
-            principal,
+            clock,
+            unsigned_development,
+            principal: RwLock::new(Arc::new(principal)),
             upstreams,
             shelf: ShelfSlot::default(),
             restocking: std::sync::Mutex::default(),
@@ -54,9 +59,31 @@ impl Gateway {
         self.runs.current(&self.kernel).await
     }
 
-    /// The caller in a run.
-    pub(crate) fn caller<'a>(&'a self, run: &'a RunContext) -> Caller<'a> {
-        Caller { run, principal: &self.principal }
+    /// Begins another run in place of one that an operator ended.
+    pub(crate) async fn end_run(&self, run: &RunId) -> Result<(), ServeError> {
+        self.runs.end(&self.kernel, run).await
+    }
+
+    /// The principal, as the policy in force grants it.
+    pub(crate) fn principal(&self) -> Arc<Principal> {
+        match self.principal.read() {
+            Ok(principal) => Arc::clone(&principal),
+            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    /// Puts other documents into force, and with them what they grant the principal.
+    pub(crate) async fn put_in_force(&self, set: PolicySet) -> Result<(), ServeError> {
+        let principal = set
+            .principal(&self.config.principal)
+            .ok_or_else(|| ServeError::Principal { id: self.config.principal.clone() })?;
+        self.kernel.replace_policy(Arc::new(set)).await;
+        match self.principal.write() {
+            Ok(mut slot) => *slot = Arc::new(principal),
+            Err(poisoned) => *poisoned.into_inner() = Arc::new(principal),
+        }
+        self.restock_all();
+        self.note_policy().await
     }
 
     /// What there is now.
@@ -67,13 +94,19 @@ impl Gateway {
     /// Takes stock again, after an upstream's tools have changed. Gives those of its tools that
     /// could get no name.
     pub(crate) fn restock(&self, upstream: &UpstreamName) -> Vec<String> {
+        let prefix = format!("{upstream}.");
+        let nameless = self.restock_all();
+        let own = nameless.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        own.map(|(_, problem)| problem).collect()
+    }
+
+    /// Takes stock again. Gives every tool that could get no name.
+    fn restock_all(&self) -> Vec<(CapabilityId, String)> {
         // One after the other, or an older stock could replace a newer one.
         let _turn = self.restocking.lock();
         let shelf =
             Shelf::build(&self.registry, &self.kernel.policy(), &self.upstreams, &self.config);
-        let prefix = format!("{upstream}.");
-        let nameless = shelf.nameless.iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
-        let nameless = nameless.map(|(_, problem)| problem.clone()).collect();
+        let nameless = shelf.nameless.clone();
         self.shelf.put(shelf);
         // One waiting notice is enough.
         let _ = self.changes.0.try_send(());
@@ -91,7 +124,7 @@ impl Gateway {
         self.registry
             .get(id)
             .and_then(|entry| entry.effective(&policy).ok())
-            .is_some_and(|capability| policy.visible(&self.principal, &capability))
+            .is_some_and(|capability| policy.visible(&self.principal(), &capability))
     }
 
     /// True when the server describes the tool otherwise than it was approved. What it says now is
@@ -109,26 +142,32 @@ impl Gateway {
     }
 
     async fn note_start(&self) -> Result<(), ServeError> {
-        let fields = |pairs: Vec<(&str, Value)>| -> Map<String, Value> {
-            pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
-        };
-        let opened = fields(vec![
+        let opened = fields([
             ("program", json!("weaver serve")),
             ("version", json!(env!("CARGO_PKG_VERSION"))),
-            ("principal", json!(self.principal.id)),
+            ("principal", json!(self.config.principal)),
         ]);
         self.kernel.note(EventKind::LedgerOpened, opened).await?;
+        self.note_policy().await
+    }
+
+    async fn note_policy(&self) -> Result<(), ServeError> {
         let policy = self.kernel.policy();
         let documents: Vec<Value> = policy
             .versions()
             .iter()
             .map(|(kind, v)| json!({ "kind": kind.as_str(), "id": v.id, "version": v.version, "digest": v.digest }))
             .collect();
-        let loaded = fields(vec![
+        let loaded = fields([
             ("origin", json!(policy.basis().origin)),
             ("documents", Value::Array(documents)),
         ]);
         self.kernel.note(EventKind::PolicyLoaded, loaded).await?;
         Ok(())
     }
+}
+
+/// The fields of an event.
+pub(crate) fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }

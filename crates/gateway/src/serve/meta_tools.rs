@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use weaver_agent_kernel::Caller;
 use weaver_firewall::HandleQuery;
 use weaver_text::token::CharsPerFour;
 use weaver_types::{
@@ -11,7 +12,7 @@ use weaver_types::{
     ReasonCode, ResponseMode, Verdict,
 };
 
-use super::call::{self, Asked};
+use super::call::{self, Asked, Called, Manner};
 use super::definitions::{MAX_ROWS, MAX_SHORTLIST};
 use super::described;
 use super::dispatch::shown;
@@ -30,7 +31,7 @@ pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
     arguments: Value,
-    flaw: Option<String>,
+    manner: Manner,
 ) -> Result<Reply, RpcError> {
     let known: &[&str] = match name {
         "tool_browse" => &["query", "capability", "k"],
@@ -49,8 +50,9 @@ pub(crate) async fn call(
     };
     let stray = arguments.keys().find(|key| !known.contains(&key.as_str()));
     let stray = stray.map(|key| unknown_key(key, known));
+    let Manner { flaw, wanted } = manner;
     let answered = match (name, stray.or(flaw)) {
-        ("tool_execute", flaw) => execute(gateway, arguments, flaw).await,
+        ("tool_execute", flaw) => execute(gateway, arguments, Manner { flaw, wanted }).await,
         (_, Some(flaw)) => return Ok(Reply::usage(flaw)),
         ("tool_browse", None) => browse(gateway, &arguments).await,
         (_, None) => view(gateway, arguments).await,
@@ -122,7 +124,8 @@ async fn shortlist(gateway: &Gateway, query: &str, k: usize) -> Result<Reply, Se
         card.description = gateway.kernel.firewall().redact_text(&card.description).text;
     }
     let ids: Vec<CapabilityId> = cards.iter().map(|card| card.id.clone()).collect();
-    gateway.kernel.record_shortlist(gateway.caller(&run), query, &ids).await?;
+    let caller = Caller { run: &run, principal: &gateway.principal() };
+    gateway.kernel.record_shortlist(caller, query, &ids).await?;
     let mut body = json!({ "tools": cards });
     let away = gateway.upstreams.away();
     if let (Some(body), false) = (body.as_object_mut(), away.is_empty()) {
@@ -168,15 +171,15 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
 async fn execute(
     gateway: &Gateway,
     mut arguments: Map<String, Value>,
-    flaw: Option<String>,
+    manner: Manner,
 ) -> Result<Reply, ServeError> {
     let (request, mode) = match read_call(&arguments) {
         Ok(call) => call,
         Err(problem) => return malformed(gateway, &arguments, problem).await,
     };
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
-    let done = call::run(gateway, Asked { request, arguments: &inner, mode, flaw }).await?;
-    Ok(render::invocation(gateway, &done))
+    let called = call::run(gateway, Asked { request, arguments: &inner, mode, manner }).await?;
+    Ok(render::invocation(gateway, &called))
 }
 
 /// What is asked for, or what is wrong with it.
@@ -218,7 +221,7 @@ async fn malformed(
     let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
         .discharged_by(Discharge::Arguments);
     let done = call::reject(gateway, &CapabilityRequest::new(id, ""), said).await?;
-    Ok(render::invocation(gateway, &done))
+    Ok(render::invocation(gateway, &Called::at_once(done)))
 }
 
 async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
@@ -238,6 +241,7 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
     // A handle of an earlier process is decided by its tool, which may not be listed yet.
     gateway.upstreams.settled(PATIENCE).await;
     let run = gateway.run().await?;
-    let done = gateway.kernel.expand(gateway.caller(&run), &id, &query).await;
-    Ok(render::invocation(gateway, &done))
+    let caller = Caller { run: &run, principal: &gateway.principal() };
+    let done = gateway.kernel.expand(caller, &id, &query).await;
+    Ok(render::invocation(gateway, &Called::at_once(done)))
 }

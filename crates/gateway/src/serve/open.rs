@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
+use weaver_drivers::precondition::LocalPreconditions;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
 use weaver_types::{Clock, OsRandom, Principal, Random, SystemClock};
 
 use super::error::ServeError;
+use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config};
 
@@ -18,6 +20,7 @@ pub(crate) struct Opened {
     pub(crate) principal: Principal,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
+    pub(crate) unsigned_development: bool,
 }
 
 pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened, ServeError> {
@@ -38,6 +41,9 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
     ledger.commit(accepted).wait()?;
     let registry = Arc::new(Registry::new());
     let blobs = Arc::new(ledger.blobs());
+    let salt = salt::of(ledger.as_ref(), &settings.tenant, random.as_ref())?;
+    let facts = LocalPreconditions::new(salt).in_folder(config.base());
+    let ports = Ports { preconditions: Some(Arc::new(facts)), ..Ports::default() };
     let kernel = Kernel::open(KernelParts {
         registry: Arc::clone(&registry),
         policy: Arc::new(policy),
@@ -48,7 +54,7 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         timer: Arc::new(TokioTimer),
         keys: KeyRing::fresh(random.as_ref()).map_err(weaver_agent_kernel::KernelError::from)?,
         settings,
-        ports: Ports::default(),
+        ports,
     })?;
-    Ok(Opened { kernel, registry, principal, clock, random })
+    Ok(Opened { kernel, registry, principal, clock, random, unsigned_development })
 }

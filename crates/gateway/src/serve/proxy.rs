@@ -8,7 +8,7 @@ use weaver_types::{
     CapabilityId, CapabilityRequest, Check, Contribution, ReasonCode, ResponseMode, Verdict,
 };
 
-use super::call::{self, Asked};
+use super::call::{self, Asked, Manner};
 use super::dispatch::shown;
 use super::gateway::Gateway;
 use super::message::{RpcError, code};
@@ -57,15 +57,15 @@ pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
     arguments: Value,
-    flaw: Option<String>,
+    manner: Manner,
 ) -> Result<Reply, RpcError> {
     if name == VIEW {
-        return meta_tools::call(gateway, name, arguments, flaw).await;
+        return meta_tools::call(gateway, name, arguments, manner).await;
     }
     let Some(id) = find(gateway, name).await else { return unknown(gateway, name).await };
     let (request, mode) = (CapabilityRequest::new(id, ""), ResponseMode::Summary);
-    let done = call::run(gateway, Asked { request, arguments: &arguments, mode, flaw }).await;
-    Ok(done.map_or_else(meta_tools::failed, |done| render::invocation(gateway, &done)))
+    let called = call::run(gateway, Asked { request, arguments: &arguments, mode, manner }).await;
+    Ok(called.map_or_else(meta_tools::failed, |called| render::invocation(gateway, &called)))
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.

@@ -1,9 +1,9 @@
 //! From what the kernel says to what an agent reads: results, and refusals it can re-plan on.
 
 use serde_json::{Map, Value, json};
-use weaver_agent_kernel::Invocation;
-use weaver_types::{Decision, Discharge, ReasonCode, Verdict};
+use weaver_types::{Decision, Discharge, ReasonCode, RequestId, Verdict};
 
+use super::call::Called;
 use super::dispatch::Era;
 use super::gateway::Gateway;
 
@@ -41,10 +41,11 @@ pub(crate) fn result(reply: Reply, era: Era) -> Value {
 }
 
 /// The answer to a call. Every refusal and every failure has `verdict`, `reason` and `message`.
-pub(crate) fn invocation(gateway: &Gateway, done: &Invocation) -> Reply {
+pub(crate) fn invocation(gateway: &Gateway, called: &Called) -> Reply {
+    let done = &called.done;
     let decision = &done.decision;
     if !decision.allowed() {
-        return Reply { body: refusal(done), is_error: true };
+        return Reply { body: refusal(called), is_error: true };
     }
     let mut body = json!({ "verdict": decision.verdict(), "call": done.call });
     let Some(fields) = body.as_object_mut() else { return Reply::ok(body) };
@@ -53,7 +54,7 @@ pub(crate) fn invocation(gateway: &Gateway, done: &Invocation) -> Reply {
         fields.insert("frame".to_owned(), json!(frame));
     }
     if !result.success {
-        let explained = gateway.kernel.explain(&gateway.principal, &done.call);
+        let explained = gateway.kernel.explain(&gateway.principal(), &done.call);
         let reason = explained.and_then(|explained| explained.failure);
         let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
         let message = format!("{}. {}", result.error_message, after_failure(reason));
@@ -77,8 +78,8 @@ fn after_failure(reason: ReasonCode) -> &'static str {
     }
 }
 
-fn refusal(done: &Invocation) -> Value {
-    let decision = &done.decision;
+fn refusal(called: &Called) -> Value {
+    let (done, decision) = (&called.done, &called.done.decision);
     let obstacles: Vec<Value> = decision
         .obstacles()
         .take(8)
@@ -92,13 +93,32 @@ fn refusal(done: &Invocation) -> Value {
             })
         })
         .collect();
-    json!({
+    let mut body = json!({
         "verdict": decision.verdict(),
         "reason": decision.primary(),
         "message": message(decision),
         "obstacles": obstacles,
         "call": done.call,
-    })
+    });
+    if let (Some(request), Some(fields)) = (&done.request, body.as_object_mut()) {
+        let reason =
+            if called.waited { ReasonCode::ApprovalTimeout } else { ReasonCode::ApprovalRequired };
+        fields.insert("reason".to_owned(), json!(reason));
+        fields.insert("approval".to_owned(), json!({ "request": request }));
+        fields.insert("message".to_owned(), json!(held(decision, request, called.waited)));
+    }
+    body
+}
+
+/// What an agent is told of a call that waits for people.
+fn held(decision: &Decision, request: &RequestId, waited: bool) -> String {
+    let so_far = if waited { "nobody has answered yet" } else { "a person must release it" };
+    format!(
+        "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user, go on with other \
+         work, and make the same call again once it is granted.",
+        decision.primary(),
+        decision.detail()
+    )
 }
 
 /// One sentence on what happened and one on what to do.

@@ -11,6 +11,7 @@ use super::dispatch::Session;
 use super::gateway::Gateway;
 use super::lines::MAX_LINE;
 use super::message::{self, Incoming, Request, RpcError, code};
+use super::wanted::{self, Wanted, Wanting};
 
 /// How many requests are worked on at once.
 const MAX_IN_FLIGHT: u32 = 256;
@@ -35,26 +36,27 @@ struct Open(Mutex<Numbers>);
 #[derive(Default)]
 struct Numbers {
     last: u64,
-    by_id: BTreeMap<String, u64>,
+    by_id: BTreeMap<String, (u64, Wanting)>,
 }
 
 impl Open {
     /// The number of a fresh request; `None` when its id is taken.
-    fn begin(&self, id: &str) -> Option<u64> {
+    fn begin(&self, id: &str) -> Option<(u64, Wanted)> {
         let mut open = self.0.lock().ok()?;
         if open.by_id.contains_key(id) {
             return None;
         }
         open.last += 1;
         let number = open.last;
-        open.by_id.insert(id.to_owned(), number);
-        Some(number)
+        let (wanting, wanted) = wanted::pair();
+        open.by_id.insert(id.to_owned(), (number, wanting));
+        Some((number, wanted))
     }
 
     /// True when the request is still to be answered.
     fn end(&self, id: &str, number: u64) -> bool {
         let Ok(mut open) = self.0.lock() else { return false };
-        let wanted = open.by_id.get(id) == Some(&number);
+        let wanted = open.by_id.get(id).is_some_and(|(current, _)| *current == number);
         if wanted {
             open.by_id.remove(id);
         }
@@ -64,6 +66,13 @@ impl Open {
     fn cancel(&self, id: &str) {
         if let Ok(mut open) = self.0.lock() {
             open.by_id.remove(id);
+        }
+    }
+
+    /// Nobody waits for people any more; every request is still answered.
+    fn hurry(&self) {
+        if let Ok(open) = self.0.lock() {
+            open.by_id.values().for_each(|(_, wanting)| wanting.hurry());
         }
     }
 }
@@ -98,6 +107,11 @@ impl Requests {
         self.send(message::answer(&Value::Null, Err(error))).await;
     }
 
+    /// Ends every wait for a person: the client has nothing more to say.
+    pub(crate) fn hurry(&self) {
+        self.open.hurry();
+    }
+
     /// Waits until nothing is under way.
     pub(crate) async fn all_done(&self) {
         let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
@@ -120,7 +134,7 @@ impl Requests {
             return self.send(refuse("too many requests at once; wait for answers")).await;
         };
         let name = request.id.to_string();
-        let Some(number) = self.open.begin(&name) else {
+        let Some((number, wanted)) = self.open.begin(&name) else {
             return self.send(refuse("a request with this id is being worked on")).await;
         };
         let work = Work {
@@ -130,6 +144,7 @@ impl Requests {
             open: Arc::clone(&self.open),
             name,
             number,
+            wanted,
             _permits: permits,
         };
         // A handshake is answered before the next line is read.
@@ -160,6 +175,7 @@ struct Work {
     open: Arc<Open>,
     name: String,
     number: u64,
+    wanted: Wanted,
     _permits: [OwnedSemaphorePermit; 2],
 }
 
@@ -167,8 +183,10 @@ impl Work {
     async fn run(self, request: Request) {
         let id = request.id.clone();
         let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        let wanted = self.wanted.clone();
         // In a task of its own, so that a fault in it is answered too.
-        let answering = tokio::spawn(async move { session.answer(&gateway, request).await });
+        let answering =
+            tokio::spawn(async move { session.answer(&gateway, request, wanted).await });
         let outcome = answering.await.unwrap_or_else(|_| {
             tracing::error!("a request ended without an answer");
             Err(RpcError::new(code::INTERNAL, "the request failed inside"))
@@ -186,10 +204,10 @@ mod tests {
     #[test]
     fn a_cancelled_request_never_ends_the_next_of_the_same_id() {
         let open = Open::default();
-        let first = open.begin("7").unwrap();
-        assert_eq!(open.begin("7"), None, "it is under way");
+        let (first, _) = open.begin("7").unwrap();
+        assert!(open.begin("7").is_none(), "it is under way");
         open.cancel("7");
-        let second = open.begin("7").unwrap();
+        let (second, _) = open.begin("7").unwrap();
         assert!(!open.end("7", first), "cancelled");
         assert!(open.end("7", second));
         assert!(!open.end("7", second), "answered already");

@@ -83,6 +83,24 @@ impl RunKeeper {
         Ok(run)
     }
 
+    /// Begins another run where this one is current.
+    pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<(), ServeError> {
+        let mut current = self.current.lock().await;
+        let now = self.clock.now();
+        let kept = match current.take() {
+            Some(kept) => kept,
+            None => self.resume(kernel, now)?,
+        };
+        if kept.run.run_id != *run {
+            *current = Some(kept);
+            return Ok(());
+        }
+        let fresh = Kept { last_written: now, ..self.begin(now)? };
+        self.write(kernel, &fresh).await?;
+        *current = Some(fresh);
+        Ok(())
+    }
+
     fn begin(&self, now: Timestamp) -> Result<Kept, ServeError> {
         let mut run =
             RunContext::create(self.settings.clone(), self.clock.as_ref(), self.random.as_ref())?;

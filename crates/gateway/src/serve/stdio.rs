@@ -35,6 +35,7 @@ pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
             Err(error) => break Err(ServeError::Pipe { problem: error.to_string() }),
         }
     };
+    requests.hurry();
     // Every call under way ends, and its end is recorded, before the pipes close. What has not
     // ended by itself loses its server.
     let _ = tokio::time::timeout(GRACE, requests.all_done()).await;

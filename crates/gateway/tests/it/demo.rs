@@ -33,19 +33,22 @@ fn every_step_gets_its_verdict_and_the_ledger_verifies() {
         ("read", "allow", "none"),
         ("write_unjustified", "ask", "insufficient_justification"),
         ("write", "allow", "none"),
-        ("delete", "hold", "floor_hold"),
+        ("delete", "hold", "approval_required"),
         ("wipe", "deny", "explicit_deny_rule"),
         ("search", "allow", "none"),
         ("view", "allow", "none"),
         ("read_poisoned", "allow", "none"),
-        ("send", "hold", "floor_hold"),
+        ("send", "hold", "approval_required"),
         ("ledger", "none", "none"),
     ];
     let expected = expected
         .map(|(step, verdict, reason)| (step.to_owned(), verdict.to_owned(), reason.to_owned()));
     assert_eq!(verdicts, expected);
-    assert_eq!(steps[4]["reasons"], json!(["floor_hold"]), "not tainted yet");
-    assert_eq!(steps[9]["reasons"], json!(["floor_hold", "untrusted_influence"]));
+    assert_eq!(steps[4]["reasons"], json!(["approval_required", "floor_hold"]), "not tainted");
+    assert_eq!(
+        steps[9]["reasons"],
+        json!(["approval_required", "floor_hold", "untrusted_influence"])
+    );
     assert_eq!(
         (&end["step"], &end["ok"], &end["kept"]),
         (&json!("end"), &json!(true), &Value::Null)

@@ -126,8 +126,12 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
 }
 
 fn content_tools() -> Vec<Value> {
+    let message = json!({"to": {"type": "string"}, "text": {"type": "string"}});
     ["big", "rows", "picture", "people", "failing", "send", "secret_plans"]
-        .map(|name| tool(name, &format!("The tool {name} for tests of content."), json!({})))
+        .map(|name| {
+            let properties = if name == "send" { message.clone() } else { json!({}) };
+            tool(name, &format!("The tool {name} for tests of content."), properties)
+        })
         .to_vec()
 }
 

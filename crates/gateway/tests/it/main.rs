@@ -1,6 +1,8 @@
 //! The command as a user runs it, and the configuration through its public interface.
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod client;

@@ -26,9 +26,11 @@ const ABSENT: &str = "absent";
 /// use serde_json::json;
 /// use weaver_agent_kernel::PreconditionChecker;
 /// use weaver_drivers::precondition::LocalPreconditions;
-/// use weaver_types::{OsRandom, PathSource, Pointer, Precondition};
+/// use weaver_types::{OsRandom, PathSource, Pointer, Precondition, Random};
 ///
-/// let checker = LocalPreconditions::new(&OsRandom)?;
+/// let mut salt = [0; 32];
+/// OsRandom.fill(&mut salt)?;
+/// let checker = LocalPreconditions::new(salt);
 /// let file = PathSource::Argument(Pointer::parse("/path")?);
 /// let arguments = json!({ "path": "/no/such/file" });
 /// let seen = checker.observe(&Precondition::FileDigest { file }, &arguments)?;
@@ -43,28 +45,18 @@ pub struct LocalPreconditions {
 }
 
 impl LocalPreconditions {
-    /// A checker for the folder in which the process runs.
-    ///
-    /// # Errors
-    /// [`RandomError`](weaver_types::RandomError), when there is no randomness for the salt.
-    pub fn new(random: &dyn weaver_types::Random) -> Result<Self, weaver_types::RandomError> {
-        let mut salt = [0; 32];
-        random.fill(&mut salt)?;
-        Ok(Self { base: PathBuf::new(), most: MAX_FILE, salt, environment: variable })
+    /// A checker for the folder in which the process runs. The salt is for the values of
+    /// environment variables: a value is told the same way after a restart only under the same
+    /// salt, so keep it as long as calls may be held.
+    #[must_use]
+    pub fn new(salt: [u8; 32]) -> Self {
+        Self { base: PathBuf::new(), most: MAX_FILE, salt, environment: variable }
     }
 
     /// The same, with relative paths taken from this folder.
     #[must_use]
     pub fn in_folder(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = base.into();
-        self
-    }
-
-    /// The same, with this salt for the values of environment variables. A value is told the same
-    /// way after a restart only under the same salt.
-    #[must_use]
-    pub fn with_salt(mut self, salt: [u8; 32]) -> Self {
-        self.salt = salt;
         self
     }
 
@@ -78,11 +70,10 @@ impl LocalPreconditions {
     fn path(&self, source: &PathSource, arguments: &Value) -> Result<PathBuf, PreconditionError> {
         let text = match source {
             PathSource::Path(path) => path.as_str(),
-            PathSource::Argument(at) => {
-                at.find(arguments).and_then(Value::as_str).ok_or_else(|| {
-                    PreconditionError::Argument { pointer: at.as_str().to_owned() }
-                })?
-            }
+            PathSource::Argument(at) => at
+                .find(arguments)
+                .and_then(Value::as_str)
+                .ok_or_else(|| PreconditionError::Argument { pointer: at.as_str().to_owned() })?,
         };
         if text.is_empty() || text.contains('\0') {
             return Err(unreadable(Path::new(text), "it is no path"));

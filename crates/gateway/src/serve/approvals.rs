@@ -1,0 +1,67 @@
+//! Approvals in the gateway: the inbox is taken in, held calls wait, requests end in time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weaver_agent_kernel::Received;
+
+use super::gateway::Gateway;
+use super::inbox;
+
+/// How often the inbox is looked at.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// After how many looks the requests that outlived their deadline are ended.
+const SWEEP_EVERY: u32 = 25;
+
+/// Takes in what lies in the inbox, for as long as the gateway serves. The kernel verifies every
+/// file and writes down what it came to; here a file is only read and removed.
+pub(crate) async fn watch(gateway: Arc<Gateway>) {
+    let mut told = false;
+    let mut looks = 0_u32;
+    loop {
+        match inbox::look(&gateway.config.inbox) {
+            Ok(found) => {
+                for dropped in &found {
+                    take_in(&gateway, dropped).await;
+                }
+                told = false;
+            }
+            Err(error) if !told => {
+                tracing::error!(%error, inbox = %gateway.config.inbox.display(), "the inbox cannot be read; approvals do not arrive");
+                told = true;
+            }
+            Err(_) => {}
+        }
+        looks = looks.wrapping_add(1);
+        if looks.is_multiple_of(SWEEP_EVERY) {
+            gateway.kernel.sweep().await;
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+async fn take_in(gateway: &Gateway, dropped: &inbox::Dropped) {
+    let name = dropped.name();
+    // What is wrong with a file itself is no signed statement either, and is recorded as such.
+    let bytes = dropped.bytes.as_deref().unwrap_or_else(|problem| problem.as_bytes());
+    match gateway.kernel.receive(bytes).await {
+        // It stays where it is until the ledger can be written again.
+        Received::Failed { problem } => {
+            tracing::error!(file = name, problem, "a file of the inbox could not be recorded");
+            return;
+        }
+        Received::Rejected { code, detail } => {
+            tracing::warn!(file = name, code, detail, "a file of the inbox does not count");
+        }
+        Received::RunEnded { run } => {
+            tracing::info!(file = name, %run, "an operator ended a run");
+            if let Err(error) = gateway.end_run(&run).await {
+                tracing::error!(%run, %error, "no new run could be begun; calls are refused");
+            }
+        }
+        received => tracing::info!(file = name, ?received, "a file of the inbox counts"),
+    }
+    if let Err(error) = dropped.remove() {
+        tracing::error!(file = name, %error, "a file of the inbox cannot be removed");
+    }
+}

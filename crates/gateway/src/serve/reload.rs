@@ -1,0 +1,103 @@
+//! Hot reload: documents that were changed on disk come into force, all three together or none.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+use weaver_types::EventKind;
+use weaver_types::signature::Kind;
+
+use super::error::ServeError;
+use super::gateway::{Gateway, fields};
+use crate::config;
+
+/// How often the folder of the documents is looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How long the files must stay as they are before they are read.
+const SETTLED: Duration = Duration::from_millis(300);
+/// How many findings of refused documents are recorded.
+const MAX_FINDINGS: usize = 16;
+
+/// What tells whether a file has changed: its length and the time of its last change.
+type Stamp = Vec<Option<(u64, SystemTime)>>;
+
+/// Watches the documents for as long as the gateway serves.
+pub(crate) async fn watch(gateway: Arc<Gateway>) {
+    let folder = gateway.config.folder.clone();
+    let mut known = stamp(&folder);
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        let changed = stamp(&folder);
+        if changed == known {
+            continue;
+        }
+        tokio::time::sleep(SETTLED).await;
+        if stamp(&folder) != changed {
+            continue;
+        }
+        known = changed;
+        if let Err(error) = reload(&gateway).await {
+            tracing::error!(%error, "changed documents could not be taken in; the old ones stay in force");
+        }
+    }
+}
+
+fn stamp(folder: &Path) -> Stamp {
+    let kinds = [Kind::Policy, Kind::Contracts, Kind::Keys];
+    let names = kinds.iter().flat_map(|kind| [format!("{kind}.toml"), format!("{kind}.toml.sig")]);
+    let of = |name: String| {
+        let about = std::fs::metadata(folder.join(name)).ok()?;
+        Some((about.len(), about.modified().ok()?))
+    };
+    names.map(of).collect()
+}
+
+/// Puts the documents on disk into force, or says in log and ledger why not.
+async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
+    let now = gateway.clock.now();
+    let read = config::load_policy(&gateway.config, gateway.unsigned_development, now);
+    let problem = match read {
+        Err(errors) => Refused::of(errors.code(), errors.findings()),
+        Ok(set)
+            if set.basis() == gateway.kernel.policy().basis()
+                && set.versions() == gateway.kernel.policy().versions() =>
+        {
+            return Ok(());
+        }
+        Ok(set) if set.principal(&gateway.config.principal).is_none() => Refused {
+            code: "config.unknown_principal".to_owned(),
+            findings: vec![format!(
+                "the policy does not name the principal `{}`",
+                gateway.config.principal
+            )],
+        },
+        Ok(set) => {
+            match set.high_water(&gateway.principal().tenant, gateway.kernel.ledger().as_ref()) {
+                Err(error) => Refused::of(error.code(), error.findings()),
+                Ok(accepted) => {
+                    gateway.kernel.ledger().commit(accepted).await?;
+                    return gateway.put_in_force(set).await;
+                }
+            }
+        }
+    };
+    tracing::warn!(code = problem.code, findings = ?problem.findings, "changed documents were refused; the old ones stay in force");
+    let about = fields([("code", json!(problem.code)), ("findings", json!(problem.findings))]);
+    gateway.kernel.note(EventKind::PolicyRefused, about).await?;
+    Ok(())
+}
+
+/// Why documents were refused.
+struct Refused {
+    code: String,
+    findings: Vec<String>,
+}
+
+impl Refused {
+    fn of(code: &str, findings: &[config::Finding]) -> Self {
+        let findings = findings.iter().take(MAX_FINDINGS);
+        let shown = findings.map(|f| format!("{}: {} [{}]", f.file, f.message, f.code));
+        Self { code: code.to_owned(), findings: shown.collect() }
+    }
+}

@@ -1,0 +1,48 @@
+//! The salt of this ledger, under which facts are noted that nobody should guess from the record.
+
+use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError, Namespace, RecordKey};
+use weaver_types::{Random, Tenant};
+
+use super::error::ServeError;
+
+/// Bytes of a salt.
+const LENGTH: usize = 32;
+
+/// Reads the salt, and makes one in a ledger that has none.
+pub(crate) fn of(
+    ledger: &dyn Ledger,
+    tenant: &Tenant,
+    random: &dyn Random,
+) -> Result<[u8; LENGTH], ServeError> {
+    let key = RecordKey::new(tenant.clone(), Namespace::Salt, "preconditions");
+    if let Some(record) = ledger.read(&key)? {
+        return <[u8; LENGTH]>::try_from(record.value.as_slice()).map_err(|_| {
+            LedgerError::Damaged(format!("the salt has {} bytes", record.value.len())).into()
+        });
+    }
+    let mut salt = [0; LENGTH];
+    random
+        .fill(&mut salt)
+        .map_err(|error| LedgerError::Failed(format!("no salt could be made: {error}")))?;
+    ledger.commit(Batch::new(Durability::Disk).create(key, salt.to_vec(), None)).wait()?;
+    Ok(salt)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use weaver_trace_store::MemoryLedger;
+    use weaver_types::{LogId, OsRandom};
+
+    use super::*;
+
+    #[test]
+    fn a_ledger_keeps_its_salt() {
+        let id = LogId::random(&OsRandom).unwrap();
+        let ledger = MemoryLedger::new(id, Arc::new(OsRandom));
+        let salt = || of(&ledger, &Tenant::default(), &OsRandom).unwrap();
+        assert_eq!(salt(), salt());
+        assert_ne!(salt(), [0; LENGTH]);
+    }
+}
