@@ -1,6 +1,7 @@
 //! Approvals in the kernel: the requests that held calls open, and the approvals given in advance.
 
 pub(crate) mod hold;
+pub(crate) mod proof;
 pub(crate) mod resolver;
 pub(crate) mod table;
 

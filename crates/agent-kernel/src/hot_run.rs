@@ -8,8 +8,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use weaver_policy::signal::SignalReport;
 use weaver_types::ledger::{Ledger, Record};
-use weaver_types::{RunId, Tenant};
+use weaver_types::{Label, RunId, Tenant};
 
 use crate::error::KernelError;
 use crate::run_state::{RunDelta, RunState, key, read};
@@ -31,6 +32,10 @@ pub(crate) struct HotRun {
     /// What is settled with all that is in flight.
     state: RunState,
     last: u64,
+    /// How many of its calls have finished, those of before included.
+    finished: u64,
+    /// The signals that were recorded last.
+    told: SignalReport,
 }
 
 /// A run that is being worked with.
@@ -40,6 +45,27 @@ impl HotRun {
     /// The state with everything that is on its way.
     pub(crate) fn state(&self) -> &RunState {
         &self.state
+    }
+
+    /// How many of its calls have finished.
+    pub(crate) fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// One more call has finished; how many had before.
+    pub(crate) fn finish(&mut self) -> u64 {
+        let before = self.finished;
+        self.finished = before.saturating_add(1);
+        before
+    }
+
+    /// True when these signals are not the ones that were recorded last.
+    pub(crate) fn tell(&mut self, report: &SignalReport) -> bool {
+        let anew = self.told != *report;
+        if anew {
+            self.told = report.clone();
+        }
+        anew
     }
 
     /// True until its first event is on its way.
@@ -130,6 +156,9 @@ impl Runs {
         }
         let mut hot = HotRun::default();
         hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
+        // What was before counts as finished, a look at an older result too.
+        let touched = u64::from(hot.settled.label != Label::clean());
+        hot.finished = hot.settled.meters.tool_calls.max(touched);
         let slot = Arc::new(Mutex::new(hot));
         runs.insert(name, Arc::clone(&slot));
         Ok(slot)

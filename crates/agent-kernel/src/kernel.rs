@@ -19,6 +19,7 @@ use crate::error::KernelError;
 use crate::hot_run::Runs;
 use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
+use crate::rates::Rates;
 use crate::registry::Registry;
 use crate::revocation::Revocations;
 use crate::standing::Standings;
@@ -156,6 +157,7 @@ pub struct Kernel {
     pub(crate) pending: PendingGrants,
     pub(crate) holds: Holds,
     pub(crate) standings: Standings,
+    pub(crate) rates: Rates,
     pub(crate) rejections: Rejections,
     /// The log of the ledger.
     pub(crate) log: LogId,
@@ -174,8 +176,10 @@ impl Kernel {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
         let revocations = Revocations::load(tenant, ledger)?;
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
-        let holds = Holds::load(tenant, ledger, time.now(parts.clock.as_ref()))?;
-        let standings = Standings::load(tenant, ledger)?;
+        let now = time.now(parts.clock.as_ref());
+        let (holds, void) = Holds::load(tenant, ledger, now)?;
+        let standings = Standings::load(tenant, ledger, now)?;
+        let rates = Rates::load(ledger, now)?;
         let log = ledger.head()?.log;
         let kernel = Self {
             registry: parts.registry,
@@ -194,11 +198,13 @@ impl Kernel {
             pending: PendingGrants::default(),
             holds,
             standings,
+            rates,
             rejections: Rejections::default(),
             log,
             time,
             explained: Mutex::new(VecDeque::new()),
         };
+        kernel.void(void)?;
         kernel.recover()?;
         Ok(kernel)
     }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use weaver_policy::signal::Watch;
+
 use crate::approval::ResolverPort;
 use crate::precondition::PreconditionChecker;
 
@@ -13,4 +15,6 @@ pub struct Ports {
     pub preconditions: Option<Arc<dyn PreconditionChecker>>,
     /// Answers requests for approvals in this process. Without one, they wait for signed answers.
     pub resolver: Option<ResolverPort>,
+    /// The sources of signals, told of each finished call and asked before each decision.
+    pub signals: Arc<Watch>,
 }

@@ -8,6 +8,7 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, Record, RecordKey};
 use weaver_types::{StandingId, Tenant, Timestamp};
 
+use crate::approval::proof::Proof;
 use crate::error::KernelError;
 
 /// The most standing approvals that are kept, ended ones until they expire included.
@@ -24,18 +25,24 @@ pub(crate) struct Use {
 pub(crate) struct Standings(RwLock<BTreeMap<StandingId, Use>>);
 
 impl Standings {
-    pub(crate) fn load(tenant: &Tenant, ledger: &dyn Ledger) -> Result<Self, KernelError> {
+    pub(crate) fn load(
+        tenant: &Tenant,
+        ledger: &dyn Ledger,
+        now: Timestamp,
+    ) -> Result<Self, KernelError> {
         let mut all = BTreeMap::new();
         let mut after: Option<String> = None;
         loop {
             let page = ledger.list(tenant, Namespace::Standing, after.as_deref(), MAX_PAGE)?;
-            let Some((last, _)) = page.last() else { return Ok(Self(RwLock::new(all))) };
+            let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
             for (id, record) in page {
                 let used = read(&id, &record)?;
                 all.insert(used.state.standing().id.clone(), used);
             }
         }
+        check(&mut all, ledger, now)?;
+        Ok(Self(RwLock::new(all)))
     }
 
     /// All that could still release something, in the order of their names.
@@ -73,6 +80,29 @@ impl Standings {
             all.retain(|_, used| now < used.state.standing().expires);
         }
     }
+}
+
+/// Takes back those of which the log tells more uses than their records, or their end: somebody put
+/// an older record in its place.
+fn check(
+    all: &mut BTreeMap<StandingId, Use>,
+    ledger: &dyn Ledger,
+    now: Timestamp,
+) -> Result<(), KernelError> {
+    let mut in_force: Vec<&mut Use> = all
+        .values_mut()
+        .filter(|used| used.state.left() > 0 && now < used.state.standing().expires)
+        .collect();
+    let Some(since) = in_force.iter().map(|used| used.state.standing().opened_at).min() else {
+        return Ok(());
+    };
+    let proof = Proof::read(ledger, since)?;
+    for used in &mut in_force {
+        if proof.exceeds(&used.state.standing().id, used.state.used()) {
+            used.state.revoke("kernel");
+        }
+    }
+    Ok(())
 }
 
 /// Where it is stored.

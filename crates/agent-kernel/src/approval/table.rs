@@ -12,6 +12,7 @@ use weaver_types::ledger::Ledger;
 use weaver_types::{Digest, RequestId, RunId, Tenant, Timestamp};
 
 use super::hold::{self, EndedHold, HoldForm, OpenHold, Place, commitment};
+use super::proof::Proof;
 use crate::error::KernelError;
 
 /// The most open requests.
@@ -77,20 +78,38 @@ struct Inner {
 pub(crate) struct Holds(Mutex<Inner>);
 
 impl Holds {
+    /// All that the ledger holds, and which open requests are not as the log tells of them.
     pub(crate) fn load(
         tenant: &Tenant,
         ledger: &dyn Ledger,
         now: Timestamp,
-    ) -> Result<Self, KernelError> {
+    ) -> Result<(Self, Vec<RequestId>), KernelError> {
         let mut inner = Inner::default();
-        for (version, form) in hold::all(tenant, ledger)? {
+        let all = hold::all(tenant, ledger)?;
+        let oldest = all.iter().filter_map(|(_, form)| match form {
+            HoldForm::Open(open) => Some(open.request.opened_at),
+            HoldForm::Ended(_) => None,
+        });
+        let proof = match oldest.min() {
+            Some(since) => Proof::read(ledger, since)?,
+            None => Proof::default(),
+        };
+        let mut void = Vec::new();
+        for (version, form) in all {
             match form {
-                HoldForm::Open(open) => inner.add(*open, version)?,
+                HoldForm::Open(open) => {
+                    let id = open.request.id.clone();
+                    let digest = open.request.digest().map(|digest| digest.to_string());
+                    if !digest.is_ok_and(|digest| proof.holds(&id, &digest)) {
+                        void.push(id);
+                    }
+                    inner.add(*open, version)?;
+                }
                 HoldForm::Ended(ended) if is_denied(&ended, now) => inner.deny(ended, now),
                 HoldForm::Ended(_) => {}
             }
         }
-        Ok(Self(Mutex::new(inner)))
+        Ok((Self(Mutex::new(inner)), void))
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, Inner>> {
@@ -172,6 +191,10 @@ impl Holds {
             HoldForm::Open(open) => {
                 let Some(hold) = inner.open.get_mut(&id) else { return };
                 if hold.version >= version {
+                    return;
+                }
+                // What was asked never changes; a record that says otherwise is not ours.
+                if open.request != hold.open.request {
                     return;
                 }
                 hold.version = version;

@@ -1,15 +1,17 @@
 //! Changing an open request: one commit, guarded by the version of its record.
 
 use serde_json::json;
-use weaver_policy::approval::{ApprovalState, Phase, Rejection};
+use weaver_policy::approval::{ApprovalState, End, Phase, Rejection};
 use weaver_types::ledger::{Batch, Durability, Expect, LedgerError, NewEvent};
-use weaver_types::{EventKind, RequestId};
+use weaver_types::{EventKind, ReasonCode, RequestId};
 
-use super::resume::Ending;
+use super::resume::{Ending, KERNEL};
 use crate::approval::hold::{EndedHold, HoldForm, OpenHold, key};
 use crate::approval::table::Hold;
+use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
+use crate::wait::block_on;
 
 /// How often a change is computed again because somebody else changed the request.
 const MAX_TRIES: usize = 64;
@@ -87,6 +89,10 @@ impl Kernel {
         };
         let form = HoldForm::read(id.as_str(), &record)
             .map_err(|error| LedgerError::Damaged(error.to_string()))?;
+        if matches!(&form, HoldForm::Open(open) if open.request != known.open.request) {
+            let problem = format!("the record of request `{id}` was changed from outside");
+            return Err(LedgerError::Damaged(problem).into());
+        }
         self.holds.committed(record.version, form, self.now());
         Ok(())
     }
@@ -113,6 +119,23 @@ impl Kernel {
             },
         )
         .await
+    }
+
+    /// Ends the requests whose records are not as the log tells of them.
+    pub(crate) fn void(&self, ids: Vec<RequestId>) -> Result<(), KernelError> {
+        for id in ids {
+            let ending = Ending {
+                id,
+                end: End::Revoked { by: KERNEL.to_owned() },
+                reason: ReasonCode::ApprovalRevoked,
+                detail: "its record is not what the log tells of it".to_owned(),
+            };
+            block_on(self.end(ending)).map_err(|error| KernelError::Stored {
+                what: "a held call",
+                problem: error.to_string(),
+            })?;
+        }
+        Ok(())
     }
 
     /// What every event about a request says.

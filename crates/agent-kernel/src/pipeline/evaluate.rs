@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_policy::approval::Observed;
+use weaver_policy::signal::SignalReport;
 use weaver_policy::{PolicySet, Query, Release};
 use weaver_types::{
     Capability, CapabilityRequest, Check, Contribution, Decision, Discharge, Label, Operation,
@@ -16,6 +17,7 @@ use super::resume::{Ending, Held, Holding, is_releasable};
 use crate::arguments::Arguments;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
+use crate::rates;
 use crate::registry::Registered;
 
 /// What is asked.
@@ -40,6 +42,8 @@ pub(crate) struct Evaluated {
     pub(crate) label: Label,
     /// What the preconditions were.
     pub(crate) facts: Vec<Observed>,
+    /// What the sources of signals say.
+    pub(crate) signals: SignalReport,
     /// Where the call stands with what holds it.
     pub(crate) holding: Holding,
     /// Requests that are over.
@@ -56,6 +60,7 @@ impl Evaluated {
             slot,
             label: Label::clean(),
             facts: Vec::new(),
+            signals: SignalReport::none(),
             holding: Holding::Free,
             endings: Vec::new(),
             request: None,
@@ -135,15 +140,22 @@ impl Kernel {
     ) -> Evaluated {
         let Question { caller, request, arguments, operation, .. } = question;
         let settings = &caller.run.settings;
-        let Some((label, exceeded)) = lock(&slot)
-            .map(|hot| (hot.state().label.clone(), hot.state().meters.exceeded(&settings.budget)))
-        else {
+        let Some((label, exceeded, finished)) = lock(&slot).map(|hot| {
+            let state = hot.state();
+            (state.label.clone(), state.meters.exceeded(&settings.budget), hot.finished())
+        }) else {
             let detail = "the run's state is unusable";
             let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
             return Evaluated::new(decision, None);
         };
+        let run = &caller.run.run_id;
+        let signals = self.signals(run, &target.capability, operation, finished);
+        let counted = self.rates.counted(policy, &self.registry, &self.settings.tenant);
         let changed = policy.contract_contribution(target.entry.capability());
         let mut beside: Vec<Contribution> = changed.into_iter().collect();
+        if counted.is_none() {
+            beside.push(rates::unusable());
+        }
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
             beside.extend(self.clock_leapt(&target.capability));
@@ -159,7 +171,9 @@ impl Kernel {
             label: &label,
             now: self.now(),
             human_channel: self.settings.human_channel,
-            run: Some(&caller.run.run_id),
+            run: Some(run),
+            signals: &signals,
+            windows: counted.as_deref(),
             ..Query::new(&target.capability, caller.principal, request)
         };
         let decide = |release: Option<&Release>| {
@@ -170,7 +184,8 @@ impl Kernel {
         if operation == Operation::Invoke {
             evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
         }
-        Evaluated { target: Some(target), label, ..evaluated }
+        drop(counted);
+        Evaluated { target: Some(target), label, signals, ..evaluated }
     }
 
     /// What goes beyond the policy's own checks: preconditions, and what releases a hold.

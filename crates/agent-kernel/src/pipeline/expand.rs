@@ -12,6 +12,7 @@ use weaver_types::{
 use super::evaluate::{Question, Target, denied};
 use super::grant::{early, unnamed};
 use super::refuse::span_id;
+use super::signal::Finished;
 use super::transition::Step;
 use super::{Invocation, label};
 use crate::hot_run::RunSlot;
@@ -130,7 +131,7 @@ impl Kernel {
     }
 
     async fn show(&self, view: View<'_>, frame: Frame) -> Invocation {
-        let View { caller, call, decision, slot, .. } = view;
+        let View { caller, call, decision, slot, target } = view;
         let capability = frame.capability_id.clone();
         if let Err(problem) = self.record_view(caller, &call, (&decision, &frame), &slot).await {
             let reason = ReasonCode::LedgerUnavailable;
@@ -138,6 +139,15 @@ impl Kernel {
             let request = CapabilityRequest::new(capability, "");
             return self.refused(caller, &request, call, decision.tightened(said));
         }
+        let over = Finished {
+            run: &caller.run.run_id,
+            call: &call,
+            capability: &capability,
+            effects: target.capability.spec().effects,
+            label: &frame.label,
+            operation: Operation::View,
+        };
+        self.observed(&slot, &over);
         let mut result = ToolResult::ok(call.clone(), capability, frame);
         result.trace_id = caller.run.trace_id.clone();
         result.span_id = span_id(&call);

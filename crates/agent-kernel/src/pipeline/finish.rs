@@ -46,7 +46,9 @@ impl Kernel {
         ended.result.latency_us = micros(spent);
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
-        match self.record_end(&ready, &watch, &ended).await {
+        let recorded = self.record_end(&ready, &watch, &ended).await;
+        watch.tell(ended.shown.as_ref());
+        match recorded {
             Ok(()) => watch.over = true,
             // The effect has happened and its end is not in the log: it reads "outcome unknown"
             // there, and the caller is told the same.

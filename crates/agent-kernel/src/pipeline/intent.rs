@@ -43,7 +43,17 @@ impl Kernel {
                 used.noted
             });
             let (call, open) = (ready.call.clone(), open.clone());
-            let mut watch = Watch { kernel: self, slot: slot.clone(), call, open, over: false };
+            let effects = ready.target.capability.spec().effects;
+            let slot_of = slot.clone();
+            let mut watch = Watch {
+                kernel: self,
+                slot: slot_of,
+                call,
+                open,
+                effects,
+                over: false,
+                told: false,
+            };
             let budget = Some(&ready.caller.run.settings.budget);
             let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
             let Err(error) = self.step(step).await else {

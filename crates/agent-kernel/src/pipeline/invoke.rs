@@ -1,15 +1,17 @@
 //! Invoking: verify, decide again on the exact arguments, commit, execute, finish.
 
 use serde_json::Value;
+use weaver_policy::{PolicySet, Query};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Check, Constraints, Contribution, Decision, Frame,
-    Operation, ReasonCode, RequestId, ResponseMode, TokenClaims, ToolResult, Verdict,
+    CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Constraints, Contribution,
+    Decision, Frame, Integrity, Label, Operation, ReasonCode, RequestId, ResponseMode, TokenClaims,
+    ToolResult, Verdict,
 };
 
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
 use super::resume::{Holding, Released};
-use crate::hot_run::RunSlot;
+use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
 use crate::token::Token;
 
@@ -36,6 +38,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) target: Target,
     pub(crate) decision: Decision,
     pub(crate) mode: ResponseMode,
+    pub(crate) arguments: &'a Value,
     /// What released it, to be used up with its intent.
     pub(crate) released: Option<Box<Released>>,
 }
@@ -78,9 +81,18 @@ impl Kernel {
         match (evaluated.target.take(), evaluated.slot.take()) {
             (Some(target), Some(slot)) if evaluated.decision.allowed() => {
                 let (claims, decision) = (&claims, evaluated.decision);
-                let ready =
-                    Ready { caller, request, call, claims, target, decision, mode, released };
-                self.go(ready, slot).await
+                let ready = Ready {
+                    caller,
+                    request,
+                    call,
+                    claims,
+                    target,
+                    decision,
+                    mode,
+                    arguments,
+                    released,
+                };
+                self.go(&policy, ready, slot).await
             }
             (target, slot) => {
                 let evaluated = Evaluated { target, slot, ..evaluated };
@@ -92,7 +104,7 @@ impl Kernel {
     }
 
     /// Commits the intent, then executes; or refuses.
-    async fn go(&self, ready: Ready<'_>, slot: RunSlot) -> Invocation {
+    async fn go(&self, policy: &PolicySet, ready: Ready<'_>, slot: RunSlot) -> Invocation {
         let Ready { caller, request, .. } = ready;
         if caller.run.dry_run {
             return Invocation {
@@ -102,9 +114,12 @@ impl Kernel {
                 request: None,
             };
         }
-        let decision = match self.commit_intent(&ready, &slot).await {
-            Ok(watch) => return self.run_to_end(ready, watch).await,
-            Err(decision) => decision,
+        let decision = match self.reserve(policy, &ready, &slot) {
+            Err(said) => ready.decision.clone().tightened(said),
+            Ok(()) => match self.commit_intent(&ready, &slot).await {
+                Ok(watch) => return self.run_to_end(ready, watch).await,
+                Err(decision) => decision,
+            },
         };
         // Whoever lost a race for the token is refused under a name of its own: the call belongs
         // to whoever won.
@@ -116,6 +131,28 @@ impl Kernel {
         let evaluated = Evaluated { target, ..Evaluated::new(decision, Some(slot)) };
         let decision = self.refuse(caller, request, &call, evaluated).await;
         self.refused(caller, request, call, decision)
+    }
+
+    /// Counts the call for the limits, now that it is about to be made.
+    fn reserve(
+        &self,
+        policy: &PolicySet,
+        ready: &Ready<'_>,
+        slot: &RunSlot,
+    ) -> Result<(), Contribution> {
+        let label = lock(slot)
+            .map(|run| run.state().label.clone())
+            .unwrap_or_else(|| Label::of(Confidentiality::Restricted, Integrity::Untrusted));
+        let query = Query {
+            arguments: Some(ready.arguments),
+            mode: ready.caller.run.settings.safety_mode,
+            label: &label,
+            now: self.now(),
+            human_channel: self.settings.human_channel,
+            run: Some(&ready.caller.run.run_id),
+            ..Query::new(&ready.target.capability, ready.caller.principal, ready.request)
+        };
+        self.rates.reserve(policy, &query)
     }
 
     /// Grant and invoke in one.

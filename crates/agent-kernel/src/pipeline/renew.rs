@@ -23,6 +23,7 @@ impl Kernel {
             Ok(mut slot) => *slot = policy,
             Err(poisoned) => *poisoned.into_inner() = policy,
         }
+        self.rates.keep(&self.policy());
         self.decide_again().await;
     }
 

@@ -52,6 +52,8 @@ impl Kernel {
         tighten: Tighten<'_>,
     ) -> Evaluated {
         let evaluated = tighten(self.evaluate(policy, question));
+        let (caller, slot) = (question.caller, evaluated.slot.as_ref());
+        self.raised(caller, call, slot, &evaluated.signals).await;
         let mut evaluated = self.hold(policy, question, call, evaluated).await;
         let (Some(id), Some(port)) = (evaluated.request.clone(), &self.ports.resolver) else {
             return evaluated;

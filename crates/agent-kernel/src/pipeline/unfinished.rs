@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
-use weaver_types::{CallId, CapabilityId, EventKind, Label, PrincipalId, ReasonCode, RunId};
+use weaver_types::{
+    CallId, CapabilityId, Effects, EventKind, Label, Operation, PrincipalId, ReasonCode, RunId,
+};
 
+use super::signal::Finished;
 use super::transition::Step;
 use crate::error::KernelError;
 use crate::hot_run::RunSlot;
@@ -77,7 +80,28 @@ pub(crate) struct Watch<'k> {
     pub(crate) slot: RunSlot,
     pub(crate) call: CallId,
     pub(crate) open: OpenCall,
+    pub(crate) effects: Effects,
     pub(crate) over: bool,
+    pub(crate) told: bool,
+}
+
+impl Watch<'_> {
+    /// Tells those who watch the run that the call is over; `None` when nothing of it was shown.
+    pub(crate) fn tell(&mut self, label: Option<&Label>) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        let clean = Label::clean();
+        let over = Finished {
+            run: &self.open.run,
+            call: &self.call,
+            capability: &self.open.capability,
+            effects: self.effects,
+            label: label.unwrap_or(&clean),
+            operation: Operation::Invoke,
+        };
+        self.kernel.observed(&self.slot, &over);
+    }
 }
 
 impl Drop for Watch<'_> {
@@ -85,6 +109,8 @@ impl Drop for Watch<'_> {
         if self.over {
             return;
         }
+        let worst = self.open.worst.clone();
+        self.tell(Some(&worst));
         if let Some((delta, batch)) = self.kernel.unknown_end(&self.call, &self.open) {
             let (run, slot) = (&self.open.run, &self.slot);
             let step = Step { run, slot, opener: None, delta, batch, budget: None };

@@ -66,9 +66,8 @@ fn apr_01_a_grant_in_the_process_lets_the_call_go_on() {
 #[test]
 fn apr_02_every_other_answer_ends_the_request_and_says_so() {
     type Case = (&'static str, ReasonCode, fn() -> Option<Result<Answer, ResolverError>>);
-    let denied = || {
-        Some(Ok(Answer::Denied { by: "alice".to_owned(), reason: "not today".to_owned() }))
-    };
+    let denied =
+        || Some(Ok(Answer::Denied { by: "alice".to_owned(), reason: "not today".to_owned() }));
     let cases: [Case; 6] = [
         ("approval.denied", ReasonCode::ApprovalDenied, denied),
         ("approval.revoked", ReasonCode::InternalError, || {

@@ -69,8 +69,18 @@ fn keys() -> String {
 
 /// A policy set of these texts, with the keys document of these tests.
 pub(crate) fn documents(rules: &str, contracts: &str) -> Arc<PolicySet> {
+    documents_with(rules, contracts, &keys())
+}
+
+/// The same rules under a keys document that names another key for alice.
+pub(crate) fn documents_without_alice() -> Arc<PolicySet> {
+    let alice = key(ALICE).public().to_string();
+    documents_with(RULES, "", &keys().replace(&alice, &key(STRANGER).public().to_string()))
+}
+
+fn documents_with(rules: &str, contracts: &str, keys: &str) -> Arc<PolicySet> {
     let head = |kind: &str| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
-    let texts = [head("policy") + rules, head("contracts") + contracts, head("keys") + &keys()];
+    let texts = [head("policy") + rules, head("contracts") + contracts, head("keys") + keys];
     let sources = Sources {
         policy: Source::unsigned("policy.toml", &texts[0]),
         contracts: Source::unsigned("contracts.toml", &texts[1]),

@@ -237,11 +237,7 @@ pub(crate) fn parts(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Poli
     parts_of(ledger, clock, set(policy))
 }
 
-fn parts_of(
-    ledger: Arc<dyn Ledger>,
-    clock: Arc<dyn Clock>,
-    policy: Arc<PolicySet>,
-) -> KernelParts {
+fn parts_of(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Arc<PolicySet>) -> KernelParts {
     KernelParts {
         registry: Arc::new(Registry::new()),
         policy,

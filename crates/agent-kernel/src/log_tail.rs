@@ -1,0 +1,76 @@
+//! The end of the log, read backwards.
+
+use serde_json::Value;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{Ledger, MAX_PAGE, StoredEvent};
+use weaver_types::{EventKind, RunId, Timestamp};
+
+use crate::error::KernelError;
+
+/// How many events at the end of the log are looked at.
+pub(crate) const MAX_TAIL: u64 = 200_000;
+
+/// One event of the log.
+pub(crate) struct Told<'e> {
+    pub(crate) at: Timestamp,
+    pub(crate) kind: Option<EventKind>,
+    pub(crate) run: Option<RunId>,
+    event: &'e StoredEvent,
+}
+
+impl Told<'_> {
+    /// What it says; null where the payload is pruned.
+    pub(crate) fn payload(&self) -> Value {
+        let payload = self.event.payload.as_deref();
+        payload.and_then(|bytes| canonical::parse(bytes, Profile::Record).ok()).unwrap_or_default()
+    }
+}
+
+/// A text of an event.
+pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// Shows the events from `since` on to `see`, the latest first. False when there were more than
+/// [`MAX_TAIL`]: then the earlier ones were not shown.
+pub(crate) fn scan(
+    ledger: &dyn Ledger,
+    since: Timestamp,
+    mut see: impl FnMut(&Told<'_>),
+) -> Result<bool, KernelError> {
+    let page = u64::try_from(MAX_PAGE).unwrap_or(u64::MAX);
+    let size = ledger.head()?.size;
+    let mut end = size;
+    while end > 0 {
+        if size.saturating_sub(end) >= MAX_TAIL {
+            return Ok(false);
+        }
+        let from = end.saturating_sub(page);
+        let count = usize::try_from(end.saturating_sub(from)).unwrap_or(MAX_PAGE);
+        for event in ledger.events(from, count)?.iter().rev() {
+            let told = read(event)?;
+            if told.at < since {
+                return Ok(true);
+            }
+            see(&told);
+        }
+        end = from;
+    }
+    Ok(true)
+}
+
+fn read(event: &StoredEvent) -> Result<Told<'_>, KernelError> {
+    let stored = |problem: &str| KernelError::Stored {
+        what: "an event",
+        problem: format!("number {}: {problem}", event.seq),
+    };
+    let header = canonical::parse(&event.header, Profile::Record)
+        .map_err(|error| stored(&error.to_string()))?;
+    let at = header.get("at").and_then(Value::as_i64).ok_or_else(|| stored("it has no time"))?;
+    Ok(Told {
+        at: Timestamp::from_micros(at),
+        kind: text(&header, "type").and_then(EventKind::parse),
+        run: text(&header, "run").and_then(|run| RunId::parse(run).ok()),
+        event,
+    })
+}

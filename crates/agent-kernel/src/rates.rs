@@ -1,0 +1,144 @@
+//! Rates: the allowed calls of late, which the limits of the policy count.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, RwLock, RwLockReadGuard};
+
+use weaver_policy::{PolicySet, Query, Windows};
+use weaver_types::ledger::Ledger;
+use weaver_types::{
+    AgentId, CapabilityId, CapabilityRequest, Contribution, EventKind, Principal, PrincipalId,
+    RunId, Tenant, Timestamp,
+};
+
+use crate::error::KernelError;
+use crate::log_tail::{Told, scan, text};
+use crate::registry::Registry;
+
+/// The longest window of a limit, in microseconds.
+const SPAN_MICROS: i64 = 3_600_000_000;
+
+/// A call before this kernel was opened.
+#[derive(Debug, Clone)]
+struct Past {
+    at: Timestamp,
+    principal: PrincipalId,
+    agent: Option<AgentId>,
+    run: Option<RunId>,
+}
+
+/// The allowed calls of late. Calls from before the kernel was opened are counted as soon as their
+/// capability is known again.
+pub(crate) struct Rates {
+    windows: RwLock<Windows>,
+    past: Mutex<BTreeMap<CapabilityId, Vec<Past>>>,
+}
+
+/// The windows while a call is decided.
+pub(crate) type Counted<'a> = RwLockReadGuard<'a, Windows>;
+
+impl Rates {
+    /// Reads the calls of the last hour from the end of the log.
+    pub(crate) fn load(ledger: &dyn Ledger, now: Timestamp) -> Result<Self, KernelError> {
+        let mut past: BTreeMap<CapabilityId, Vec<Past>> = BTreeMap::new();
+        let since = Timestamp::from_micros(now.micros().saturating_sub(SPAN_MICROS));
+        scan(ledger, since, |told| {
+            if told.kind == Some(EventKind::Intent)
+                && let Some((capability, one)) = call(told)
+            {
+                past.entry(capability).or_default().push(one);
+            }
+        })?;
+        Ok(Self { windows: RwLock::new(Windows::new()), past: Mutex::new(past) })
+    }
+
+    /// The windows for a decision. `None` when a thread died while it changed them.
+    pub(crate) fn counted(
+        &self,
+        policy: &PolicySet,
+        registry: &Registry,
+        tenant: &Tenant,
+    ) -> Option<Counted<'_>> {
+        if !policy.limits().is_empty() {
+            self.catch_up(policy, registry, tenant)?;
+        }
+        self.windows.read().ok()
+    }
+
+    /// Counts a call that is about to be made, unless a limit is used up by now: checked and
+    /// counted under one lock. A call whose intent then cannot be committed stays counted: that is
+    /// a race or a failing ledger, and the strict side.
+    pub(crate) fn reserve(
+        &self,
+        policy: &PolicySet,
+        query: &Query<'_>,
+    ) -> Result<(), Contribution> {
+        if policy.limits().is_empty() {
+            return Ok(());
+        }
+        let Ok(mut windows) = self.windows.write() else { return Err(unusable()) };
+        if let Some(said) = windows.check(query, policy.limits()).into_iter().next() {
+            return Err(said);
+        }
+        windows.record(query, policy.limits());
+        Ok(())
+    }
+
+    /// Forgets what limits counted that are gone.
+    pub(crate) fn keep(&self, policy: &PolicySet) {
+        if let Ok(mut windows) = self.windows.write() {
+            windows.keep(policy.limits());
+        }
+    }
+
+    /// Counts the calls of before whose capability is known by now.
+    fn catch_up(&self, policy: &PolicySet, registry: &Registry, tenant: &Tenant) -> Option<()> {
+        let mut past = self.past.lock().ok()?;
+        if past.is_empty() {
+            return Some(());
+        }
+        let mut windows = self.windows.write().ok()?;
+        past.retain(|id, calls| {
+            let Some(entry) = registry.get(id) else { return true };
+            let Ok(capability) = entry.effective(policy) else { return true };
+            for call in std::mem::take(calls) {
+                // Roles and attributes as the policy names them; what it does not say is unknown.
+                let named = policy.principal(&call.principal);
+                let principal = Principal {
+                    tenant: tenant.clone(),
+                    agent: call.agent,
+                    ..named.unwrap_or_else(|| Principal::new(call.principal))
+                };
+                let request = CapabilityRequest::new(id.clone(), "");
+                let query = Query {
+                    now: call.at,
+                    run: call.run.as_ref(),
+                    ..Query::new(&capability, &principal, &request)
+                };
+                windows.record(&query, policy.limits());
+            }
+            false
+        });
+        Some(())
+    }
+}
+
+/// Why a call is refused when the windows are unusable.
+pub(crate) fn unusable() -> Contribution {
+    let detail = "the rates are unusable: a thread died while it changed them";
+    Contribution::new(
+        weaver_types::Check::System,
+        weaver_types::Verdict::Deny,
+        weaver_types::ReasonCode::InternalError,
+        detail,
+    )
+}
+
+/// What the log says of a call. One that cannot be read is passed over: the log is checked
+/// elsewhere, and a pruned payload is older than any window.
+fn call(told: &Told<'_>) -> Option<(CapabilityId, Past)> {
+    let payload = told.payload();
+    let capability = CapabilityId::parse(text(&payload, "capability")?).ok()?;
+    let principal = PrincipalId::parse(text(&payload, "principal")?).ok()?;
+    let agent = text(&payload, "agent").and_then(|id| AgentId::parse(id).ok());
+    Some((capability, Past { at: told.at, principal, agent, run: told.run.clone() }))
+}
