@@ -4,6 +4,7 @@
 //! to standard output; whatever goes wrong is said on standard error, with the next step, and ends
 //! in one of the documented [`Exit`] codes.
 
+mod approve;
 mod args;
 mod check;
 mod completions;
@@ -59,6 +60,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Keys(args) => keys::run(args),
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(args),
+        Command::Approve(args) => approve::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Reasons(args) => reasons::run(&args),
         Command::Completions { shell } => completions::run(shell),
@@ -75,6 +77,7 @@ impl Command {
             Self::Reasons(args) => args.json,
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
             Self::Trace(Trace::Show(args)) => args.json,
+            Self::Approve(args) => args.wants_json(),
             Self::Trace(Trace::Verify { output, .. }) => output.json,
             Self::Route(_)
             | Self::Serve(_)

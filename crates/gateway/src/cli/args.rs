@@ -90,6 +90,9 @@ pub(super) enum Command {
     /// Read and verify the log
     #[command(subcommand)]
     Trace(Trace),
+    /// Look at held calls and release, refuse or take back
+    #[command(subcommand)]
+    Approve(Box<super::approve::args::Approve>),
     /// Rank tools for queries, as the gateway would
     Route(Route),
     /// List the reason codes of decisions

@@ -20,6 +20,14 @@ pub enum Exit {
     Upstream,
     /// The passphrase is wrong, or none could be had.
     Passphrase,
+    /// There is no request, standing approval or run of this name.
+    Unknown,
+    /// The person may not say this: another key, too little authority, or the one who asks.
+    Authority,
+    /// The request has ended, or this person has answered it: nothing more can be said to it.
+    Ended,
+    /// The question on the terminal was not answered with yes.
+    Declined,
     /// Something inside failed.
     Internal,
 }
@@ -34,6 +42,10 @@ impl Exit {
         Self::Store,
         Self::Upstream,
         Self::Passphrase,
+        Self::Unknown,
+        Self::Authority,
+        Self::Ended,
+        Self::Declined,
         Self::Internal,
     ];
 
@@ -48,6 +60,10 @@ impl Exit {
             Self::Store => 4,
             Self::Upstream => 5,
             Self::Passphrase => 6,
+            Self::Unknown => 7,
+            Self::Authority => 8,
+            Self::Ended => 9,
+            Self::Declined => 10,
             Self::Internal => 70,
         }
     }
@@ -63,6 +79,10 @@ impl Exit {
             Self::Store => "the ledger is missing, damaged, too new or in use",
             Self::Upstream => "no server behind the gateway can be used",
             Self::Passphrase => "the passphrase is wrong, or none could be had",
+            Self::Unknown => "there is no request, standing approval or run of this name",
+            Self::Authority => "the person may not say this: key, authority, or the one who asks",
+            Self::Ended => "the request has ended, or this person has answered it",
+            Self::Declined => "it was not confirmed on the terminal; nothing was done",
             Self::Internal => "something inside failed; please report it",
         }
     }

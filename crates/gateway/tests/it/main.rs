@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod approve;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod client;

@@ -1,0 +1,40 @@
+//! `weaver approve`: what people do about held calls.
+//!
+//! The ledger is only read here, beside the gateway that writes it. Whatever is said to the gateway
+//! is a signed file in its inbox; the gateway alone decides what that is worth. What is checked
+//! here beforehand spares the approver a walk, and is no defence.
+
+pub(super) mod args;
+
+mod answer;
+mod confirm;
+mod duration;
+mod held;
+mod inbox;
+mod list;
+mod person;
+mod place;
+mod rejected;
+mod screen;
+mod show;
+mod standing;
+mod stored;
+mod watch;
+mod word;
+
+use super::{Exit, Failure};
+use args::Approve;
+
+pub(super) fn run(args: Approve) -> Result<Exit, Failure> {
+    match args {
+        Approve::List(args) => list::run(&args),
+        Approve::Show(args) => show::run(&args),
+        Approve::Grant(args) => answer::grant(&args),
+        Approve::Deny(args) => answer::deny(&args),
+        Approve::Revoke(args) => word::revoke_request(&args),
+        Approve::Standing(args) => standing::run(args),
+        Approve::Watch(args) => watch::run(&args),
+        Approve::Clock(args) => word::confirm_clock(&args),
+        Approve::EndRun(args) => word::end_run(&args),
+    }
+}

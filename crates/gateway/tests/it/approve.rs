@@ -1,0 +1,183 @@
+//! `weaver approve` on the ledger of a real kernel, through to the call that goes through.
+
+mod desk;
+mod hostile;
+mod operator;
+mod standing;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use weaver_agent_kernel::Received;
+use weaver_types::{Clock as _, ManualClock, RequestId, Timestamp};
+
+use crate::support::{Run, mode, weaver, weaver_with};
+use desk::{Desk, PASSPHRASE, failed, lines, now};
+
+fn id(text: &str) -> RequestId {
+    RequestId::parse(text).unwrap()
+}
+
+#[test]
+fn from_a_held_call_over_a_grant_to_one_execution() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let listed = lines(&desk.approve(&["list", "--json"]));
+    assert_eq!((listed.len(), &listed[0]["id"]), (1, &json!(request)));
+    assert_eq!(listed[0]["status"], "requested");
+    assert_eq!((&listed[0]["needed"], &listed[0]["agreed"]), (&json!(1), &json!([])));
+
+    let granted = desk.signed("alice", &["grant", &request, "--reason", "agreed"]);
+    assert_eq!(granted.code, 0, "{granted:?}");
+    let said = granted.json();
+    assert_eq!((&said["approver"], &said["verdict"]), (&json!("alice"), &json!("granted")));
+    assert_eq!(said["digest"], listed[0]["digest"], "what was listed is what was signed");
+    let files = desk.inbox();
+    assert_eq!(files.len(), 1, "and nothing beside it: {files:?}");
+    let name = files[0].file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with(&request) && name.ends_with(".json"), "{name}");
+    assert_eq!(mode(&files[0]), 0o600);
+
+    assert!(!desk.goes_through("repo.push", &json!({ "branch": "main" })));
+    assert_eq!(desk.deliver(), [Received::Granted { request: id(&request) }]);
+    assert_eq!(lines(&desk.approve(&["list", "--json"]))[0]["status"], "granted");
+    assert!(desk.goes_through("repo.push", &json!({ "branch": "main" })));
+    assert_eq!(desk.executed(), 1);
+
+    assert_eq!(desk.approve(&["list", "--json"]).out, "");
+    let ended = lines(&desk.approve(&["list", "--all", "--json"]));
+    assert_eq!((&ended[0]["id"], &ended[0]["status"]), (&json!(request), &json!("consumed")));
+    let again = desk.signed("bob", &["grant", &request]);
+    assert_eq!(failed(&again), (9, "approve.already_resolved".to_owned()));
+}
+
+#[test]
+fn a_denial_ends_the_request_and_says_who_and_why() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let denied = desk.signed("alice", &["deny", &request, "--reason", "not on a Friday"]);
+    assert_eq!(denied.code, 0, "{denied:?}");
+    assert_eq!(desk.deliver(), [Received::Denied { request: id(&request) }]);
+    let shown = desk.approve(&["show", &request]);
+    assert!(shown.out.contains("denied by alice: not on a Friday"), "{shown:?}");
+    assert!(shown.out.contains("erased"), "{shown:?}");
+}
+
+#[test]
+fn a_quorum_is_counted_by_people() {
+    let desk = Desk::new();
+    let request = desk.held("pay.send", &json!({ "amount": 5 }));
+    let shown = desk.approve(&["show", &request]).out;
+    assert!(shown.contains("2 people, trust 500, scopes finance"), "{shown}");
+    assert!(shown.contains("can agree   alice, bob\n"), "neither low nor the owner: {shown}");
+    assert_eq!(desk.signed("alice", &["grant", &request]).json()["agreed"], 1);
+    assert_eq!(desk.deliver(), [Received::Endorsed { request: id(&request) }]);
+    let listed = lines(&desk.approve(&["list", "--json"]));
+    assert_eq!(listed[0]["agreed"], json!(["alice"]));
+    let twice = desk.signed("alice", &["grant", &request]);
+    assert_eq!(failed(&twice), (9, "approve.replayed".to_owned()));
+    assert!(desk.approve(&["show", &request]).out.contains("can agree   bob\n"));
+    assert_eq!(desk.signed("bob", &["grant", &request]).json()["agreed"], 2);
+    assert_eq!(desk.deliver(), [Received::Granted { request: id(&request) }]);
+}
+
+#[test]
+fn whoever_may_not_answer_is_told_before_anything_is_signed() {
+    let desk = Desk::new();
+    let (push, pay) = (desk.push(), desk.held("pay.send", &json!({ "amount": 5 })));
+    for (who, request, code) in [
+        ("low", &push, "approve.trust"),
+        ("low", &pay, "approve.trust"),
+        ("olga", &push, "approve.requester"),
+        ("mallory", &push, "approve.unknown_approver"),
+    ] {
+        let run = desk.signed(who, &["grant", request]);
+        assert_eq!(failed(&run), (8, code.to_owned()), "{who}");
+    }
+    let run = desk.signed("bob", &["grant", &push, "--as", "alice"]);
+    assert_eq!(failed(&run), (8, "approve.wrong_key".to_owned()));
+    let run = desk.signed("alice", &["grant", "apr_none"]);
+    assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let run = desk.signed("alice", &["grant", &push, "--digest", &digest]);
+    assert_eq!(failed(&run), (3, "approve.request_changed".to_owned()));
+    assert_eq!(desk.inbox().len(), 0, "nothing was written");
+}
+
+#[test]
+fn a_wrong_passphrase_writes_nothing() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let (config, key) = (desk.folder.arg("weaver.toml"), desk.folder.arg("alice.key"));
+    let args = ["approve", "grant", &request, "--config", &config, "--key", &key, "--yes"];
+    let run = weaver_with(&[&args[..], &["--passphrase-fd", "0"]].concat(), "wrong horse\n");
+    assert_eq!((run.code, desk.inbox().len()), (6, 0), "{run:?}");
+    let run = weaver_with(&[&args[..], &["--passphrase-fd", "0"]].concat(), PASSPHRASE);
+    assert_eq!((run.code, desk.inbox().len()), (0, 1), "{run:?}");
+    assert!(run.out.contains("digest: sha256:") && run.out.contains("granted by alice"), "{run:?}");
+}
+
+#[test]
+fn what_is_past_its_deadline_takes_no_answer() {
+    let before = now().micros() - 1_200_000_000;
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(before)));
+    let desk = Desk::at(clock.clone());
+    let request = desk.push();
+    assert_eq!(desk.approve(&["list", "--json"]).out, "");
+    let all = lines(&desk.approve(&["list", "--all", "--json"]));
+    assert_eq!((&all[0]["status"], &all[0]["left_s"]), (&json!("expired"), &json!(0)));
+    let run = desk.signed("alice", &["grant", &request]);
+    assert_eq!(failed(&run), (9, "approve.too_late".to_owned()));
+    clock.advance(Duration::from_secs(1_200));
+    assert!(clock.now() >= Timestamp::from_micros(before));
+}
+
+#[test]
+fn the_ledger_and_the_inbox_alone_suffice() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let (store, inbox) = (desk.folder.arg("ledger.db"), desk.folder.arg("inbox"));
+    let listed = weaver(&["approve", "list", "--json", "--store", &store]);
+    assert_eq!(lines(&listed)[0]["id"], json!(request));
+    let key = desk.folder.arg("alice.key");
+    let grant = |more: &[&str]| -> Run {
+        let args = ["approve", "grant", &request, "--store", &store, "--key", &key, "--json"];
+        let rest = ["--yes", "--passphrase-fd", "0"];
+        weaver_with(&[&args[..], &rest[..], more].concat(), PASSPHRASE)
+    };
+    assert_eq!(failed(&grant(&[])), (2, "approve.no_inbox".to_owned()));
+    assert_eq!(failed(&grant(&["--inbox", &inbox])), (2, "approve.no_person".to_owned()));
+    let run = grant(&["--inbox", &inbox, "--as", "alice"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(desk.deliver(), [Received::Granted { request: id(&request) }]);
+}
+
+#[test]
+fn without_documents_that_hold_the_approver_is_told_so() {
+    let desk = Desk::new();
+    let request = desk.push();
+    desk.folder.append("policy/policy.toml", "# a remark\n[signals.info]\nhold_from = \"L1\"\n");
+    let shown = desk.approve(&["show", &request]);
+    assert!(shown.out.contains("policy.signature_digest"), "{shown:?}");
+    assert!(shown.out.contains("can agree   alice, bob\n"), "{shown:?}");
+    desk.folder.write("policy/keys.toml", "nonsense");
+    let shown = desk.approve(&["show", &request]);
+    assert!(shown.code == 0 && shown.out.contains("cannot be read"), "{shown:?}");
+    let run = desk.signed("alice", &["grant", &request]);
+    assert_eq!(failed(&run), (2, "approve.no_person".to_owned()));
+    let run = desk.signed("alice", &["grant", &request, "--as", "alice"]);
+    assert_eq!(run.code, 0, "nothing can be known, so the gateway decides: {run:?}");
+}
+
+#[test]
+fn a_missing_ledger_and_a_missing_configuration_are_named() {
+    let desk = Desk::new();
+    let run = weaver(&["approve", "list", "--store", &desk.folder.arg("none.db")]);
+    assert!(run.code == 4 && run.err.contains("approve.no_store"), "{run:?}");
+    let run = weaver(&["approve", "list", "--config", &desk.folder.arg("none.toml")]);
+    assert!(run.code == 3 && run.err.contains("config.unreadable"), "{run:?}");
+    let run = weaver(&["approve", "list", "--inbox", "x"]);
+    assert_eq!(run.code, 2, "an inbox without a ledger: {run:?}");
+}

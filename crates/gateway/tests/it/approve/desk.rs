@@ -1,0 +1,229 @@
+//! A gateway's ledger with held calls, written by a real kernel, and people with real key files.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{
+    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Ports, Received, Registry, Settings,
+    ThreadTimer, block_on,
+};
+use weaver_gateway::config;
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
+use weaver_types::{
+    Agents, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Confidentiality, Effects,
+    Impact, Integrity, KeyId, Label, OsRandom, Principal, PrincipalId, RawResult, ResponseMode,
+    RunContext, RunSettings, SystemClock, Tenant, Timestamp, World,
+};
+
+use crate::support::{Folder, Run, weaver_with};
+
+pub(crate) const PASSPHRASE: &str = "correct horse\n";
+
+/// Who there is: two of finance, of whom one is an operator; one whom nobody trusts much; the
+/// owner of the process; and one whom the keys document does not know.
+pub(crate) const PEOPLE: [&str; 5] = ["alice", "bob", "low", "olga", "mallory"];
+
+/// Key files are costly to make, and no test changes one.
+static FILES: LazyLock<Vec<KeyFile>> = LazyLock::new(|| {
+    let passphrase = Passphrase::new(PASSPHRASE.to_owned().into()).unwrap();
+    PEOPLE
+        .iter()
+        .map(|name| KeyFile::generate(KeyId::parse(name).unwrap(), &passphrase, &OsRandom))
+        .map(|made| made.unwrap().0)
+        .collect()
+});
+
+const RULES: &str = r#"
+[[rules]]
+name = "all"
+match = {}
+effect = "allow"
+
+[[rules]]
+name = "two"
+match = { capability = "pay.*" }
+effect = "require_approval"
+authority = { quorum = 2, min_trust = 500, scopes = ["finance"] }
+
+[approvals.floor]
+min_trust = 300
+"#;
+
+fn keys() -> String {
+    let more = [
+        ("alice", 900, "scopes = [\"finance\"]\noperator = true"),
+        ("bob", 900, "scopes = [\"finance\"]"),
+        ("low", 100, "scopes = [\"finance\"]"),
+        ("olga", 900, "scopes = [\"finance\"]\nprincipals = [\"owner\"]"),
+    ];
+    let people = more.iter().zip(FILES.iter()).map(|((name, trust, more), file)| {
+        let key = file.public();
+        format!(
+            "[approvers.{name}]\nkey = \"{key}\"\ntrust = {trust}\nclearance = \"restricted\"\n{more}\n"
+        )
+    });
+    people.collect()
+}
+
+pub(crate) struct Desk {
+    pub(crate) folder: Folder,
+    pub(crate) kernel: Kernel,
+    pub(crate) ledger: Arc<SqliteLedger>,
+    pub(crate) run: RunContext,
+    executed: Arc<AtomicU64>,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Self::at(Arc::new(SystemClock::default()))
+    }
+
+    /// With a gateway whose clock is this one.
+    pub(crate) fn at(clock: Arc<dyn Clock>) -> Self {
+        let folder = Folder::new();
+        for (name, file) in PEOPLE.iter().zip(FILES.iter()) {
+            folder.write(&format!("{name}.key"), &file.to_json().unwrap());
+        }
+        folder.append("policy/policy.toml", RULES);
+        folder.append("policy/keys.toml", &keys());
+        ["policy", "keys"].iter().for_each(|kind| folder.sign(kind));
+        let settings = config::load(folder.path("weaver.toml")).unwrap();
+        let policy = config::load_policy(&settings, false, clock.now()).unwrap();
+        let random = Arc::new(OsRandom);
+        let options = OpenOptions { clock: Arc::clone(&clock), ..OpenOptions::default() };
+        let ledger = Arc::new(SqliteLedger::open(folder.path("ledger.db"), options).unwrap());
+        let run = RunContext::create(RunSettings::default(), clock.as_ref(), &OsRandom).unwrap();
+        let kernel = Kernel::open(KernelParts {
+            registry: Arc::new(Registry::new()),
+            policy: Arc::new(policy),
+            ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
+            blobs: Arc::new(ledger.blobs()),
+            clock,
+            random,
+            timer: Arc::new(ThreadTimer),
+            keys: KeyRing::fresh(&OsRandom).unwrap(),
+            settings: Settings::default(),
+            ports: Ports::default(),
+        });
+        let desk = Self { folder, kernel: kernel.unwrap(), ledger, run, executed: Arc::default() };
+        ["repo.push", "pay.send"].iter().for_each(|id| desk.register(id));
+        desk
+    }
+
+    fn register(&self, id: &str) {
+        let effects = Effects { impact: Impact::Write, world: World::Open };
+        let id = CapabilityId::parse(id).unwrap();
+        let draft = CapabilityDraft {
+            description: "a capability".to_owned(),
+            output_label: Label::of(Confidentiality::Internal, Integrity::Trusted),
+            ..CapabilityDraft::new(id.clone(), id.as_str(), effects, Agents::Any)
+        };
+        let executed = Arc::clone(&self.executed);
+        let driver = weaver_agent_kernel::FnDriver::inline(move |call| {
+            executed.fetch_add(1, Ordering::SeqCst);
+            Ok(RawResult::json(Value::Object(call.arguments().clone())))
+        });
+        self.kernel.registry().register(draft.build().unwrap(), Arc::new(driver)).unwrap();
+    }
+
+    pub(crate) fn call(&self, capability: &str, arguments: &Value) -> Invocation {
+        let principal = Principal::new(PrincipalId::parse("owner").unwrap());
+        let request = CapabilityRequest::new(CapabilityId::parse(capability).unwrap(), "a goal");
+        let call =
+            Call { request: &request, arguments: Some(arguments), mode: ResponseMode::Summary };
+        block_on(self.kernel.execute(Caller { run: &self.run, principal: &principal }, call))
+    }
+
+    /// Whether the call is executed.
+    pub(crate) fn goes_through(&self, capability: &str, arguments: &Value) -> bool {
+        self.call(capability, arguments).result.is_some_and(|result| result.success)
+    }
+
+    /// Makes a call that is held, and gives the id of its request.
+    pub(crate) fn held(&self, capability: &str, arguments: &Value) -> String {
+        let done = self.call(capability, arguments);
+        let request = done.request.as_ref().unwrap_or_else(|| panic!("{done:?}"));
+        request.as_str().to_owned()
+    }
+
+    pub(crate) fn push(&self) -> String {
+        self.held("repo.push", &json!({ "branch": "main" }))
+    }
+
+    pub(crate) fn executed(&self) -> u64 {
+        self.executed.load(Ordering::SeqCst)
+    }
+
+    /// `weaver approve` with the configuration of this folder.
+    pub(crate) fn approve(&self, args: &[&str]) -> Run {
+        let config = self.folder.arg("weaver.toml");
+        let mut all = vec!["approve"];
+        all.extend(args);
+        all.extend(["--config", &config]);
+        weaver_with(&all, "")
+    }
+
+    /// The same, signed by this person without a question, for a script.
+    pub(crate) fn signed(&self, who: &str, args: &[&str]) -> Run {
+        let (config, key) =
+            (self.folder.arg("weaver.toml"), self.folder.arg(&format!("{who}.key")));
+        let mut all = vec!["approve"];
+        all.extend(args);
+        all.extend(["--config", &config, "--key", &key, "--passphrase-fd", "0", "--yes", "--json"]);
+        weaver_with(&all, PASSPHRASE)
+    }
+
+    /// The files of the inbox, in the order of their names.
+    pub(crate) fn inbox(&self) -> Vec<std::path::PathBuf> {
+        let entries = fs::read_dir(self.folder.path("inbox"));
+        let mut paths: Vec<_> =
+            entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    /// Takes in what lies in the inbox, as the gateway does.
+    pub(crate) fn deliver(&self) -> Vec<Received> {
+        let take = |path: &std::path::PathBuf| {
+            let received = block_on(self.kernel.receive(&fs::read(path).unwrap()));
+            fs::remove_file(path).unwrap();
+            received
+        };
+        self.inbox().iter().map(take).collect()
+    }
+
+    /// Writes a record by hand, past the kernel.
+    pub(crate) fn plant(&self, namespace: Namespace, id: &str, value: &[u8]) {
+        let mut batch = Batch::new(Durability::Disk);
+        let key = RecordKey::new(Tenant::default(), namespace, id);
+        batch.put.push(Put { key, value: value.to_vec(), expires_at: None });
+        self.ledger.commit(batch).wait().unwrap();
+    }
+
+    /// The record of a request, as JSON.
+    pub(crate) fn record(&self, id: &str) -> Value {
+        let key = RecordKey::new(Tenant::default(), Namespace::Hold, id);
+        let record = self.ledger.read(&key).unwrap().unwrap();
+        serde_json::from_slice(&record.value).unwrap()
+    }
+}
+
+pub(crate) fn now() -> Timestamp {
+    SystemClock::default().now()
+}
+
+/// The lines of JSON that a command printed.
+pub(crate) fn lines(run: &Run) -> Vec<Value> {
+    run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The code of the failure that a command with `--json` told.
+pub(crate) fn failed(run: &Run) -> (i32, String) {
+    let failure: Value =
+        serde_json::from_str(&run.err).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+    (run.code, failure["code"].as_str().unwrap().to_owned())
+}

@@ -1,0 +1,106 @@
+//! `weaver approve watch`, and the question on the terminal.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, PASSPHRASE, lines};
+
+#[test]
+fn one_look_prints_what_waits() {
+    let desk = Desk::new();
+    assert_eq!(desk.approve(&["watch", "--once", "--json"]).out, "");
+    let request = desk.push();
+    let seen = lines(&desk.approve(&["watch", "--once", "--json"]));
+    assert_eq!((seen.len(), &seen[0]["id"], &seen[0]["news"]), (1, &json!(request), &json!("new")));
+    let text = desk.approve(&["watch", "--once"]).out;
+    assert!(text.starts_with(&format!("new {request}")), "{text}");
+}
+
+#[test]
+fn requests_are_told_as_they_appear_and_end_and_a_closed_pipe_ends_it() {
+    let desk = Desk::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
+        .args(["approve", "watch", "--json", "--config", &desk.folder.arg("weaver.toml")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut told = || {
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let value: Value = serde_json::from_str(&line).unwrap();
+        (value["id"].as_str().unwrap().to_owned(), value["news"].as_str().unwrap().to_owned())
+    };
+    let request = desk.held("pay.send", &json!({ "amount": 1 }));
+    let said = |news: &str| (request.clone(), news.to_owned());
+    assert_eq!(told(), said("new"));
+    for (who, news) in [("alice", "agreed"), ("bob", "granted")] {
+        assert_eq!(desk.signed(who, &["grant", &request]).code, 0);
+        desk.deliver();
+        assert_eq!(told(), said(news));
+    }
+    assert!(desk.goes_through("pay.send", &json!({ "amount": 1 })));
+    assert_eq!(told(), said("consumed"));
+    // Nothing more is written: the closed pipe alone ends it.
+    drop(out);
+    assert!(child.wait().unwrap().success());
+}
+
+/// Runs a command on a terminal of its own, on which these lines are typed.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(command: &str, typed: &str) -> String {
+    let mut child = Command::new("script")
+        .args(["-qec", command, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_a_yes_on_the_terminal_is_a_yes() {
+    let desk = Desk::new();
+    let request = desk.push();
+    desk.folder.write("passphrase", PASSPHRASE);
+    let command = format!(
+        "{} approve grant {request} --config {} --key {} --passphrase-fd 3 3<{}; echo exit $?",
+        env!("CARGO_BIN_EXE_weaver"),
+        desk.folder.arg("weaver.toml"),
+        desk.folder.arg("alice.key"),
+        desk.folder.arg("passphrase"),
+    );
+    for answer in ["no\n", "y\n", "\n", "yes please\n"] {
+        let out = on_a_terminal(&command, answer);
+        assert!(out.contains("exit 10") && out.contains("approve.declined"), "{answer:?}: {out}");
+    }
+    assert_eq!(desk.inbox().len(), 0);
+    let out = on_a_terminal(&command, "yes\n");
+    assert!(out.contains("exit 0") && out.contains("digest: sha256:"), "{out}");
+    assert_eq!(desk.inbox().len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_terminal_nothing_is_assumed() {
+    let desk = Desk::new();
+    let request = desk.push();
+    let out = Command::new("setsid")
+        .arg("--wait")
+        .arg(env!("CARGO_BIN_EXE_weaver"))
+        .args(["approve", "grant", &request, "--passphrase-fd", "0", "--config"])
+        .arg(desk.folder.arg("weaver.toml"))
+        .arg("--key")
+        .arg(desk.folder.arg("alice.key"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert!(out.status.code() == Some(2) && error.contains("approve.no_terminal"), "{error}");
+    assert_eq!(desk.inbox().len(), 0);
+}
