@@ -19,9 +19,18 @@ fn help_teaches_a_first_configuration_and_the_exit_codes() {
 
 #[test]
 fn every_command_has_help() {
-    for command in
-        ["serve", "demo", "check", "keys", "sign", "trace", "approve", "route", "reasons", "completions"]
-    {
+    for command in [
+        "serve",
+        "demo",
+        "check",
+        "keys",
+        "sign",
+        "trace",
+        "approve",
+        "route",
+        "reasons",
+        "completions",
+    ] {
         let run = weaver(&[command, "--help"]);
         assert!(run.code == 0 && run.out.contains("Usage: weaver"), "{command}: {run:?}");
     }
