@@ -29,6 +29,8 @@ pub(crate) struct Question<'a> {
     pub(crate) operation: Operation,
     /// What was observed when the call was granted; `None` where it is being granted.
     pub(crate) facts: Option<&'a [Observed]>,
+    /// Whether what was held before may be released now.
+    pub(crate) resumes: bool,
 }
 
 /// What an evaluation found.
@@ -204,7 +206,7 @@ impl Kernel {
             Ok(facts) => evaluated.facts = facts,
             Err(said) => return evaluated.tightened(*said),
         }
-        if !evaluated.decision.allowed() {
+        if !evaluated.decision.allowed() && question.resumes {
             let resumed = self.resume(Held {
                 policy,
                 caller: question.caller,

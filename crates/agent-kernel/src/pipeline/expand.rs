@@ -56,8 +56,14 @@ impl Kernel {
         };
         let request = CapabilityRequest::new(record.handle.capability_id.clone(), "");
         let operation = Operation::View;
-        let question =
-            Question { caller, request: &request, arguments: None, operation, facts: None };
+        let question = Question {
+            caller,
+            request: &request,
+            arguments: None,
+            operation,
+            facts: None,
+            resumes: true,
+        };
         let evaluated = self.evaluate(&policy, question);
         let (Some(target), Some(slot), true) =
             (&evaluated.target, &evaluated.slot, evaluated.decision.allowed())

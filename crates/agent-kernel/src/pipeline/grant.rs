@@ -35,7 +35,8 @@ impl Kernel {
         };
         let Call { request, arguments, mode } = call;
         let operation = Operation::Invoke;
-        let question = Question { caller, request, arguments, operation, facts: None };
+        let question =
+            Question { caller, request, arguments, operation, facts: None, resumes: true };
         let tighten = |mut evaluated: Evaluated| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated

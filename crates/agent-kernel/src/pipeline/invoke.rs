@@ -65,7 +65,14 @@ impl Kernel {
         };
         let (request, operation) = (&pending.request, Operation::Invoke);
         let facts = Some(pending.facts.as_slice());
-        let question = Question { caller, request, arguments: Some(arguments), operation, facts };
+        let question = Question {
+            caller,
+            request,
+            arguments: Some(arguments),
+            operation,
+            facts,
+            resumes: true,
+        };
         let tighten = |mut evaluated: Evaluated| {
             evaluated.decision = bound(evaluated.decision, &claims, evaluated.target.as_ref());
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);

@@ -89,6 +89,7 @@ impl Kernel {
             arguments: Some(&old.arguments),
             operation: Operation::Invoke,
             facts: None,
+            resumes: false,
         };
         let evaluated = self.evaluate(policy, question);
         let held =

@@ -242,13 +242,13 @@ fn moved(held: &Held<'_, '_>, request: &ApprovalRequest) -> Option<Contribution>
         return Some(denial(Check::System, ReasonCode::PolicyChanged, detail));
     }
     let (now, then) = (held.query.label, &request.label);
-    if now.confidentiality > then.confidentiality {
-        let detail = "the run holds more confidential data than when the call was held";
-        return Some(denial(Check::Flow, ReasonCode::ClearanceExceeded, detail));
-    }
     if now.integrity > then.integrity || !now.taints.is_subset(&then.taints) {
         let detail = "the run has taken in untrusted data since the call was held";
         return Some(denial(Check::Flow, ReasonCode::UntrustedInfluence, detail));
+    }
+    if now.confidentiality > then.confidentiality {
+        let detail = "the run holds more confidential data than when the call was held";
+        return Some(denial(Check::Flow, ReasonCode::ClearanceExceeded, detail));
     }
     observe::changed(&request.preconditions, held.facts)
 }

@@ -1,1 +1,188 @@
-//! (to come)
+//! Another policy while calls are held, and facts that move under a grant.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use weaver_agent_kernel::{Ports, Received, block_on};
+use weaver_policy::PolicySet;
+use weaver_policy::approval::{Phase, ResolutionVerdict};
+use weaver_types::{Effects, ReasonCode, RequestId, Verdict};
+
+use crate::approvals::{ALICE, Desk, RULES, documents, push, rejected};
+use crate::support::{Asked, answer, draft, memory, succeeded};
+
+fn replace(desk: &Desk, policy: Arc<PolicySet>) {
+    block_on(desk.world.kernel.replace_policy(policy));
+}
+
+/// The same rules with one more that does not concern a push.
+fn wider() -> Arc<PolicySet> {
+    let more = "[[rules]]\nname = \"no\"\nmatch = { capability = \"x\" }\neffect = \"deny\"\n";
+    documents(&format!("{RULES}{more}"), "")
+}
+
+#[test]
+fn what_is_still_held_with_the_same_authority_gives_way_to_a_linked_request() {
+    for granted in [false, true] {
+        let desk = Desk::new();
+        let old = desk.held(&push());
+        let id = old.request.id.clone();
+        let file = desk.say(&id, ResolutionVerdict::Granted, "alice", ALICE);
+        if granted {
+            desk.receive(&file);
+        }
+        replace(&desk, wider());
+        let next = desk.world.kernel.successor(&id).unwrap();
+        let fresh = desk.world.kernel.pending_one(&next).unwrap();
+        assert_eq!(fresh.request.supersedes, Some(id.clone()));
+        assert_ne!(fresh.request.policy, old.request.policy);
+        assert_eq!(fresh.request.arguments, old.request.arguments);
+        let held = desk.push();
+        assert_eq!(held.request.as_ref(), Some(&next), "the next call waits for that one");
+        assert_eq!(rejected(desk.receive(&file)), "already_resolved");
+        assert_eq!(desk.world.executed(), 0);
+        assert_eq!(desk.grant(&next, "alice", ALICE), Received::Granted { request: next });
+        assert!(succeeded(&desk.push()));
+    }
+}
+
+#[test]
+fn what_is_not_held_in_the_same_way_is_closed() {
+    let two = "[approvals]\nfloor = { quorum = 2 }\n";
+    let none = "[[rules]]\nname = \"no\"\nmatch = { capability = \"git.*\" }\neffect = \"deny\"\n";
+    for (rules, verdict) in [(two, Verdict::Hold), (none, Verdict::Deny)] {
+        let desk = Desk::new();
+        let id = desk.held(&push()).request.id;
+        replace(&desk, documents(&format!("{RULES}{rules}"), ""));
+        let phase = desk.world.kernel.phase(&id);
+        assert_eq!(phase, Some(Phase::Revoked { by: "kernel".to_owned() }));
+        assert_eq!(desk.world.kernel.pending().len(), 0);
+        assert_eq!(desk.push().decision.verdict(), verdict);
+    }
+}
+
+#[test]
+fn a_policy_that_changed_while_closed_is_met_by_the_next_call_or_sweep() {
+    for swept in [false, true] {
+        let desk = Desk::new();
+        let id = desk.held(&push()).request.id;
+        desk.grant(&id, "alice", ALICE);
+        let desk = desk.restarted(wider());
+        if swept {
+            assert_eq!(block_on(desk.world.kernel.sweep()), 1);
+            assert!(desk.world.kernel.successor(&id).is_some());
+            assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+        } else {
+            assert_eq!(answer(&desk.push()), (Verdict::Deny, ReasonCode::PolicyChanged));
+            assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+            assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+        }
+        assert_eq!(desk.world.executed(), 0);
+    }
+}
+
+#[test]
+fn an_answer_to_a_request_of_another_policy_waits_for_its_successor() {
+    let desk = Desk::new();
+    let id = desk.held(&push()).request.id;
+    let file = desk.say(&id, ResolutionVerdict::Granted, "alice", ALICE);
+    let desk = desk.restarted(wider());
+    assert_eq!(rejected(desk.receive(&file)), "request_changed");
+    assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+    assert_eq!(desk.world.executed(), 0);
+}
+
+#[test]
+fn a_token_of_another_policy_is_refused() {
+    let desk = Desk::new();
+    let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.read");
+    let token = block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
+    replace(&desk, wider());
+    let done = block_on(desk.world.kernel.invoke(caller, &token, &asked.arguments, asked.mode));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::PolicyChanged));
+}
+
+/// A granted push, in a desk.
+fn granted() -> (Desk, RequestId) {
+    let desk = Desk::new();
+    let id = desk.held(&push()).request.id;
+    desk.grant(&id, "alice", ALICE);
+    (desk, id)
+}
+
+fn refused_and_over(desk: &Desk, id: &RequestId, reason: ReasonCode) {
+    let executed = desk.world.executed();
+    let done = desk.push();
+    assert_eq!(answer(&done), (Verdict::Deny, reason), "{done:?}");
+    assert_eq!(desk.world.executed(), executed);
+    assert!(matches!(desk.world.kernel.phase(id), Some(Phase::Revoked { .. })));
+    let last = crate::support::log(desk.world.ledger.as_ref());
+    let revoked = last.iter().rfind(|event| event.kind == "approval.revoked").unwrap();
+    assert_eq!(revoked.payload["reason"], reason.as_str());
+    let again = desk.push();
+    assert_eq!(again.decision.verdict(), Verdict::Hold, "it can be asked again");
+    assert_ne!(again.request.as_ref(), Some(id));
+}
+
+#[test]
+fn a_run_that_took_in_untrusted_text_after_the_hold_is_refused() {
+    let (desk, id) = granted();
+    assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
+    refused_and_over(&desk, &id, ReasonCode::UntrustedInfluence);
+}
+
+#[test]
+fn a_label_that_was_approved_is_no_obstacle() {
+    let desk = Desk::new();
+    assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
+    let open = desk.held(&push());
+    assert!(open.request.holds.iter().any(|h| h.reason == ReasonCode::UntrustedInfluence));
+    desk.grant(&open.request.id, "alice", ALICE);
+    assert!(succeeded(&desk.push()), "the approver saw where the run had been");
+    // Another untrusted call taints it anew.
+    let open = desk.held(&push());
+    desk.grant(&open.request.id, "alice", ALICE);
+    assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
+    refused_and_over(&desk, &open.request.id, ReasonCode::UntrustedInfluence);
+}
+
+#[test]
+fn a_capability_that_changed_after_the_hold_is_refused() {
+    let (desk, id) = granted();
+    let mut changed = draft("git.push", Effects::WRITE_OPEN);
+    changed.description = "pushes, and mails the author".to_owned();
+    let driver = weaver_agent_kernel::FnDriver::inline(|_| panic!("executed"));
+    let parts = vec![(changed.build().unwrap(), Arc::new(driver) as Arc<_>)];
+    desk.world.kernel.registry().replace_prefix("git.", parts).unwrap();
+    refused_and_over(&desk, &id, ReasonCode::ContractChanged);
+}
+
+#[test]
+fn a_request_nobody_answered_gives_way_when_the_run_moves_on() {
+    let desk = Desk::new();
+    let old = desk.held(&push()).request.id;
+    assert!(succeeded(&desk.call(&Asked::new("fs.read"))));
+    let next = desk.held(&push());
+    assert_eq!(next.request.supersedes, Some(old.clone()));
+    assert_eq!(desk.world.kernel.successor(&old), Some(next.request.id.clone()));
+    let mut told = next.request.holds.iter().map(|held| held.reason);
+    assert!(told.any(|reason| reason == ReasonCode::UntrustedInfluence));
+}
+
+#[test]
+fn a_question_is_answered_before_a_hold_is_opened() {
+    let rules = "[[rules]]\nname = \"why\"\nmatch = {}\nrequire = { justification = { min_chars = 15 } }\neffect = \"allow\"\n";
+    let desk = Desk::under(memory(), documents(rules, ""), Ports::default());
+    let done = desk.push();
+    assert_eq!((done.decision.verdict(), done.request), (Verdict::Hold, None));
+    let asked = push().justified();
+    assert!(desk.call(&asked).request.is_some());
+    let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
+    let call = weaver_agent_kernel::Call { arguments: None, ..asked.call() };
+    let grant = block_on(desk.world.kernel.grant(caller, call));
+    let wanted = |c: &weaver_types::Contribution| c.reason == ReasonCode::ArgumentsRequired;
+    assert!(grant.decision.contributions().iter().any(wanted));
+    assert_eq!(grant.request, None);
+    let _ = json!({});
+}

@@ -11,12 +11,12 @@ use weaver_policy::{PolicySet, Source, Sources};
 use weaver_types::ledger::{Ledger, Namespace, RecordKey};
 use weaver_types::signature::SigningKey;
 use weaver_types::{
-    Clock, Effects, ManualClock, Principal, ReasonCode, RequestId, RunContext, Tenant, Timestamp,
-    Verdict,
+    CapabilityDraft, Clock, Confidentiality, Effects, Integrity, Label, ManualClock, Principal,
+    ReasonCode, RequestId, RunContext, Tenant, Timestamp, Verdict,
 };
 
 use crate::support::{
-    Asked, START, World, ana, answer, kinds, log, memory, principal, sqlite, succeeded,
+    Asked, START, World, ana, answer, draft, kinds, log, memory, principal, sqlite, succeeded,
 };
 
 /// Seeds of the keys in the keys document.
@@ -173,7 +173,10 @@ impl Desk {
 }
 
 fn tools(world: World) -> World {
-    world.tool("git.push", Effects::WRITE_OPEN).tool("pay.send", Effects::WRITE_OPEN);
+    for id in ["git.push", "pay.send"] {
+        let output_label = Label::of(Confidentiality::Public, Integrity::Trusted);
+        world.register(CapabilityDraft { output_label, ..draft(id, Effects::WRITE_OPEN) });
+    }
     world.tool("fs.read", Effects::READ_LOCAL).tool("fs.write", Effects::WRITE_LOCAL);
     world
 }

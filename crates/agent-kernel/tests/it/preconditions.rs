@@ -1,1 +1,155 @@
-//! (to come)
+//! Preconditions: what was true when a call was decided is true when it is made.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
+use weaver_policy::approval::Phase;
+use weaver_types::{PathSource, Precondition, ReasonCode, Verdict};
+
+use crate::approvals::{ALICE, Desk, RULES, documents, push};
+use crate::support::{Asked, answer, memory, succeeded};
+
+/// A world of facts that a test moves.
+#[derive(Default)]
+struct World(Mutex<BTreeMap<String, String>>);
+
+impl World {
+    fn set(&self, what: &str, value: &str) {
+        self.0.lock().unwrap().insert(what.to_owned(), value.to_owned());
+    }
+}
+
+impl PreconditionChecker for World {
+    fn observe(
+        &self,
+        precondition: &Precondition,
+        arguments: &Value,
+    ) -> Result<String, PreconditionError> {
+        let unreadable = || PreconditionError::Unreadable {
+            what: precondition.to_string(),
+            problem: "gone".to_owned(),
+        };
+        let name = match precondition {
+            Precondition::GitHead { .. } => "head".to_owned(),
+            Precondition::FileDigest { file: PathSource::Argument(at) } => {
+                let path = at.find(arguments).and_then(Value::as_str);
+                let pointer = at.as_str().to_owned();
+                path.ok_or(PreconditionError::Argument { pointer })?.to_owned()
+            }
+            _ => panic!("on purpose"),
+        };
+        self.0.lock().unwrap().get(&name).cloned().ok_or_else(unreadable)
+    }
+}
+
+const CONTRACTS: &str = r#"
+[capabilities."git.push"]
+preconditions = [{ check = "git_head", repository = { path = "/repo" } }]
+
+[capabilities."fs.write"]
+preconditions = [{ check = "file_digest", file = { argument = "/path" } }]
+
+[capabilities."fs.read"]
+preconditions = [{ check = "environment", name = "MODE" }]
+"#;
+
+fn desk(world: Option<&Arc<World>>) -> Desk {
+    let preconditions = world.map(|world| Arc::clone(world) as Arc<dyn PreconditionChecker>);
+    let ports = Ports { preconditions, ..Ports::default() };
+    Desk::under(memory(), documents(RULES, CONTRACTS), ports)
+}
+
+fn facts(all: &[(&str, &str)]) -> Arc<World> {
+    let world = World::default();
+    for (what, value) in all {
+        world.set(what, value);
+    }
+    Arc::new(world)
+}
+
+#[test]
+fn apr_05_a_world_that_moved_after_the_grant_refuses_the_call() {
+    let world = facts(&[("head", "abc")]);
+    let desk = desk(Some(&world));
+    let open = desk.held(&push());
+    assert_eq!(open.request.preconditions[0].value, "abc");
+    let id = open.request.id;
+    desk.grant(&id, "alice", ALICE);
+    world.set("head", "def");
+    let done = desk.push();
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    for said in ["git_head", "expected abc", "observed def"] {
+        assert!(done.decision.detail().contains(said), "{}", done.decision.detail());
+    }
+    assert_eq!(desk.world.executed(), 0);
+    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    world.set("head", "abc");
+    assert_eq!(desk.push().decision.verdict(), Verdict::Hold, "the grant does not come back");
+}
+
+#[test]
+fn a_world_that_stayed_as_it_was_lets_the_call_go() {
+    let world = facts(&[("head", "abc")]);
+    let desk = desk(Some(&world));
+    let id = desk.held(&push()).request.id;
+    desk.grant(&id, "alice", ALICE);
+    assert!(succeeded(&desk.push()));
+}
+
+#[test]
+fn a_request_nobody_answered_gives_way_to_one_with_the_new_facts() {
+    let world = facts(&[("head", "abc")]);
+    let desk = desk(Some(&world));
+    let old = desk.held(&push()).request.id;
+    world.set("head", "def");
+    let next = desk.held(&push());
+    assert_eq!(next.request.supersedes, Some(old));
+    assert_eq!(next.request.preconditions[0].value, "def");
+}
+
+#[test]
+fn a_token_is_bound_to_the_facts_of_its_grant() {
+    let world = facts(&[("a.txt", "one"), ("b.txt", "one")]);
+    let desk = desk(Some(&world));
+    let caller = Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.write").with(json!({ "path": "a.txt" }));
+    let grant = || block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
+    let invoke =
+        |token| block_on(desk.world.kernel.invoke(caller, &token, &asked.arguments, asked.mode));
+    let token = grant();
+    world.set("b.txt", "two");
+    assert!(succeeded(&invoke(token)), "another file");
+    let token = grant();
+    world.set("a.txt", "two");
+    let done = invoke(token);
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    assert!(done.decision.detail().contains("expected one, observed two"));
+    assert_eq!(desk.world.executed(), 1);
+}
+
+#[test]
+fn what_cannot_be_observed_is_denied() {
+    let none = desk(None);
+    assert_eq!(answer(&none.push()), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    assert!(none.world.kernel.pending().is_empty());
+    let empty = desk(Some(&facts(&[])));
+    assert_eq!(answer(&empty.push()), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    let no_path = empty.call(&Asked::new("fs.write").with(json!({ "other": 1 })));
+    assert_eq!(answer(&no_path), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    let panics = empty.call(&Asked::new("fs.read"));
+    assert_eq!(answer(&panics), (Verdict::Deny, ReasonCode::PreconditionFailed));
+    assert_eq!(empty.world.executed() + none.world.executed(), 0);
+}
+
+#[test]
+fn a_fact_about_an_argument_needs_the_arguments() {
+    let desk = desk(Some(&facts(&[])));
+    let caller = Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.write");
+    let call = weaver_agent_kernel::Call { arguments: None, ..asked.call() };
+    let grant = block_on(desk.world.kernel.grant(caller, call));
+    assert_eq!(grant.decision.verdict(), Verdict::Ask);
+    assert_eq!(grant.decision.primary(), ReasonCode::ArgumentsRequired);
+}
