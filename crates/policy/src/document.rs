@@ -9,6 +9,7 @@ mod keys;
 mod limits;
 mod matches;
 mod node;
+mod outline;
 mod page;
 mod policy;
 mod preconditions;

@@ -46,50 +46,73 @@ impl Sensitivity {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Match {
     /// The capability's id fits one of these patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capability: Vec<Pattern>,
     /// Its impact is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub impact: BTreeSet<Impact>,
     /// Its reach is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub world: BTreeSet<World>,
     /// Its class is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub class: BTreeSet<SafetyClass>,
     /// Its rung is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub rung: BTreeSet<Rung>,
     /// Its sink kind is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub sink: BTreeSet<SinkKind>,
     /// Its tags.
+    #[serde(skip_serializing_if = "Roles::is_silent")]
     pub tags: Tags,
     /// Its sensitivity is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub sensitivity: BTreeSet<Sensitivity>,
     /// The request's intent fits one of these patterns; without an intent this does not match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intent: Vec<Pattern>,
     /// The request's scope has each of these names, with a value that fits.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub scope: BTreeMap<String, Pattern>,
     /// The run mode is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub mode: BTreeSet<SafetyMode>,
     /// The run's confidentiality is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub confidentiality: BTreeSet<Confidentiality>,
     /// The run's integrity is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub integrity: BTreeSet<Integrity>,
     /// The principal's id fits one of these patterns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub principal: Vec<Pattern>,
     /// The principal's roles.
+    #[serde(skip_serializing_if = "Roles::is_silent")]
     pub roles: Roles,
     /// The principal has each of these attributes, with a value that fits.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Pattern>,
     /// The agent's id fits one of these patterns; without an agent this does not match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agent: Vec<Pattern>,
     /// The time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeWindow>,
     /// The operation is one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub operation: BTreeSet<Operation>,
     /// The arguments; unknown before they are there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<ArgumentPredicate>,
     /// At least one of these holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<Match>,
     /// This does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub not: Option<Box<Match>>,
     /// Nor does this.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<Box<Match>>,
 }
 

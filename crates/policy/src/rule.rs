@@ -83,8 +83,10 @@ impl Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Roles {
     /// At least one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub any: BTreeSet<String>,
     /// Every one of these.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub all: BTreeSet<String>,
 }
 
@@ -93,6 +95,12 @@ impl Roles {
     #[must_use]
     pub fn any<'a>(roles: impl IntoIterator<Item = &'a str>) -> Self {
         Self { any: roles.into_iter().map(str::to_owned).collect(), all: BTreeSet::new() }
+    }
+
+    /// Whether nothing is asked for.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.any.is_empty() && self.all.is_empty()
     }
 
     /// Whether `held` has what is asked for.
@@ -128,12 +136,16 @@ impl Default for JustificationNeed {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Require {
     /// Roles.
+    #[serde(skip_serializing_if = "Roles::is_silent")]
     pub roles: Roles,
     /// Permissions, all of them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<String>,
     /// Attributes, all of them: each value fits its pattern; `*` is any value.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, Pattern>,
     /// A justification.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub justification: Option<JustificationNeed>,
 }
 
@@ -178,6 +190,7 @@ pub struct Rule {
     /// Who may release what it holds; for approval rules only.
     pub authority: Authority,
     /// The reason that a deny rule gives, one of [`DENY_CODES`]; `None` for the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ReasonCode>,
 }
 

@@ -1,5 +1,6 @@
 //! The policy set: three documents, checked, compiled and in force together.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use weaver_types::digest::Tag;
@@ -162,6 +163,30 @@ impl PolicySet {
     #[must_use]
     pub fn principal(&self, id: &PrincipalId) -> Option<Principal> {
         self.policy.principals.get(id).cloned()
+    }
+
+    /// The principal with what it brings and the policy in force grants it, both: one that was read
+    /// from an older policy keeps nothing that this one takes away. One that the policy does not
+    /// name stays as it came.
+    #[must_use]
+    pub fn granted<'p>(&self, brought: &'p Principal) -> Cow<'p, Principal> {
+        let Some(named) = self.policy.principals.get(&brought.id) else {
+            return Cow::Borrowed(brought);
+        };
+        let held = brought.roles.is_subset(&named.roles)
+            && brought.permissions.is_subset(&named.permissions)
+            && brought
+                .attributes
+                .iter()
+                .all(|(name, value)| named.attributes.get(name) == Some(value));
+        if held {
+            return Cow::Borrowed(brought);
+        }
+        let mut kept = brought.clone();
+        kept.roles.retain(|role| named.roles.contains(role));
+        kept.permissions.retain(|permission| named.permissions.contains(permission));
+        kept.attributes.retain(|name, value| named.attributes.get(name) == Some(value));
+        Cow::Owned(kept)
     }
 
     /// True for an MCP client that the policy trusts as a host.

@@ -8,7 +8,7 @@ use weaver_types::Digest;
 use weaver_types::signature::Kind;
 
 use super::node::Node;
-use super::{MAX_BYTES, MAX_DEPTH, canonical};
+use super::{MAX_BYTES, MAX_DEPTH, canonical, outline};
 use crate::error::{Finding, LoadError, MAX_FINDINGS};
 
 /// How much of a foreign text a message repeats, in characters.
@@ -36,6 +36,12 @@ impl<'a> Text<'a> {
                 format!("the document has {} bytes, the limit is {MAX_BYTES}", toml.len()),
                 "split it or remove what is not needed",
             ));
+        }
+        if let Some(excess) = outline::excess(toml) {
+            let span = Some(excess.at..excess.at);
+            let (message, remedy) = (excess.message.to_owned(), excess.remedy.to_owned());
+            let finding = Places::new(file, toml).finding(span, None, excess.code, message, remedy);
+            return Err(LoadError::new(vec![finding]));
         }
         let root = DeTable::parse(toml).map_err(|error| {
             LoadError::new(vec![Places::new(file, toml).finding(

@@ -86,7 +86,7 @@ fn documents_over_the_limits_are_refused() {
     let deep = format!("x = {}{}\n", "[".repeat(40), "]".repeat(40));
     assert_eq!(codes(&deep), ["policy.too_deep"]);
     let deeper = format!("x = {}{}\n", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(codes(&deeper), ["policy.syntax"]);
+    assert_eq!(codes(&deeper), ["policy.too_deep"]);
     let rule = |n| format!("[[rules]]\nname=\"{n}\"\nmatch={{}}\neffect=\"deny\"\n");
     let rules: String = (0..20_000).map(rule).collect();
     assert_eq!(codes(&rules), [""; 0]);

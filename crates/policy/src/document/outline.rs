@@ -1,0 +1,255 @@
+//! The outline of a text, looked at before it is parsed: how deep it nests and how much it lists.
+//!
+//! One pass over the bytes, without memory beyond the open brackets. It reads only what separates
+//! texts and comments from brackets, commas and lines, so it may pass a text that is no TOML; it
+//! refuses none that keeps the limits.
+
+use std::collections::HashMap;
+
+use super::{MAX_DEPTH, MAX_ENTRIES};
+
+/// The most table headers in one text, of all names together, and the most keys with dots.
+const MAX_TABLES: usize = 8 * MAX_ENTRIES;
+
+/// Why a text is over the limits, and at which byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Excess {
+    pub(super) at: usize,
+    pub(super) code: &'static str,
+    pub(super) message: &'static str,
+    pub(super) remedy: &'static str,
+}
+
+fn too_deep(at: usize) -> Excess {
+    let (message, remedy) =
+        ("the document is nested too deeply", "nest at most 32 tables and lists");
+    Excess { at, code: "policy.too_deep", message, remedy }
+}
+
+fn too_many(at: usize) -> Excess {
+    let message = "more than 20000 entries in one list or table, or too many tables";
+    Excess { at, code: "policy.too_many", message, remedy: "merge entries or remove some" }
+}
+
+struct Reader<'t> {
+    text: &'t [u8],
+    at: usize,
+    /// For each open bracket, how many commas stand in it.
+    open: Vec<usize>,
+    /// How many keys without a dot were given since the last header.
+    keys: usize,
+    /// How many keys with a dot were given; they may stand in many tables.
+    dotted_keys: usize,
+    /// How many dots there were since the last line, comma, bracket or `=`.
+    dots: usize,
+    headers: usize,
+    lists: HashMap<&'t [u8], usize>,
+}
+
+/// What is over the limits in a text, if anything is.
+pub(super) fn excess(text: &str) -> Option<Excess> {
+    let mut reader = Reader {
+        text: text.as_bytes(),
+        at: 0,
+        open: Vec::new(),
+        keys: 0,
+        dotted_keys: 0,
+        dots: 0,
+        headers: 0,
+        lists: HashMap::new(),
+    };
+    reader.read().err()
+}
+
+impl<'t> Reader<'t> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'t [u8] {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn read(&mut self) -> Result<(), Excess> {
+        let mut line_begins = true;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'#' => self.skip_line(),
+                b'"' | b'\'' => self.skip_text(byte),
+                b'[' if line_begins && self.open.is_empty() => self.header()?,
+                b'[' | b'{' => self.enter()?,
+                b']' | b'}' => {
+                    self.open.pop();
+                    self.at += 1;
+                }
+                b',' | b'=' => self.entry(byte)?,
+                _ => self.at += 1,
+            }
+            self.dots = match byte {
+                b'\n' | b',' | b'=' | b'{' | b'[' => 0,
+                b'.' => self.dots + 1,
+                _ => self.dots,
+            };
+            if self.dots > MAX_DEPTH {
+                return Err(too_deep(self.at));
+            }
+            line_begins = byte == b'\n' || (line_begins && matches!(byte, b' ' | b'\t' | b'\r'));
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self) -> Result<(), Excess> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(too_deep(self.at));
+        }
+        self.open.push(0);
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A comma in a bracket, or the key of a table that is not in one.
+    fn entry(&mut self, byte: u8) -> Result<(), Excess> {
+        let (count, most) = match (byte, self.open.last_mut()) {
+            (b',', Some(commas)) => (commas, MAX_ENTRIES),
+            (b'=', None) if self.dots > 0 => (&mut self.dotted_keys, MAX_TABLES),
+            (b'=', None) => (&mut self.keys, MAX_ENTRIES),
+            _ => {
+                self.at += 1;
+                return Ok(());
+            }
+        };
+        *count += 1;
+        // A comma may also end the last entry.
+        if *count > most {
+            return Err(too_many(self.at));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A table header, or one more entry of a list of tables.
+    fn header(&mut self) -> Result<(), Excess> {
+        let begin = self.at;
+        let rest = self.rest();
+        let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+        let line = rest.get(..end).unwrap_or(rest);
+        self.at += end;
+        self.keys = 0;
+        self.headers += 1;
+        if self.headers > MAX_TABLES {
+            return Err(too_many(begin));
+        }
+        let Some(name) = line.strip_prefix(b"[[") else { return dots(line, begin) };
+        let close = name.windows(2).position(|pair| pair == b"]]").unwrap_or(name.len());
+        let name = name.get(..close).unwrap_or(name).trim_ascii();
+        let count = self.lists.entry(name).or_insert(0);
+        *count += 1;
+        if *count > MAX_ENTRIES { Err(too_many(begin)) } else { dots(name, begin) }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = self.rest();
+        self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+    }
+
+    /// A text in quotes, of one line or, in three quotes, of several.
+    fn skip_text(&mut self, quote: u8) {
+        let long = self.rest().starts_with(&[quote; 3]);
+        self.at += if long { 3 } else { 1 };
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\\' if quote == b'"' => self.at += 2,
+                b'\n' if !long => return,
+                byte if byte == quote && !long => {
+                    self.at += 1;
+                    return;
+                }
+                byte if byte == quote && self.rest().starts_with(&[quote; 3]) => {
+                    // Up to two quotes may stand before the three that end it.
+                    let quotes = self.rest().iter().take(5).take_while(|b| **b == quote).count();
+                    self.at += quotes;
+                    return;
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+}
+
+/// Each dot outside of quotes is one level more.
+fn dots(name: &[u8], at: usize) -> Result<(), Excess> {
+    let (mut quote, mut levels) = (None, 1_usize);
+    for byte in name {
+        match (quote, byte) {
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (None, b'.') => levels += 1,
+            (None, b'#') => break,
+            (Some(open), close) if open == *close => quote = None,
+            _ => {}
+        }
+    }
+    if levels > MAX_DEPTH { Err(too_deep(at)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> Option<&'static str> {
+        excess(text).map(|excess| excess.code)
+    }
+
+    #[test]
+    fn depth_is_seen_before_parsing() {
+        let lists = |n| format!("x = {}{}\n", "[".repeat(n), "]".repeat(n));
+        assert_eq!(code(&lists(MAX_DEPTH)), None);
+        assert_eq!(code(&lists(MAX_DEPTH + 1)), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = {}", "{a=".repeat(33))), Some("policy.too_deep"));
+        assert_eq!(code(&format!("[{}a]\n", "a.".repeat(32))), Some("policy.too_deep"));
+        assert_eq!(code(&format!("{}a = 1\n", "a.".repeat(33))), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = {{ {}a = 1 }}\n", "a.".repeat(33))), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = [{}]\n", "1.5, ".repeat(99))), None);
+        assert_eq!(code(&format!("['{}a']\n", "a.".repeat(32))), None);
+    }
+
+    #[test]
+    fn entries_are_counted_where_they_stand() {
+        let many = |one: &str, n: usize| one.repeat(n);
+        for one in ["[[rules]]\n", "  [[ rules ]] # x\n"] {
+            assert_eq!(code(&many(one, MAX_ENTRIES)), None);
+            assert_eq!(code(&many(one, MAX_ENTRIES + 1)), Some("policy.too_many"));
+        }
+        assert_eq!(code(&many("a = 1\n", MAX_ENTRIES + 1)), Some("policy.too_many"));
+        assert_eq!(code(&many("a.b = 1\n", MAX_ENTRIES + 1)), None);
+        assert_eq!(code(&many("a = 0.1\n", MAX_ENTRIES + 1)), Some("policy.too_many"));
+        assert_eq!(code(&many("a.b = 1\n", MAX_TABLES + 1)), Some("policy.too_many"));
+        assert_eq!(code(&many("[a]\nb = 1\n", MAX_ENTRIES + 1)), None);
+        assert_eq!(code(&many("[a]\n", MAX_TABLES + 1)), Some("policy.too_many"));
+        assert_eq!(code(&format!("x = [{}]", many("1,", MAX_ENTRIES))), None);
+        assert_eq!(
+            code(&format!("x = [{}1]", many("1,", MAX_ENTRIES + 1))),
+            Some("policy.too_many")
+        );
+        assert_eq!(code(&format!("x = [{}]", many("[1,2],", MAX_ENTRIES))), None);
+    }
+
+    #[test]
+    fn texts_and_comments_count_for_nothing() {
+        let deep = "[".repeat(50);
+        for text in [
+            format!("x = \"{deep}\""),
+            format!("x = '{deep}'"),
+            format!("x = \"\\\"{deep}\""),
+            format!("x = \"\"\"\n{deep}\\\"\"\" \n\"\"\""),
+            format!("x = '''\n{deep}''\n'''"),
+            format!("# {deep}\nx = 1"),
+            format!("x = [ # {deep}\n1]"),
+            format!("x = \"\"\"a\"\"\"\"\" # {deep}"),
+        ] {
+            assert_eq!(code(&text), None, "{text}");
+        }
+        assert_eq!(code(&format!("x = \"a\"\ny = {deep}")), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = 'a\\'\ny = {deep}")), Some("policy.too_deep"));
+        assert_eq!(code(&format!("x = \"\"\"a\"\"\"\ny = {deep}")), Some("policy.too_deep"));
+    }
+}
