@@ -71,13 +71,13 @@ impl Rates {
         &self,
         policy: &PolicySet,
         query: &Query<'_>,
-    ) -> Result<(), Contribution> {
+    ) -> Result<(), Box<Contribution>> {
         if policy.limits().is_empty() {
             return Ok(());
         }
-        let Ok(mut windows) = self.windows.write() else { return Err(unusable()) };
+        let Ok(mut windows) = self.windows.write() else { return Err(Box::new(unusable())) };
         if let Some(said) = windows.check(query, policy.limits()).into_iter().next() {
-            return Err(said);
+            return Err(Box::new(said));
         }
         windows.record(query, policy.limits());
         Ok(())

@@ -76,7 +76,7 @@ pub(crate) struct EndedHold {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HoldForm {
     Open(Box<OpenHold>),
-    Ended(EndedHold),
+    Ended(Box<EndedHold>),
 }
 
 #[derive(Serialize, Deserialize)]

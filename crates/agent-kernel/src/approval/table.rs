@@ -105,7 +105,7 @@ impl Holds {
                     }
                     inner.add(*open, version)?;
                 }
-                HoldForm::Ended(ended) if is_denied(&ended, now) => inner.deny(ended, now),
+                HoldForm::Ended(ended) if is_denied(&ended, now) => inner.deny(*ended, now),
                 HoldForm::Ended(_) => {}
             }
         }
@@ -205,7 +205,7 @@ impl Holds {
                 inner.remove(&id);
                 let phase = ended.phase.clone();
                 if is_denied(&ended, now) {
-                    inner.deny(ended, now);
+                    inner.deny(*ended, now);
                 }
                 inner.tell(id.clone(), phase.clone());
                 phase

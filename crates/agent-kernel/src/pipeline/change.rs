@@ -72,7 +72,8 @@ impl Kernel {
     fn form(&self, hold: &Hold, state: ApprovalState) -> Option<HoldForm> {
         if state.phase().is_end() {
             let phase = state.phase().clone();
-            return EndedHold::of(&hold.open.request, phase, self.now()).map(HoldForm::Ended);
+            let ended = EndedHold::of(&hold.open.request, phase, self.now())?;
+            return Some(HoldForm::Ended(Box::new(ended)));
         }
         let open = OpenHold { state, ..(*hold.open).clone() };
         Some(HoldForm::Open(Box::new(open)))

@@ -75,6 +75,9 @@ impl Evaluated {
     }
 }
 
+/// The decision with or without a release.
+type Decide<'a> = &'a dyn Fn(Option<&Release>) -> Decision;
+
 /// A capability ready to be executed.
 pub(crate) struct Target {
     pub(crate) entry: Arc<Registered>,
@@ -196,7 +199,7 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         target: &Target,
-        (query, decide): (&Query<'_>, &dyn Fn(Option<&Release>) -> Decision),
+        (query, decide): (&Query<'_>, Decide<'_>),
         mut evaluated: Evaluated,
     ) -> Evaluated {
         if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {

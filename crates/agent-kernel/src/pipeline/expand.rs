@@ -41,6 +41,8 @@ impl Kernel {
         query: &HandleQuery,
     ) -> Invocation {
         let policy = self.policy();
+        let principal = policy.granted(caller.principal);
+        let caller = Caller { principal: &principal, ..caller };
         let Ok(call) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);

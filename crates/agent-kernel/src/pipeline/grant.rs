@@ -28,6 +28,8 @@ impl Kernel {
     /// Decides on a request. An allowed one gets a token; any other is recorded as a refusal.
     pub async fn grant(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
         let policy = self.policy();
+        let principal = policy.granted(caller.principal);
+        let caller = Caller { principal: &principal, ..caller };
         let Ok(id) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);

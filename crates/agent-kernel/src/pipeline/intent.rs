@@ -72,7 +72,7 @@ impl Kernel {
                 (Namespace::Standing, Some(Released::Standing { used, .. })) => {
                     let id = used.state.standing().id.clone();
                     match self.reload_standing(&id) {
-                        Ok(Some(now)) => *used = now,
+                        Ok(Some(now)) => **used = now,
                         Ok(None) => return Err(gone(ready)),
                         Err(error) => {
                             let reason = ReasonCode::LedgerUnavailable;

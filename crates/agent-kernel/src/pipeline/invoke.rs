@@ -56,6 +56,8 @@ impl Kernel {
         mode: ResponseMode,
     ) -> Invocation {
         let policy = self.policy();
+        let principal = policy.granted(caller.principal);
+        let caller = Caller { principal: &principal, ..caller };
         let (claims, pending) = match self.verify(&policy, caller, token) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
@@ -122,7 +124,7 @@ impl Kernel {
             };
         }
         let decision = match self.reserve(policy, &ready, &slot) {
-            Err(said) => ready.decision.clone().tightened(said),
+            Err(said) => ready.decision.clone().tightened(*said),
             Ok(()) => match self.commit_intent(&ready, &slot).await {
                 Ok(watch) => return self.run_to_end(ready, watch).await,
                 Err(decision) => decision,
@@ -146,7 +148,7 @@ impl Kernel {
         policy: &PolicySet,
         ready: &Ready<'_>,
         slot: &RunSlot,
-    ) -> Result<(), Contribution> {
+    ) -> Result<(), Box<Contribution>> {
         let label = lock(slot)
             .map(|run| run.state().label.clone())
             .unwrap_or_else(|| Label::of(Confidentiality::Restricted, Integrity::Untrusted));

@@ -35,7 +35,7 @@ pub(crate) enum Holding {
 #[derive(Debug, Clone)]
 pub(crate) enum Released {
     Request { hold: Hold, release: Arc<Release> },
-    Standing { used: Use, release: Arc<Release> },
+    Standing { used: Box<Use>, release: Arc<Release> },
 }
 
 impl Released {

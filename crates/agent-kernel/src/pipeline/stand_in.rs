@@ -38,7 +38,10 @@ impl Kernel {
             };
             let decision = (held.decide)(&release);
             if decision.allowed() {
-                return Some((decision, Released::Standing { used, release: Arc::new(release) }));
+                return Some((
+                    decision,
+                    Released::Standing { used: Box::new(used), release: Arc::new(release) },
+                ));
             }
         }
         None
@@ -54,7 +57,8 @@ impl Kernel {
                 let mut open = (*hold.open).clone();
                 open.state.consume(release).ok()?;
                 let request = &open.request;
-                let form = HoldForm::Ended(EndedHold::of(request, Phase::Consumed, self.now())?);
+                let form =
+                    HoldForm::Ended(Box::new(EndedHold::of(request, Phase::Consumed, self.now())?));
                 let version = Some(hold.version).filter(|version| *version > 0)?;
                 batch.expect.push(Expect { key: key(tenant, &request.id), version: Some(version) });
                 batch.put.push(form.put(tenant)?);

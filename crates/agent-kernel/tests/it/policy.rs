@@ -193,3 +193,24 @@ fn notes_and_shortlists_are_redacted() {
     );
     assert!(text.contains("shortlist") && !text.contains("jane.roe") && !text.contains("hunter2"));
 }
+
+#[test]
+fn a_principal_keeps_nothing_that_the_policy_in_force_takes_away() {
+    let writers = |roles: &[&str]| {
+        let mut rule = weaver_policy::Rule::new("writes", weaver_policy::Effect::Allow);
+        rule.require.roles = weaver_policy::Roles::any(["writer"]);
+        Policy::new("roles").with_rule(rule).with_principal(principal("ana", roles))
+    };
+    let world = World::new(writers(&["writer"]));
+    world.tool("notes.write", Effects::WRITE_LOCAL);
+    // Read while the first policy was in force, and used under the second.
+    let (run, ana) = (world.run(), principal("ana", &["writer"]));
+    assert!(succeeded(&world.call(&run, &ana, &Asked::new("notes.write"))));
+    block_on(world.kernel.replace_policy(crate::support::set(writers(&[]))));
+    let done = world.call(&run, &ana, &Asked::new("notes.write"));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::MissingRole));
+    // Nor does a policy add to what the host brought.
+    block_on(world.kernel.replace_policy(crate::support::set(writers(&["writer"]))));
+    let done = world.call(&run, &principal("ana", &[]), &Asked::new("notes.write"));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::MissingRole));
+}
