@@ -120,3 +120,18 @@ fn a_key_of_small_order_is_no_key() {
         assert_eq!(honest.public().verify_raw(b"m", &signature), Err(SignatureError::Invalid));
     }
 }
+
+/// A signature whose first half is the neutral point, made with the private key of the first vector
+/// over `message`: it fits the equation, and a verifier that is not strict takes it.
+const NEUTRAL_R: &str = "0100000000000000000000000000000000000000000000000000000000000000520a2e25b0f11547a9ae2ad848ed7731c77f99f1a8712d363455d344db33ac04";
+
+#[test]
+fn a_signature_with_a_point_of_small_order_is_refused() {
+    let (_, public, _, _) = RFC_8032[0];
+    let key = PublicKey::from_bytes(unhex(public).try_into().unwrap()).unwrap();
+    let signature: [u8; SIGNATURE_BYTES] = unhex(NEUTRAL_R).try_into().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "what a lax verifier says is the point here")]
+    let lax = ed25519_dalek::Verifier::verify(&key.0, b"message", &Signature::from(&signature));
+    assert!(lax.is_ok(), "the vector proves nothing");
+    assert_eq!(key.verify_raw(b"message", &signature), Err(SignatureError::Invalid));
+}
