@@ -12,6 +12,7 @@ mod duration;
 mod held;
 mod inbox;
 mod list;
+mod outcome;
 mod person;
 mod place;
 mod rejected;

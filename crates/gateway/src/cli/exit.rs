@@ -28,6 +28,8 @@ pub enum Exit {
     Ended,
     /// The question on the terminal was not answered with yes.
     Declined,
+    /// The gateway did not take in what was signed, or it does not count.
+    NotTaken,
     /// Something inside failed.
     Internal,
 }
@@ -46,6 +48,7 @@ impl Exit {
         Self::Authority,
         Self::Ended,
         Self::Declined,
+        Self::NotTaken,
         Self::Internal,
     ];
 
@@ -64,6 +67,7 @@ impl Exit {
             Self::Authority => 8,
             Self::Ended => 9,
             Self::Declined => 10,
+            Self::NotTaken => 11,
             Self::Internal => 70,
         }
     }
@@ -83,6 +87,7 @@ impl Exit {
             Self::Authority => "the person may not say this: key, authority, or the one who asks",
             Self::Ended => "the request has ended, or this person has answered it",
             Self::Declined => "it was not confirmed on the terminal; nothing was done",
+            Self::NotTaken => "the gateway did not take in what was signed, or it does not count",
             Self::Internal => "something inside failed; please report it",
         }
     }

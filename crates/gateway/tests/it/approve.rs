@@ -1,6 +1,7 @@
 //! `weaver approve` on the ledger of a real kernel, through to the call that goes through.
 
 mod desk;
+mod gateway;
 mod hostile;
 mod operator;
 mod standing;

@@ -1,5 +1,7 @@
 //! `weaver approve grant` and `weaver approve deny`.
 
+use std::time::Duration;
+
 use serde_json::json;
 use weaver_policy::approval::{
     Phase, Rejection, Resolution, ResolutionVerdict, SignedResolution, verify_resolution,
@@ -12,7 +14,7 @@ use super::place::{Place, now};
 use super::rejected::refused;
 use super::show::Shown;
 use super::stored::OpenRequest;
-use super::{confirm, inbox, screen};
+use super::{confirm, inbox, outcome, screen};
 use crate::cli::{Exit, Failure, output};
 
 pub(super) fn grant(args: &Answer) -> Result<Exit, Failure> {
@@ -53,7 +55,12 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
             .map_err(|rejection| refused(&rejection))?;
     }
     let bytes = signed.to_json().map_err(|error| malformed(error.to_string()))?;
+    let size = place.size()?;
     let file = inbox::drop(inbox, open.request.id.as_str(), &bytes)?;
+    if args.wait > 0 {
+        let patience = Duration::from_secs(args.wait);
+        outcome::wait(&place, (&file, &signed.resolution), size, patience)?;
+    }
     report(args, &open, &signed, &file)
 }
 
@@ -96,6 +103,7 @@ fn report(
             "at": said.at.rfc3339(),
             "agreed": agreed,
             "needed": open.needed(),
+            "taken_in": args.wait > 0,
             "file": file.display().to_string(),
         });
         output::line(&screen::json(&value))?;
@@ -104,8 +112,9 @@ fn report(
     let word = output::verdict(granted, if granted { "granted" } else { "denied" });
     let name = screen::line(&said.approver, 80);
     let next = match open.needed().saturating_sub(agreed) {
+        _ if !granted && args.wait > 0 => "the request has ended".to_owned(),
         _ if !granted => "the gateway verifies it and ends the request".to_owned(),
-        0 => "the gateway verifies it; then the same call, made again with the same arguments \
+        0 => "once the gateway has verified it, the same call, made again with the same arguments \
               before the deadline, goes through once"
             .to_owned(),
         1 => "one more person must agree".to_owned(),

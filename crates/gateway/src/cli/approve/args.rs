@@ -156,6 +156,11 @@ pub(in crate::cli) struct Answer {
     /// Answer only if the request has this digest, as `weaver approve show` printed it
     #[arg(long, value_name = "DIGEST")]
     pub(super) digest: Option<String>,
+    /// Wait up to so many seconds for the gateway to take the answer in, and fail if it does not
+    /// count
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
+        value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(super) wait: u64,
     #[command(flatten)]
     pub(super) sign: SignWith,
     #[command(flatten)]

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use weaver_policy::approval::Moment;
 use weaver_policy::{Keys, PolicySet};
 use weaver_trace_store::Reader;
+use weaver_trace_store::entry::Header;
 use weaver_types::ledger::{MAX_PAGE, Namespace, Record};
-use weaver_types::{Clock as _, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
+use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
 
 use super::args::From;
 use crate::cli::{Exit, Failure};
@@ -99,6 +101,27 @@ impl Place {
 
     fn head(&self) -> Result<weaver_types::ledger::Head, Failure> {
         self.reader.head().map_err(|error| Failure::store(&self.path, &error))
+    }
+
+    /// Hands every event from `from` on with its payload to `each`; pruned ones are left out.
+    pub(super) fn events(
+        &self,
+        from: u64,
+        mut each: impl FnMut(EventKind, &Value),
+    ) -> Result<(), Failure> {
+        let mut next = from;
+        loop {
+            let page = self.reader.events(next, MAX_PAGE);
+            let page = page.map_err(|error| Failure::store(&self.path, &error))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            next = last.seq + 1;
+            for event in &page {
+                let payload = event.payload.as_deref().and_then(|b| serde_json::from_slice(b).ok());
+                if let (Ok(header), Some(payload)) = (Header::parse(&event.header), payload) {
+                    each(header.kind, &payload);
+                }
+            }
+        }
     }
 
     /// Hands every record of a namespace to `each`, in the order of their ids.

@@ -53,7 +53,7 @@ authority = { quorum = 2, min_trust = 500, scopes = ["finance"] }
 min_trust = 300
 "#;
 
-fn keys() -> String {
+pub(crate) fn keys() -> String {
     let more = [
         ("alice", 900, "scopes = [\"finance\"]\noperator = true"),
         ("bob", 900, "scopes = [\"finance\"]"),
@@ -67,6 +67,12 @@ fn keys() -> String {
         )
     });
     people.collect()
+}
+
+/// The key file of this person.
+pub(crate) fn key_file(who: &str) -> String {
+    let place = PEOPLE.iter().position(|name| *name == who).unwrap();
+    FILES[place].to_json().unwrap()
 }
 
 pub(crate) struct Desk {
@@ -85,8 +91,8 @@ impl Desk {
     /// With a gateway whose clock is this one.
     pub(crate) fn at(clock: Arc<dyn Clock>) -> Self {
         let folder = Folder::new();
-        for (name, file) in PEOPLE.iter().zip(FILES.iter()) {
-            folder.write(&format!("{name}.key"), &file.to_json().unwrap());
+        for who in PEOPLE {
+            folder.write(&format!("{who}.key"), &key_file(who));
         }
         folder.append("policy/policy.toml", RULES);
         folder.append("policy/keys.toml", &keys());
