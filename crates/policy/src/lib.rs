@@ -60,6 +60,7 @@ mod matching;
 mod policy;
 mod query;
 mod rule;
+mod schema;
 mod set;
 mod time_window;
 mod truth;
@@ -82,6 +83,7 @@ pub use query::Query;
 pub use rule::{
     DENY_CODES, Effect, JustificationNeed, MIN_JUSTIFICATION, Pattern, Require, Roles, Rule, Tags,
 };
+pub use schema::schema;
 pub use set::{DocumentVersion, PolicySet};
 pub use time_window::{Day, TimeWindow};
 pub use window::{MAX_GROUPS, MAX_REMEMBERED, Windows};

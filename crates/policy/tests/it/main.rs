@@ -42,6 +42,8 @@ mod reference_flow;
 #[cfg(test)]
 mod rules;
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod signals;
 #[cfg(test)]
 mod signatures;

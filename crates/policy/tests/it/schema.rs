@@ -1,0 +1,111 @@
+//! The published schemas against the reader: what one takes for a known key, the other does too.
+
+use serde_json::{Map, Value};
+use weaver_policy::{Policy, Source, digest_of, root_key_id, schema, sign};
+use weaver_types::signature::{Kind, SigningKey};
+
+use crate::support::{NOW, root};
+
+fn keys() -> String {
+    let key = |seed| SigningKey::from_seed([seed; 32]).public().to_string();
+    format!(
+        "kind = \"keys\"\nformat = 1\nid = \"everything\"\nversion = 1\nexpires = 2100-01-01T00:00:00Z\n\
+         [approvers.alice]\ntrust = 900\nclearance = \"confidential\"\nscopes = [\"finance\"]\n\
+         principals = [\"owner\"]\noperator = true\n\
+         keys.one = {{ key = \"{}\", not_before = 2026-01-01T00:00:00Z, not_after = 2100-01-01T00:00:00Z }}\n\
+         [approvers.bob]\nkey = \"{}\"\ntrust = 1\nclearance = \"public\"\nnot_before = 2026-01-01T00:00:00Z\n\
+         [signers.ops]\nkey = \"{}\"\ndocuments = [\"policy\", \"contracts\"]\nnot_after = 2100-01-01T00:00:00Z\n",
+        key(1),
+        key(2),
+        key(3)
+    )
+}
+
+fn documents() -> Vec<(Kind, String)> {
+    let file = |text: &str| text.to_owned();
+    vec![
+        (Kind::Policy, file(include_str!("../data/policy.toml"))),
+        (Kind::Policy, file(Policy::baseline_text())),
+        (Kind::Contracts, file(include_str!("../data/contracts.toml"))),
+        (Kind::Keys, keys()),
+    ]
+}
+
+fn json(value: &toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::from(text.as_str()),
+        toml::Value::Integer(number) => Value::from(*number),
+        toml::Value::Float(number) => Value::from(*number),
+        toml::Value::Boolean(flag) => Value::from(*flag),
+        toml::Value::Datetime(time) => Value::from(time.to_string()),
+        toml::Value::Array(items) => items.iter().map(json).collect(),
+        toml::Value::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.clone(), json(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+    }
+}
+
+fn reads(kind: Kind, text: &str) -> bool {
+    let id = root_key_id(&root().public()).unwrap();
+    digest_of(kind, text).is_ok()
+        && sign(&Source::unsigned("x.toml", text), kind, id, &root(), NOW).is_ok()
+}
+
+/// The way to every key in the document.
+fn places(value: &Value, at: &str, out: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            for (key, inner) in members {
+                out.push((at.to_owned(), key.clone()));
+                let key = key.replace('~', "~0").replace('/', "~1");
+                places(inner, &format!("{at}/{key}"), out);
+            }
+        }
+        Value::Array(items) => {
+            for (index, inner) in items.iter().enumerate() {
+                places(inner, &format!("{at}/{index}"), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_example_fits_its_schema_and_every_misspelt_key_does_not() {
+    for (kind, text) in documents() {
+        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+        let schema = jsonschema::validator_for(&schema).unwrap();
+        assert!(reads(kind, &text), "{text}");
+        let document = json(&toml::Value::Table(text.parse().unwrap()));
+        assert!(schema.is_valid(&document), "{:?}", schema.iter_errors(&document).next());
+        let mut all = Vec::new();
+        places(&document, "", &mut all);
+        let mut refused = 0;
+        for (at, key) in &all {
+            let mut changed = document.clone();
+            let table = changed.pointer_mut(at).and_then(Value::as_object_mut).unwrap();
+            let value = table.remove(key).unwrap();
+            table.insert(format!("{key}x"), value);
+            let text = toml::to_string(&changed).unwrap();
+            assert_eq!(schema.is_valid(&changed), reads(kind, &text), "{at}/{key}");
+            refused += usize::from(!schema.is_valid(&changed));
+        }
+        // All but names that are free, such as those of principals and capabilities.
+        assert!(refused * 10 > all.len() * 8, "{refused} of {}", all.len());
+    }
+}
+
+#[test]
+fn the_full_example_names_every_key_of_the_schema() {
+    for (kind, text) in documents().into_iter().filter(|(_, text)| text.contains("everything")) {
+        let schema = serde_json::from_str::<Value>(schema(kind).unwrap()).unwrap();
+        let mut known = Vec::new();
+        places(&schema, "", &mut known);
+        let keys = known.into_iter().filter(|(at, _)| at.ends_with("/properties"));
+        for (_, key) in keys {
+            assert!(text.contains(&key), "{key}");
+        }
+    }
+}
