@@ -3,7 +3,9 @@
 pub(crate) mod hold;
 pub(crate) mod proof;
 pub(crate) mod resolver;
+mod stored;
 pub(crate) mod table;
 
 pub use hold::PendingApproval;
 pub use resolver::{Answer, Resolver, ResolverError, ResolverPort};
+pub use stored::{EndedApproval, OpenApproval, StoredApproval, read_standing};

@@ -37,7 +37,10 @@ mod token;
 mod wait;
 mod worker;
 
-pub use approval::{Answer, PendingApproval, Resolver, ResolverError, ResolverPort};
+pub use approval::{
+    Answer, EndedApproval, OpenApproval, PendingApproval, Resolver, ResolverError, ResolverPort,
+    StoredApproval, read_standing,
+};
 pub use arguments::MAX_ARGUMENTS;
 pub use driver::{AuthorizedCall, Driver, DriverError};
 pub use error::{KernelError, RegistryError};

@@ -194,23 +194,4 @@ impl PendingApproval {
             needed: usize::from(open.request.authority.quorum.max(1)),
         }
     }
-
-    /// The open requests of a ledger, in the order in which they were opened. For a process that
-    /// only reads; the kernel that writes the ledger has [`Kernel::pending`](crate::Kernel::pending).
-    ///
-    /// # Errors
-    /// [`KernelError`], when the ledger cannot be read or holds a newer form.
-    pub fn list(tenant: &Tenant, ledger: &dyn Ledger) -> Result<Vec<Self>, KernelError> {
-        let mut open: Vec<Self> = all(tenant, ledger)?
-            .into_iter()
-            .filter_map(|(_, form)| match form {
-                HoldForm::Open(open) => Some(Self::of(&open)),
-                HoldForm::Ended(_) => None,
-            })
-            .collect();
-        open.sort_by(|a, b| {
-            (a.request.opened_at, &a.request.id).cmp(&(b.request.opened_at, &b.request.id))
-        });
-        Ok(open)
-    }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{PendingApproval, Ports, Received};
-use weaver_policy::approval::{ApprovalRequest, Phase, ResolutionVerdict};
+use weaver_agent_kernel::{Ports, Received, StoredApproval};
+use weaver_policy::approval::{ApprovalRequest, Phase, Resolution, ResolutionVerdict};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
 use weaver_types::{Clock, ReasonCode, RequestId, Tenant, Timestamp, Verdict};
 
 use crate::approvals::{
-    ALICE, ANA, BOB, Desk, LOW, MINUTE, RULES, STRANGER, answered, documents, push, rejected,
+    ALICE, ANA, BOB, Desk, LOW, MINUTE, RULES, STRANGER, answered, documents, key, push, rejected,
 };
 use crate::support::{Asked, START, answer, log, memory, succeeded};
 
@@ -156,9 +156,13 @@ fn serde_json_bytes(value: &Value) -> Vec<u8> {
 }
 
 /// The request that an approver in another process is shown for this id.
-fn shown(desk: &Desk, id: &RequestId) -> PendingApproval {
-    let all = PendingApproval::list(&Tenant::default(), desk.world.ledger.as_ref()).unwrap();
-    all.into_iter().find(|open| open.request.id == *id).unwrap()
+fn shown(desk: &Desk, id: &RequestId) -> ApprovalRequest {
+    let key = RecordKey::new(Tenant::default(), Namespace::Hold, id.as_str());
+    let record = desk.world.ledger.read(&key).unwrap().unwrap();
+    match StoredApproval::read(id.as_str(), &record).unwrap() {
+        StoredApproval::Open(open) => open.request,
+        StoredApproval::Ended(ended) => panic!("it has ended: {ended:?}"),
+    }
 }
 
 #[test]
@@ -171,8 +175,9 @@ fn w3_apr_20_a_planted_request_is_not_what_is_released() {
     planted["hold"]["open"]["request"]["authority"] = json!({ "quorum": 0 });
     write(desk.world.ledger.as_ref(), id.as_str(), &planted);
     let seen = shown(&desk, &id);
-    assert_eq!(seen.request.detail, "run unit tests", "the approver is shown the planted one");
-    let file = answered(&seen, GRANTED, "alice", ALICE, START);
+    assert_eq!(seen.detail, "run unit tests", "the approver is shown the planted one");
+    let said = Resolution::new(&seen, GRANTED, "alice", START).unwrap();
+    let file = said.sign(&key(ALICE)).unwrap().to_json().unwrap();
     assert_eq!(rejected(desk.receive(&file)), "request_changed");
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
