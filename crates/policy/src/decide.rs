@@ -7,7 +7,7 @@ mod floor;
 mod flow;
 mod rules;
 
-pub(crate) use condition::applies;
+pub(crate) use condition::{about_capability, applies};
 use weaver_types::{Check, Constraints, Contribution, Discharge, Operation, ReasonCode, Verdict};
 
 use crate::approval;

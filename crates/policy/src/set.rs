@@ -264,6 +264,12 @@ impl PolicySet {
         high_water::advance(self, tenant, ledger)
     }
 
+    /// Whether it is hidden from everybody: prohibited, or hidden by the contracts.
+    pub(crate) fn hides(&self, capability: &Capability) -> bool {
+        capability.rung() == weaver_types::Rung::L5
+            || self.resolver.hidden(capability.id().as_str())
+    }
+
     pub(crate) fn compiled(&self) -> &CompiledRules {
         &self.compiled
     }

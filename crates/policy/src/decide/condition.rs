@@ -37,7 +37,8 @@ fn plain(matches: &Match, query: &Query<'_>) -> bool {
         && about_request(matches, query)
 }
 
-fn about_capability(matches: &Match, capability: &Capability) -> bool {
+/// Whether the fields about the capability hold.
+pub(crate) fn about_capability(matches: &Match, capability: &Capability) -> bool {
     let spec = capability.spec();
     fits(&matches.capability, capability.id().as_str())
         && says(&matches.impact, &spec.effects.impact)

@@ -4,6 +4,12 @@
 mod support;
 
 #[cfg(test)]
+mod analysis;
+#[cfg(test)]
+mod analysis_ask;
+#[cfg(test)]
+mod analysis_lint;
+#[cfg(test)]
 mod approvals;
 #[cfg(test)]
 mod approvals_attacks;

@@ -1,0 +1,68 @@
+//! Denials as agent-kernel (Python) explains them.
+
+use serde::Serialize;
+use weaver_types::{Impact, ReasonCode, Verdict};
+
+use super::{FailedCondition, explain};
+use crate::query::Query;
+use crate::set::PolicySet;
+
+/// Why a request would not go on, for whoever asked: the form of `explain_denial` in agent-kernel
+/// (Python). Holds and asks count as denied there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DenialExplanation {
+    /// Whether it would not go on.
+    pub denied: bool,
+    /// What was looked at and the first condition that failed, for example `write-roles`;
+    /// `allowed` where none did.
+    pub rule_name: String,
+    /// Every condition that failed.
+    pub failed_conditions: Vec<FailedCondition>,
+    /// What would change them, in the same order.
+    pub remediation: Vec<String>,
+    /// One sentence.
+    pub narrative: String,
+    /// The primary reason; `None` where it would be allowed.
+    pub reason_code: Option<ReasonCode>,
+}
+
+/// Explains a denial. Limits of calls are left out, as they pass by themselves.
+#[must_use]
+pub fn explain_denial(set: &PolicySet, query: &Query<'_>) -> DenialExplanation {
+    let query = Query { windows: None, ..*query };
+    let explanation = explain(set, &query);
+    let (capability, principal) = (query.capability.id(), &query.principal.id);
+    let subject = format!("Request for '{capability}' by '{principal}'");
+    let decision = explanation.decision();
+    if decision.verdict() == Verdict::Allow {
+        return DenialExplanation {
+            denied: false,
+            rule_name: "allowed".to_owned(),
+            failed_conditions: Vec::new(),
+            remediation: Vec::new(),
+            narrative: format!("{subject} would be allowed by policy '{}'.", set.policy().id),
+            reason_code: None,
+        };
+    }
+    let failed_conditions = explanation.conditions().to_vec();
+    let mut remediation: Vec<String> = Vec::new();
+    for one in &failed_conditions {
+        if !remediation.contains(&one.suggestion) {
+            remediation.push(one.suggestion.clone());
+        }
+    }
+    let word = match query.capability.spec().effects.impact {
+        Impact::Read => "read",
+        Impact::Write => "write",
+        Impact::Destroy => "destructive",
+    };
+    let first = failed_conditions.first().map_or("denied", |one| one.condition.as_str());
+    DenialExplanation {
+        denied: true,
+        rule_name: format!("{word}-{}", first.replace(['_', ' '], "-")),
+        narrative: format!("{subject} would be denied: {}.", remediation.join("; ")),
+        failed_conditions,
+        remediation,
+        reason_code: Some(decision.primary()),
+    }
+}
