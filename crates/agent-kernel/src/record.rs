@@ -63,9 +63,11 @@ impl Payload {
 
     pub(crate) fn decided(self, decision: &Decision, firewall: &Firewall) -> Self {
         let said = decision.contributions().iter().take(MAX_CONTRIBUTIONS).map(|said| {
-            // What stands in the way may quote the request.
+            // What stands in the way, or stood there, may quote the request.
             let mut said = said.clone();
-            if said.verdict > Verdict::Allow {
+            let released =
+                matches!(said.reason, ReasonCode::ApprovalGranted | ReasonCode::StandingApproval);
+            if said.verdict > Verdict::Allow || released {
                 said.detail = words(firewall, &said.detail);
             }
             json!(said)

@@ -80,7 +80,7 @@ impl Kernel {
     }
 
     /// Reads a record again that somebody else has changed.
-    fn reload(&self, id: &RequestId, known: &Hold) -> Result<(), ChangeError> {
+    pub(super) fn reload(&self, id: &RequestId, known: &Hold) -> Result<(), ChangeError> {
         let stored = self.ledger.read(&key(&self.settings.tenant, id))?;
         let stored = stored.filter(|record| record.version > known.version);
         let Some(record) = stored else {

@@ -26,66 +26,87 @@ impl Kernel {
         slot: &RunSlot,
     ) -> Result<Watch<'_>, Decision> {
         let mut released = ready.released.as_deref().cloned();
-        let open = self.open_call(ready);
         for _ in 0..MAX_TRIES {
-            let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
-            let used = match &released {
-                Some(released) => Some(self.consumption(released).ok_or_else(|| gone(ready))?),
-                None => None,
-            };
-            let told = used.as_ref().map(|used| used.told.clone());
-            let Some(mut batch) = self.intent_batch(ready, &open, &delta, told) else {
-                let detail = "the intent has no recordable form".to_owned();
-                return Err(deny(ready, Check::System, ReasonCode::InternalError, detail));
-            };
-            let noted = used.map(|used| {
-                batch = std::mem::take(&mut batch).join(used.batch);
-                used.noted
-            });
-            let (call, open) = (ready.call.clone(), open.clone());
-            let effects = ready.target.capability.spec().effects;
-            let slot_of = slot.clone();
-            let mut watch = Watch {
-                kernel: self,
-                slot: slot_of,
-                call,
-                open,
-                effects,
-                over: false,
-                told: false,
-            };
-            let budget = Some(&ready.caller.run.settings.budget);
-            let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
-            let Err(error) = self.step(step).await else {
-                self.pending.remove(&ready.claims.token_id);
-                if let Some(noted) = noted {
-                    self.consumed(noted);
+            match self.try_intent(ready, slot, released.as_ref()).await {
+                Ok(watch) => return Ok(watch),
+                Err(Untaken::Refused(decision)) => return Err(*decision),
+                Err(Untaken::Shared) => {
+                    self.count_again(ready, released.as_mut()).map_err(|said| *said)?;
                 }
-                return Ok(watch);
-            };
-            watch.over = true;
-            let StepError::Ledger(LedgerError::Conflict { key }) = &error else {
-                return Err(not_committed(ready, &error));
-            };
-            match (key.namespace, &mut released) {
-                // Others use the same standing approval: count on what they left.
-                (Namespace::Standing, Some(Released::Standing { used, .. })) => {
-                    let id = used.state.standing().id.clone();
-                    match self.reload_standing(&id) {
-                        Ok(Some(now)) => **used = now,
-                        Ok(None) => return Err(gone(ready)),
-                        Err(error) => {
-                            let reason = ReasonCode::LedgerUnavailable;
-                            return Err(deny(ready, Check::System, reason, error.to_string()));
-                        }
-                    }
-                }
-                (Namespace::Hold, _) => return Err(gone(ready)),
-                _ => return Err(not_committed(ready, &error)),
             }
         }
         let detail = "the standing approval changes too fast; try again".to_owned();
         Err(deny(ready, Check::System, ReasonCode::LedgerUnavailable, detail))
+    }
+
+    async fn try_intent(
+        &self,
+        ready: &Ready<'_>,
+        slot: &RunSlot,
+        released: Option<&Released>,
+    ) -> Result<Watch<'_>, Untaken> {
+        let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
+        let (open, call) = (self.open_call(ready), ready.call.clone());
+        let used = match released {
+            Some(released) => Some(self.consumption(released).ok_or_else(|| refused(gone(ready)))?),
+            None => None,
+        };
+        let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
+        let told = used.as_ref().map(|used| used.told.clone());
+        let mut batch = self.intent_batch(ready, &open, &delta, told).ok_or_else(|| {
+            let detail = "the intent has no recordable form".to_owned();
+            refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
+        })?;
+        let mut noted = None;
+        if let Some(used) = used {
+            batch = batch.join(used.batch);
+            noted = Some(used.noted);
+        }
+        let effects = ready.target.capability.spec().effects;
+        let slot_of = slot.clone();
+        let mut watch =
+            Watch { kernel: self, slot: slot_of, call, open, effects, over: false, told: false };
+        let budget = Some(&ready.caller.run.settings.budget);
+        let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
+        let Err(error) = self.step(step).await else {
+            self.pending.remove(&ready.claims.token_id);
+            if let Some(noted) = noted {
+                self.consumed(noted);
+            }
+            return Ok(watch);
+        };
+        watch.over = true;
+        Err(match (conflicting(&error), released) {
+            (Some(Namespace::Standing), Some(_)) => Untaken::Shared,
+            (Some(Namespace::Hold), Some(Released::Request { hold, .. })) => {
+                // Whoever used it may not have come to note it.
+                let _ = self.reload(&hold.open.request.id, hold);
+                refused(gone(ready))
+            }
+            _ => refused(not_committed(ready, &error)),
+        })
+    }
+
+    /// Others use the same standing approval: count on what they left.
+    fn count_again(
+        &self,
+        ready: &Ready<'_>,
+        released: Option<&mut Released>,
+    ) -> Result<(), Box<Decision>> {
+        let Some(Released::Standing { used, .. }) = released else {
+            return Err(Box::new(gone(ready)));
+        };
+        match self.reload_standing(&used.state.standing().id) {
+            Ok(Some(now)) => {
+                **used = now;
+                Ok(())
+            }
+            Ok(None) => Err(Box::new(gone(ready))),
+            Err(error) => {
+                let (check, reason) = (Check::System, ReasonCode::LedgerUnavailable);
+                Err(Box::new(deny(ready, check, reason, error.to_string())))
+            }
+        }
     }
 
     fn open_call(&self, ready: &Ready<'_>) -> OpenCall {
@@ -140,6 +161,20 @@ impl Kernel {
     }
 }
 
+/// Why an intent was not taken.
+enum Untaken {
+    Refused(Box<Decision>),
+    /// Another call has used the same standing approval.
+    Shared,
+}
+
+fn conflicting(error: &StepError) -> Option<Namespace> {
+    match error {
+        StepError::Ledger(LedgerError::Conflict { key }) => Some(key.namespace),
+        _ => None,
+    }
+}
+
 /// Another call has used up what released this one.
 fn gone(ready: &Ready<'_>) -> Decision {
     match ready.released.as_deref() {
@@ -164,9 +199,7 @@ fn not_committed(ready: &Ready<'_>, error: &StepError) -> Decision {
         StepError::Budget(_) => {
             deny(ready, Check::Limit, ReasonCode::BudgetExceeded, error.to_string())
         }
-        StepError::Ledger(LedgerError::Conflict { key })
-            if key.namespace == Namespace::TokenUse =>
-        {
+        _ if conflicting(error) == Some(Namespace::TokenUse) => {
             let detail = "the token was used before".to_owned();
             deny(ready, Check::System, ReasonCode::TokenUsed, detail)
         }

@@ -24,7 +24,7 @@ pub(crate) struct Consumption {
 /// What memory has to know once it is committed.
 pub(crate) enum Noted {
     Hold { version: u64, form: HoldForm },
-    Standing(Use),
+    Standing(Box<Use>),
 }
 
 impl Kernel {
@@ -76,7 +76,8 @@ impl Kernel {
                 let told = json!({
                     "standing": id, "people": release.people(), "use": state.used(),
                 });
-                let noted = Noted::Standing(Use { version: used.version.saturating_add(1), state });
+                let version = used.version.saturating_add(1);
+                let noted = Noted::Standing(Box::new(Use { version, state }));
                 Some(Consumption { batch, noted, told })
             }
         }
@@ -86,7 +87,7 @@ impl Kernel {
     pub(crate) fn consumed(&self, noted: Noted) {
         match noted {
             Noted::Hold { version, form } => self.holds.committed(version, form, self.now()),
-            Noted::Standing(used) => self.standings.committed(used),
+            Noted::Standing(used) => self.standings.committed(*used),
         }
     }
 

@@ -33,11 +33,15 @@ mod races;
 #[cfg(test)]
 mod randomness;
 #[cfg(test)]
+mod rates;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod results;
+#[cfg(test)]
+mod signals;
 #[cfg(test)]
 mod stored_forms;
 #[cfg(test)]

@@ -1,0 +1,99 @@
+//! Limits: how many calls in how many seconds.
+
+use std::time::Duration;
+
+use weaver_agent_kernel::Ports;
+use weaver_types::{Clock, Discharge, ReasonCode, Verdict};
+
+use crate::approvals::{Desk, documents};
+use crate::races::together;
+use crate::support::{Asked, answer, memory, principal, sqlite, succeeded};
+
+/// Three calls in a minute, by principal and capability.
+const LIMITS: &str = r#"
+[[rules]]
+name = "all"
+match = {}
+effect = "allow"
+
+[[limits]]
+name = "few"
+match = {}
+max_calls = 3
+window_s = 60
+"#;
+
+fn desk() -> Desk {
+    Desk::under(memory(), documents(LIMITS, ""), Ports::default())
+}
+
+fn limited(desk: &Desk, id: &str) -> bool {
+    let done = desk.call(&Asked::new(id));
+    if succeeded(&done) {
+        return false;
+    }
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::RateLimited), "{done:?}");
+    true
+}
+
+#[test]
+fn the_window_slides() {
+    let desk = desk();
+    for second in 0..3 {
+        assert!(!limited(&desk, "fs.read"), "{second}");
+        desk.world.clock.advance(Duration::from_secs(10));
+    }
+    let done = desk.call(&Asked::new("fs.read"));
+    let said = done.decision.obstacles().next().unwrap().discharge.clone();
+    assert_eq!(said, Discharge::Wait { retry_after_ms: 30_000 });
+    assert!(!limited(&desk, "fs.write"), "another capability is counted by itself");
+    let bob = principal("bob", &[]);
+    assert!(succeeded(&desk.world.call(&desk.run, &bob, &Asked::new("fs.read"))));
+    desk.world.clock.advance(Duration::from_secs(30));
+    assert!(!limited(&desk, "fs.read"), "the first has left the window");
+    assert!(limited(&desk, "fs.read"));
+}
+
+#[test]
+fn only_calls_that_are_made_count() {
+    let desk = desk();
+    for _ in 0..5 {
+        assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+    }
+    for _ in 0..3 {
+        let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
+        let asked = Asked::new("fs.read");
+        let grant = weaver_agent_kernel::block_on(desk.world.kernel.grant(caller, asked.call()));
+        assert!(grant.token.is_some());
+    }
+    for _ in 0..3 {
+        assert!(!limited(&desk, "fs.read"));
+    }
+    assert!(limited(&desk, "fs.read"));
+}
+
+#[test]
+fn of_64_calls_at_once_no_more_are_made_than_the_limit_allows() {
+    let folder = tempfile::tempdir().unwrap();
+    for ledger in [memory(), sqlite(&folder.path().join("ledger.db"))] {
+        let desk = Desk::under(ledger, documents(LIMITS, ""), Ports::default());
+        let done = together(|_| limited(&desk, "fs.read"));
+        assert_eq!(done.iter().filter(|limited| !**limited).count(), 3);
+        assert_eq!(desk.world.executed(), 3);
+    }
+}
+
+#[test]
+fn a_restart_gives_no_calls_back() {
+    let desk = desk();
+    for _ in 0..3 {
+        assert!(!limited(&desk, "fs.read"));
+    }
+    desk.world.clock.advance(Duration::from_secs(20));
+    let desk = desk.restarted(documents(LIMITS, ""));
+    assert!(limited(&desk, "fs.read"));
+    assert!(!limited(&desk, "fs.write"));
+    desk.world.clock.advance(Duration::from_secs(40));
+    assert!(!limited(&desk, "fs.read"));
+    assert!(desk.world.clock.now() > crate::support::START);
+}

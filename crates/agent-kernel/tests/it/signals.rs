@@ -1,0 +1,126 @@
+//! Signals: watched, asked before each decision, told in the log.
+
+use std::sync::Arc;
+
+use weaver_agent_kernel::Ports;
+use weaver_policy::signal::{
+    AnomalousToolSequence, LowConfidenceAction, Seen, Severity, Signal, SignalError, SignalKind,
+    SignalSource, Situation, Subject, SuspiciousMemoryOrigin, Watch,
+};
+use weaver_types::{Effects, ReasonCode, Verdict};
+
+use crate::approvals::{ALICE, Desk, RULES, documents};
+use crate::support::{Asked, answer, log, memory, succeeded};
+
+fn desk(sources: Vec<Arc<dyn SignalSource>>) -> Desk {
+    let ports = Ports { signals: Arc::new(Watch::new(sources)), ..Ports::default() };
+    let desk = Desk::under(memory(), documents(RULES, ""), ports);
+    desk.world.tool("web.fetch", Effects::READ_OPEN);
+    desk
+}
+
+fn sentinels() -> Vec<Arc<dyn SignalSource>> {
+    vec![
+        Arc::new(AnomalousToolSequence::new()),
+        Arc::new(LowConfidenceAction::default()),
+        Arc::new(SuspiciousMemoryOrigin),
+    ]
+}
+
+fn read(desk: &Desk) -> bool {
+    succeeded(&desk.call(&Asked::new("fs.read")))
+}
+
+#[test]
+fn w9_one_tainted_text_holds_a_later_write_and_no_later_read() {
+    let desk = desk(sentinels());
+    assert!(read(&desk), "brings an untrusted text into the run");
+    for _ in 0..300 {
+        assert!(read(&desk));
+    }
+    let done = desk.call(&Asked::new("fs.write"));
+    assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::SignalRaised), "{done:?}");
+    let raised = log(desk.world.ledger.as_ref());
+    let raised: Vec<_> = raised.iter().filter(|event| event.kind == "signal.raised").collect();
+    assert!(!raised.is_empty() && raised.len() < 310);
+    assert!(raised[0].payload["signals"][0]["source"].is_string());
+    assert!(read(&desk));
+}
+
+#[test]
+fn a_read_a_call_outside_and_a_write_are_stopped() {
+    let desk = desk(vec![Arc::new(AnomalousToolSequence::new())]);
+    assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "nothing came before");
+    assert!(read(&desk));
+    assert!(succeeded(&desk.call(&Asked::new("web.fetch"))));
+    let done = desk.call(&Asked::new("fs.write"));
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::SignalRaised));
+    let other = desk.world.run();
+    let fresh = desk.world.call(&other, &desk.who, &Asked::new("fs.write"));
+    assert!(succeeded(&fresh), "another run is another sequence");
+}
+
+#[test]
+fn a_run_that_is_met_in_its_middle_is_not_taken_for_a_fresh_one() {
+    let before = desk(sentinels());
+    assert!(read(&before));
+    let World { kernel, ledger, .. } = before.world;
+    drop(kernel);
+    let ports = Ports { signals: Arc::new(Watch::new(sentinels())), ..Ports::default() };
+    let after = Desk::under(ledger, documents(RULES, ""), ports);
+    let done = after.world.call(&before.run, &before.who, &Asked::new("fs.write"));
+    assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::SignalRaised));
+}
+
+use crate::support::World;
+
+/// Says one thing, or fails, or panics.
+struct Fixed(fn() -> Result<Vec<Signal>, SignalError>);
+
+impl SignalSource for Fixed {
+    fn name(&self) -> &str {
+        "fixed"
+    }
+
+    fn observe(&self, _: &Seen<'_>) {}
+
+    fn signals(&self, _: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+        (self.0)()
+    }
+}
+
+#[test]
+fn a_source_that_fails_or_panics_is_a_denial() {
+    let fails: fn() -> Result<Vec<Signal>, SignalError> =
+        || Err(SignalError::Unavailable("gone".to_owned()));
+    for says in [fails, || panic!("on purpose")] {
+        let desk = desk(vec![Arc::new(Fixed(says))]);
+        let done = desk.call(&Asked::new("fs.read"));
+        assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::SignalUnavailable));
+        assert_eq!(desk.world.executed(), 0);
+    }
+}
+
+#[test]
+fn what_a_signal_holds_somebody_can_release() {
+    let warning = || {
+        Ok(vec![Signal {
+            source: String::new(),
+            kind: SignalKind::SentinelAlert,
+            severity: Severity::Warning,
+            subject: Subject::ToolSequence,
+            detail: "password=hunter2!".to_owned(),
+        }])
+    };
+    let desk = desk(vec![Arc::new(Fixed(warning))]);
+    assert!(read(&desk));
+    let asked = Asked::new("fs.write");
+    let desk_run = desk.world.run();
+    let held = desk.world.call(&desk_run, &desk.who, &asked);
+    assert_eq!(answer(&held), (Verdict::Hold, ReasonCode::SignalRaised));
+    desk.grant(&held.request.unwrap(), "alice", ALICE);
+    assert!(succeeded(&desk.world.call(&desk_run, &desk.who, &asked)));
+    let told = log(desk.world.ledger.as_ref());
+    assert!(told.iter().any(|event| event.kind == "signal.raised"));
+    assert!(told.iter().all(|event| !event.payload.to_string().contains("hunter2")));
+}
