@@ -1,7 +1,10 @@
 //! The synthetic workloads of the benches: the same on every machine and in every run.
 
+#[cfg(feature = "stack")]
 pub mod kernel;
 pub mod rules;
+pub mod scenario;
+#[cfg(feature = "stack")]
 pub mod tools;
 
 /// The error of a workload that cannot be built.

@@ -1,136 +1,159 @@
-//! Policies of many rules, and requests against them.
-//!
-//! Of the rules, 60 % name a prefix of a capability, 25 % an exact one, 15 % a suffix; 70 % allow,
-//! 15 % require an approval, 15 % deny. Each asks for a role, and each covers some rungs. Of the
-//! requests, 70 % aim at a rule.
+//! A [`Scenario`] as documents of ours, and as queries.
 
-use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
-use weaver_policy::{Contracts, Effect, Pattern, Policy, PolicySet, Query, Roles, Rule};
+use serde_json::{Value, json};
+use weaver_policy::{PolicySet, Query, Source, Sources};
 use weaver_types::{
-    Capability, CapabilityId, CapabilityRequest, Decision, Effects, Label, Principal, PrincipalId,
-    Rung, Timestamp, ToolSpec,
+    Capability, CapabilityId, CapabilityRequest, Decision, Effects, Principal, PrincipalId,
+    Timestamp, ToolSpec, Verdict,
 };
 
-use crate::{Failure, Numbers};
+use crate::Failure;
+use crate::scenario::{Answer, Call, Condition, Line, Scenario, roles};
 
-const ROLES: [&str; 8] =
-    ["reader", "writer", "admin", "ops", "auditor", "support", "finance", "guest"];
-const VERBS: [&str; 4] = ["get", "list", "update", "delete"];
-const EFFECTS: [Effects; 4] =
-    [Effects::READ_LOCAL, Effects::READ_OPEN, Effects::WRITE_LOCAL, Effects::UNDECLARED];
-const RUNGS: [Rung; 4] = [Rung::L0, Rung::L1, Rung::L3, Rung::L4];
-const REQUESTS: usize = 1_000;
+/// Contracts that say nothing.
+pub const CONTRACTS: &str = "kind = \"contracts\"\nformat = 1\nid = \"bench\"\nversion = 1\n";
+/// Keys of nobody.
+pub const KEYS: &str = "kind = \"keys\"\nformat = 1\nid = \"bench\"\nversion = 1\n";
+/// The time of every query.
+pub const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
 
-/// One request.
+/// Level for level: the rungs as documents write them, and effects of a tool on that rung. Above
+/// them is the floor, which speaks beside the rules and which other engines do not have.
+const RUNGS: [&str; 3] = ["L0", "L1", "L3"];
+const EFFECTS: [Effects; 3] = [Effects::READ_LOCAL, Effects::READ_OPEN, Effects::WRITE_LOCAL];
+
+/// One call, as a query needs it.
 pub struct Ask {
     capability: Capability,
     principal: Principal,
     request: CapabilityRequest,
+    arguments: Value,
 }
 
-/// A compiled policy and requests against it.
+/// A compiled policy and calls against it.
 pub struct Workload {
     /// The policy.
     pub set: PolicySet,
-    /// A thousand requests.
+    /// A thousand calls.
     pub asks: Vec<Ask>,
-    label: Label,
 }
 
 impl Workload {
     /// A policy of `count` rules.
     ///
     /// # Errors
-    /// When a rule or a request is malformed.
+    /// When a rule or a call is malformed.
     pub fn new(count: usize) -> Result<Self, Failure> {
-        let mut numbers = Numbers::new(u64::try_from(count)?);
-        let namespaces = (count / 25).max(2);
-        let mut policy = Policy::new("bench");
-        let mut globs = Vec::with_capacity(count);
-        for place in 0..count {
-            let glob = glob(&mut numbers, namespaces, count);
-            policy = policy.with_rule(rule(&mut numbers, place, &glob)?);
-            globs.push(glob);
-        }
-        let set = PolicySet::from_code(policy, Contracts::new("none"))?;
-        let asks = (0..REQUESTS)
-            .map(|_| ask(&mut numbers, namespaces, &globs))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { set, asks, label: Label::clean() })
+        Self::of(&Scenario::new(count))
     }
 
-    /// Decides on one of the requests.
+    /// The rules and calls of the scenario.
+    ///
+    /// # Errors
+    /// When a rule or a call is malformed.
+    pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
+        let policy = document(scenario)?;
+        let sources = Sources {
+            policy: Source::unsigned("policy.toml", &policy),
+            contracts: Source::unsigned("contracts.toml", CONTRACTS),
+            keys: Source::unsigned("keys.toml", KEYS),
+        };
+        let set = PolicySet::load_unsigned_development(&sources, NOW)?;
+        let asks = scenario.calls.iter().map(ask).collect::<Result<_, _>>()?;
+        Ok(Self { set, asks })
+    }
+
+    /// Decides on one of the calls.
     #[must_use]
     pub fn decide(&self, ask: &Ask) -> Decision {
         self.set.decide(&Query {
-            label: &self.label,
-            now: Timestamp::from_micros(1_700_000_000_000_000),
-            human_channel: true,
+            arguments: Some(&ask.arguments),
+            now: NOW,
             ..Query::new(&ask.capability, &ask.principal, &ask.request)
         })
     }
 }
 
-fn glob(numbers: &mut Numbers, namespaces: usize, count: usize) -> String {
-    let (namespace, op) = (numbers.below(namespaces), numbers.below(10));
-    let verb = *numbers.pick(&VERBS);
-    match numbers.below(100) {
-        0..60 => format!("ns{namespace}__op{op}_*"),
-        60..85 => format!("ns{namespace}__op{op}_{verb}"),
-        _ => format!("*__op{op}x{}_{verb}", numbers.below(count.max(8) / 2)),
+/// The answer that a decision amounts to; an open question is none.
+#[must_use]
+pub fn answer(decision: &Decision) -> Option<Answer> {
+    match decision.verdict() {
+        Verdict::Allow => Some(Answer::Allow),
+        Verdict::Ask => None,
+        Verdict::Hold => Some(Answer::Approve),
+        Verdict::Deny => Some(Answer::Deny),
     }
 }
 
-fn rule(numbers: &mut Numbers, place: usize, glob: &str) -> Result<Rule, Failure> {
-    let effect = match numbers.below(100) {
-        0..70 => Effect::Allow,
-        70..85 => Effect::RequireApproval,
-        _ => Effect::Deny,
-    };
-    let mut rule = Rule::new(format!("rule-{place}"), effect).on(Pattern::parse(glob)?);
-    rule.matches.roles = Roles::any([*numbers.pick(&ROLES)]);
-    let edge = numbers.below(RUNGS.len());
-    let rungs = if effect == Effect::Allow { &RUNGS[..=edge.max(1)] } else { &RUNGS[edge..] };
-    rule.matches.rung = rungs.iter().copied().collect::<BTreeSet<_>>();
-    Ok(rule)
+/// The policy document.
+///
+/// # Errors
+/// None that can happen: writing to a text does not fail.
+pub fn document(scenario: &Scenario) -> Result<String, Failure> {
+    let mut out = "kind = \"policy\"\nformat = 1\nid = \"bench\"\nversion = 1\n".to_owned();
+    for (place, line) in scenario.lines.iter().enumerate() {
+        rule(&mut out, place, line)?;
+    }
+    Ok(out)
 }
 
-fn ask(numbers: &mut Numbers, namespaces: usize, globs: &[String]) -> Result<Ask, Failure> {
-    let who = numbers.below(64);
-    let roles = [ROLES[who % 8], ROLES[who / 8]];
-    let tool = if numbers.below(10) < 7 {
-        let aimed = numbers.pick(globs).clone();
-        let (namespace, verb) =
-            (format!("ns{}__", numbers.below(namespaces)), *numbers.pick(&VERBS));
-        aimed.replace("*__", &namespace).replace('*', verb)
-    } else {
-        let (namespace, op) = (numbers.below(namespaces), numbers.below(10));
-        format!("ns{namespace}__op{op}_{}", numbers.pick(&VERBS))
+fn rule(out: &mut String, place: usize, line: &Line) -> Result<(), Failure> {
+    let effect = match line.answer {
+        Answer::Allow => "allow",
+        Answer::Approve => "require_approval",
+        Answer::Deny => "deny",
     };
-    let spec = ToolSpec::new(&tool, "Tool").with_effects(*numbers.pick(&EFFECTS));
+    let arguments = match &line.condition {
+        Condition::None => String::new(),
+        Condition::AtMost(most) => format!(", arguments = [{{ at = \"/amount\", max = {most} }}]"),
+        Condition::Below(folder) => {
+            format!(", arguments = [{{ at = \"/path\", prefix = \"{folder}\" }}]")
+        }
+    };
+    writeln!(
+        out,
+        "\n[[rules]]\nname = \"rule-{place}\"\neffect = \"{effect}\"\n\
+        match = {{ capability = \"{}\", roles = {{ any = [\"{}\"] }}, rung = {:?}{arguments} }}",
+        line.tools,
+        line.role,
+        &RUNGS[line.levels.clone()],
+    )?;
+    Ok(())
+}
+
+fn ask(call: &Call) -> Result<Ask, Failure> {
+    let spec = ToolSpec::new(&call.tool, "Tool").with_effects(EFFECTS[call.level]);
     Ok(Ask {
         capability: spec.build()?,
-        principal: Principal::new(PrincipalId::parse(format!("user-{who}"))?).with_roles(roles),
-        request: CapabilityRequest::new(CapabilityId::parse(&tool)?, "a goal"),
+        principal: Principal::new(PrincipalId::parse(format!("user-{}", call.user))?)
+            .with_roles(roles(call.user)),
+        request: CapabilityRequest::new(CapabilityId::parse(&call.tool)?, "a goal"),
+        arguments: json!({ "amount": call.amount, "path": call.path }),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::Verdict;
-
-    use super::Workload;
+    use super::{Workload, answer};
+    use crate::scenario::{Answer, Scenario};
 
     #[test]
-    fn the_workload_is_the_same_each_time_and_gives_every_kind_of_answer() {
-        let (one, two) = (Workload::new(1_000).unwrap(), Workload::new(1_000).unwrap());
-        let verdicts = |w: &Workload| -> Vec<Verdict> {
-            w.asks.iter().map(|ask| w.decide(ask).verdict()).collect()
-        };
-        assert_eq!(verdicts(&one), verdicts(&two));
-        for verdict in [Verdict::Allow, Verdict::Hold, Verdict::Deny] {
-            assert!(verdicts(&one).iter().filter(|v| **v == verdict).count() > 20, "{verdict}");
+    fn every_decision_is_the_one_that_reading_all_rules_gives() {
+        for count in [10, 100, 1_000] {
+            let scenario = Scenario::new(count);
+            assert_eq!(scenario, Scenario::new(count));
+            let workload = Workload::of(&scenario).unwrap();
+            let mut seen = Vec::new();
+            for (call, ask) in scenario.calls.iter().zip(&workload.asks) {
+                let wanted = scenario.answer(call);
+                assert_eq!(answer(&workload.decide(ask)), Some(wanted), "{call:?}");
+                seen.push(wanted);
+            }
+            let of = |wanted| seen.iter().filter(|answer| **answer == wanted).count();
+            let least = of(Answer::Allow).min(of(Answer::Approve)).min(of(Answer::Deny));
+            assert!(count < 1_000 || least > 20, "{least}");
         }
     }
 }
