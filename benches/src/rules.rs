@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use weaver_policy::{PolicySet, Query, Source, Sources};
+use weaver_policy::{LoadError, PolicySet, Query, Source, Sources};
 use weaver_types::{
     Capability, CapabilityId, CapabilityRequest, Decision, Effects, Principal, PrincipalId,
     Timestamp, ToolSpec, Verdict,
@@ -41,12 +41,13 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A policy of `count` rules.
+    /// The calls of the scenario, against a set that has read its document.
     ///
     /// # Errors
-    /// When a rule or a call is malformed.
-    pub fn new(count: usize) -> Result<Self, Failure> {
-        Self::of(&Scenario::new(count))
+    /// When a call is malformed.
+    pub fn new(set: PolicySet, scenario: &Scenario) -> Result<Self, Failure> {
+        let asks = scenario.calls.iter().map(ask).collect::<Result<_, _>>()?;
+        Ok(Self { set, asks })
     }
 
     /// The rules and calls of the scenario.
@@ -54,15 +55,7 @@ impl Workload {
     /// # Errors
     /// When a rule or a call is malformed.
     pub fn of(scenario: &Scenario) -> Result<Self, Failure> {
-        let policy = document(scenario)?;
-        let sources = Sources {
-            policy: Source::unsigned("policy.toml", &policy),
-            contracts: Source::unsigned("contracts.toml", CONTRACTS),
-            keys: Source::unsigned("keys.toml", KEYS),
-        };
-        let set = PolicySet::load_unsigned_development(&sources, NOW)?;
-        let asks = scenario.calls.iter().map(ask).collect::<Result<_, _>>()?;
-        Ok(Self { set, asks })
+        Self::new(load(&document(scenario)?)?, scenario)
     }
 
     /// Decides on one of the calls.
@@ -74,6 +67,19 @@ impl Workload {
             ..Query::new(&ask.capability, &ask.principal, &ask.request)
         })
     }
+}
+
+/// Reads a policy document, beside contracts and keys that say nothing.
+///
+/// # Errors
+/// [`LoadError`] with everything that is wrong in it.
+pub fn load(policy: &str) -> Result<PolicySet, LoadError> {
+    let sources = Sources {
+        policy: Source::unsigned("policy.toml", policy),
+        contracts: Source::unsigned("contracts.toml", CONTRACTS),
+        keys: Source::unsigned("keys.toml", KEYS),
+    };
+    PolicySet::load_unsigned_development(&sources, NOW)
 }
 
 /// The answer that a decision amounts to; an open question is none.

@@ -1,0 +1,144 @@
+//! The engines, side by side.
+
+mod casbin;
+mod cedar;
+mod ours;
+mod rego;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use weaver_benches::Failure;
+use weaver_benches::scenario::{Answer, Scenario};
+
+use crate::measure::{self, micros, millis};
+
+/// Something that has read the rules of a scenario and answers its calls by their place.
+pub trait Engine {
+    /// The answer to a call.
+    fn answer(&mut self, call: usize) -> Result<Answer, Failure>;
+}
+
+/// An engine that is ready, and the time that reading the rules took.
+pub struct Ready<'a> {
+    engine: Box<dyn Engine + 'a>,
+    load: Duration,
+}
+
+type Reader = for<'a> fn(&'a Scenario) -> Result<Ready<'a>, Failure>;
+
+/// The first is the one that others are compared with.
+const ENGINES: [(&str, Reader); 5] = [
+    ("weaver-policy", ours::read),
+    ("cedar-policy 4.14.1", cedar::read),
+    ("regorus 0.14.1, rules as data", rego::read_data),
+    ("regorus 0.14.1 RVM, rules as code", rego::read_code),
+    ("casbin 2.20.0, two enforcers", casbin::read),
+];
+
+/// How much to do.
+pub struct Effort {
+    /// The numbers of rules.
+    pub counts: &'static [usize],
+    /// The time for one engine to answer calls, once to compare and once to measure.
+    pub budget: Duration,
+    /// The most measured answers of one engine.
+    pub samples: usize,
+}
+
+impl Effort {
+    /// Everything.
+    pub const FULL: Self = Self {
+        counts: &[10, 100, 1_000, 10_000],
+        budget: Duration::from_millis(1_500),
+        samples: 20_000,
+    };
+    /// Enough to see that it works.
+    pub const SMOKE: Self =
+        Self { counts: &[10, 100], budget: Duration::from_millis(100), samples: 500 };
+}
+
+/// Compares and measures all engines; false when an answer differs or an engine fails.
+pub fn run(effort: &Effort) -> Result<bool, Failure> {
+    let mut good = true;
+    for count in effort.counts {
+        let scenario = Scenario::new(*count);
+        let wanted: Vec<Answer> = scenario.calls.iter().map(|call| scenario.answer(call)).collect();
+        let of = |answer| wanted.iter().filter(|wanted| **wanted == answer).count();
+        println!(
+            "\n{count} rules, {} calls: {} allowed, {} to approve, {} denied",
+            wanted.len(),
+            of(Answer::Allow),
+            of(Answer::Approve),
+            of(Answer::Deny)
+        );
+        println!(
+            "{:<36}{:>12}{:>12}{:>12}{:>10}{:>10}",
+            "engine", "median µs", "× ours", "load ms", "compared", "differ"
+        );
+        let mut ours = None;
+        for (name, read) in ENGINES {
+            match row(read, &scenario, &wanted, effort) {
+                Ok(row) => {
+                    good &= row.differing == 0;
+                    let base = *ours.get_or_insert(row.median);
+                    let times = micros(row.median) / micros(base).max(0.001);
+                    println!(
+                        "{name:<36}{:>12.2}{times:>12.1}{:>12.1}{:>10}{:>10}",
+                        micros(row.median),
+                        millis(row.load),
+                        row.compared,
+                        row.differing
+                    );
+                }
+                Err(error) => {
+                    good = false;
+                    println!("{name:<36}failed: {error}");
+                }
+            }
+        }
+    }
+    println!(
+        "\nTimes are processor time of the one thread; that of reading the clock is taken off."
+    );
+    Ok(good)
+}
+
+struct Row {
+    median: Duration,
+    load: Duration,
+    compared: usize,
+    differing: usize,
+}
+
+fn row(
+    read: Reader,
+    scenario: &Scenario,
+    wanted: &[Answer],
+    effort: &Effort,
+) -> Result<Row, Failure> {
+    let Ready { mut engine, load } = read(scenario)?;
+    let (mut compared, mut differing) = (0, 0);
+    let start = measure::now();
+    for (place, wanted) in wanted.iter().enumerate() {
+        if engine.answer(place)? != *wanted {
+            differing += 1;
+        }
+        compared += 1;
+        if measure::now() - start > effort.budget {
+            break;
+        }
+    }
+    let mut times = Vec::with_capacity(effort.samples);
+    let start = measure::now();
+    for place in (0..wanted.len()).cycle().take(effort.samples) {
+        let (answer, time) = measure::timed(|| black_box(engine.answer(black_box(place))));
+        answer?;
+        times.push(time);
+        if measure::now() - start > effort.budget {
+            break;
+        }
+    }
+    let median = measure::median(times).saturating_sub(measure::overhead());
+    Ok(Row { median, load, compared, differing })
+}

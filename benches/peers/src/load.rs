@@ -1,0 +1,56 @@
+//! Reading a policy of 10,000 rules: only compiling it, and everything from the signed text on.
+
+use weaver_benches::Failure;
+use weaver_benches::rules::{CONTRACTS, KEYS, NOW, document, load};
+use weaver_benches::scenario::Scenario;
+use weaver_policy::{PolicySet, Source, Sources, root_key_id, sign};
+use weaver_types::signature::{Kind, SigningKey};
+
+use crate::engine::Effort;
+use crate::measure::{median, millis, timed};
+
+const RUNS: usize = 7;
+
+/// Measures both and prints them beside what they may take.
+pub fn run(effort: &Effort) -> Result<bool, Failure> {
+    let count = effort.counts.last().copied().unwrap_or(10);
+    let document = document(&Scenario::new(count))?;
+    let parsed = load(&document)?;
+    let mut compiling = Vec::new();
+    for _ in 0..RUNS {
+        let (policy, contracts) = (parsed.policy().clone(), parsed.contracts().clone());
+        let (set, time) = timed(|| PolicySet::from_code(policy, contracts));
+        set?;
+        compiling.push(time);
+    }
+    let root = SigningKey::from_seed([7; 32]);
+    let texts =
+        [(Kind::Policy, document.as_str()), (Kind::Contracts, CONTRACTS), (Kind::Keys, KEYS)];
+    let mut envelopes = Vec::new();
+    for (kind, text) in texts {
+        let source = Source::unsigned("bench.toml", text);
+        let envelope = sign(&source, kind, root_key_id(&root.public())?, &root, NOW)?;
+        envelopes.push(envelope.to_json()?);
+    }
+    let [policy, contracts, keys] = envelopes.as_slice() else {
+        return Err("no signatures".into());
+    };
+    let sources = Sources {
+        policy: Source::signed("policy.toml", &document, policy.as_bytes()),
+        contracts: Source::signed("contracts.toml", CONTRACTS, contracts.as_bytes()),
+        keys: Source::signed("keys.toml", KEYS, keys.as_bytes()),
+    };
+    let mut loading = Vec::new();
+    for _ in 0..RUNS {
+        let (set, time) = timed(|| PolicySet::load(&sources, &root.public(), NOW));
+        set?;
+        loading.push(time);
+    }
+    println!("\n{count} rules, {} bytes", document.len());
+    println!(
+        "compile parsed rules      {:>8.1} ms   (wanted: below 50)",
+        millis(median(compiling))
+    );
+    println!("load, signatures verified {:>8.1} ms   (wanted: below 300)", millis(median(loading)));
+    Ok(true)
+}
