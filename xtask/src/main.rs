@@ -6,10 +6,12 @@ mod doc;
 mod examples;
 mod features;
 mod fmt;
+mod fuzz;
 mod interop;
 mod layers;
 mod lint;
 mod package;
+mod peers;
 mod process;
 mod tally;
 mod test;
@@ -54,6 +56,10 @@ enum Verb {
     Bench(bench::Args),
     /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
     Interop(interop::Args),
+    /// Decide the same calls with other policy engines too, and compare answers and times.
+    Peers(peers::Args),
+    /// Feed made-up input to the parsers of the policy crate.
+    Fuzz(fuzz::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),
 }
@@ -83,6 +89,8 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Bench(args) => bench::run(&sh, &args),
         Verb::Interop(args) => interop::run(&sh, &args),
+        Verb::Peers(args) => peers::run(&sh, &args),
+        Verb::Fuzz(args) => fuzz::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),
     }
 }

@@ -12,7 +12,17 @@ use xshell::{Cmd, Shell, cmd};
 /// Some build scripts watch those variables. With them, a nested build and a build from the
 /// terminal would undo each other's cache.
 pub fn cargo(sh: &Shell) -> Cmd<'_> {
-    let mut command = cmd!(sh, "cargo");
+    without_cargo_run(cmd!(sh, "cargo"))
+}
+
+/// The same of the nightly toolchain. The environment of `cargo run` would choose another.
+pub fn nightly_cargo(sh: &Shell) -> Cmd<'_> {
+    without_cargo_run(cmd!(sh, "rustup run nightly cargo"))
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("CARGO")
+}
+
+fn without_cargo_run(mut command: Cmd<'_>) -> Cmd<'_> {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(is_set_by_cargo_run) {
             command = command.env_remove(name);

@@ -1,8 +1,197 @@
-//! Documents.
+//! Documents at their limits, over them, and made to be slow. What is over is refused in under 100
+//! ms; everything else is answered in under a second.
+
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use weaver_benches::Failure;
+use weaver_benches::rules::{CONTRACTS, KEYS, NOW, document};
+use weaver_benches::scenario::Scenario;
+use weaver_policy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, PolicySet, Source, Sources};
 
-/// Nothing.
+use crate::measure::{median, millis, timed};
+
+const RUNS: usize = 3;
+const REFUSED: Duration = Duration::from_millis(100);
+const ANSWERED: Duration = Duration::from_secs(1);
+
+/// What must come of a document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Accepted,
+    /// Over a limit, with this code.
+    Over(&'static str),
+    /// Within all limits, but wrong.
+    Wrong,
+}
+
+struct Case {
+    name: &'static str,
+    wanted: Wanted,
+    kind: &'static str,
+    text: String,
+}
+
+/// Loads each document; false where one is answered otherwise or too late.
 pub fn run() -> Result<bool, Failure> {
-    Ok(true)
+    let mut good = true;
+    println!("{:<46}{:>10}{:>12}{:>10}  {}", "document", "bytes", "ms", "at most", "answer");
+    for case in cases()? {
+        let mut times = Vec::new();
+        let mut answer = String::new();
+        for _ in 0..RUNS {
+            let (result, time) = timed(|| load(&case));
+            times.push(time);
+            answer = match result {
+                Ok(_) => "accepted".to_owned(),
+                Err(error) => {
+                    let code = error.findings().first().map_or("", |finding| finding.code);
+                    format!("{} findings, {code}", error.findings().len())
+                }
+            };
+        }
+        let (right, most) = match case.wanted {
+            Wanted::Accepted => (answer == "accepted", ANSWERED),
+            Wanted::Over(code) => (answer.ends_with(code), REFUSED),
+            Wanted::Wrong => (answer != "accepted", ANSWERED),
+        };
+        let time = median(times);
+        let fine = right && time < most;
+        good &= fine;
+        println!(
+            "{:<46}{:>10}{:>12.1}{:>10.0}  {answer}{}",
+            case.name,
+            case.text.len(),
+            millis(time),
+            millis(most),
+            if fine { "" } else { "  NOT AS IT MUST BE" }
+        );
+    }
+    Ok(good)
+}
+
+fn load(case: &Case) -> Result<PolicySet, weaver_policy::LoadError> {
+    let policy = CONTRACTS.replace("contracts", "policy");
+    let pick = |kind, other| if case.kind == kind { case.text.as_str() } else { other };
+    let sources = Sources {
+        policy: Source::unsigned("policy.toml", pick("policy", &policy)),
+        contracts: Source::unsigned("contracts.toml", pick("contracts", CONTRACTS)),
+        keys: Source::unsigned("keys.toml", pick("keys", KEYS)),
+    };
+    PolicySet::load_unsigned_development(&sources, NOW)
+}
+
+fn head(kind: &str) -> String {
+    CONTRACTS.replace("contracts", kind)
+}
+
+/// The text with a comment that makes it exactly this long.
+fn padded(mut text: String, bytes: usize) -> String {
+    text.push_str("\n# ");
+    let missing = bytes.saturating_sub(text.len());
+    text.extend(std::iter::repeat_n('x', missing));
+    text
+}
+
+fn rules(count: usize) -> String {
+    let mut out = head("policy");
+    for place in 0..count {
+        let _ = write!(
+            out,
+            "[[rules]]\nname = \"rule-{place}\"\nmatch = {{ capability = \"ns{place}.*\" }}\neffect = \"allow\"\n"
+        );
+    }
+    out
+}
+
+fn contracts(count: usize) -> String {
+    let mut out = head("contracts");
+    for place in 0..count {
+        let _ = write!(out, "[capabilities.\"ns{place}.*\"]\neffects = \"read_local\"\n");
+    }
+    out
+}
+
+fn filled(kind: &str, before: &str, unit: &str, after: &str) -> String {
+    let mut out = head(kind);
+    out.push_str(before);
+    let room = MAX_BYTES.saturating_sub(out.len() + after.len());
+    out.push_str(&unit.repeat(room / unit.len()));
+    out.push_str(after);
+    out
+}
+
+/// A rule whose match is `levels` deep in the document: `rules`, its item and `match` are three.
+fn deep(levels: usize) -> String {
+    let nots = "not = { ".repeat(levels.saturating_sub(3));
+    let ends = " }".repeat(levels.saturating_sub(3));
+    format!(
+        "{}[[rules]]\nname = \"deep\"\neffect = \"allow\"\nmatch = {{ {nots}agent = \"a\"{ends} }}\n",
+        head("policy")
+    )
+}
+
+fn cases() -> Result<Vec<Case>, Failure> {
+    let mut all = Vec::new();
+    let mut add = |name, wanted, kind, text| all.push(Case { name, wanted, kind, text });
+    accepted(&mut add)?;
+    over(&mut add);
+    wrong(&mut add);
+    Ok(all)
+}
+
+type Add<'a> = &'a mut dyn FnMut(&'static str, Wanted, &'static str, String);
+
+fn accepted(add: Add<'_>) -> Result<(), Failure> {
+    let workload = document(&Scenario::new(MAX_ENTRIES))?;
+    add("20,000 rules of the workload", Wanted::Accepted, "policy", workload);
+    add("20,000 rules", Wanted::Accepted, "policy", rules(MAX_ENTRIES));
+    let whole = padded(rules(MAX_ENTRIES), MAX_BYTES);
+    add("20,000 rules, 4 MiB", Wanted::Accepted, "policy", whole);
+    add("20,000 contracts by pattern", Wanted::Accepted, "contracts", contracts(MAX_ENTRIES));
+    add("match 32 deep", Wanted::Accepted, "policy", deep(MAX_DEPTH));
+    Ok(())
+}
+
+fn over(add: Add<'_>) {
+    let large = padded(rules(MAX_ENTRIES), MAX_BYTES + 1);
+    add("4 MiB and a byte", Wanted::Over("policy.too_large"), "policy", large);
+    let many = Wanted::Over("policy.too_many");
+    add("20,001 rules", many, "policy", rules(MAX_ENTRIES + 1));
+    add("20,001 contracts", many, "contracts", contracts(MAX_ENTRIES + 1));
+    let hosts = filled("policy", "trusted_hosts = [", "\"a\",", "]\n");
+    add("a million trusted hosts, 4 MiB", many, "policy", hosts);
+    let deepest = Wanted::Over("");
+    add("match 33 deep", Wanted::Over("policy.too_deep"), "policy", deep(MAX_DEPTH + 1));
+    add("4 MiB of opened lists", deepest, "policy", filled("policy", "x = ", "[", ""));
+    add("4 MiB of opened tables", deepest, "policy", filled("policy", "x = ", "{a=", "1"));
+    add("a dotted key of 4 MiB", deepest, "policy", filled("policy", "", "a.", "a = 1"));
+    add("a dotted header of 4 MiB", deepest, "policy", filled("policy", "[", "a.", "a]"));
+}
+
+fn wrong(add: Add<'_>) {
+    let unknown = filled("policy", "x = [", "{a=1},", "]");
+    add("one line of 4 MiB under an unknown key", Wanted::Wrong, "policy", unknown);
+    let mut keys = head("policy");
+    let mut place = 0_usize;
+    while keys.len() < MAX_BYTES - 32 {
+        let _ = writeln!(keys, "unknown_key_{place} = 1");
+        place += 1;
+    }
+    add("4 MiB of unknown keys", Wanted::Wrong, "policy", keys);
+    let line = filled("policy", "rules = [", "{nam=1},", "]");
+    add("wrong rules on one line of 4 MiB", Wanted::Wrong, "policy", line);
+    add("a text of 4 MiB", Wanted::Wrong, "policy", filled("policy", "id2 = \"", "x", "\""));
+    add(
+        "4 MiB of empty lines, then an error",
+        Wanted::Wrong,
+        "policy",
+        filled("policy", "", "\n", "="),
+    );
+    add(
+        "a pattern of 4 MiB of stars",
+        Wanted::Wrong,
+        "contracts",
+        filled("contracts", "[capabilities.\"", "*", "\"]"),
+    );
 }
