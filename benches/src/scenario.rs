@@ -151,7 +151,8 @@ fn line(numbers: &mut Numbers, namespaces: usize, count: usize) -> Line {
         4..7 => Condition::AtMost(i64::try_from(numbers.below(1_000)).unwrap_or_default()),
         _ => Condition::Below(format!("/data/team{}/", numbers.below(8))),
     };
-    Line { tools, role: numbers.pick(&ROLES), levels, condition, answer }
+    let role = *numbers.pick(&ROLES);
+    Line { tools, role, levels, condition, answer }
 }
 
 fn call(numbers: &mut Numbers, namespaces: usize, lines: &[Line]) -> Call {

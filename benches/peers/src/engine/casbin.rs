@@ -1,9 +1,8 @@
 //! Casbin knows two answers, so there are two enforcers: one over all rules says whether a call
 //! may go on at all, one over the approval rules alone whether somebody must release it.
 
-use ::casbin::prelude::{
-    CoreApi as _, DefaultModel, Enforcer, MemoryAdapter, MgmtApi as _, OperatorFunction,
-};
+use ::casbin::function_map::OperatorFunction;
+use ::casbin::prelude::{CoreApi as _, DefaultModel, Enforcer, MemoryAdapter, MgmtApi as _};
 use ::casbin::rhai::Dynamic;
 use tokio::runtime::{Builder, Runtime};
 use weaver_benches::Failure;
