@@ -52,7 +52,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
                 .arg(format!("-dict={FOLDER}/{target}.dict"))
                 .arg(format!("-artifact_prefix={artifacts}/"))
                 .arg(format!("-max_total_time={}", args.seconds))
-                .args(["-max_len=16384", "-timeout=10", "-rss_limit_mb=2048", "-verbosity=1"])
+                .args(["-max_len=8192", "-timeout=10", "-rss_limit_mb=2048", "-verbosity=1"])
                 .args(["-print_final_stats=1"]),
         )?;
     }

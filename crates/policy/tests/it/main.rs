@@ -38,6 +38,8 @@ mod floor;
 #[cfg(test)]
 mod flow;
 #[cfg(test)]
+mod fuzz_seeds;
+#[cfg(test)]
 mod high_water;
 #[cfg(test)]
 mod language;
