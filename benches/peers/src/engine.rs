@@ -58,7 +58,7 @@ impl Effort {
         Self { counts: &[10, 100], budget: Duration::from_millis(100), samples: 500 };
 }
 
-/// Compares and measures all engines; false when an answer differs or an engine fails.
+/// Compares and measures all engines; false when an answer differs or ours fails.
 pub fn run(effort: &Effort) -> Result<bool, Failure> {
     let mut good = true;
     for count in effort.counts {
@@ -92,8 +92,9 @@ pub fn run(effort: &Effort) -> Result<bool, Failure> {
                     );
                 }
                 Err(error) => {
-                    good = false;
-                    println!("{name:<36}failed: {error}");
+                    // A limit of another engine is no fault of ours.
+                    good &= ours.is_some();
+                    println!("{name:<36}does not: {error}");
                 }
             }
         }

@@ -121,10 +121,10 @@ fn filled(kind: &str, before: &str, unit: &str, after: &str) -> String {
     out
 }
 
-/// A rule whose match is `levels` deep in the document: `rules`, its item and `match` are three.
+/// A rule whose match is `levels` deep: the document, `rules`, its item and `match` are four.
 fn deep(levels: usize) -> String {
-    let nots = "not = { ".repeat(levels.saturating_sub(3));
-    let ends = " }".repeat(levels.saturating_sub(3));
+    let nots = "not = { ".repeat(levels.saturating_sub(4));
+    let ends = " }".repeat(levels.saturating_sub(4));
     format!(
         "{}[[rules]]\nname = \"deep\"\neffect = \"allow\"\nmatch = {{ {nots}agent = \"a\"{ends} }}\n",
         head("policy")
