@@ -1,9 +1,9 @@
-//! Reading a policy of 10,000 rules: only compiling it, and everything from the signed text on.
+//! Reading a policy of 10,000 rules, from the signed text on and from code.
 
 use weaver_benches::Failure;
 use weaver_benches::rules::{CONTRACTS, KEYS, NOW, document, load};
 use weaver_benches::scenario::Scenario;
-use weaver_policy::{PolicySet, Source, Sources, root_key_id, sign};
+use weaver_policy::{PolicySet, Source, Sources, digest_of, root_key_id, sign};
 use weaver_types::signature::{Kind, SigningKey};
 
 use crate::engine::Effort;
@@ -46,11 +46,25 @@ pub fn run(effort: &Effort) -> Result<bool, Failure> {
         set?;
         loading.push(time);
     }
-    println!("\n{count} rules, {} bytes", document.len());
-    println!(
-        "compile parsed rules      {:>8.1} ms   (wanted: below 50)",
-        millis(median(compiling))
-    );
-    println!("load, signatures verified {:>8.1} ms   (wanted: below 300)", millis(median(loading)));
+    let mut digesting = Vec::new();
+    for _ in 0..RUNS {
+        let (digest, time) = timed(|| digest_of(Kind::Policy, &document));
+        digest?;
+        digesting.push(time);
+    }
+    let (loading, digesting) = (median(loading), median(digesting));
+    println!("\n{count} rules, {} bytes, processor time", document.len());
+    for (what, time, wanted) in [
+        ("load, signatures verified", loading, "   (wanted: below 300)"),
+        ("of this, the syntax and the digest", digesting, ""),
+        (
+            "and reading, checking, compiling",
+            loading.saturating_sub(digesting),
+            "   (wanted: below 50)",
+        ),
+        ("a policy from code, digest included", median(compiling), ""),
+    ] {
+        println!("{what:<36}{:>8.1} ms{wanted}", millis(time));
+    }
     Ok(true)
 }
