@@ -376,3 +376,25 @@ fn views_have_no_arguments_of_their_own() {
             .allowed()
     );
 }
+
+#[test]
+fn more_roles_than_a_word_has_bits_are_told_apart() {
+    let rules: String = (0..100)
+        .map(|n| {
+            let roles = format!("any = [\"r{n}\"], all = [\"r{n}\", \"x{n}\"]");
+            format!(
+                "[[rules]]\nname = \"n{n:02}\"\neffect = \"allow\"\nmatch = {{ roles = {{ {roles} }} }}\n"
+            )
+        })
+        .collect();
+    let set = set(&rules, "");
+    for n in [0, 30, 31, 32, 63, 99] {
+        let roles = [format!("r{n}"), format!("x{n}")];
+        let names: Vec<_> = roles.iter().map(String::as_str).collect();
+        let case = |names: &[&str]| Case::new(host("a", Effects::READ_LOCAL), names);
+        let decision = case(&names).decide(&set);
+        assert_eq!(decision.detail(), format!("rule `n{n:02}`"));
+        assert!(silent(&set, &case(&names[..1])));
+        assert!(silent(&set, &case(&names[1..])));
+    }
+}

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use serde_json::json;
 use weaver_policy::{
-    Contracts, Effect, JustificationNeed, Match, Pattern, Policy, PolicySet, Require, Roles, Rule,
+    ArgumentPredicate, Contracts, Effect, JustificationNeed, Match, Pattern, Policy, PolicySet,
+    Require, Roles, Rule, Sensitivity,
 };
 use weaver_types::{
     Agents, Confidentiality, Effects, Impact, Integrity, JustificationSource, Label, Operation,
-    ReasonCode, Rung, SafetyMode, SinkKind, Verdict, World,
+    ReasonCode, Rung, SafetyMode, SensitivityTag, SinkKind, Verdict, World,
 };
 
 use crate::support::{Case, draft};
@@ -46,7 +48,40 @@ fn patterns(of: &'static [&'static str]) -> impl Strategy<Value = Vec<Pattern>> 
         .prop_map(|all| all.into_iter().map(|text| Pattern::parse(text).unwrap()).collect())
 }
 
+fn any_predicate() -> impl Strategy<Value = ArgumentPredicate> {
+    let test =
+        select(vec![json!({ "max": 3 }), json!({ "present": false }), json!({ "in": [1, "a"] })]);
+    test.prop_map(|mut test| {
+        test["at"] = json!("/n");
+        serde_json::from_value(test).unwrap()
+    })
+}
+
+/// A match, now and then with others inside it.
 fn any_match() -> impl Strategy<Value = Match> {
+    let inner = || plain_match().prop_filter("says something", |m| *m != Match::default());
+    let not = prop_oneof![2 => Just(None), 1 => inner().prop_map(|m| Some(Box::new(m)))];
+    let any = prop_oneof![2 => Just(Vec::new()), 1 => vec(inner(), 1..3)];
+    (plain_match(), any, not).prop_map(|(outer, any, not)| Match { any, not, ..outer })
+}
+
+fn plain_match() -> impl Strategy<Value = Match> {
+    let more = (
+        rarely(set_of(vec![SinkKind::None, SinkKind::Payment])),
+        rarely(set_of(vec![Sensitivity::None, Sensitivity::Pii, Sensitivity::Secrets])),
+        rarely(set_of(vec![Integrity::Trusted, Integrity::Untrusted])),
+        rarely(vec(any_predicate(), 1..3)),
+    );
+    (known_match(), more).prop_map(|(known, (sink, sensitivity, integrity, arguments))| Match {
+        sink,
+        sensitivity,
+        integrity,
+        arguments,
+        ..known
+    })
+}
+
+fn known_match() -> impl Strategy<Value = Match> {
     (
         patterns(&GLOBS),
         rarely(set_of(vec![Impact::Read, Impact::Write, Impact::Destroy])),
@@ -152,10 +187,15 @@ pub(crate) fn any_case() -> impl Strategy<Value = Case> {
         any::<bool>(),
         any::<bool>(),
     );
-    (capability, label, caller, around).prop_map(
-        |((id, (impact, world), rung, sink, nobody), label, caller, around)| {
+    let more = (
+        rarely(set_of(vec![SensitivityTag::Pii, SensitivityTag::Secrets])),
+        select(vec![json!({}), json!({ "n": 1 }), json!({ "n": 4 }), json!({ "n": "a" })]),
+    );
+    (capability, label, caller, around, more).prop_map(
+        |((id, (impact, world), rung, sink, nobody), label, caller, around, more)| {
             let mut draft = draft(id, Effects { impact, world });
             (draft.rung, draft.sink) = (rung, sink);
+            draft.sensitivity = more.0;
             if nobody {
                 draft.agents = Agents::Only(BTreeSet::new());
             }
@@ -170,9 +210,7 @@ pub(crate) fn any_case() -> impl Strategy<Value = Case> {
                 case = case.justified(&"j".repeat(length), source);
             }
             (case.operation, case.mode, case.human) = (around.0, around.1, around.2);
-            if around.3 {
-                case.arguments = None;
-            }
+            case.arguments = (!around.3).then_some(more.1);
             case
         },
     )
@@ -191,18 +229,48 @@ fn has_roles(roles: &Roles, held: &BTreeSet<String>) -> bool {
         && roles.all.iter().all(|r| held.contains(r))
 }
 
+/// Whether the rule speaks: 0 is no, 1 is not known, 2 is yes.
 fn matches(rule: &Rule, case: &Case) -> bool {
-    let (m, capability) = (&rule.matches, &case.capability);
-    let effects = capability.spec().effects;
+    let truth = truth(&rule.matches, case);
+    if rule.effect == Effect::Allow { truth == 2 } else { truth > 0 }
+}
+
+fn truth(m: &Match, case: &Case) -> u8 {
+    let mut out = if known(m, case) { 2 } else { 0 };
+    for predicate in &m.arguments {
+        let holds = case.arguments.as_ref().map(|given| u8::from(predicate.holds(given)) * 2);
+        out = out.min(holds.unwrap_or(1));
+    }
+    if !m.any.is_empty() {
+        out = out.min(m.any.iter().map(|one| truth(one, case)).max().unwrap());
+    }
+    m.not.iter().fold(out, |out, not| out.min(2 - truth(not, case)))
+}
+
+fn known(m: &Match, case: &Case) -> bool {
+    let (spec, capability) = (case.capability.spec(), &case.capability);
+    let kinds = |kind: &Sensitivity| match kind {
+        Sensitivity::None => spec.sensitivity.is_empty(),
+        Sensitivity::Pii => spec.sensitivity.contains(&SensitivityTag::Pii),
+        _ => spec.sensitivity.contains(&SensitivityTag::Secrets),
+    };
     pattern_fits(&m.capability, capability.id().as_str())
-        && says(&m.impact, &effects.impact)
-        && says(&m.world, &effects.world)
+        && says(&m.impact, &spec.effects.impact)
+        && says(&m.world, &spec.effects.world)
         && says(&m.class, &capability.class())
         && says(&m.rung, &capability.rung())
+        && says(&m.sink, &capability.sink())
+        && (m.sensitivity.is_empty() || m.sensitivity.iter().any(kinds))
+        && says(&m.integrity, &case.label.integrity)
         && pattern_fits(&m.principal, case.principal.id.as_str())
         && has_roles(&m.roles, &case.principal.roles)
         && says(&m.operation, &case.operation)
         && says(&m.mode, &case.mode)
+}
+
+/// The matches inside this one.
+fn inner_of(matches: &mut Match) -> impl Iterator<Item = &mut Match> {
+    matches.any.iter_mut().chain(matches.not.iter_mut().map(|not| &mut **not))
 }
 
 /// What a matching allow rule comes to.
@@ -324,6 +392,9 @@ proptest! {
         // A rule that matches on a role stops speaking without it. That loosens where it denied
         // or held, or where it was an allow rule whose shortfall stood beside an approval rule.
         let mut rules = rules;
+        for inner in rules.iter_mut().flat_map(|rule| inner_of(&mut rule.matches)) {
+            inner.roles = Roles::default();
+        }
         let approvals = rules.iter().any(|rule| rule.effect == Effect::RequireApproval);
         for rule in rules.iter_mut().filter(|rule| approvals || rule.effect != Effect::Allow) {
             rule.matches.roles = Roles::default();
@@ -335,7 +406,14 @@ proptest! {
     }
 
     #[test]
-    fn a_tainted_run_is_never_freer(policy in any_policy(), case in any_case()) {
+    fn a_tainted_run_is_never_freer(rules in any_rules(), case in any_case()) {
+        // A rule that matches on the label may say what it likes of it.
+        let mut rules = rules;
+        for rule in &mut rules {
+            rule.matches.integrity.clear();
+            inner_of(&mut rule.matches).for_each(|inner| inner.integrity.clear());
+        }
+        let policy = compiled(rules);
         let mut tainted = case.clone();
         tainted.label =
             tainted.label.join(&Label::of(Confidentiality::Restricted, Integrity::Untrusted));
