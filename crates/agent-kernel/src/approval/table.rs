@@ -19,9 +19,9 @@ use crate::error::KernelError;
 pub(crate) const MAX_OPEN: usize = 1_024;
 /// The most open requests of one run.
 pub(crate) const MAX_OPEN_OF_RUN: usize = 64;
-/// The most bytes of arguments that one request may hold.
+/// The most bytes that one request may have.
 pub(crate) const MAX_HELD: usize = 512 * 1024;
-/// The most bytes of arguments that all open requests may hold.
+/// The most bytes that all open requests may have.
 const MAX_HELD_BYTES: usize = 64 * 1024 * 1024;
 /// The most refused requests at one place that are kept apart; beyond it everything there is
 /// refused until one of them is over.
@@ -40,7 +40,7 @@ pub(crate) struct Hold {
     /// The people who agreed in this process. It is not stored: after a restart they are asked
     /// again.
     pub(crate) here: Option<Arc<BTreeSet<String>>>,
-    /// Bytes of its arguments.
+    /// Bytes of its request.
     bytes: usize,
 }
 
@@ -291,11 +291,7 @@ impl Holds {
 impl Hold {
     fn new(open: OpenHold, version: u64) -> Option<Self> {
         let arguments = open.request.arguments_digest().ok()?;
-        let bytes = weaver_types::canonical::to_bytes(
-            &open.request.arguments,
-            weaver_types::canonical::Profile::Foreign,
-        );
-        let bytes = bytes.ok()?.len();
+        let bytes = open.request.to_bytes().ok()?.len();
         Some(Self { version, arguments, open: Arc::new(open), here: None, bytes })
     }
 }

@@ -17,7 +17,7 @@ use crate::approval::hold::{AskedBy, HoldForm, OpenHold, key};
 use crate::approval::table::Full;
 use crate::bounds;
 use crate::kernel::{Caller, Kernel};
-use crate::record::{Payload, arguments};
+use crate::record::{Payload, arguments, error_text};
 use crate::run_state::RunDelta;
 
 impl Kernel {
@@ -193,7 +193,12 @@ impl Kernel {
     pub(crate) fn requested(&self, open: &OpenHold, call: Option<&CallId>) -> Option<NewEvent> {
         let request = &open.request;
         let exact = crate::arguments::Arguments::read(&request.arguments).ok()?;
-        let holds: Vec<Value> = request.holds.iter().map(|held| json!(held)).collect();
+        let holds = request.holds.iter().map(|held| {
+            let mut held = held.clone();
+            held.detail = error_text(&self.firewall, &held.detail);
+            json!(held)
+        });
+        let holds: Vec<Value> = holds.collect();
         Payload::new()
             .who(&open.asked.principal)
             .with("request", json!(request.id))

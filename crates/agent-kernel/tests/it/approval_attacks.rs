@@ -56,7 +56,7 @@ fn apr_19_w2_the_authority_stands_in_the_keys_document() {
 const TRUSTED: &str = "[approvals]\nfloor = { min_trust = 800 }\n";
 
 #[test]
-fn apr_14_an_answer_to_another_request_or_arguments_releases_nothing() {
+fn apr_04_apr_14_an_answer_to_another_request_or_arguments_releases_nothing() {
     let desk = Desk::new();
     let open = desk.held(&push());
     let id = open.request.id.clone();

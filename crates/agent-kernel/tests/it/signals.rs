@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use weaver_agent_kernel::Ports;
 use weaver_policy::signal::{
-    AnomalousToolSequence, LowConfidenceAction, Seen, Severity, Signal, SignalError, SignalKind,
-    SignalSource, Situation, Subject, SuspiciousMemoryOrigin, Watch,
+    AnomalousToolSequence, BeliefFloor, LowConfidenceAction, Seen, Severity, Signal, SignalError,
+    SignalKind, SignalSource, Situation, Subject, SuspiciousMemoryOrigin, Watch,
 };
 use weaver_types::{Effects, ReasonCode, Verdict};
 
 use crate::approvals::{ALICE, Desk, RULES, documents};
-use crate::support::{Asked, answer, log, memory, succeeded};
+use crate::support::{Asked, World, answer, log, memory, succeeded};
 
 fn desk(sources: Vec<Arc<dyn SignalSource>>) -> Desk {
     let ports = Ports { signals: Arc::new(Watch::new(sources)), ..Ports::default() };
@@ -48,6 +48,15 @@ fn w9_one_tainted_text_holds_a_later_write_and_no_later_read() {
 }
 
 #[test]
+fn w8_who_declares_nothing_depends_on_everything_of_the_run() {
+    let desk = desk(vec![Arc::new(BeliefFloor::default())]);
+    assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the run rests on nothing yet");
+    assert!(read(&desk), "a weak belief");
+    let done = desk.call(&Asked::new("fs.write"));
+    assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::SignalRaised), "{done:?}");
+}
+
+#[test]
 fn a_read_a_call_outside_and_a_write_are_stopped() {
     let desk = desk(vec![Arc::new(AnomalousToolSequence::new())]);
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "nothing came before");
@@ -71,8 +80,6 @@ fn a_run_that_is_met_in_its_middle_is_not_taken_for_a_fresh_one() {
     let done = after.world.call(&before.run, &before.who, &Asked::new("fs.write"));
     assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::SignalRaised));
 }
-
-use crate::support::World;
 
 /// Says one thing, or fails, or panics.
 struct Fixed(fn() -> Result<Vec<Signal>, SignalError>);

@@ -14,6 +14,8 @@ mod lifecycle;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
+mod preconditions;
+#[cfg(test)]
 mod process;
 #[cfg(test)]
 mod sdk;
