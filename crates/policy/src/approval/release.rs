@@ -8,7 +8,7 @@ use weaver_types::{
 };
 
 use super::person::{counts, has_authority, is_requester, named, quorum};
-use super::request::{arguments_digest, is_held};
+use super::request::{arguments_digest, is_held, what_holds};
 use super::{ApprovalRequest, HeldCheck, Rejection, standing::Grantor};
 use crate::keys::{Approver, Keys};
 use crate::query::Query;
@@ -172,8 +172,9 @@ impl Release {
             && query.arguments.is_some_and(|a| arguments_digest(a) == Ok(self.arguments))
     }
 
-    /// Whether it releases this hold: one that an approval discharges, of a check and reason that
-    /// stood in the request, with no higher authority than was granted. A standing approval
+    /// Whether it releases this hold: one that an approval discharges, that stood in the request by
+    /// its check, its reason and, for rules and signals, by name, with no higher authority than was
+    /// granted. A standing approval
     /// releases only what a rule or the floor holds, and only with enough people of that authority.
     #[must_use]
     pub fn covers(&self, contribution: &Contribution) -> bool {
@@ -183,7 +184,9 @@ impl Release {
         match &self.source {
             Source::Approved { holds, authority, .. } => {
                 holds.iter().any(|held| {
-                    held.check == contribution.check && held.reason == contribution.reason
+                    held.check == contribution.check
+                        && held.reason == contribution.reason
+                        && held.detail == what_holds(contribution)
                 }) && within(&contribution.authority, authority)
             }
             Source::Standing { grantors, .. } => {

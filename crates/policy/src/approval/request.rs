@@ -20,6 +20,10 @@ pub struct HeldCheck {
     pub check: Check,
     /// Why.
     pub reason: ReasonCode,
+    /// What exactly, in words, where one check can hold for several things: the rule or the signal.
+    /// An approval releases these and no others. Empty for every other check.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
     /// Who could release it.
     #[serde(default)]
     pub authority: Authority,
@@ -35,6 +39,7 @@ impl HeldCheck {
             let held = Self {
                 check: contribution.check,
                 reason: contribution.reason,
+                detail: what_holds(contribution).to_owned(),
                 authority: contribution.authority.clone(),
             };
             if !out.contains(&held) {
@@ -42,6 +47,14 @@ impl HeldCheck {
             }
         }
         out
+    }
+}
+
+/// What a hold names, where its check and reason alone could mean several things.
+pub(super) fn what_holds(contribution: &Contribution) -> &str {
+    match contribution.check {
+        Check::Rule | Check::Signal => &contribution.detail,
+        _ => "",
     }
 }
 

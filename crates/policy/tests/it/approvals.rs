@@ -110,11 +110,13 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
     let floor = HeldCheck {
         check: Check::Floor,
         reason: ReasonCode::FloorHold,
+        detail: String::new(),
         authority: Authority::default(),
     };
     let rule = HeldCheck {
         check: Check::Rule,
         reason: ReasonCode::ApprovalRequired,
+        detail: "rule `push`".to_owned(),
         authority: authority(quorum),
     };
     ApprovalRequest {

@@ -191,3 +191,25 @@ fn a_release_in_process_covers_the_same() {
     let release = Release::in_process(&opened(&rules, &call), None, &people, NOW).unwrap();
     assert!(call.decide(&rules, Some(&release)).allowed());
 }
+
+#[test]
+fn a_release_covers_the_rule_and_the_signal_that_stood_in_the_request_and_no_others() {
+    let mut request = request(1);
+    let hold = |check, reason, detail: &str| {
+        Contribution::new(check, Verdict::Hold, reason, detail).discharged_by(Discharge::Approval)
+    };
+    let (rule, signal) = (
+        hold(Check::Rule, ReasonCode::ApprovalRequired, "rule `push`"),
+        hold(Check::Signal, ReasonCode::SignalRaised, "sequence: read, send"),
+    );
+    let decision = Decision::join(vec![rule.clone(), signal.clone()], set("", "").basis().clone());
+    request.holds = HeldCheck::of(&decision);
+    let people = BTreeSet::from(["carol".to_owned()]);
+    let release = Release::in_process(&request, None, &people, NOW).unwrap();
+    assert!(release.covers(&rule) && release.covers(&signal));
+    let others = [
+        hold(Check::Rule, ReasonCode::ApprovalRequired, "rule `another`"),
+        hold(Check::Signal, ReasonCode::SignalRaised, "sequence: read, pay"),
+    ];
+    assert!(others.iter().all(|other| !release.covers(other)));
+}
