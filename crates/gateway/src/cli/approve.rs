@@ -19,7 +19,9 @@ mod rejected;
 mod screen;
 mod show;
 mod standing;
+mod standing_grant;
 mod stored;
+mod terms;
 mod watch;
 mod word;
 

@@ -94,8 +94,8 @@ fn whoever_may_not_answer_is_told_before_anything_is_signed() {
         ("olga", &push, "approve.requester"),
         ("mallory", &push, "approve.unknown_approver"),
     ] {
-        let run = desk.signed(who, &["grant", request]);
-        assert_eq!(failed(&run), (8, code.to_owned()), "{who}");
+        let run = desk.signed_with(who, &["grant", request], "wrong horse\n");
+        assert_eq!(failed(&run), (8, code.to_owned()), "{who}: before the passphrase counts");
     }
     let run = desk.signed("bob", &["grant", &push, "--as", "alice"]);
     assert_eq!(failed(&run), (8, "approve.wrong_key".to_owned()));

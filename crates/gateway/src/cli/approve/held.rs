@@ -125,8 +125,13 @@ fn read(id: &str, found: Result<HoldRecord, String>) -> Held {
 
 /// The request of this name.
 pub(super) fn one(place: &Place, id: &str) -> Result<Held, Failure> {
-    let found = all(place, |held| held.id() == id)?.pop();
-    found.ok_or_else(|| unknown("request", id))
+    let mut one = None;
+    place.records(Namespace::Hold, |found, record| {
+        if found == id {
+            one = Some(read(id, HoldRecord::read(id, record)));
+        }
+    })?;
+    one.ok_or_else(|| unknown("request", id))
 }
 
 /// The request of this name, if something can still be said to it and all of it is there.

@@ -103,6 +103,15 @@ impl Place {
         self.reader.head().map_err(|error| Failure::store(&self.path, &error))
     }
 
+    /// The time of the last event in the log.
+    pub(super) fn last_event(&self) -> Result<Option<Timestamp>, Failure> {
+        let Some(last) = self.size()?.checked_sub(1) else { return Ok(None) };
+        let events = self.reader.events(last, 1);
+        let events = events.map_err(|error| Failure::store(&self.path, &error))?;
+        let header = events.first().and_then(|event| Header::parse(&event.header).ok());
+        Ok(header.map(|header| header.at))
+    }
+
     /// Hands every event from `from` on with its payload to `each`; pruned ones are left out.
     pub(super) fn events(
         &self,

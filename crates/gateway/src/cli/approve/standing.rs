@@ -1,8 +1,5 @@
 //! `weaver approve standing`: approvals given in advance.
 
-mod grant;
-mod terms;
-
 use serde_json::{Value, json};
 use weaver_policy::Pattern;
 use weaver_policy::approval::{Rejection, StandingUse, Word};
@@ -13,7 +10,7 @@ use super::args::{From, List, SignWith, Standing};
 use super::place::{Place, now};
 use super::rejected::{refused, unknown};
 use super::stored::StandingRecord;
-use super::{screen, word};
+use super::{screen, standing_grant, terms, word};
 use crate::cli::{Exit, Failure, output};
 
 /// How much of a list of patterns a line shows, in characters.
@@ -23,8 +20,8 @@ pub(super) fn run(args: Standing) -> Result<Exit, Failure> {
     match args {
         Standing::List(args) => list(&args),
         Standing::Show { id, from, output } => show(&id, &from, output.json),
-        Standing::Grant(args) => grant::grant(&args),
-        Standing::Sign(args) => grant::sign(&args),
+        Standing::Grant(args) => standing_grant::grant(&args),
+        Standing::Sign(args) => standing_grant::sign(&args),
         Standing::Revoke { id, sign, from } => revoke(&id, &sign, &from),
     }
 }

@@ -100,9 +100,18 @@ fn pause() -> bool {
     let mut watched = [PollFd::new(&out, PollFlags::empty())];
     let pause = Timespec::try_from(PAUSE).ok();
     match poll(&mut watched, pause.as_ref()) {
-        Ok(0) | Err(_) => true,
-        Ok(_) => false,
+        Ok(0) => return true,
+        Ok(_) => {
+            let gone = PollFlags::ERR | PollFlags::HUP;
+            if watched.iter().any(|out| out.revents().intersects(gone)) {
+                return false;
+            }
+        }
+        Err(_) => {}
     }
+    // An output that cannot be watched.
+    std::thread::sleep(PAUSE);
+    true
 }
 
 #[cfg(not(unix))]

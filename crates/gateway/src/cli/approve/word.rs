@@ -45,7 +45,11 @@ pub(super) fn confirm_clock(args: &Clock) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, "approve.time", message)
             .next("name a time that is still to come"));
     }
-    let shown = format!("The clock of this machine says {now}.\nIt is confirmed up to {until}.\n");
+    let last = place
+        .last_event()?
+        .map_or_else(String::new, |at| format!("The last event in the log is of {at}.\n"));
+    let shown =
+        format!("{last}The clock of this machine says {now}.\nIt is confirmed up to {until}.\n");
     say(&place, &args.sign, Word::ConfirmClock { until }, &shown, "Is that the right time?")
 }
 

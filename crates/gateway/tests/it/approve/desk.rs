@@ -175,12 +175,16 @@ impl Desk {
 
     /// The same, signed by this person without a question, for a script.
     pub(crate) fn signed(&self, who: &str, args: &[&str]) -> Run {
+        self.signed_with(who, args, PASSPHRASE)
+    }
+
+    pub(crate) fn signed_with(&self, who: &str, args: &[&str], passphrase: &str) -> Run {
         let (config, key) =
             (self.folder.arg("weaver.toml"), self.folder.arg(&format!("{who}.key")));
         let mut all = vec!["approve"];
         all.extend(args);
         all.extend(["--config", &config, "--key", &key, "--passphrase-fd", "0", "--yes", "--json"]);
-        weaver_with(&all, PASSPHRASE)
+        weaver_with(&all, passphrase)
     }
 
     /// The files of the inbox, in the order of their names.

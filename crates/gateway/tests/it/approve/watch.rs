@@ -1,9 +1,10 @@
 //! `weaver approve watch`, and the question on the terminal.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use weaver_types::ledger::Namespace;
 
 use super::desk::{Desk, PASSPHRASE, lines};
 
@@ -83,6 +84,43 @@ fn only_a_yes_on_the_terminal_is_a_yes() {
     let out = on_a_terminal(&command, "yes\n");
     assert!(out.contains("exit 0") && out.contains("digest: sha256:"), "{out}");
     assert_eq!(desk.inbox().len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_request_that_changes_under_the_eyes_of_its_reader_is_not_signed() {
+    let desk = Desk::new();
+    let request = desk.push();
+    desk.folder.write("passphrase", PASSPHRASE);
+    let command = format!(
+        "{} approve grant {request} --config {} --key {} --passphrase-fd 3 3<{}; echo exit $?",
+        env!("CARGO_BIN_EXE_weaver"),
+        desk.folder.arg("weaver.toml"),
+        desk.folder.arg("alice.key"),
+        desk.folder.arg("passphrase"),
+    );
+    let mut child = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"Type yes: ") {
+        let mut byte = [0];
+        out.read_exact(&mut byte).unwrap();
+        seen.extend(byte);
+    }
+    let mut record = desk.record(&request);
+    record["hold"]["open"]["request"]["arguments"] = json!({ "branch": "production" });
+    desk.plant(Namespace::Hold, &request, record.to_string().as_bytes());
+    child.stdin.take().unwrap().write_all(b"yes\n").unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    child.wait().unwrap();
+    assert!(rest.contains("exit 3") && rest.contains("approve.request_changed"), "{rest}");
+    assert_eq!(desk.inbox().len(), 0);
 }
 
 #[cfg(target_os = "linux")]

@@ -9,8 +9,8 @@ use weaver_policy::{ArgumentPredicate, Pattern};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{LogId, OsRandom, StandingId, Tenant, Timestamp};
 
-use super::super::args::StandingGrant;
-use super::super::{duration, screen};
+use super::args::StandingGrant;
+use super::{duration, screen};
 use crate::cli::{Exit, Failure};
 use crate::config::file;
 

@@ -8,12 +8,12 @@ use weaver_policy::approval::{
 };
 use weaver_types::signature::Envelope;
 
-use super::super::args::{SignWith, StandingGrant, StandingSign};
-use super::super::person::Person;
-use super::super::place::{Place, now};
-use super::super::rejected::refused;
-use super::super::{confirm, inbox, screen};
+use super::args::{SignWith, StandingGrant, StandingSign};
+use super::person::Person;
+use super::place::{Place, now};
+use super::rejected::refused;
 use super::terms::{self, Terms};
+use super::{confirm, inbox, screen};
 use crate::cli::{Exit, Failure, output};
 use crate::config::file;
 
