@@ -2,7 +2,8 @@
 //!
 //! The demo starts `weaver serve` as its child, which starts [`weaver demo-server`](serve_files)
 //! as its own, and talks to it as any MCP client would. A scripted agent stands in for a model: it
-//! reads, writes, tries to delete, and obeys a poisoned note. What Weaver answers is checked, and
+//! reads, writes, tries to delete, and obeys a poisoned note; a scripted person approves a call, and
+//! so does somebody who may not. What Weaver answers is checked, and
 //! so are the files afterwards. An answer that is not the expected one ends the demo with an
 //! error, so it is also a test of the installation.
 //!
@@ -10,6 +11,7 @@
 //! leaves nothing behind unless it is asked to.
 
 mod answer;
+mod approver;
 mod client;
 mod documents;
 mod error;
@@ -49,8 +51,8 @@ pub fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), DemoError> 
     let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
     let mut transcript = Transcript::new(out, options.json, colour && !options.json);
     let folder = DemoFolder::open(options.keep.as_deref())?;
-    let passphrase = documents::write(&folder)?;
-    script::play(&folder, &mut transcript)?;
+    let written = documents::write(&folder)?;
+    script::play(&folder, written.approver, &mut transcript)?;
     let report = script::verify(&folder, &mut transcript)?;
-    transcript.close(&folder, &report, passphrase.as_ref().map(|text| text.as_str()))
+    transcript.close(&folder, &report, written.passphrase.as_ref().map(|text| text.as_str()))
 }

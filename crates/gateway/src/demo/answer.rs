@@ -41,6 +41,11 @@ impl Answer {
         self.reasons.iter().any(|found| found == reason)
     }
 
+    /// The request for an approval that a held call opened; empty without one.
+    pub(super) fn request(&self) -> &str {
+        self.body.pointer("/approval/request").and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// The frame of a successful call.
     pub(super) fn frame(&self) -> &Value {
         self.body.get("frame").unwrap_or(&Value::Null)

@@ -7,7 +7,7 @@ use weaver_types::signature::{Kind, PublicKey, SigningKey};
 use weaver_types::{Clock, KeyId, OsRandom, Random, SystemClock};
 use zeroize::Zeroizing;
 
-use super::folder::{DemoFolder, write as write_file};
+use super::folder::{DemoFolder, OLD_NOTE, write as write_file};
 use super::{DemoError, server};
 use crate::secret::{KeyFile, Passphrase};
 
@@ -21,9 +21,17 @@ const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
 /// Groups of five letters, 25 bits each.
 const GROUPS: usize = 5;
 
+/// What is left to be known of what was written.
+pub(super) struct Written {
+    /// The passphrase of the keys, in a folder that stays.
+    pub(super) passphrase: Option<Zeroizing<String>>,
+    /// The key of the person who may release held calls.
+    pub(super) approver: SigningKey,
+}
+
 /// Writes configuration, documents and signatures, and, into a folder that stays, the encrypted
-/// keys. Gives the passphrase of these.
-pub(super) fn write(folder: &DemoFolder) -> Result<Option<Zeroizing<String>>, DemoError> {
+/// keys.
+pub(super) fn write(folder: &DemoFolder) -> Result<Written, DemoError> {
     let (passphrase, root, approver) = if folder.kept() {
         let text = generate_passphrase()?;
         let passphrase = Passphrase::new(text.clone()).map_err(refused)?;
@@ -31,17 +39,17 @@ pub(super) fn write(folder: &DemoFolder) -> Result<Option<Zeroizing<String>>, De
         let approver = new_key_file(folder, "owner", &passphrase)?;
         (Some(text), root, approver)
     } else {
-        // Nobody signs anything with these again.
+        // They end with the demo.
         (None, throwaway_key()?, throwaway_key()?)
     };
     write_file(&folder.config(), &config(folder, &root.public())?)?;
     let keys = KEYS.replace("{approver}", &approver.public().to_string());
     for (kind, text) in
-        [(Kind::Policy, POLICY), (Kind::Contracts, &contracts()), (Kind::Keys, &keys)]
+        [(Kind::Policy, POLICY), (Kind::Contracts, &contracts(folder)?), (Kind::Keys, &keys)]
     {
         write_signed(folder, kind, text, &root)?;
     }
-    Ok(passphrase)
+    Ok(Written { passphrase, approver })
 }
 
 /// A path as text, for configuration and command lines.
@@ -69,11 +77,12 @@ fn quoted(text: &str) -> String {
 }
 
 /// The contracts, each pinned to what this build's server says of its tool.
-fn contracts() -> String {
+fn contracts(folder: &DemoFolder) -> Result<String, DemoError> {
+    let text = CONTRACTS.replace("{old_note}", &quoted(utf8(&folder.note(OLD_NOTE))?));
     let digests = server::tool_digests();
-    digests.iter().fold(CONTRACTS.to_owned(), |text, (name, digest)| {
+    Ok(digests.iter().fold(text, |text, (name, digest)| {
         text.replace(&format!("{{{name}}}"), &digest.to_string())
-    })
+    }))
 }
 
 fn write_signed(
@@ -139,8 +148,11 @@ mod tests {
     fn no_placeholder_is_left() {
         let folder = DemoFolder::open(None).unwrap();
         let key = SigningKey::from_seed([7; 32]).public();
-        for text in [contracts(), config(&folder, &key).unwrap()] {
-            assert!(!text.contains("\"{") && !text.contains("= {key"), "{text}");
+        for text in [contracts(&folder).unwrap(), config(&folder, &key).unwrap()] {
+            assert!(
+                !text.contains("\"{") && !text.contains("= {key") && !text.contains("= {old"),
+                "{text}"
+            );
         }
     }
 

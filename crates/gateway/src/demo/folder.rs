@@ -66,6 +66,11 @@ impl DemoFolder {
         self.dir.join("keys")
     }
 
+    /// The folder into which approvals are dropped.
+    pub(super) fn inbox(&self) -> PathBuf {
+        self.dir.join("inbox")
+    }
+
     /// The folder that the demo's MCP server serves.
     pub(super) fn files(&self) -> PathBuf {
         self.dir.join("files")
@@ -88,7 +93,8 @@ impl DemoFolder {
 
     /// Writes the files that the agent works on.
     fn fill(&self) -> Result<(), DemoError> {
-        for dir in [self.documents(), self.keys(), self.files(), self.files().join("notes")] {
+        let notes = self.files().join("notes");
+        for dir in [self.documents(), self.keys(), self.inbox(), self.files(), notes] {
             private_folder(&dir).map_err(DemoError::file("make", &dir))?;
         }
         for (name, text) in NOTES {

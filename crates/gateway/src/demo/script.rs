@@ -6,15 +6,19 @@ use serde_json::{Value, json};
 use weaver_trace_store::Reader;
 use weaver_trace_store::verify::{self, Report};
 use weaver_types::Verdict;
+use weaver_types::signature::SigningKey;
 
 use super::DemoError;
 use super::answer::Answer;
+use super::approver::Approver;
 use super::client::Serve;
 use super::folder::{DemoFolder, OLD_NOTE, POISONED_NOTE};
 use super::step::Step;
 use super::tickets::{CUSTOMERS, TICKETS};
 use super::transcript::Transcript;
 
+/// The tool that deletes notes.
+const DELETE: &str = "files.delete_note";
 /// The note that the agent writes.
 const NEW_NOTE: &str = "weekly-report";
 /// What the poisoned note says.
@@ -24,14 +28,23 @@ const BAIT: &str =
 const ATTACKER: &str = "attacker@evil.example";
 
 /// Plays all steps against a `weaver serve`, and ends it.
-pub(super) fn play(folder: &DemoFolder, out: &mut Transcript<'_>) -> Result<(), DemoError> {
+pub(super) fn play(
+    folder: &DemoFolder,
+    approver: SigningKey,
+    out: &mut Transcript<'_>,
+) -> Result<(), DemoError> {
     out.open(folder)?;
     let agent = Agent { serve: Serve::start(folder)?, folder };
+    let owner = Approver::new(folder, approver);
     out.step(&agent.browse()?)?;
     out.step(&agent.list()?)?;
     out.step(&agent.write_without_reason()?)?;
     out.step(&agent.write()?)?;
-    out.step(&agent.delete()?)?;
+    let (step, request) = agent.delete()?;
+    out.step(&step)?;
+    out.step(&agent.delete_forged(&request)?)?;
+    out.step(&agent.delete_stale(&owner, &request)?)?;
+    out.step(&agent.delete_approved(&owner)?)?;
     out.step(&agent.wipe()?)?;
     let (step, handle) = agent.search()?;
     out.step(&step)?;
@@ -175,17 +188,75 @@ impl Agent<'_> {
         plan.done(&answer, format!("checked: the note is there, {} bytes", text.len()))
     }
 
-    fn delete(&self) -> Result<Step, DemoError> {
+    fn delete(&self) -> Result<(Step, String), DemoError> {
         let plan = Plan {
             name: "delete",
-            tool: "files.delete_note",
+            tool: DELETE,
             wants: "The agent, as administrator, deletes an old note",
             verdict: Verdict::Hold,
             reasons: &["approval_required", "floor_hold"],
         };
-        let answer = self.execute(&plan, json!({ "name": OLD_NOTE }), Some("it is out of date"))?;
+        let answer = self.ask_to_delete(&plan)?;
         self.still_there(plan.name, OLD_NOTE)?;
-        plan.done(&answer, "checked: the note is still there".to_owned())
+        let request = answer.request().to_owned();
+        let summary =
+            format!("checked: the note is still there; a person can release it as {request}");
+        Ok((plan.done(&answer, summary)?, request))
+    }
+
+    fn delete_forged(&self, request: &str) -> Result<Step, DemoError> {
+        let plan = Plan {
+            name: "forged",
+            tool: DELETE,
+            wants: "Somebody approves it in the owner's name, with a key of their own",
+            verdict: Verdict::Hold,
+            reasons: &["approval_required", "floor_hold"],
+        };
+        Approver::new(self.folder, SigningKey::from_seed([0; 32])).grant(request)?;
+        let answer = self.ask_to_delete(&plan)?;
+        self.still_there(plan.name, OLD_NOTE)?;
+        plan.done(&answer, "checked: the note is still there; the attempt is on record".to_owned())
+    }
+
+    fn delete_stale(&self, owner: &Approver<'_>, request: &str) -> Result<Step, DemoError> {
+        let plan = Plan {
+            name: "stale",
+            tool: DELETE,
+            wants: "The owner approves it, and the note changes before the agent deletes it",
+            verdict: Verdict::Deny,
+            reasons: &["precondition_failed"],
+        };
+        owner.grant(request)?;
+        let path = self.folder.note(OLD_NOTE);
+        let more = "# Price list 2024\n\nStill in force for two customers.\n";
+        fs::write(&path, more).map_err(DemoError::file("write", &path))?;
+        let answer = self.ask_to_delete(&plan)?;
+        self.still_there(plan.name, OLD_NOTE)?;
+        plan.done(
+            &answer,
+            "checked: the note is still there; what was approved is no more".to_owned(),
+        )
+    }
+
+    fn delete_approved(&self, owner: &Approver<'_>) -> Result<Step, DemoError> {
+        let plan = Plan {
+            name: "approved",
+            tool: DELETE,
+            wants: "The agent asks again, the owner approves the note as it is, the agent deletes it",
+            verdict: Verdict::Allow,
+            reasons: &[],
+        };
+        let held = self.ask_to_delete(&plan)?;
+        owner.grant(held.request())?;
+        let answer = self.ask_to_delete(&plan)?;
+        if self.folder.note(OLD_NOTE).exists() {
+            return Err(unexpected(plan.name, "no note".to_owned(), "it is there".to_owned()));
+        }
+        plan.done(&answer, "checked: the note is gone, once and by this call".to_owned())
+    }
+
+    fn ask_to_delete(&self, plan: &Plan) -> Result<Answer, DemoError> {
+        self.execute(plan, json!({ "name": OLD_NOTE }), Some("it is out of date"))
     }
 
     fn wipe(&self) -> Result<Step, DemoError> {

@@ -34,6 +34,9 @@ fn every_step_gets_its_verdict_and_the_ledger_verifies() {
         ("write_unjustified", "ask", "insufficient_justification"),
         ("write", "allow", "none"),
         ("delete", "hold", "approval_required"),
+        ("forged", "hold", "approval_required"),
+        ("stale", "deny", "precondition_failed"),
+        ("approved", "allow", "none"),
         ("wipe", "deny", "explicit_deny_rule"),
         ("search", "allow", "none"),
         ("view", "allow", "none"),
@@ -46,7 +49,7 @@ fn every_step_gets_its_verdict_and_the_ledger_verifies() {
     assert_eq!(verdicts, expected);
     assert_eq!(steps[4]["reasons"], json!(["approval_required", "floor_hold"]), "not tainted");
     assert_eq!(
-        steps[9]["reasons"],
+        steps[12]["reasons"],
         json!(["approval_required", "floor_hold", "untrusted_influence"])
     );
     assert_eq!(
@@ -65,7 +68,7 @@ fn the_text_is_plain_where_nobody_sees_colours() {
     for word in ["ALLOW", "ASK", "HOLD", "DENY", "untrusted_influence", "the outbox is empty"] {
         assert!(run.out.contains(word), "{word}: {}", run.out);
     }
-    assert!(run.out.lines().count() < 70, "{}", run.out);
+    assert!(run.out.lines().count() < 80, "{}", run.out);
 }
 
 #[test]
