@@ -3,7 +3,8 @@
 //! `grant` decides and mints a token; `invoke` verifies it, decides again on the exact arguments,
 //! commits decision, token use and intent in one batch, executes, sends the result through the
 //! firewall and records the outcome; `expand` looks further into a stored result under the same
-//! rules; `execute` does grant and invoke in one. A refusal is a value with a reason, not an
+//! rules; `execute` does grant and invoke in one. A held call opens a request, `receive` takes in the
+//! signed answers to it, and the same call then goes through once. A refusal is a value with a reason, not an
 //! error: every method of the pipeline returns a decision, and when anything inside fails the
 //! decision is a denial.
 //!

@@ -195,3 +195,6 @@ impl PendingApproval {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+use weaver_types::ledger::Record;
+
+use super::*;
+
+const OPEN: &str = include_str!("../../../tests/data/hold_open.json");
+const ENDED: &str = include_str!("../../../tests/data/hold_ended.json");
+
+fn read(golden: &str) -> Result<HoldForm, KernelError> {
+    let record = Record { version: 1, value: golden.trim_end().as_bytes().to_vec() };
+    HoldForm::read("apr_golden", &record)
+}
+
+#[test]
+fn records_have_their_golden_bytes() {
+    for golden in [OPEN, ENDED] {
+        let form = read(golden).unwrap();
+        let put = form.put(&Tenant::default()).unwrap();
+        assert_eq!(String::from_utf8(put.value).unwrap(), golden.trim_end());
+        assert_eq!(put.key.id, "apr_golden");
+    }
+    assert!(matches!(read(OPEN).unwrap(), HoldForm::Open(_)));
+    assert!(matches!(read(ENDED).unwrap(), HoldForm::Ended(_)));
+}
+
+#[test]
+fn an_ended_record_holds_a_commitment_and_no_arguments() {
+    let (HoldForm::Open(open), HoldForm::Ended(ended)) =
+        (read(OPEN).unwrap(), read(ENDED).unwrap())
+    else {
+        panic!("other forms");
+    };
+    let made = EndedHold::of(&open.request, ended.phase.clone(), ended.ended_at).unwrap();
+    assert_eq!(made, *ended);
+    assert!(!ENDED.contains("origin"));
+}
+
+#[test]
+fn newer_damaged_and_misplaced_records_are_refused() {
+    let newer = OPEN.replace("\"v\":1}", "\"v\":2}");
+    assert_ne!(newer, OPEN);
+    let more = ENDED.replace("\"v\":1}", "\"v\":1,\"w\":1}");
+    for wrong in [newer.as_str(), more.as_str(), "{}", "nonsense", ""] {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+    let record = Record { version: 1, value: OPEN.trim_end().as_bytes().to_vec() };
+    assert!(HoldForm::read("apr_other", &record).is_err());
+}
