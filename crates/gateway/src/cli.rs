@@ -13,6 +13,7 @@ mod exit;
 mod failure;
 mod keys;
 mod output;
+mod policy;
 mod reasons;
 pub mod reference;
 mod route;
@@ -61,6 +62,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Sign(args) => sign::run(&args),
         Command::Trace(args) => trace::run(args),
         Command::Approve(args) => approve::run(*args),
+        Command::Policy(args) => policy::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Reasons(args) => reasons::run(&args),
         Command::Completions { shell } => completions::run(shell),
@@ -78,6 +80,7 @@ impl Command {
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
             Self::Trace(Trace::Show(args)) => args.json,
             Self::Approve(args) => args.wants_json(),
+            Self::Policy(args) => args.wants_json(),
             Self::Trace(Trace::Verify { output, .. }) => output.json,
             Self::Route(_)
             | Self::Serve(_)

@@ -93,6 +93,9 @@ pub(super) enum Command {
     /// Look at held calls and release, refuse or take back
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),
+    /// Look at policy, contracts and keys: lint, test, explain, decide, ask, compare
+    #[command(subcommand)]
+    Policy(Box<super::policy::args::Policy>),
     /// Rank tools for queries, as the gateway would
     Route(Route),
     /// List the reason codes of decisions

@@ -77,7 +77,9 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "it did what was asked",
-            Self::Failed => "a verification failed: the log is not what it should be",
+            Self::Failed => {
+                "what was checked is not as it should be: a log, or a policy under test"
+            }
             Self::Usage => "the command line is wrong",
             Self::Invalid => "a configuration, document, key file or input is missing or invalid",
             Self::Store => "the ledger is missing, damaged, too new or in use",

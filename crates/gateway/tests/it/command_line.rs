@@ -27,6 +27,7 @@ fn every_command_has_help() {
         "sign",
         "trace",
         "approve",
+        "policy",
         "route",
         "reasons",
         "completions",

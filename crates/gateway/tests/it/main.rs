@@ -25,6 +25,8 @@ mod hostile;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod policy_commands;
+#[cfg(test)]
 mod proxy;
 #[cfg(test)]
 mod reference;
