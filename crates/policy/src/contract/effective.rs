@@ -19,16 +19,15 @@ pub(crate) fn effective(
     } else {
         check_host(&draft, &resolved)?;
     }
-    let before = draft.rung.unwrap_or_else(|| draft.effects.rung());
-    let foreign = draft.upstream_digest.is_some();
+    let declared = draft.rung;
     apply(&mut draft, &resolved)?;
-    let after = draft.rung.unwrap_or_else(|| draft.effects.rung());
-    let lowered = after < draft.effects.rung() && !resolved.lower_rung;
-    let lowered_host =
-        !foreign && after < before && !resolved.lower_rung && !resolved.lower_effects;
-    if lowered || lowered_host {
-        let from = if lowered { draft.effects.rung() } else { before };
-        return Err(ContractError::Lowers { id: draft.id.to_string(), from, to: after });
+    let natural = draft.effects.rung();
+    // What stands without the contract: the rung of the effects, or a higher one that host code
+    // declares. Whoever goes below it has to say so.
+    let from = declared.map_or(natural, |declared| declared.max(natural));
+    let to = draft.rung.unwrap_or(natural);
+    if to < from && !resolved.lower_rung {
+        return Err(ContractError::Lowers { id: draft.id.to_string(), from, to });
     }
     Ok(draft.build()?)
 }
@@ -69,7 +68,8 @@ fn apply(draft: &mut CapabilityDraft, resolved: &Resolved) -> Result<(), Contrac
         draft.effects = effects;
     }
     let own = draft.rung.map(|rung| rung.max(draft.effects.rung()));
-    draft.rung = contract.rung.or(own);
+    let least = if resolved.by_effects { Some(draft.effects.rung()) } else { None };
+    draft.rung = contract.rung.map(|rung| least.map_or(rung, |least| rung.max(least))).or(own);
     draft.sink = contract.sink.or(draft.sink);
     draft.sensitivity.extend(contract.sensitivity.iter().copied());
     draft.permissions.extend(contract.permissions.iter().cloned());

@@ -19,7 +19,9 @@ pub(crate) struct Resolver {
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
     pub(crate) contract: Contract,
-    /// Whether the entries that gave the rung said that they lower it.
+    /// Whether an entry gave effects and no rung: then the rung is at least that of the effects.
+    pub(crate) by_effects: bool,
+    /// Whether every entry that gave a rung said that it lowers.
     pub(crate) lower_rung: bool,
     /// Whether the entries that gave the effects said that they lower them.
     pub(crate) lower_effects: bool,
@@ -90,8 +92,8 @@ impl Resolver {
 #[derive(Default)]
 struct Merge {
     out: Contract,
-    /// The highest rung that any entry gives, by its word or by its effects.
-    implied: Option<Rung>,
+    /// Whether an entry gives effects and no rung.
+    by_effects: bool,
     /// Whether every entry with a rung said that it lowers; `None` without any.
     lower_rung: Option<bool>,
     lower_effects: Option<bool>,
@@ -120,8 +122,7 @@ impl Merge {
         if next.effects.is_some() {
             self.lower_effects = Some(self.lower_effects.unwrap_or(true) && next.lower_rung);
         }
-        let implied = next.rung.or(next.effects.map(Effects::rung));
-        self.implied = both(self.implied, implied, Rung::max);
+        self.by_effects |= next.effects.is_some() && next.rung.is_none();
         let out = &mut self.out;
         out.effects = both(out.effects, next.effects, Effects::join);
         out.rung = both(out.rung, next.rung, Rung::max);
@@ -148,12 +149,10 @@ impl Merge {
         self
     }
 
-    fn finish(mut self) -> Resolved {
-        if self.out.rung.is_some() {
-            self.out.rung = self.out.rung.max(self.implied);
-        }
+    fn finish(self) -> Resolved {
         Resolved {
             contract: self.out,
+            by_effects: self.by_effects,
             lower_rung: self.lower_rung.unwrap_or(false),
             lower_effects: self.lower_effects.unwrap_or(false),
         }
@@ -167,7 +166,11 @@ fn or_base<T>(own: BTreeSet<T>, base: BTreeSet<T>) -> BTreeSet<T> {
 /// What stands under the id replaces what the globs say, field by field.
 fn over(base: Resolved, exact: &Contract) -> Resolved {
     let exact = exact.clone();
-    let lower_rung = if exact.rung.is_some() { exact.lower_rung } else { base.lower_rung };
+    let (by_effects, lower_rung) = match (exact.rung, exact.effects) {
+        (Some(_), _) => (false, exact.lower_rung),
+        (None, Some(_)) => (true, base.lower_rung),
+        (None, None) => (base.by_effects, base.lower_rung),
+    };
     let lower_effects = if exact.effects.is_some() { exact.lower_rung } else { base.lower_effects };
     let base = base.contract;
     let contract = Contract {
@@ -192,5 +195,5 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         preconditions: or_base(exact.preconditions, base.preconditions),
         critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),
     };
-    Resolved { contract, lower_rung, lower_effects }
+    Resolved { contract, by_effects, lower_rung, lower_effects }
 }

@@ -238,3 +238,38 @@ fn host_code_that_raised_its_rung_is_not_lowered_unsaid() {
     assert_eq!(error.code(), "policy.contract_lowers");
     assert_eq!(of(&format!("{lower}lower_rung = true\n"), &raised).rung(), Rung::L1);
 }
+
+#[test]
+fn whoever_gives_a_rung_below_the_effects_or_the_declared_one_says_so() {
+    let refused = |contracts: &str, proposal: &Capability| {
+        set("", contracts).effective(proposal).unwrap_err().code()
+    };
+    // Effects of several patterns, none of which is so high as all of them together.
+    let apart = "[capabilities.\"*.*\"]\nrung = \"L0\"\nlower_rung = true\n\
+        [capabilities.\"mail*\"]\neffects = \"read_open\"\n\
+        [capabilities.\"m*l.*d\"]\neffects = \"write_local\"\n";
+    assert_eq!(of(apart, &foreign("mail.send", Effects::READ_LOCAL)).rung(), Rung::L4);
+    // A word beside the effects excuses no rung that another entry gives.
+    let raised =
+        CapabilityDraft { rung: Some(Rung::L4), ..draft("mail.send", Effects::WRITE_LOCAL) };
+    let raised = raised.build().unwrap();
+    for contracts in [
+        "[capabilities.\"*.*\"]\nrung = \"L0\"\n\
+         [capabilities.\"m*l.*d\"]\neffects = \"write_local\"\nlower_rung = true\n",
+        "[capabilities.\"*.*\"]\nrung = \"L0\"\n\
+         [capabilities.\"m*l.*d\"]\nrung = \"L3\"\nlower_rung = true\n",
+        "[capabilities.\"*a*\"]\neffects = \"read_local\"\nlower_rung = true\n\
+         [capabilities.\"mail.send\"]\nrung = \"L0\"\n",
+    ] {
+        assert_eq!(refused(contracts, &raised), "policy.contract_lowers", "{contracts}");
+    }
+    // An id that states effects stands on their rung, whatever a pattern lowered.
+    let own = "[capabilities.\"mail.*\"]\nrung = \"L0\"\nlower_rung = true\n\
+        [capabilities.\"mail.send\"]\neffects = \"write_open\"\n";
+    assert_eq!(of(own, &foreign("mail.send", Effects::READ_LOCAL)).rung(), Rung::L4);
+    // Where all that give a rung say so, it is lowered, and applying it again changes nothing.
+    let said =
+        "[capabilities.\"mail.*\"]\neffects = \"write_open\"\nrung = \"L3\"\nlower_rung = true\n";
+    let lowered = of(said, &foreign("mail.send", Effects::READ_LOCAL));
+    assert_eq!(lowered.rung(), Rung::L3);
+}
