@@ -54,7 +54,8 @@ impl PreconditionError {
 }
 
 /// Observes facts about the world. What it says is compared as text and written to the log, so it
-/// never holds a secret in clear: a digest stands for what is secret.
+/// never holds a secret in clear: a digest stands for what is secret. It is asked on the path of a
+/// decision, so it answers within bounded time.
 pub trait PreconditionChecker: Send + Sync {
     /// What the fact is now, in at most [`MAX_OBSERVED`] bytes. Equal texts mean "unchanged".
     ///

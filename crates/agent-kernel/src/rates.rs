@@ -1,7 +1,7 @@
 //! Rates: the allowed calls of late, which the limits of the policy count.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, RwLock};
 
 use weaver_policy::{PolicySet, Query, Windows};
 use weaver_types::ledger::Ledger;
@@ -33,9 +33,6 @@ pub(crate) struct Rates {
     past: Mutex<BTreeMap<CapabilityId, Vec<Past>>>,
 }
 
-/// The windows while a call is decided.
-pub(crate) type Counted<'a> = RwLockReadGuard<'a, Windows>;
-
 impl Rates {
     /// Reads the calls of the last hour from the end of the log.
     pub(crate) fn load(ledger: &dyn Ledger, now: Timestamp) -> Result<Self, KernelError> {
@@ -51,17 +48,23 @@ impl Rates {
         Ok(Self { windows: RwLock::new(Windows::new()), past: Mutex::new(past) })
     }
 
-    /// The windows for a decision. `None` when a thread died while it changed them.
-    pub(crate) fn counted(
+    /// What the limits say against one more call.
+    pub(crate) fn check(
         &self,
         policy: &PolicySet,
         registry: &Registry,
-        tenant: &Tenant,
-    ) -> Option<Counted<'_>> {
-        if !policy.limits().is_empty() {
-            self.catch_up(policy, registry, tenant)?;
+        query: &Query<'_>,
+    ) -> Vec<Contribution> {
+        if policy.limits().is_empty() {
+            return Vec::new();
         }
-        self.windows.read().ok()
+        if self.catch_up(policy, registry, &query.principal.tenant).is_none() {
+            return vec![unusable()];
+        }
+        match self.windows.read() {
+            Ok(windows) => windows.check(query, policy.limits()),
+            Err(_) => vec![unusable()],
+        }
     }
 
     /// Counts a call that is about to be made, unless a limit is used up by now: checked and
@@ -123,7 +126,7 @@ impl Rates {
 }
 
 /// Why a call is refused when the windows are unusable.
-pub(crate) fn unusable() -> Contribution {
+fn unusable() -> Contribution {
     let detail = "the rates are unusable: a thread died while it changed them";
     Contribution::new(
         weaver_types::Check::System,

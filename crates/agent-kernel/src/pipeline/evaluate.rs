@@ -17,7 +17,6 @@ use super::resume::{Ending, Held, Holding, is_releasable};
 use crate::arguments::Arguments;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
-use crate::rates;
 use crate::registry::Registered;
 
 /// What is asked.
@@ -155,12 +154,8 @@ impl Kernel {
         };
         let run = &caller.run.run_id;
         let signals = self.signals(run, &target.capability, operation, finished);
-        let counted = self.rates.counted(policy, &self.registry, &self.settings.tenant);
         let changed = policy.contract_contribution(target.entry.capability());
         let mut beside: Vec<Contribution> = changed.into_iter().collect();
-        if counted.is_none() {
-            beside.push(rates::unusable());
-        }
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
             beside.extend(self.clock_leapt(&target.capability));
@@ -178,9 +173,9 @@ impl Kernel {
             human_channel: self.settings.human_channel,
             run: Some(run),
             signals: &signals,
-            windows: counted.as_deref(),
             ..Query::new(&target.capability, caller.principal, request)
         };
+        beside.extend(self.rates.check(policy, &self.registry, &query));
         let decide = |release: Option<&Release>| {
             let decision = policy.decide(&Query { release, ..query });
             beside.iter().cloned().fold(decision, Decision::tightened)
@@ -189,7 +184,6 @@ impl Kernel {
         if operation == Operation::Invoke {
             evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
         }
-        drop(counted);
         Evaluated { target: Some(target), label, signals, ..evaluated }
     }
 

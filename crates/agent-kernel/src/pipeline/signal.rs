@@ -1,5 +1,6 @@
 //! Signals: what watches the runs is told of each finished call and asked before each decision.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
@@ -61,7 +62,8 @@ impl Kernel {
         let _ = catch_unwind(AssertUnwindSafe(|| self.ports.signals.observe(&seen)));
     }
 
-    /// Records that signals were raised, once as long as they stay the same.
+    /// Records that signals were raised, once as long as no other sort of them is: another text that
+    /// raises the same alarm is told by the decisions.
     pub(crate) async fn raised(
         &self,
         caller: Caller<'_>,
@@ -70,8 +72,8 @@ impl Kernel {
         report: &SignalReport,
     ) {
         let Some(slot) = slot.filter(|_| !caller.run.dry_run) else { return };
-        let anew = lock(slot).is_some_and(|mut run| run.tell(report));
-        if !anew || report.is_empty() {
+        let anew = lock(slot).is_some_and(|mut run| run.tell(sorts(report)));
+        if !anew {
             return;
         }
         let all = |signals: &[Signal]| {
@@ -114,4 +116,18 @@ impl Kernel {
             "detail": error_text(&self.firewall, &signal.detail),
         })
     }
+}
+
+/// The sorts of signals in a report, by source.
+fn sorts(report: &SignalReport) -> BTreeSet<String> {
+    let sort = |aside: bool| {
+        move |signal: &Signal| {
+            let (kind, severity) = (signal.kind.as_str(), signal.severity.as_str());
+            format!("{aside}/{kind}/{severity}/{}", signal.source)
+        }
+    };
+    let mut all: BTreeSet<String> = report.signals().iter().map(sort(false)).collect();
+    all.extend(report.aside().iter().map(sort(true)));
+    all.extend(report.failed().iter().map(|failure| format!("failed/{}", failure.source)));
+    all
 }

@@ -42,7 +42,7 @@ fn w9_one_tainted_text_holds_a_later_write_and_no_later_read() {
     assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::SignalRaised), "{done:?}");
     let raised = log(desk.world.ledger.as_ref());
     let raised: Vec<_> = raised.iter().filter(|event| event.kind == "signal.raised").collect();
-    assert!(!raised.is_empty() && raised.len() < 310);
+    assert!(!raised.is_empty() && raised.len() < 10, "{}", raised.len());
     assert!(raised[0].payload["signals"][0]["source"].is_string());
     assert!(read(&desk));
 }
