@@ -26,10 +26,12 @@ mod hint;
 mod interpolate;
 mod node;
 mod resolve;
+pub(crate) mod sentinel;
 mod server;
 mod tree;
 mod upstream;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,6 +44,7 @@ use interpolate::Lookup;
 use resolve::{Parsed, Resolved};
 
 pub use error::ConfigErrors;
+pub use sentinel::Sentinel;
 pub use upstream::{Transport, Upstream};
 pub use weaver_policy::Finding;
 
@@ -73,6 +76,8 @@ pub struct Config {
     pub shortlist: usize,
     /// How long a held call waits for an approval before it is refused; its request lives on.
     pub approval_wait: Duration,
+    /// The sentinels that are armed; none unless the file names some.
+    pub sentinels: BTreeSet<Sentinel>,
     /// Who owns this process; what they may do stands in the signed policy.
     pub principal: PrincipalId,
     /// Safety mode, language and caps of a run. Without caps unless the file sets them.

@@ -11,6 +11,7 @@ use weaver_types::{LocaleCode, MAX_RETRIES, PrincipalId, RunBudget, RunSettings,
 use super::error::whole;
 use super::interpolate::Lookup;
 use super::node::{Node, shown};
+use super::sentinel;
 use super::server::{self, Context};
 use super::upstream::Upstream;
 use super::{Config, Mode};
@@ -59,6 +60,8 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
     let approval_wait = approval_wait(gateway.as_ref(), &mut out);
+    let sentinels = get(gateway.as_ref(), "sentinels");
+    let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
@@ -74,6 +77,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 unprefixed,
                 shortlist,
                 approval_wait,
+                sentinels,
                 principal,
                 run,
                 idle,
@@ -98,7 +102,7 @@ fn get<'n>(section: Option<&Section<'n>>, name: &str) -> Option<&'n Node> {
     section?.table.get(name)
 }
 
-const GATEWAY: [&str; 4] = ["mode", "unprefixed", "shortlist", "approval_timeout_ms"];
+const GATEWAY: [&str; 5] = ["mode", "unprefixed", "shortlist", "approval_timeout_ms", "sentinels"];
 /// The longest that a call may wait for an approval: ten minutes, in milliseconds.
 const MAX_APPROVAL_WAIT: u64 = 600_000;
 

@@ -11,7 +11,7 @@ use weaver_types::{Clock, OsRandom, Principal, Random, SystemClock};
 use super::error::ServeError;
 use super::salt;
 use super::timer::TokioTimer;
-use crate::config::{self, Config};
+use crate::config::{self, Config, sentinel};
 
 /// What the gateway stands on.
 pub(crate) struct Opened {
@@ -43,7 +43,11 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
     let blobs = Arc::new(ledger.blobs());
     let salt = salt::of(ledger.as_ref(), &settings.tenant, random.as_ref())?;
     let facts = LocalPreconditions::new(salt).in_folder(config.base());
-    let ports = Ports { preconditions: Some(Arc::new(facts)), ..Ports::default() };
+    let ports = Ports {
+        preconditions: Some(Arc::new(facts)),
+        signals: Arc::new(sentinel::watch(&config.sentinels)),
+        ..Ports::default()
+    };
     let kernel = Kernel::open(KernelParts {
         registry: Arc::clone(&registry),
         policy: Arc::new(policy),

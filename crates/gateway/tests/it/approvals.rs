@@ -349,3 +349,31 @@ fn an_operator_ends_a_run_and_the_next_call_is_in_another() {
     assert!(!client.execute("good.echo", json!({"text": "2"})).0);
     client.finish();
 }
+
+#[test]
+fn an_armed_sentinel_holds_a_write_after_untrusted_text_and_leaves_reads_alone() {
+    let untrusted = "[capabilities.\"good.people\"]\neffects = \"read_local\"\n\
+                     output = { integrity = \"untrusted\" }\n";
+    let folder = folder(
+        &[("good", "good")],
+        "[gateway]\nsentinels = [\"suspicious-memory-origin\"]\n",
+        untrusted,
+    );
+    let mut client = Client::open(&folder);
+    let write = |client: &mut Client| {
+        client.call(
+            "tool_execute",
+            json!({"capability": "good.note", "arguments": {"text": "x"}, "justification": "asked to"}),
+        )
+    };
+    assert!(!write(&mut client).0);
+    assert!(!client.execute("good.people", json!({})).0);
+    for _ in 0..3 {
+        assert!(!client.execute("good.echo", json!({"text": "1"})).0, "reads go on");
+    }
+    let (is_error, body) = write(&mut client);
+    assert!(is_error, "{body}");
+    assert!(body["obstacles"].to_string().contains("signal_raised"), "{body}");
+    client.finish();
+    assert!(events(&folder).iter().any(|(kind, _)| kind == "signal.raised"));
+}
