@@ -50,7 +50,7 @@ fn kernel() -> Kernel {
         keys: Source::unsigned("keys.toml", KEYS),
     };
     let policy = PolicySet::load_unsigned_development(&sources, clock.now()).unwrap();
-    let checker = LocalPreconditions::new(&OsRandom).unwrap();
+    let checker = LocalPreconditions::new([7; 32]);
     let kernel = Kernel::open(KernelParts {
         registry: Arc::new(Registry::new()),
         policy: Arc::new(policy),
