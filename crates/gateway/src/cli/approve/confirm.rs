@@ -1,7 +1,7 @@
 //! Asking on the terminal.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _, Write as _};
 
 use super::args::SignWith;
 use crate::cli::{Exit, Failure, output};
@@ -10,7 +10,7 @@ use crate::cli::{Exit, Failure, output};
 const MAX_ANSWER: u64 = 256;
 
 /// Shows what is about to be signed and asks whether that is meant, unless `--yes` says so. What
-/// is shown goes to standard output, or to the terminal where a script reads standard output.
+/// is shown goes to standard output, or to the terminal where standard output goes elsewhere.
 pub(super) fn ask(args: &SignWith, shown: &str, question: &str) -> Result<(), Failure> {
     if args.yes {
         if !args.output.json {
@@ -24,7 +24,8 @@ pub(super) fn ask(args: &SignWith, shown: &str, question: &str) -> Result<(), Fa
             .next("look at it with `weaver approve show`, then say `--yes`")
     };
     let mut terminal = Terminal::open().map_err(no_terminal)?;
-    if args.output.json {
+    if args.output.json || !io::stdout().is_terminal() {
+        // Whoever is asked must see it, wherever the output goes.
         terminal.say(&format!("{shown}\n")).map_err(no_terminal)?;
     } else {
         output::text(&format!("{shown}\n"))?;

@@ -31,9 +31,10 @@ pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
     let beside = PathBuf::from(beside);
-    let written = write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    let file = options().open(&beside)?;
+    let written = fill(file, bytes).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // What is left of the attempt; nobody reads a file of this name.
+        // The half-written file is ours: it was made just now.
         let _ = fs::remove_file(&beside);
     }
     written?;
@@ -42,12 +43,15 @@ pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn options() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    options
+}
+
+fn fill(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.write_all(b"\n")?;
     file.sync_all()
@@ -82,5 +86,9 @@ mod tests {
         }
         assert!(super::drop(&folder.path().join("no/inbox"), "apr_1", b"{}").is_err());
         assert_eq!(fs::read_dir(&inbox).unwrap().count(), 1, "nothing is left beside it");
+        let other = folder.path().join("mail.json.part");
+        fs::write(&other, "somebody's").unwrap();
+        assert!(whole(&folder.path().join("mail.json"), b"{}").is_err());
+        assert_eq!(fs::read(&other).unwrap(), b"somebody's", "what is not ours stays");
     }
 }

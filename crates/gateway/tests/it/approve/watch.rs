@@ -81,6 +81,9 @@ fn only_a_yes_on_the_terminal_is_a_yes() {
         assert!(out.contains("exit 10") && out.contains("approve.declined"), "{answer:?}: {out}");
     }
     assert_eq!(desk.inbox().len(), 0);
+    let elsewhere = command.replace("; echo", " >/dev/null; echo");
+    let out = on_a_terminal(&elsewhere, "no\n");
+    assert!(out.contains("digest: sha256:"), "whoever is asked sees it: {out}");
     let out = on_a_terminal(&command, "yes\n");
     assert!(out.contains("exit 0") && out.contains("digest: sha256:"), "{out}");
     assert_eq!(desk.inbox().len(), 1);
