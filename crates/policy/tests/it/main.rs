@@ -44,6 +44,8 @@ mod high_water;
 #[cfg(test)]
 mod language;
 #[cfg(test)]
+mod naive;
+#[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod reference_flow;

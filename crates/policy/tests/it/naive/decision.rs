@@ -1,0 +1,335 @@
+//! The decision: what every check contributes, joined.
+
+use std::collections::BTreeSet;
+
+use toml::{Table, Value};
+use weaver_policy::signal::{Severity, SignalKind, Subject};
+use weaver_types::{
+    Authority, Check, Confidentiality, Constraints, Decision, Discharge, Integrity, Operation,
+    ReasonCode, ResponseMode, Rung, SafetyClass, SafetyMode, SinkKind, Timestamp, Verdict,
+};
+
+use super::capability::{Effective, Status, is_visible};
+use super::history::{self, Call};
+use super::reading::{Word, moment, texts, whole};
+use super::request::Asked;
+use super::rules;
+
+/// What one check says.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) check: Check,
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: ReasonCode,
+    pub(crate) authority: Authority,
+    pub(crate) constraints: Constraints,
+    pub(crate) wait_ms: Option<u64>,
+}
+
+impl Part {
+    pub(crate) fn new(check: Check, verdict: Verdict, reason: ReasonCode) -> Self {
+        Self {
+            check,
+            verdict,
+            reason,
+            authority: Authority::default(),
+            constraints: Constraints::default(),
+            wait_ms: None,
+        }
+    }
+
+    pub(crate) fn deny(check: Check, reason: ReasonCode) -> Self {
+        Self::new(check, Verdict::Deny, reason)
+    }
+
+    pub(crate) fn hold(check: Check, reason: ReasonCode) -> Self {
+        Self::new(check, Verdict::Hold, reason)
+    }
+}
+
+/// An answer, in the form in which two are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) verdict: Verdict,
+    pub(crate) primary: ReasonCode,
+    /// Check, verdict and reason of everything that was said.
+    pub(crate) said: BTreeSet<(Check, Verdict, ReasonCode)>,
+    pub(crate) waits_ms: BTreeSet<u64>,
+    pub(crate) authority: Authority,
+    pub(crate) constraints: Constraints,
+}
+
+/// The order in which the checks settle the primary reason.
+const ORDER: [Check; 15] = [
+    Check::Mode,
+    Check::Prohibited,
+    Check::Rule,
+    Check::Role,
+    Check::Permission,
+    Check::Attribute,
+    Check::Sensitivity,
+    Check::Justification,
+    Check::Floor,
+    Check::Signal,
+    Check::Flow,
+    Check::Limit,
+    Check::Contract,
+    Check::Precondition,
+    Check::System,
+];
+
+fn place<T: PartialEq>(list: &[T], one: &T) -> usize {
+    list.iter().position(|other| other == one).unwrap()
+}
+
+impl Answer {
+    fn join(parts: &[Part]) -> Self {
+        let verdict = parts.iter().map(|part| part.verdict).max().unwrap();
+        let first = parts
+            .iter()
+            .filter(|part| part.verdict == verdict)
+            .min_by_key(|part| (place(&ORDER, &part.check), place(ReasonCode::ALL, &part.reason)));
+        let mut authority = Authority::default();
+        let mut constraints = Constraints::default();
+        for part in parts {
+            higher(&mut authority, &part.authority);
+            tighten(&mut constraints, &part.constraints);
+        }
+        Self {
+            verdict,
+            primary: first.unwrap().reason,
+            said: parts.iter().map(|part| (part.check, part.verdict, part.reason)).collect(),
+            waits_ms: parts.iter().filter_map(|part| part.wait_ms).collect(),
+            authority,
+            constraints,
+        }
+    }
+
+    /// What the crate answered.
+    pub(crate) fn shown(decision: &Decision) -> Self {
+        let said = decision.contributions().iter();
+        let waits = decision.contributions().iter().filter_map(|one| match one.discharge {
+            Discharge::Wait { retry_after_ms } => Some(retry_after_ms),
+            _ => None,
+        });
+        Self {
+            verdict: decision.verdict(),
+            primary: decision.primary(),
+            said: said.map(|one| (one.check, one.verdict, one.reason)).collect(),
+            waits_ms: waits.collect(),
+            authority: decision.authority().clone(),
+            constraints: decision.constraints().clone(),
+        }
+    }
+}
+
+fn higher(into: &mut Authority, other: &Authority) {
+    into.min_trust = into.min_trust.max(other.min_trust);
+    into.clearance = into.clearance.max(other.clearance);
+    into.quorum = into.quorum.max(other.quorum);
+    into.scopes.extend(other.scopes.iter().cloned());
+}
+
+fn tighten(into: &mut Constraints, other: &Constraints) {
+    let least = |a: Option<u32>, b: Option<u32>| a.into_iter().chain(b).min();
+    into.max_rows = least(into.max_rows, other.max_rows);
+    into.max_fields = least(into.max_fields, other.max_fields);
+    into.max_chars = least(into.max_chars, other.max_chars);
+    into.timeout_ms = least(into.timeout_ms, other.timeout_ms);
+    into.mode = into.mode.into_iter().chain(other.mode).max();
+    into.allowed_fields = match (into.allowed_fields.take(), &other.allowed_fields) {
+        (Some(a), Some(b)) => Some(a.into_iter().filter(|field| b.contains(field)).collect()),
+        (a, b) => a.or_else(|| b.clone()),
+    };
+}
+
+pub(crate) fn authority_in(value: Option<&Value>) -> Authority {
+    let Some(table) = value.and_then(Value::as_table) else { return Authority::default() };
+    Authority {
+        min_trust: whole(table, "min_trust"),
+        clearance: table.get("clearance").map(|w| Confidentiality::of(w.as_str().unwrap())),
+        scopes: texts(table, "scopes").into_iter().map(str::to_owned).collect(),
+        quorum: whole(table, "quorum").unwrap_or(0),
+    }
+}
+
+/// The documents, as TOML, read anew for every question.
+#[derive(Debug)]
+pub(crate) struct Read<'a> {
+    pub(crate) policy: &'a Table,
+    pub(crate) contracts: &'a Table,
+}
+
+/// Decides. The calls of late are those that were allowed; released is everything that is held, or
+/// nothing.
+pub(crate) fn decide(
+    documents: &Read<'_>,
+    capability: &Effective,
+    status: Status,
+    asked: &Asked,
+    late: &[Call],
+    released: bool,
+) -> Answer {
+    let invoked = asked.operation == Operation::Invoke;
+    let mut parts = rules::parts(documents.policy, capability, asked);
+    parts.extend(access(documents, capability, asked));
+    parts.extend(floor(capability, invoked));
+    if asked.mode != SafetyMode::Normal
+        && (capability.effects.class() != SafetyClass::ReadOnly || capability.rung != Rung::L0)
+    {
+        parts.push(Part::deny(Check::Mode, ReasonCode::ModeForbids));
+    }
+    parts.extend(history::parts(documents.policy, capability, asked, late));
+    if invoked && capability.sink != SinkKind::None {
+        if asked.label.confidentiality > capability.clearance {
+            parts.push(Part::hold(Check::Flow, ReasonCode::ClearanceExceeded));
+        }
+        if asked.label.integrity == Integrity::Untrusted {
+            parts.push(Part::hold(Check::Flow, ReasonCode::UntrustedInfluence));
+        }
+    }
+    parts.extend(signals(documents.policy, capability, asked));
+    join_approvals(documents.policy, &mut parts);
+    if released {
+        for part in parts.iter_mut().filter(|part| part.verdict == Verdict::Hold) {
+            part.verdict = Verdict::Allow;
+            part.reason = ReasonCode::ApprovalGranted;
+            part.authority = Authority::default();
+        }
+    }
+    let strictest = parts.iter().map(|part| part.verdict).max();
+    if invoked && asked.arguments.is_none() && strictest == Some(Verdict::Hold) {
+        let ask = Verdict::Ask;
+        parts.push(Part::new(Check::Justification, ask, ReasonCode::ArgumentsRequired));
+    }
+    parts.extend(contract(documents.policy, status));
+    parts.extend(limits_that_go_with_it(capability, asked, invoked));
+    Answer::join(&parts)
+}
+
+fn floor(capability: &Effective, invoked: bool) -> Option<Part> {
+    match capability.rung {
+        Rung::L5 => Some(Part::deny(Check::Prohibited, ReasonCode::Prohibited)),
+        Rung::L4 if invoked => Some(Part::hold(Check::Floor, ReasonCode::FloorHold)),
+        _ => None,
+    }
+}
+
+fn access(documents: &Read<'_>, capability: &Effective, asked: &Asked) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let principal = &asked.principal;
+    if !capability.permissions.is_subset(&principal.permissions) {
+        parts.push(Part::deny(Check::Permission, ReasonCode::MissingPermission));
+    }
+    if !capability.agents.admits(principal.agent.as_ref()) {
+        parts.push(Part::deny(Check::Permission, ReasonCode::AgentNotAllowed));
+    }
+    if !is_visible(documents.contracts, capability, asked) {
+        parts.push(Part::deny(Check::Contract, ReasonCode::NotFound));
+    }
+    let void = |table: &Table, now: Timestamp| {
+        table.get("expires").is_some_and(|expires| now >= moment(expires))
+    };
+    if void(documents.policy, asked.now) || void(documents.contracts, asked.now) {
+        parts.push(Part::deny(Check::System, ReasonCode::PolicyUnavailable));
+    }
+    parts
+}
+
+/// What allows, with limits.
+fn limits_that_go_with_it(capability: &Effective, asked: &Asked, invoked: bool) -> Vec<Part> {
+    use weaver_types::SensitivityTag::{Pci, Pii};
+    let mut parts = Vec::new();
+    let mut carry = |check, constraints| {
+        let part = Part::new(check, Verdict::Allow, ReasonCode::RuleAllow);
+        parts.push(Part { constraints, ..part });
+    };
+    if asked.request.constraints != Constraints::default() {
+        carry(Check::Limit, asked.request.constraints.clone());
+    }
+    let tags = &capability.sensitivity;
+    let personal = !tags.is_empty() && tags.iter().all(|tag| matches!(tag, Pii | Pci));
+    let exempt = personal && asked.principal.roles.contains("pii_reader");
+    if !capability.allowed_fields.is_empty() && !exempt {
+        let allowed_fields = Some(capability.allowed_fields.clone());
+        carry(Check::Contract, Constraints { allowed_fields, ..Constraints::default() });
+    }
+    if asked.mode == SafetyMode::Strict {
+        let mode = if invoked { ResponseMode::HandleOnly } else { ResponseMode::Summary };
+        carry(Check::Mode, Constraints { mode: Some(mode), ..Constraints::default() });
+    }
+    parts
+}
+
+fn contract(policy: &Table, status: Status) -> Option<Part> {
+    let word = policy.get("contract_enforcement").and_then(Value::as_str).unwrap_or("enforce");
+    let verdict = match (status, word) {
+        (Status::Changed, "enforce") => Verdict::Deny,
+        (Status::Changed, "observe") => Verdict::Allow,
+        _ => return None,
+    };
+    Some(Part::new(Check::Contract, verdict, ReasonCode::ContractChanged))
+}
+
+/// From which rungs on a severity holds and denies.
+fn reach(policy: &Table, severity: &str) -> (Option<Rung>, Option<Rung>) {
+    let written = policy.get("signals").and_then(|signals| signals.get(severity));
+    if let Some(table) = written.and_then(Value::as_table) {
+        let rung = |key| {
+            let word = table.get(key).and_then(Value::as_str).unwrap_or("never");
+            (word != "never").then(|| Rung::of(word))
+        };
+        return (rung("hold_from"), rung("deny_from"));
+    }
+    match severity {
+        "warning" => (Some(Rung::L2), None),
+        "critical" => (Some(Rung::L1), Some(Rung::L2)),
+        "low_confidence" => (Some(Rung::L3), None),
+        _ => (None, None),
+    }
+}
+
+fn signals(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
+    let rung = if asked.operation == Operation::View { Rung::L0 } else { capability.rung };
+    let mut parts = Vec::new();
+    if asked.a_source_failed {
+        parts.push(Part::deny(Check::Signal, ReasonCode::SignalUnavailable));
+    }
+    let says = |severity: &&str| {
+        let (hold, deny) = reach(policy, severity);
+        if deny.is_some_and(|from| rung >= from) {
+            Verdict::Deny
+        } else if hold.is_some_and(|from| rung >= from) {
+            Verdict::Hold
+        } else {
+            Verdict::Allow
+        }
+    };
+    for signal in asked.signals.iter().filter(|one| !matches!(one.subject, Subject::Action(_))) {
+        let severities: &[&str] = match (signal.kind, signal.severity) {
+            (SignalKind::LowConfidenceBelief, _) => &["low_confidence"],
+            (_, Severity::Info) => &["info"],
+            (_, Severity::Warning) => &["info", "warning"],
+            (_, Severity::Critical) => &["info", "warning", "critical"],
+        };
+        let verdict = severities.iter().map(says).max().unwrap();
+        if verdict > Verdict::Allow {
+            parts.push(Part::new(Check::Signal, verdict, ReasonCode::SignalRaised));
+        }
+    }
+    parts
+}
+
+/// The authority that the policy asks for beyond that of the holds of three checks.
+fn join_approvals(policy: &Table, parts: &mut [Part]) {
+    for part in parts.iter_mut().filter(|part| part.verdict == Verdict::Hold) {
+        let key = match part.check {
+            Check::Floor => "floor",
+            Check::Flow => "flow",
+            Check::Signal => "signal",
+            _ => continue,
+        };
+        let more = policy.get("approvals").and_then(|approvals| approvals.get(key));
+        higher(&mut part.authority, &authority_in(more));
+    }
+}
