@@ -29,8 +29,8 @@ use crate::rule::Pattern;
 use crate::set::PolicySet;
 use search::{End, Search};
 
-/// How many rules are looked at before a question is given up.
-pub const MAX_STEPS: u64 = 20_000_000;
+/// How many rules and conditions are looked at before a question is given up.
+pub const MAX_STEPS: u64 = 5_000_000;
 
 /// A question: can anybody of whom this holds get this verdict for a capability of which this
 /// holds? What is empty or `None` says nothing.

@@ -157,6 +157,25 @@ fn a_denial_is_explained_as_the_reference_explains_it() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(found[0], (role.0, role.1, role.2, role.3, ReasonCode::MissingRole));
     assert_eq!(found[1], short(2));
+
+    // Beside what the reference names stands the floor, which the reference has not.
+    let sensitivity = [SensitivityTag::Pii].into();
+    let destroy = CapabilityDraft { sensitivity, ..draft("c.x", Effects::UNDECLARED) };
+    let mut destroy = Case::new(destroy.build().unwrap(), &["admin"]);
+    destroy.request.justification = said("short");
+    let (rule, found) = denial(&destroy);
+    assert_eq!(rule, "destructive-min-justification");
+    let names: Vec<_> = found.iter().map(|one| one.0.as_str()).collect();
+    assert_eq!(names, ["min_justification", "tenant_attribute", "approval"]);
+    assert_eq!(found[0], short(5));
+
+    let sensitivity = [SensitivityTag::Secrets].into();
+    let secrets = CapabilityDraft { sensitivity, ..draft("c.x", Effects::READ_LOCAL) };
+    let (rule, found) = denial(&Case::new(secrets.build().unwrap(), &[]));
+    assert_eq!((rule.as_str(), found.len()), ("read-roles", 2), "{found:?}");
+    assert_eq!(found[0].1, json!(["admin", "secrets_reader"]));
+    assert_eq!(found[0].3, "Add 'admin' or 'secrets_reader' role to principal 'agent'");
+    assert_eq!(found[1], short(0));
 }
 
 #[test]

@@ -75,7 +75,10 @@ impl<'s> Search<'s> {
         let mut taken: Taken = vec![None; choices.all.len()];
         let mut path: Vec<usize> = Vec::new();
         let mut open = self.view.space.gap.clone();
-        let cost = u64::try_from(self.view.rules.len()).unwrap_or(u64::MAX).saturating_add(1);
+        // Making arguments for a condition costs as much as looking at many rules.
+        let conditions = self.view.space.predicates.len().saturating_mul(16);
+        let cost = self.view.rules.len().saturating_add(conditions).saturating_add(1);
+        let cost = u64::try_from(cost).unwrap_or(u64::MAX);
         loop {
             if *left < cost {
                 return End::Open("the search was given up after too many steps".to_owned());

@@ -26,6 +26,29 @@ pub struct DenialExplanation {
     pub reason_code: Option<ReasonCode>,
 }
 
+/// Each condition once, whichever rule asks for it, in the order of the reference: roles and
+/// permissions, the justification, attributes, everything else.
+fn in_order(conditions: &[FailedCondition]) -> Vec<FailedCondition> {
+    let mut out: Vec<FailedCondition> = Vec::new();
+    for one in conditions {
+        let same = |other: &FailedCondition| {
+            (&other.condition, &other.required, &other.actual, other.reason_code)
+                == (&one.condition, &one.required, &one.actual, one.reason_code)
+        };
+        if !out.iter().any(same) {
+            out.push(one.clone());
+        }
+    }
+    out.sort_by_key(|one| match one.condition.as_str() {
+        "roles" => 0,
+        "permissions" => 1,
+        "min_justification" | "justification_source" => 2,
+        name if name.ends_with("_attribute") => 3,
+        _ => 4,
+    });
+    out
+}
+
 /// Explains a denial. Limits of calls are left out, as they pass by themselves.
 #[must_use]
 pub fn explain_denial(set: &PolicySet, query: &Query<'_>) -> DenialExplanation {
@@ -44,7 +67,7 @@ pub fn explain_denial(set: &PolicySet, query: &Query<'_>) -> DenialExplanation {
             reason_code: None,
         };
     }
-    let failed_conditions = explanation.conditions().to_vec();
+    let failed_conditions = in_order(explanation.conditions());
     let mut remediation: Vec<String> = Vec::new();
     for one in &failed_conditions {
         if !remediation.contains(&one.suggestion) {
