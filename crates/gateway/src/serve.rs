@@ -15,6 +15,7 @@
 
 mod approvals;
 mod call;
+mod clock;
 mod definitions;
 mod described;
 mod dispatch;

@@ -6,8 +6,9 @@ use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Setting
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
-use weaver_types::{Clock, OsRandom, Principal, Random, SystemClock};
+use weaver_types::{Clock, OsRandom, Principal, Random};
 
+use super::clock::WakingClock;
 use super::error::ServeError;
 use super::salt;
 use super::timer::TokioTimer;
@@ -24,7 +25,7 @@ pub(crate) struct Opened {
 }
 
 pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened, ServeError> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+    let clock: Arc<dyn Clock> = Arc::new(WakingClock::default());
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let policy = config::load_policy(config, unsigned_development, clock.now())?;
     let principal = policy
