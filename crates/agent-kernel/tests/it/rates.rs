@@ -1,9 +1,12 @@
 //! Limits: how many calls in how many seconds.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use weaver_agent_kernel::Ports;
-use weaver_types::{Clock, Discharge, ReasonCode, Verdict};
+use serde_json::Value;
+use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
+use weaver_types::{Clock, Discharge, Precondition, ReasonCode, Verdict};
 
 use crate::approvals::{Desk, documents};
 use crate::races::together;
@@ -96,4 +99,50 @@ fn a_restart_gives_no_calls_back() {
     desk.world.clock.advance(Duration::from_secs(40));
     assert!(!limited(&desk, "fs.read"));
     assert!(desk.world.clock.now() > crate::support::START);
+}
+
+/// A checker at which two threads meet, once it is armed: after the limits were looked at, and
+/// before the call is counted.
+struct Meeting {
+    guests: AtomicUsize,
+    barrier: Barrier,
+}
+
+impl PreconditionChecker for Meeting {
+    fn observe(&self, _: &Precondition, _: &Value) -> Result<String, PreconditionError> {
+        let expected = |guests: usize| guests.checked_sub(1);
+        if self.guests.fetch_update(Ordering::SeqCst, Ordering::SeqCst, expected).is_ok() {
+            self.barrier.wait();
+        }
+        Ok("same".to_owned())
+    }
+}
+
+#[test]
+fn two_calls_decided_at_once_do_not_share_the_last_of_a_limit() {
+    let meeting = Arc::new(Meeting { guests: AtomicUsize::new(0), barrier: Barrier::new(2) });
+    let checker = Arc::clone(&meeting) as Arc<dyn PreconditionChecker>;
+    let ports = Ports { preconditions: Some(checker), ..Ports::default() };
+    let one = LIMITS.replace("max_calls = 3", "max_calls = 1");
+    let contracts =
+        "[capabilities.\"fs.read\"]\npreconditions = [{ check = \"environment\", name = \"A\" }]\n";
+    let desk = Desk::under(memory(), documents(&one, contracts), ports);
+    let caller = Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.read");
+    let grant = || block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
+    let tokens = [grant(), grant()];
+    meeting.guests.store(2, Ordering::SeqCst);
+    let done: Vec<_> = std::thread::scope(|scope| {
+        let threads = tokens.each_ref().map(|token| {
+            let (desk, asked) = (&desk, &asked);
+            scope.spawn(move || {
+                let arguments = &asked.arguments;
+                block_on(desk.world.kernel.invoke(caller, token, arguments, asked.mode))
+            })
+        });
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    let lost: Vec<_> = done.iter().filter(|done| !succeeded(done)).map(answer).collect();
+    assert_eq!(lost, [(Verdict::Deny, ReasonCode::RateLimited)]);
+    assert_eq!(desk.world.executed(), 1);
 }
