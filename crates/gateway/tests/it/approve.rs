@@ -129,7 +129,7 @@ fn what_is_past_its_deadline_takes_no_answer() {
     assert_eq!(desk.approve(&["list", "--json"]).out, "");
     let all = lines(&desk.approve(&["list", "--all", "--json"]));
     assert_eq!((&all[0]["status"], &all[0]["left_s"]), (&json!("expired"), &json!(0)));
-    let run = desk.signed("alice", &["grant", &request]);
+    let run = desk.signed_with("alice", &["grant", &request], "wrong horse\n");
     assert_eq!(failed(&run), (9, "approve.too_late".to_owned()));
     clock.advance(Duration::from_secs(1_200));
     assert!(clock.now() >= Timestamp::from_micros(before));

@@ -45,7 +45,7 @@ fn the_clock_is_confirmed_up_to_a_time_to_come() {
             (2, code.to_owned())
         );
     }
-    let run = desk.signed("bob", &["clock"]);
+    let run = desk.signed_with("bob", &["clock"], "wrong horse\n");
     assert_eq!(failed(&run), (8, "approve.not_operator".to_owned()));
 }
 
