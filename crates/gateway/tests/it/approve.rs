@@ -92,6 +92,7 @@ fn whoever_may_not_answer_is_told_before_anything_is_signed() {
         ("low", &push, "approve.trust"),
         ("low", &pay, "approve.trust"),
         ("olga", &push, "approve.requester"),
+        ("past", &push, "approve.key_void"),
         ("mallory", &push, "approve.unknown_approver"),
     ] {
         let run = desk.signed_with(who, &["grant", request], "wrong horse\n");

@@ -24,8 +24,8 @@ use crate::support::{Folder, Run, weaver_with};
 pub(crate) const PASSPHRASE: &str = "correct horse\n";
 
 /// Who there is: two of finance, of whom one is an operator; one whom nobody trusts much; the
-/// owner of the process; and one whom the keys document does not know.
-pub(crate) const PEOPLE: [&str; 5] = ["alice", "bob", "low", "olga", "mallory"];
+/// owner of the process; one whose key is over; and one whom the keys document does not know.
+pub(crate) const PEOPLE: [&str; 6] = ["alice", "bob", "low", "olga", "past", "mallory"];
 
 /// Key files are costly to make, and no test changes one.
 static FILES: LazyLock<Vec<KeyFile>> = LazyLock::new(|| {
@@ -59,6 +59,7 @@ pub(crate) fn keys() -> String {
         ("bob", 900, "scopes = [\"finance\"]"),
         ("low", 100, "scopes = [\"finance\"]"),
         ("olga", 900, "scopes = [\"finance\"]\nprincipals = [\"owner\"]"),
+        ("past", 900, "scopes = [\"finance\"]\nnot_after = 2020-01-01T00:00:00Z"),
     ];
     let people = more.iter().zip(FILES.iter()).map(|((name, trust, more), file)| {
         let key = file.public();
