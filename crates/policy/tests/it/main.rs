@@ -42,6 +42,8 @@ mod fuzz_seeds;
 #[cfg(test)]
 mod high_water;
 #[cfg(test)]
+mod kernel_vectors;
+#[cfg(test)]
 mod language;
 #[cfg(test)]
 mod naive;
