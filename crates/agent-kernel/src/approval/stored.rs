@@ -1,5 +1,7 @@
 //! The records of approvals, for a process that only reads: an approver's own.
 
+use std::time::Duration;
+
 use weaver_policy::approval::{ApprovalRequest, ApprovalState, Phase, StandingUse};
 use weaver_types::ledger::Record;
 use weaver_types::{CapabilityId, Digest, PrincipalId, RequestId, RunId, Timestamp};
@@ -47,6 +49,20 @@ pub struct EndedApproval {
     pub deadline: Timestamp,
     /// When it ended.
     pub ended_at: Timestamp,
+}
+
+impl OpenApproval {
+    /// How many people must agree.
+    #[must_use]
+    pub fn needed(&self) -> usize {
+        usize::from(self.request.authority.quorum.max(1))
+    }
+
+    /// How long it still lives.
+    #[must_use]
+    pub fn left(&self, now: Timestamp) -> Duration {
+        self.request.deadline.since(now)
+    }
 }
 
 impl StoredApproval {

@@ -20,7 +20,6 @@ mod screen;
 mod show;
 mod standing;
 mod standing_grant;
-mod stored;
 mod terms;
 mod watch;
 mod word;

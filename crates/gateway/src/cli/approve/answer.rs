@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use weaver_agent_kernel::OpenApproval;
 use weaver_policy::approval::{
     Phase, Rejection, Resolution, ResolutionVerdict, SignedResolution, verify_resolution,
 };
@@ -13,7 +14,6 @@ use super::person::{self, Person};
 use super::place::{Place, now};
 use super::rejected::refused;
 use super::show::Shown;
-use super::stored::OpenRequest;
 use super::{confirm, inbox, outcome, screen};
 use crate::cli::{Exit, Failure, output};
 
@@ -68,7 +68,7 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
 fn may_answer(
     place: &Place,
     person: &Person,
-    open: &OpenRequest,
+    open: &OpenApproval,
     verdict: ResolutionVerdict,
 ) -> Result<(), Failure> {
     let said = open.state.votes().contains_key(&person.name);
@@ -86,7 +86,7 @@ fn may_answer(
 
 fn report(
     args: &Answer,
-    open: &OpenRequest,
+    open: &OpenApproval,
     signed: &SignedResolution,
     file: &std::path::Path,
 ) -> Result<Exit, Failure> {

@@ -1,36 +1,24 @@
 //! The requests of a ledger, as an approver looks at them. One record that cannot be read hides no
 //! other.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
+use weaver_agent_kernel::{EndedApproval, KernelError, OpenApproval, StoredApproval};
 use weaver_policy::approval::{Phase, Rejection};
 use weaver_types::ledger::Namespace;
 use weaver_types::{RequestId, Timestamp};
 
 use super::place::Place;
 use super::rejected::{refused, unknown};
-use super::stored::{EndedRequest, HoldRecord, OpenRequest};
 use crate::cli::{Exit, Failure};
 
 /// One request.
 pub(super) enum Held {
     /// It waits, or was granted and waits for its call, or is past its deadline.
-    Open(Box<OpenRequest>),
+    Open(Box<OpenApproval>),
     /// What is left of one that ended.
-    Ended(Box<EndedRequest>),
+    Ended(Box<EndedApproval>),
     /// A record that this build cannot read.
     Unreadable { id: String, problem: String },
-}
-
-impl OpenRequest {
-    pub(super) fn needed(&self) -> usize {
-        usize::from(self.request.authority.quorum.max(1))
-    }
-
-    pub(super) fn left(&self, now: Timestamp) -> Duration {
-        self.request.deadline.since(now)
-    }
 }
 
 impl Held {
@@ -106,7 +94,7 @@ pub(super) fn ending(phase: &Phase) -> (Option<&str>, Option<&str>) {
 pub(super) fn all(place: &Place, wanted: impl Fn(&Held) -> bool) -> Result<Vec<Held>, Failure> {
     let mut all = Vec::new();
     place.records(Namespace::Hold, |id, record| {
-        let held = read(id, HoldRecord::read(id, record));
+        let held = read(id, StoredApproval::read(id, record));
         if wanted(&held) {
             all.push(held);
         }
@@ -115,11 +103,11 @@ pub(super) fn all(place: &Place, wanted: impl Fn(&Held) -> bool) -> Result<Vec<H
     Ok(all)
 }
 
-fn read(id: &str, found: Result<HoldRecord, String>) -> Held {
+fn read(id: &str, found: Result<StoredApproval, KernelError>) -> Held {
     match found {
-        Ok(HoldRecord::Open(open)) => Held::Open(open),
-        Ok(HoldRecord::Ended(ended)) => Held::Ended(ended),
-        Err(problem) => Held::Unreadable { id: id.to_owned(), problem },
+        Ok(StoredApproval::Open(open)) => Held::Open(open),
+        Ok(StoredApproval::Ended(ended)) => Held::Ended(ended),
+        Err(error) => Held::Unreadable { id: id.to_owned(), problem: error.to_string() },
     }
 }
 
@@ -128,14 +116,14 @@ pub(super) fn one(place: &Place, id: &str) -> Result<Held, Failure> {
     let mut one = None;
     place.records(Namespace::Hold, |found, record| {
         if found == id {
-            one = Some(read(id, HoldRecord::read(id, record)));
+            one = Some(read(id, StoredApproval::read(id, record)));
         }
     })?;
     one.ok_or_else(|| unknown("request", id))
 }
 
 /// The request of this name, if something can still be said to it and all of it is there.
-pub(super) fn open(place: &Place, id: &str, now: Timestamp) -> Result<Box<OpenRequest>, Failure> {
+pub(super) fn open(place: &Place, id: &str, now: Timestamp) -> Result<Box<OpenApproval>, Failure> {
     match one(place, id)? {
         Held::Open(open) if open.request.log != place.log()? => Err(refused(&Rejection::WrongLog)),
         Held::Open(open) if now >= open.request.deadline => Err(refused(&Rejection::TooLate)),

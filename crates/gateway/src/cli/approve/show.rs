@@ -1,6 +1,7 @@
 //! `weaver approve show`.
 
 use serde_json::{Value, json};
+use weaver_agent_kernel::OpenApproval;
 use weaver_types::canonical::CanonicalError;
 use weaver_types::{Digest, Timestamp};
 
@@ -11,7 +12,6 @@ use super::list::{self, authority};
 use super::person;
 use super::place::{Place, now};
 use super::screen;
-use super::stored::OpenRequest;
 use crate::cli::{Exit, Failure, output};
 
 /// A request as the approver sees it, with the digest of the bytes that it was made from.
@@ -22,7 +22,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Renders a request. The text ends with the digest, and both come from the same bytes.
-    pub(super) fn of(place: &Place, open: &OpenRequest, now: Timestamp) -> Result<Self, Failure> {
+    pub(super) fn of(place: &Place, open: &OpenApproval, now: Timestamp) -> Result<Self, Failure> {
         let rendered = open.request.render().map_err(|error| unprintable(&error))?;
         let digest = open.request.digest().map_err(|error| unprintable(&error))?;
         Ok(Self { text: format!("{}{rendered}", head(place, open, now)), digest })
@@ -66,7 +66,7 @@ fn whole(place: &Place, held: &Held, now: Timestamp) -> Result<Value, Failure> {
 }
 
 /// What stands above the request itself: where it stands and who could release it.
-fn head(place: &Place, open: &OpenRequest, now: Timestamp) -> String {
+fn head(place: &Place, open: &OpenApproval, now: Timestamp) -> String {
     let request = &open.request;
     let status = held_status(open, now);
     let left = match open.left(now) {
@@ -94,7 +94,7 @@ fn head(place: &Place, open: &OpenRequest, now: Timestamp) -> String {
     out
 }
 
-fn held_status(open: &OpenRequest, now: Timestamp) -> &'static str {
+fn held_status(open: &OpenApproval, now: Timestamp) -> &'static str {
     if now >= open.request.deadline {
         "has expired"
     } else {
@@ -106,7 +106,7 @@ fn held_status(open: &OpenRequest, now: Timestamp) -> &'static str {
 }
 
 /// The people whose agreement would still count, where the keys document can be read.
-fn able<'p>(place: &'p Place, open: &OpenRequest, now: Timestamp) -> Option<Vec<&'p str>> {
+fn able<'p>(place: &'p Place, open: &OpenApproval, now: Timestamp) -> Option<Vec<&'p str>> {
     let keys = place.keys()?;
     let asked = |name: &str| open.state.votes().contains_key(name);
     Some(
@@ -119,7 +119,7 @@ fn able<'p>(place: &'p Place, open: &OpenRequest, now: Timestamp) -> Option<Vec<
     )
 }
 
-fn notes(place: &Place, open: &OpenRequest) -> Result<Vec<String>, Failure> {
+fn notes(place: &Place, open: &OpenApproval) -> Result<Vec<String>, Failure> {
     let mut notes = place.notes.clone();
     if open.request.log != place.log()? {
         notes.push(

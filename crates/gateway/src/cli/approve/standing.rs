@@ -1,6 +1,7 @@
 //! `weaver approve standing`: approvals given in advance.
 
 use serde_json::{Value, json};
+use weaver_agent_kernel::read_standing;
 use weaver_policy::Pattern;
 use weaver_policy::approval::{Rejection, StandingUse, Word};
 use weaver_types::ledger::Namespace;
@@ -9,7 +10,6 @@ use weaver_types::{StandingId, Timestamp};
 use super::args::{From, List, SignWith, Standing};
 use super::place::{Place, now};
 use super::rejected::{refused, unknown};
-use super::stored::StandingRecord;
 use super::{screen, standing_grant, terms, word};
 use crate::cli::{Exit, Failure, output};
 
@@ -88,7 +88,7 @@ fn patterns(patterns: &[Pattern]) -> String {
 fn all(place: &Place) -> Result<Vec<Found>, Failure> {
     let mut all = Vec::new();
     place.records(Namespace::Standing, |id, record| {
-        let standing = StandingRecord::read(id, record);
+        let standing = read_standing(id, record).map_err(|error| error.to_string());
         all.push(Found { id: id.to_owned(), standing });
     })?;
     Ok(all)
