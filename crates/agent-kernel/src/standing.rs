@@ -96,9 +96,9 @@ fn check(
     let Some(since) = in_force.iter().map(|used| used.state.standing().opened_at).min() else {
         return Ok(());
     };
-    let proof = Proof::read(ledger, since)?;
+    let proof = Proof::of_standing(ledger, since)?;
     for used in &mut in_force {
-        if proof.exceeds(&used.state.standing().id, used.state.used()) {
+        if proof.exceeds(used.state.standing(), used.state.used()) {
             used.state.revoke("kernel");
         }
     }

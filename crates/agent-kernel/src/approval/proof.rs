@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use weaver_policy::approval::{MAX_SKEW, Standing};
 use weaver_types::ledger::Ledger;
 use weaver_types::{EventKind, RequestId, StandingId, Timestamp};
 
@@ -18,19 +19,35 @@ pub(crate) struct Proof {
     opened: BTreeMap<RequestId, String>,
     ended: BTreeSet<RequestId>,
     uses: BTreeMap<StandingId, u64>,
+    accepted: BTreeSet<StandingId>,
     revoked: BTreeSet<StandingId>,
+    /// From when on it tells: later than asked for where the log is too long.
+    from: Timestamp,
 }
 
 impl Proof {
     /// What the log says since `since`.
     pub(crate) fn read(ledger: &dyn Ledger, since: Timestamp) -> Result<Self, KernelError> {
-        let mut proof = Self::default();
-        scan(ledger, since, |told| {
+        let mut proof = Self { from: since, ..Self::default() };
+        let mut earliest = since;
+        let complete = scan(ledger, since, |told| {
+            earliest = told.at;
             if let Some(kind) = told.kind.filter(|kind| concerns(*kind)) {
                 proof.see(kind, &told.payload());
             }
         })?;
+        if !complete {
+            proof.from = earliest;
+        }
         Ok(proof)
+    }
+
+    /// What the log says since a standing approval was signed, as far as clocks may differ.
+    pub(crate) fn of_standing(
+        ledger: &dyn Ledger,
+        opened_at: Timestamp,
+    ) -> Result<Self, KernelError> {
+        Self::read(ledger, signed_from(opened_at))
     }
 
     fn see(&mut self, kind: EventKind, payload: &serde_json::Value) {
@@ -52,6 +69,9 @@ impl Proof {
                     *most = used.max(*most);
                 }
             }
+            EventKind::StandingAccepted => {
+                self.accepted.extend(text(payload, "standing").and_then(|id| id.parse().ok()));
+            }
             EventKind::StandingRevoked => {
                 self.revoked.extend(text(payload, "standing").and_then(|id| id.parse().ok()));
             }
@@ -64,10 +84,24 @@ impl Proof {
         !self.ended.contains(id) && self.opened.get(id).is_some_and(|opened| opened == digest)
     }
 
-    /// Whether the log tells of more uses of a standing approval than its record, or of its end.
-    pub(crate) fn exceeds(&self, id: &StandingId, used: u32) -> bool {
-        self.revoked.contains(id) || self.uses.get(id).is_some_and(|told| *told > used.into())
+    /// Whether the log tells of more uses of a standing approval than its record, or of its end, or
+    /// is too long to tell.
+    pub(crate) fn exceeds(&self, standing: &Standing, used: u32) -> bool {
+        self.from > signed_from(standing.opened_at)
+            || self.revoked.contains(&standing.id)
+            || self.uses.get(&standing.id).is_some_and(|told| *told > used.into())
     }
+
+    /// Whether the log tells of this standing approval at all, or is too long to tell.
+    pub(crate) fn knows(&self, standing: &Standing) -> bool {
+        self.accepted.contains(&standing.id) || self.exceeds(standing, 0)
+    }
+}
+
+/// From when on a standing approval can have been accepted: its date is that of the signer's clock.
+fn signed_from(opened_at: Timestamp) -> Timestamp {
+    let skew = i64::try_from(MAX_SKEW.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(opened_at.micros().saturating_sub(skew))
 }
 
 fn concerns(kind: EventKind) -> bool {
@@ -79,6 +113,7 @@ fn concerns(kind: EventKind) -> bool {
             | EventKind::ApprovalExpired
             | EventKind::ApprovalRevoked
             | EventKind::ApprovalSuperseded
+            | EventKind::StandingAccepted
             | EventKind::StandingRevoked
     )
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::Phase;
-use weaver_types::ledger::{Batch, Expect};
+use weaver_types::ledger::{Batch, Durability, Expect};
 use weaver_types::{Decision, StandingId};
 
 use super::resume::{Held, Released};
@@ -51,7 +51,8 @@ impl Kernel {
     /// cannot be used any more.
     pub(crate) fn consumption(&self, released: &Released) -> Option<Consumption> {
         let tenant = &self.settings.tenant;
-        let mut batch = Batch::default();
+        // On disk before the call, reads included: what released it must not come back.
+        let mut batch = Batch::new(Durability::Disk);
         match released {
             Released::Request { hold, release } => {
                 let mut open = (*hold.open).clone();

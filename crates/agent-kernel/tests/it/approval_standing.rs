@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Ports, Received};
 use weaver_policy::Pattern;
-use weaver_policy::approval::{APPROVAL_VERSION, Nonce, SignedStanding, Standing};
+use weaver_policy::approval::{APPROVAL_VERSION, Nonce, SignedStanding, Standing, Word};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
 use weaver_types::{Clock, OsRandom, ReasonCode, StandingId, Tenant, Verdict};
 
@@ -218,6 +218,30 @@ fn a_record_put_back_gives_no_use_back() {
     let desk = desk.restarted(documents(RULES, ""));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 2);
+}
+
+#[test]
+fn a_record_that_is_taken_away_lets_no_file_in_again() {
+    let ledger = memory();
+    let desk = Desk::on(Arc::clone(&ledger), Ports::default());
+    let (used, revoked) = (standing(&desk, 1), standing(&desk, 1));
+    let files = [&used, &revoked].map(|said| signed(&desk, said, &[ALICE]));
+    assert!(matches!(desk.receive(&files[0]), Received::StandingAccepted { .. }));
+    assert!(succeeded(&desk.push()));
+    assert!(matches!(desk.receive(&files[1]), Received::StandingAccepted { .. }));
+    let word = word(&desk, Word::RevokeStanding { standing: revoked.id.clone() });
+    assert!(matches!(desk.receive(&word), Received::StandingRevoked { .. }));
+    for id in [&used.id, &revoked.id] {
+        let mut batch = Batch::new(Durability::Disk);
+        batch.delete.push(place(id));
+        ledger.commit(batch).wait().unwrap();
+    }
+    let desk = desk.restarted(documents(RULES, ""));
+    for file in &files {
+        assert_eq!(rejected(desk.receive(file)), "replayed");
+    }
+    assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
+    assert_eq!(desk.world.executed(), 1);
 }
 
 fn place(id: &StandingId) -> RecordKey {

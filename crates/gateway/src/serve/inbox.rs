@@ -14,8 +14,8 @@ use crate::config::file;
 
 /// How many files one look takes; the others wait for the next.
 const MAX_LOOK: usize = 64;
-/// How many names one look goes through.
-const MAX_NAMES: usize = 4_096;
+/// How many names one look goes through, whatever they are.
+const MAX_NAMES: usize = 262_144;
 /// The ending of the files that count; others are being written, or are not ours.
 const ENDING: &str = "json";
 

@@ -3,10 +3,10 @@
 use weaver_policy::ContractStatus;
 use weaver_types::{
     AgentId, Agents, Capability, CapabilityDraft, Confidentiality, Digest, Effects, Integrity,
-    Rung, SensitivityTag, SinkKind,
+    ReasonCode, Rung, SensitivityTag, SinkKind, Verdict,
 };
 
-use crate::support::{draft, foreign, host, load, principal, set};
+use crate::support::{Case, draft, foreign, host, load, principal, set};
 
 fn of(contracts: &str, proposal: &Capability) -> Capability {
     set("", contracts).effective(proposal).unwrap()
@@ -272,4 +272,20 @@ fn whoever_gives_a_rung_below_the_effects_or_the_declared_one_says_so() {
         "[capabilities.\"mail.*\"]\neffects = \"write_open\"\nrung = \"L3\"\nlower_rung = true\n";
     let lowered = of(said, &foreign("mail.send", Effects::READ_LOCAL));
     assert_eq!(lowered.rung(), Rung::L3);
+}
+
+#[test]
+fn w10_a_tool_that_reaches_out_meets_no_rule_about_what_stays_here() {
+    let rule = "[[rules]]\nname = \"local\"\neffect = \"allow\"\n\
+        match = { effects = { world = \"closed\" }, rung = [\"L0\", \"L1\", \"L2\", \"L3\"] }\n";
+    let policy = set(rule, "");
+    // The server says that it only reads here. Nobody else does, so it counts as the worst.
+    let egress = policy.effective(&foreign("net.post", Effects::READ_LOCAL)).unwrap();
+    let answer = Case::new(egress, &[]).answer(&policy);
+    assert_eq!(answer, (Verdict::Deny, ReasonCode::NoMatchingRule));
+    // The operator's word is what counts, and it can say so.
+    let contract = "[capabilities.\"net.post\"]\neffects = \"read_local\"\n";
+    let policy = set(rule, contract);
+    let said = policy.effective(&foreign("net.post", Effects::UNDECLARED)).unwrap();
+    assert_eq!(Case::new(said, &[]).answer(&policy).0, Verdict::Allow);
 }

@@ -6,6 +6,7 @@ use weaver_types::ledger::{Batch, Durability, LedgerError};
 use weaver_types::{EventKind, StandingId};
 
 use super::{Received, Refusal};
+use crate::approval::proof::Proof;
 use crate::bounds;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
@@ -22,6 +23,12 @@ impl Kernel {
         let said = state.standing();
         let id = said.id.clone();
         if self.standings.get(&id).is_some() {
+            return Err(Rejection::Replayed.into());
+        }
+        // Records can be taken away; the log cannot.
+        let told = Proof::of_standing(self.ledger.as_ref(), said.opened_at)
+            .map_err(|error| Refusal::Failed(error.to_string()))?;
+        if told.knows(said) {
             return Err(Rejection::Replayed.into());
         }
         if self.standings.len() >= MAX_STANDING {
