@@ -289,3 +289,28 @@ fn w10_a_tool_that_reaches_out_meets_no_rule_about_what_stays_here() {
     let said = policy.effective(&foreign("net.post", Effects::UNDECLARED)).unwrap();
     assert_eq!(Case::new(said, &[]).answer(&policy).0, Verdict::Allow);
 }
+
+#[test]
+fn enforcement_says_what_a_changed_contract_means() {
+    let approved = foreign("x", Effects::READ_LOCAL).spec().upstream_digest.unwrap();
+    let contracts = format!(
+        "[capabilities.\"x\"]\neffects = \"read_local\"\nupstream_digest = \"{approved}\"\n"
+    );
+    let changed = CapabilityDraft {
+        upstream_digest: Some(Digest::from_bytes([9; 32])),
+        ..foreign("x", Effects::READ_LOCAL).spec().clone()
+    };
+    let changed = changed.build().unwrap();
+    for (word, wanted) in [
+        ("", Some(Verdict::Deny)),
+        ("contract_enforcement = \"enforce\"\n", Some(Verdict::Deny)),
+        ("contract_enforcement = \"observe\"\n", Some(Verdict::Allow)),
+        ("contract_enforcement = \"off\"\n", None),
+    ] {
+        let policy = set(word, &contracts);
+        let said = policy.contract_contribution(&changed);
+        assert_eq!(said.as_ref().map(|said| said.verdict), wanted, "{word}");
+        assert!(said.is_none_or(|said| said.reason == ReasonCode::ContractChanged));
+        assert_eq!(policy.contract_contribution(&foreign("x", Effects::READ_LOCAL)), None);
+    }
+}
