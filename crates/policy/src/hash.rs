@@ -15,6 +15,7 @@ const K: u64 = 0x9E37_79B9_7F4A_7C15;
 pub(crate) struct NameHasher(u64);
 
 impl NameHasher {
+    #[inline]
     fn mix(&mut self, word: u64) {
         let product = u128::from(self.0 ^ word).wrapping_mul(u128::from(K));
         #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
@@ -24,6 +25,7 @@ impl NameHasher {
 }
 
 impl Hasher for NameHasher {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
@@ -38,10 +40,12 @@ impl Hasher for NameHasher {
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, byte: u8) {
         self.mix(u64::from(byte));
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
