@@ -29,6 +29,12 @@ pub fn overhead() -> Duration {
     median((0..2_000).map(|_| timed(|| ()).1).collect())
 }
 
+/// The same, measured at the first use.
+pub fn overhead_once() -> Duration {
+    static OVERHEAD: std::sync::OnceLock<Duration> = std::sync::OnceLock::new();
+    *OVERHEAD.get_or_init(overhead)
+}
+
 /// The median time of `count` runs of the work, without that of the clock.
 pub fn typical(count: usize, mut work: impl FnMut()) -> Duration {
     let times = (0..count).map(|_| timed(&mut work).1).collect();
