@@ -207,7 +207,7 @@ fn a_request_that_only_the_records_know_is_void() {
 }
 
 #[test]
-fn a_record_edited_by_hand_releases_nothing() {
+fn apr_11_a_record_edited_by_hand_releases_nothing() {
     type Edit = fn(&mut Value);
     let edits: [(&str, Edit); 5] = [
         ("granted without votes", |hold| hold["state"]["state"] = json!({ "phase": "granted" })),

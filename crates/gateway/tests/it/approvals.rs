@@ -126,7 +126,7 @@ fn a_signed_grant_releases_exactly_this_call_once() {
 }
 
 #[test]
-fn what_is_not_signed_by_somebody_with_the_authority_releases_nothing() {
+fn apr_10_apr_12_what_is_not_signed_by_somebody_with_the_authority_releases_nothing() {
     let folder = held("");
     let mut client = Client::open(&folder);
     let id = hold(&mut client, "hello");
