@@ -26,7 +26,8 @@ impl Args {
 /// network, `--offline` does all but that.
 ///
 /// All verification builds share one target folder. Without that, cargo would build every
-/// dependency once for each package.
+/// dependency once for each package. It is a fresh one: cargo takes a package of a version that it
+/// has built for the same, whatever is in it by now.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let verb: &[&str] = if args.offline {
@@ -39,5 +40,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     for package in workspace::unpublished(&metadata) {
         command = command.args(["--exclude", package.name.as_str()]);
     }
-    process::run(command.env("CARGO_TARGET_DIR", &metadata.target_directory))
+    let target = metadata.target_directory.join("package-check");
+    sh.remove_path(&target)?;
+    process::run(command.env("CARGO_TARGET_DIR", &target))
 }
