@@ -26,8 +26,9 @@ impl Args {
 /// network, `--offline` does all but that.
 ///
 /// All verification builds share one target folder. Without that, cargo would build every
-/// dependency once for each package. It is a fresh one: cargo takes a package of a version that it
-/// has built for the same, whatever is in it by now.
+/// dependency once for each package. The first time it is the workspace's own, whose dependencies
+/// are built already. Later it is a fresh one: cargo takes a package of a version that it has built
+/// for the same, whatever is in it by now.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
     let verb: &[&str] = if args.offline {
@@ -40,7 +41,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     for package in workspace::unpublished(&metadata) {
         command = command.args(["--exclude", package.name.as_str()]);
     }
-    let target = metadata.target_directory.join("package-check");
-    sh.remove_path(&target)?;
-    process::run(command.env("CARGO_TARGET_DIR", &target))
+    let own = &metadata.target_directory;
+    let fresh = own.join("package-check");
+    sh.remove_path(&fresh)?;
+    let before = sh.path_exists(own.join("package"));
+    process::run(command.env("CARGO_TARGET_DIR", if before { &fresh } else { own }))
 }
