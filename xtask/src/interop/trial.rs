@@ -86,7 +86,7 @@ impl<'a> Trial<'a> {
             "deny" => self.refused(&self.plan.server.denied, "deny", self.plan.server.reason),
             "hold" => {
                 let held = self.plan.server.held.as_ref().context("nothing to hold")?;
-                self.refused(held, "hold", "floor_hold")
+                self.refused(held, "hold", "approval_required")
             }
             "era" => self.eras(),
             "log" => self.log(),
@@ -158,6 +158,8 @@ impl<'a> Trial<'a> {
         ensure!(body["verdict"] == verdict, "not {verdict}: {body}");
         ensure!(body["reason"] == reason, "not for {reason}: {body}");
         ensure!(body["message"].is_string(), "no message: {body}");
+        let request = body["approval"]["request"].is_string();
+        ensure!(request == (verdict == "hold"), "a request for a held call and no other: {body}");
         ensure!(body["obstacles"].as_array().is_some_and(|all| !all.is_empty()), "{body}");
         ensure!(self.witness()? == before, "the refused call changed something");
         Ok(())
