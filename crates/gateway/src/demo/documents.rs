@@ -97,6 +97,10 @@ fn write_signed(
     let now = SystemClock::default().now();
     let envelope = sign(&source, kind, id, root, now).map_err(refused)?;
     let envelope = envelope.to_json().map_err(refused)?;
+    // An editor that knows the first line of the document completes and checks keys by this.
+    if let Some(schema) = weaver_policy::schema(kind) {
+        write_file(&folder.documents().join(format!("{kind}.schema.json")), schema)?;
+    }
     write_file(&folder.documents().join(&name), text)?;
     write_file(&folder.documents().join(format!("{name}.sig")), &format!("{envelope}\n"))
 }

@@ -82,6 +82,11 @@ fn a_kept_folder_is_complete_and_goes_on() {
     let config = dir.join("weaver.toml");
     let check = weaver(&["check", "--config", text(&config)]);
     assert_eq!(check.code, 0, "{check:?}");
+    for kind in ["policy", "contracts", "keys"] {
+        let text = fs::read_to_string(dir.join(format!("policy/{kind}.toml"))).unwrap();
+        assert!(text.starts_with(&format!("#:schema {kind}.schema.json\n")), "{text}");
+        assert!(dir.join(format!("policy/{kind}.schema.json")).is_file());
+    }
     let verified = weaver(&["trace", "verify", "--store", text(&dir.join("ledger.db"))]);
     assert_eq!(verified.code, 0, "{verified:?}");
 
