@@ -53,6 +53,8 @@ pub struct FrameSpec<'a> {
     /// True under `SafetyMode::Strict`: a frame is a handle alone, and a drill-down gives
     /// summaries, never rows.
     pub strict: bool,
+    /// What the caller wants, in words, where known: rows and facts that bear on it come first.
+    pub goal: Option<&'a str>,
 }
 
 /// The bounds in force, joined from spec, capability and constraints.

@@ -133,6 +133,8 @@ impl Kernel {
             label: view_label(view.target, record),
             now: self.now(),
             strict: view.caller.run.settings.safety_mode == SafetyMode::Strict,
+            // A page is in the order that was asked for.
+            goal: None,
         };
         let raw = handle::content(record, self.blobs.as_ref())?;
         self.firewall.expand(&raw, query, &spec)

@@ -90,6 +90,7 @@ impl Kernel {
                 label: label::framed(capability, mode, &ready.call),
                 now: self.now(),
                 strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
+                goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
             },
         );
         let shown = Some(frame.label.clone());

@@ -45,6 +45,7 @@ pub(crate) fn spec(mode: ResponseMode) -> FrameSpec<'static> {
         label: Label::undeclared_output(),
         now: Timestamp::from_micros(1_767_323_045_000_006),
         strict: false,
+        goal: None,
     }
 }
 
