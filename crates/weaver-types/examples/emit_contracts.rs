@@ -174,6 +174,7 @@ fn frame(capability: &Capability) -> Outcome<Frame> {
         expires_at: AT,
         total_rows: Some(7),
         byte_size: 4096,
+        views: Vec::new(),
     };
     Ok(Frame {
         call_id: CallId::parse("call_1")?,

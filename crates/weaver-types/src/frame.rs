@@ -64,6 +64,9 @@ pub struct Handle {
     pub total_rows: Option<u64>,
     /// The size of what is stored, in bytes.
     pub byte_size: u64,
+    /// The names of the views that a drill-down can ask for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<String>,
 }
 
 /// What a model may see of one result: bounded, redacted, labelled.
@@ -168,7 +171,7 @@ impl From<&Frame> for ResultEnvelope {
             summary: frame.facts.join("; "),
             facts: frame.facts.clone(),
             artifacts: artifact.into_iter().collect(),
-            views: Vec::new(),
+            views: frame.handle.as_ref().map(|handle| handle.views.clone()).unwrap_or_default(),
             status: frame.status,
             label: frame.label.clone(),
         }

@@ -96,6 +96,7 @@ pub fn store(
         expires_at,
         total_rows: rows(&raw.content).map(|rows| rows as u64),
         byte_size: bytes.len() as u64,
+        views: Vec::new(),
     };
     let record = HandleRecord {
         v: RECORD_VERSION,

@@ -353,6 +353,7 @@ fn handle() -> Handle {
         expires_at: AT,
         total_rows: Some(7),
         byte_size: u64::MAX,
+        views: Vec::new(),
     }
 }
 

@@ -83,6 +83,7 @@ fn an_envelope_is_the_projection_of_a_frame() {
         expires_at: Timestamp::from_micros(2),
         total_rows: Some(2),
         byte_size: 42,
+        views: vec!["keys".to_owned(), "get".to_owned()],
     };
     let whole = frame(Some(handle));
     let wanted = json!({
@@ -91,7 +92,7 @@ fn an_envelope_is_the_projection_of_a_frame() {
         "artifacts": [
             { "handle_id": "hdl_1", "media_type": "application/json", "byte_size": 42 }
         ],
-        "views": [],
+        "views": ["keys", "get"],
         "status": "partial",
         "label": whole.label,
     });
