@@ -7,8 +7,8 @@ use serde_json::Value;
 use weaver_types::{Frame, RawResult};
 
 use crate::error::HandleError;
-use crate::frame::{build, drill, fit};
-use crate::query::HandleQuery;
+use crate::frame::{build, fit};
+use crate::query::{HandleQuery, drill};
 use crate::redact::Redactor;
 use crate::spec::FrameSpec;
 

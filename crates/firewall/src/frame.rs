@@ -5,6 +5,7 @@ pub(crate) mod fit;
 mod shape;
 mod shown;
 
-pub(crate) use build::{build, drill};
-pub(crate) use shape::{Shape, media_type, rows};
+pub(crate) use build::{Page, build, compose, fill};
+pub(crate) use fit::Draft;
+pub(crate) use shape::{Content, Shape, media_type, rows};
 pub(crate) use shown::Shower;

@@ -1,5 +1,9 @@
 //! Questions about a stored result.
 
+mod drill;
+
+pub(crate) use drill::drill;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -6,8 +6,6 @@ use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProve
 use super::fit::{self, Draft};
 use super::shape::{Content, Shape};
 use super::shown::Shower;
-use crate::error::HandleError;
-use crate::query::HandleQuery;
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
 use crate::summary;
@@ -27,87 +25,36 @@ pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) 
     let content = Content::read(&raw.content);
     let shape = content.shape();
     let page = Page { shape, offset: 0, limit: limits.rows };
-    compose(redactor, raw, spec, &limits, &page)
-}
-
-/// A part of a stored result.
-pub(crate) fn drill(
-    redactor: &Redactor,
-    raw: &RawResult,
-    query: &HandleQuery,
-    spec: &FrameSpec<'_>,
-) -> Result<Frame, HandleError> {
-    let mut limits = Limits::of(spec);
-    check(query, &limits)?;
-    if !query.fields.is_empty() {
-        limits.allowed = Some(query.fields.iter().cloned().collect());
-    }
-    limits.mode = limits.mode.max(ResponseMode::Table);
-    if spec.strict {
-        limits.mode = limits.mode.max(ResponseMode::Summary);
-    }
-    let offset = usize::try_from(query.offset).unwrap_or(usize::MAX);
-    let limit = query.limit.map_or(limits.rows, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let content = Content::read(&raw.content);
-    let shape = if limits.mode == ResponseMode::Summary {
-        slice(content.shape(), offset, limit)
-    } else {
-        content.shape()
-    };
-    Ok(compose(redactor, raw, spec, &limits, &Page { shape, offset, limit }))
-}
-
-/// Nothing is cut silently to fit: what goes beyond the bounds is refused.
-fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
-    let refuse = |detail| Err(HandleError::Constraint { detail });
-    if query.limit.is_some_and(|limit| limit > limits.rows as u64) {
-        return refuse(format!("`limit` may be at most {}", limits.rows));
-    }
-    if query.fields.len() > limits.fields {
-        return refuse(format!("`fields` may name at most {}", limits.fields));
-    }
-    match query.fields.iter().find(|field| !limits.admits(field)) {
-        // The name is not repeated: it is told apart from its neighbours by its place.
-        Some(_) => refuse("`fields` names a field that may not be seen".to_owned()),
-        None => Ok(()),
-    }
+    compose(redactor, raw, spec, &limits, |shower, draft| fill(&page, shower, draft))
 }
 
 /// A window of a result.
-struct Page<'a> {
-    shape: Shape<'a>,
-    offset: usize,
-    limit: usize,
+pub(crate) struct Page<'a> {
+    pub(crate) shape: Shape<'a>,
+    pub(crate) offset: usize,
+    pub(crate) limit: usize,
 }
 
-fn slice(shape: Shape<'_>, offset: usize, limit: usize) -> Shape<'_> {
-    let part = |items: &'_ [Value]| -> std::ops::Range<usize> {
-        let start = offset.min(items.len());
-        start..start.saturating_add(limit).min(items.len())
-    };
-    match shape {
-        Shape::Rows { rows, around } => {
-            Shape::Rows { rows: rows.get(part(rows)).unwrap_or_default(), around }
-        }
-        Shape::List(items) => Shape::List(items.get(part(items)).unwrap_or_default()),
-        other => other,
+/// Facts or rows of a page, as the mode has it.
+pub(crate) fn fill(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
+    match shower.limits.mode {
+        ResponseMode::Summary => draft.facts = summary::facts(&page.shape, shower),
+        ResponseMode::Table => table(page, shower, draft),
+        ResponseMode::HandleOnly | ResponseMode::Raw => {}
     }
 }
 
-fn compose(
+/// A frame with what `fill` puts into it, within the budget.
+pub(crate) fn compose(
     redactor: &Redactor,
     raw: &RawResult,
     spec: &FrameSpec<'_>,
     limits: &Limits,
-    page: &Page<'_>,
+    fill: impl FnOnce(&mut Shower<'_>, &mut Draft),
 ) -> Frame {
     let mut shower = Shower::new(redactor, limits);
     let mut draft = Draft { frame: empty(raw, spec, limits.mode), ..Draft::default_for(spec) };
-    match limits.mode {
-        ResponseMode::Summary => draft.facts = summary::facts(&page.shape, &mut shower),
-        ResponseMode::Table => table(page, &mut shower, &mut draft),
-        ResponseMode::HandleOnly | ResponseMode::Raw => {}
-    }
+    fill(&mut shower, &mut draft);
     if limits.mode == ResponseMode::HandleOnly && spec.handle.is_none() {
         shower.omit("no_handle", 1);
     }
