@@ -1,6 +1,6 @@
 //! The firewall itself.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,16 +9,86 @@ use weaver_types::{Frame, RawResult};
 use crate::error::HandleError;
 use crate::frame::{build, fit};
 use crate::query::{HandleQuery, drill};
-use crate::redact::Redactor;
+use crate::redact::{Counts, Placeholders, Redactor, RuleFileError, Span, StreamRedactor};
 use crate::spec::FrameSpec;
 
 /// Text with everything masked that a rule knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted {
-    /// The text, with [`MASK`](crate::MASK) in place of each value.
+    /// The text, with [`MASK`](crate::MASK) in place of each value, or with its placeholder.
     pub text: String,
     /// How many values of each kind were masked.
-    pub counts: BTreeMap<&'static str, u64>,
+    pub counts: Counts,
+}
+
+/// What a rule is called and what it finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleName {
+    /// Its name.
+    pub id: Arc<str>,
+    /// The kind of value that it finds.
+    pub kind: Arc<str>,
+}
+
+/// Makes a firewall with rules of an operator's own, or for some kinds of values only.
+///
+/// ```
+/// use weaver_firewall::Firewall;
+///
+/// let rules = r#"
+/// [[rule]]
+/// id = "badge"
+/// type = "badge"
+/// anchors = ["badge-"]
+/// pattern = 'badge-([0-9]{6})'
+/// masks = [["badge-123456 in", "123456"]]
+/// keeps = ["badge-12"]
+/// "#;
+/// let firewall = Firewall::builder().rules(rules).build()?;
+/// assert_eq!(firewall.redact_text("my badge-654321").text, "my badge-[REDACTED]");
+/// # Ok::<(), weaver_firewall::RuleFileError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct FirewallBuilder {
+    files: Vec<String>,
+    kinds: BTreeSet<String>,
+    placeholders: Option<Arc<Placeholders>>,
+}
+
+impl FirewallBuilder {
+    /// Adds the rules of a file to the built-in ones. They are held to their own examples.
+    #[must_use]
+    pub fn rules(mut self, toml: impl Into<String>) -> Self {
+        self.files.push(toml.into());
+        self
+    }
+
+    /// Masks values of this kind; once one is named, only named kinds are masked.
+    #[must_use]
+    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.kinds.insert(kind.into());
+        self
+    }
+
+    /// Puts placeholders in place of values, numbered in this table.
+    #[must_use]
+    pub fn placeholders(mut self, held: Arc<Placeholders>) -> Self {
+        self.placeholders = Some(held);
+        self
+    }
+
+    /// Compiles the rules.
+    ///
+    /// # Errors
+    /// [`RuleFileError`], naming the rule that is wrong and what it must be.
+    pub fn build(self) -> Result<Firewall, RuleFileError> {
+        let redactor = Redactor::new(&self.files, &self.kinds)?;
+        let firewall = Firewall { redactor: Arc::new(redactor) };
+        Ok(match self.placeholders {
+            Some(held) => firewall.with_placeholders(held),
+            None => firewall,
+        })
+    }
 }
 
 /// Turns raw results into frames. Cheap to clone; made once, since it compiles its rules.
@@ -38,6 +108,24 @@ impl Firewall {
     #[must_use]
     pub fn new() -> Self {
         Self { redactor: Arc::new(Redactor::builtin()) }
+    }
+
+    /// A firewall with more rules, or with fewer kinds of values.
+    #[must_use]
+    pub fn builder() -> FirewallBuilder {
+        FirewallBuilder::default()
+    }
+
+    /// The same firewall, with placeholders for masks, numbered in this table.
+    #[must_use]
+    pub fn with_placeholders(&self, held: Arc<Placeholders>) -> Self {
+        Self { redactor: Arc::new(self.redactor.with_placeholders(held)) }
+    }
+
+    /// Every rule's name and kind.
+    #[must_use]
+    pub fn rules(&self) -> Vec<RuleName> {
+        self.redactor.rules()
     }
 
     /// What may be seen of a result. Never fails: what cannot be shown is left out, and a warning
@@ -78,16 +166,36 @@ impl Firewall {
     /// Masks what a rule knows in a text. Linear time; doing it twice changes nothing more.
     #[must_use]
     pub fn redact_text(&self, text: &str) -> Redacted {
-        let mut counts = BTreeMap::new();
+        let mut counts = Counts::new();
         let text = self.redactor.text(text, &mut counts).into_owned();
         Redacted { text, counts }
+    }
+
+    /// Where the values of a text stand, in order and apart; [`Firewall::redact_text`] masks these.
+    #[must_use]
+    pub fn spans(&self, text: &str) -> Vec<Span> {
+        self.redactor.spans(text)
+    }
+
+    /// Masks a text that comes in pieces.
+    #[must_use]
+    pub fn stream(&self) -> StreamRedactor {
+        StreamRedactor::new(Arc::clone(&self.redactor))
+    }
+
+    /// How many literal anchors a text holds: the pass that every search begins with, alone. It is
+    /// what a comparison of speed is made against.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn count_anchors(&self, text: &str) -> usize {
+        self.redactor.count_anchors(text)
     }
 
     /// Masks what a rule knows in a value: keys, strings, numbers, and every value under a
     /// sensitive field name. What nests deeper than 128 levels is left out, with a marker.
     #[must_use]
-    pub fn redact_value(&self, value: &Value) -> (Value, BTreeMap<&'static str, u64>) {
-        let mut counts = BTreeMap::new();
+    pub fn redact_value(&self, value: &Value) -> (Value, Counts) {
+        let mut counts = Counts::new();
         let value = self.redactor.value(value, &mut counts);
         (value, counts)
     }

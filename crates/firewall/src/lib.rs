@@ -34,9 +34,9 @@ mod spec;
 mod summary;
 
 pub use error::HandleError;
-pub use firewall::{Firewall, Redacted};
+pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
 pub use query::HandleQuery;
-pub use redact::MASK;
+pub use redact::{Counts, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
 pub use spec::{FrameBudget, FrameSpec};
 
 #[cfg(doctest)]

@@ -3,60 +3,143 @@
 mod builtin;
 mod checksum;
 mod engine;
+mod examples;
 pub(crate) mod field;
+mod file;
+mod machine;
 mod numeric;
+mod old;
+mod output;
 mod pem;
 mod phone;
-mod pieces;
+mod placeholders;
+mod plain;
 mod rule;
+mod run;
+mod scanner;
+mod settle;
+mod stream;
 #[cfg(test)]
 mod tests;
+mod validate;
 mod value;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Number;
 
-use engine::{Engine, RuleError, Work};
-use rule::Rule;
+use crate::firewall::RuleName;
+
+use engine::Engine;
+use machine::Machine;
+use output::{Output, Spans};
+
+pub use file::RuleFileError;
+pub use output::Span;
+pub use placeholders::Placeholders;
+pub use stream::StreamRedactor;
 
 /// What stands in place of a masked value.
 pub const MASK: &str = "[REDACTED]";
 
 /// Counts of masked values, by kind.
-pub(crate) type Counts = BTreeMap<&'static str, u64>;
+pub type Counts = BTreeMap<Arc<str>, u64>;
+
+/// The engine with the built-in rules, made once.
+static BUILTIN: LazyLock<Option<Arc<Engine>>> =
+    LazyLock::new(|| builtin::engine(&[], &BTreeSet::new()).ok().map(Arc::new));
 
 /// All rules, ready to run. Without rules it masks every text: better nothing than a secret.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Redactor {
-    engine: Option<Engine>,
+    engine: Option<Arc<Engine>>,
+    placeholders: Option<Arc<Placeholders>>,
 }
 
 impl Redactor {
     /// The built-in rules. That they compile is tested; if they did not, all text would be masked.
     pub(crate) fn builtin() -> Self {
-        Self { engine: Self::compiled(builtin::rules()).ok() }
+        Self { engine: BUILTIN.clone(), placeholders: None }
     }
 
-    fn compiled(rules: Vec<Rule>) -> Result<Engine, RuleError> {
-        Engine::new(rules)
+    /// The built-in rules and those of an operator's files; only these kinds, unless none is named.
+    pub(crate) fn new(files: &[String], kinds: &BTreeSet<String>) -> Result<Self, RuleFileError> {
+        let engine = builtin::engine(files, kinds)?;
+        Ok(Self { engine: Some(Arc::new(engine)), placeholders: None })
+    }
+
+    /// The same rules, with placeholders for masks.
+    pub(crate) fn with_placeholders(&self, held: Arc<Placeholders>) -> Self {
+        Self { engine: self.engine.clone(), placeholders: Some(held) }
+    }
+
+    fn engine(&self) -> Option<&Engine> {
+        self.engine.as_deref()
+    }
+
+    /// The kind of value that a rule finds.
+    fn kind(&self, rule: usize) -> &Arc<str> {
+        static VALUE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("value"));
+        self.engine().and_then(|e| e.name(rule)).map_or(&VALUE, |name| &name.kind)
+    }
+
+    /// The name of a rule.
+    fn rule(&self, rule: usize) -> Arc<str> {
+        self.engine()
+            .and_then(|e| e.name(rule))
+            .map_or_else(|| Arc::from("value"), |n| n.id.clone())
+    }
+
+    fn write_mask(&self, kind: &str, value: &str, out: &mut String) {
+        let name = self.placeholders.as_ref().and_then(|held| held.of(kind, value));
+        out.push_str(name.as_deref().unwrap_or(MASK));
     }
 
     /// The text with every value masked.
     pub(crate) fn text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
-        self.measured(text, counts, &mut Work::default())
+        let Some(engine) = self.engine() else {
+            if text.is_empty() {
+                return Cow::Borrowed(text);
+            }
+            count(counts, "unscanned");
+            return Cow::Borrowed(MASK);
+        };
+        let mut out = String::new();
+        let mut sink = Output::new(self, counts, &mut out);
+        if text.len() >= machine::WINDOW {
+            Machine::whole(engine, text, &mut sink);
+            return Cow::Owned(out);
+        }
+        // One step is all there is to it.
+        let found = settle::masks(engine, text, &[]);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        machine::write(text, 0..text.len(), 0, &found, &mut sink);
+        Cow::Owned(out)
     }
 
-    fn measured<'t>(&self, text: &'t str, counts: &mut Counts, work: &mut Work) -> Cow<'t, str> {
-        match &self.engine {
-            Some(engine) => pieces::mask(engine, text, counts, work),
-            None if text.is_empty() => Cow::Borrowed(text),
-            None => {
-                count(counts, "unscanned");
-                Cow::Borrowed(MASK)
-            }
+    /// Where the values of a text stand.
+    pub(crate) fn spans(&self, text: &str) -> Vec<Span> {
+        let mut spans = Spans::new(self);
+        match self.engine() {
+            Some(engine) => Machine::whole(engine, text, &mut spans),
+            None => machine::Sink::mask(&mut spans, 0, text, usize::MAX),
         }
+        spans.found
+    }
+
+    /// Every rule's name and kind.
+    pub(crate) fn rules(&self) -> Vec<RuleName> {
+        let names = self.engine().map_or(&[][..], Engine::names);
+        names.iter().map(|n| RuleName { id: n.id.clone(), kind: n.kind.clone() }).collect()
+    }
+
+    /// How many anchors a text holds.
+    pub(crate) fn count_anchors(&self, text: &str) -> usize {
+        self.engine().map_or(0, |engine| engine.count_anchors(text))
     }
 
     /// True for a number whose digits are a value that a rule knows.
@@ -67,7 +150,11 @@ impl Redactor {
     }
 }
 
-fn count(counts: &mut Counts, kind: &'static str) {
-    let count = counts.entry(kind).or_default();
-    *count = count.saturating_add(1);
+pub(crate) fn count(counts: &mut Counts, kind: &str) {
+    match counts.get_mut(kind) {
+        Some(count) => *count = count.saturating_add(1),
+        None => {
+            counts.insert(Arc::from(kind), 1);
+        }
+    }
 }

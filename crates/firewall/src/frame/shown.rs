@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use weaver_text::escape;
 
-use crate::redact::{MASK, Redactor, field};
+use crate::redact::{Counts, MASK, Redactor, count, field};
 use crate::spec::Limits;
 
 /// What stands in place of content below the shown depth.
@@ -19,13 +19,13 @@ const MAX_ITEMS: usize = 50;
 pub(crate) struct Shower<'a> {
     redactor: &'a Redactor,
     pub(crate) limits: &'a Limits,
-    masked: BTreeMap<&'static str, u64>,
+    masked: Counts,
     omitted: BTreeMap<&'static str, u64>,
 }
 
 impl<'a> Shower<'a> {
     pub(crate) fn new(redactor: &'a Redactor, limits: &'a Limits) -> Self {
-        Self { redactor, limits, masked: BTreeMap::new(), omitted: BTreeMap::new() }
+        Self { redactor, limits, masked: Counts::new(), omitted: BTreeMap::new() }
     }
 
     /// Counts `by` things of this kind that were left out.
@@ -75,7 +75,7 @@ impl<'a> Shower<'a> {
     pub(crate) fn hides(&mut self, key: &str) -> bool {
         let hides = field::is_sensitive(key);
         if hides {
-            *self.masked.entry("field").or_default() += 1;
+            count(&mut self.masked, "field");
         }
         hides
     }
@@ -83,7 +83,7 @@ impl<'a> Shower<'a> {
     /// A number or its mask.
     pub(crate) fn number(&mut self, number: &serde_json::Number) -> Value {
         if self.redactor.hides_number(number) {
-            *self.masked.entry("number").or_default() += 1;
+            count(&mut self.masked, "number");
             Value::String(MASK.to_owned())
         } else {
             Value::Number(number.clone())

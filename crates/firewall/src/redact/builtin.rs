@@ -1,13 +1,43 @@
 //! The built-in rules.
 
-mod access;
-mod assignment;
-mod personal;
-mod vendor;
+use std::collections::BTreeSet;
 
+use super::engine::Engine;
+use super::file::{self, RuleFileError};
+use super::old;
 use super::rule::Rule;
+use super::scanner::Scanner;
 
-/// All built-in rules; the first that finds a value names its kind.
-pub(crate) fn rules() -> Vec<Rule> {
-    [personal::RULES, access::RULES, vendor::RULES, assignment::RULES].concat()
+/// Rules as data.
+const FILES: &[&str] = &[];
+
+/// The rules as data.
+pub(crate) fn rules() -> Result<Vec<Rule>, RuleFileError> {
+    let mut rules = Vec::new();
+    for file in FILES {
+        rules.extend(file::read(file)?);
+    }
+    Ok(rules)
+}
+
+/// The rules as code.
+pub(crate) fn scanners() -> Vec<Scanner> {
+    vec![old::scanner()]
+}
+
+/// All built-in rules and those of an operator's files, only for these kinds unless none is named.
+pub(crate) fn engine(files: &[String], kinds: &BTreeSet<String>) -> Result<Engine, RuleFileError> {
+    let mut all = rules()?;
+    for text in files {
+        let added = file::read(text)?;
+        for rule in &added {
+            rule.pattern.check().map_err(|problem| RuleFileError::rule(&rule.id, problem))?;
+            if all.iter().any(|known| known.id == rule.id) {
+                return Err(RuleFileError::rule(&rule.id, "its id is taken by another rule"));
+            }
+        }
+        super::examples::check(file::read(text)?)?;
+        all.extend(added);
+    }
+    Engine::new(all, &scanners(), kinds)
 }

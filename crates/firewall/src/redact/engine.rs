@@ -1,204 +1,167 @@
-//! The engine: one pass over literal anchors, then patterns in windows around them.
+//! Finding values in a text: one pass over literal anchors, each verified where it stands, and the
+//! scanners.
 //!
-//! Windows of one rule are joined before its pattern runs, so each rule reads each byte once at
-//! most: the time is linear in the text, whatever stands in it.
+//! What is found at a place depends only on the text within [`NEAR`] bytes of it. So a text may be
+//! looked at in parts that overlap by as much, and the same values are found.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
-use regex::bytes::{Regex, RegexBuilder};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::rule::{Find, Rule};
+use weaver_text::suggest::nearest;
+
+use super::file::RuleFileError;
+use super::rule::{MAX_REACH, Rule};
+use super::run;
+use super::scanner::{Hit, ScanRule, Scanner};
+
+/// How far from a value the text may matter, in bytes, but for values that go on to the end of
+/// their run.
+pub(crate) const NEAR: usize = MAX_REACH;
 
 /// A stretch of text to mask, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct Found {
     pub(crate) range: Range<usize>,
-    /// The index of the rule.
+    /// The number of the rule.
     pub(crate) rule: usize,
 }
 
-/// Why rules do not compile.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum RuleError {
-    #[error("rule `{id}`: {problem}")]
-    Pattern { id: &'static str, problem: String },
-    #[error("the anchors do not compile: {0}")]
-    Anchors(String),
+/// A rule's name and kind, whichever way it finds values.
+#[derive(Debug, Clone)]
+pub(crate) struct Name {
+    pub(crate) id: Arc<str>,
+    pub(crate) kind: Arc<str>,
 }
 
-/// Compiled rules.
+/// Compiled rules. Rules as data come first in the numbering, then those of the scanners.
 #[derive(Debug)]
 pub(crate) struct Engine {
     rules: Vec<Rule>,
-    patterns: Vec<Option<Regex>>,
+    names: Vec<Name>,
     anchors: AhoCorasick,
     /// For each anchor, the rules that it wakes.
     wakes: Vec<Vec<usize>>,
+    /// Each scanner, and the number of its first rule.
+    scanners: Vec<(usize, Scanner)>,
+    /// For each rule, whether it is left out.
+    off: Vec<bool>,
 }
 
-/// How much work a text was, for tests of linear time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Work {
-    /// Bytes that patterns were run over.
-    pub(crate) scanned: usize,
-}
+/// What is masked for its length alone.
+const LONG_RUN: ScanRule = ScanRule { id: "long-run", kind: "long_run", masks: &[], keeps: &[] };
 
 impl Engine {
-    pub(crate) fn new(rules: Vec<Rule>) -> Result<Self, RuleError> {
-        let mut patterns = Vec::new();
-        let mut literals: Vec<String> = Vec::new();
-        let mut wakes: Vec<Vec<usize>> = Vec::new();
+    /// Compiles rules. Only values of these kinds are found, unless none is named.
+    pub(crate) fn new(
+        rules: Vec<Rule>,
+        scanners: &[Scanner],
+        kinds: &BTreeSet<String>,
+    ) -> Result<Self, RuleFileError> {
+        let mut literals = BTreeMap::<&str, Vec<usize>>::new();
         for (index, rule) in rules.iter().enumerate() {
-            let Find::Near { anchors, pattern, .. } = rule.find else {
-                patterns.push(None);
-                continue;
-            };
-            patterns.push(Some(compile(rule.id, pattern)?));
-            for anchor in anchors {
-                let anchor = anchor.to_ascii_lowercase();
-                match literals.iter().position(|known| *known == anchor) {
-                    Some(at) => wakes.get_mut(at).map(|list| list.push(index)),
-                    None => {
-                        literals.push(anchor);
-                        wakes.push(vec![index]);
-                        None
-                    }
-                };
+            for anchor in &rule.anchors {
+                literals.entry(anchor).or_default().push(index);
             }
         }
-        let anchors = AhoCorasickBuilder::new()
+        let anchors = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
-            .build(&literals)
-            .map_err(|error| RuleError::Anchors(error.to_string()))?;
-        Ok(Self { rules, patterns, anchors, wakes })
-    }
-
-    pub(crate) fn kind(&self, rule: usize) -> &'static str {
-        self.rules.get(rule).map_or("value", |rule| rule.kind)
-    }
-
-    /// Every value of the text, in order, without overlaps. Ranges lie on character borders.
-    pub(crate) fn find(&self, text: &str, work: &mut Work) -> Vec<Span> {
-        let mut spans = Vec::new();
-        for (rule, windows) in self.windows(text).into_iter().enumerate() {
-            for window in windows {
-                work.scanned += window.len();
-                self.search(rule, text, window, &mut spans);
-            }
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(literals.keys())
+            .map_err(|error| RuleFileError::TooLarge(error.to_string()))?;
+        let wakes = literals.into_values().collect();
+        let mut names: Vec<Name> =
+            rules.iter().map(|r| Name { id: r.id.clone(), kind: r.kind.clone() }).collect();
+        let mut numbered = Vec::new();
+        for scanner in scanners {
+            numbered.push((names.len(), *scanner));
+            names.extend(scanner.rules.iter().map(name));
         }
-        for (index, rule) in self.rules.iter().enumerate() {
-            if let Find::Scan(scan) = rule.find {
-                work.scanned += text.len();
-                spans.extend(scan(text).into_iter().map(|range| Span { range, rule: index }));
-            }
+        names.push(name(&LONG_RUN));
+        if let Some(unknown) = kinds.iter().find(|k| !names.iter().any(|n| *n.kind == ***k)) {
+            let hint = nearest(unknown, names.iter().map(|n| &*n.kind))
+                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(RuleFileError::Kind(format!("`{unknown}`{hint}")));
         }
-        join(text, spans)
+        let off = names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
+        Ok(Self { rules, names, anchors, wakes, scanners: numbered, off })
     }
 
-    /// For each rule, the windows in which its pattern is to be run: disjoint, in order.
-    fn windows(&self, text: &str) -> Vec<Vec<Range<usize>>> {
-        let mut windows: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.rules.len()];
+    /// The number of the rule for runs that are masked for their length.
+    pub(crate) fn long_run(&self) -> usize {
+        self.names.len().saturating_sub(1)
+    }
+
+    /// Whether a rule finds PEM blocks.
+    pub(crate) fn is_pem(&self, rule: usize) -> bool {
+        self.names.get(rule).is_some_and(|name| &*name.id == "private-key")
+    }
+
+    /// Every rule's name, in order.
+    pub(crate) fn names(&self) -> &[Name] {
+        &self.names
+    }
+
+    /// The name of a rule by its number.
+    pub(crate) fn name(&self, rule: usize) -> Option<&Name> {
+        self.names.get(rule)
+    }
+
+    /// Every value of the text, in no order, overlaps included, on character borders.
+    pub(crate) fn find(&self, text: &str, found: &mut Vec<Found>) {
+        let before = found.len();
+        let mut runs = run::Ends::default();
         for hit in self.anchors.find_overlapping_iter(text) {
             for rule in self.wakes.get(hit.pattern().as_usize()).into_iter().flatten() {
-                let (Some(list), Some(Rule { find: Find::Near { before, after, .. }, .. })) =
-                    (windows.get_mut(*rule), self.rules.get(*rule))
-                else {
-                    continue;
-                };
-                let start = hit.start().saturating_sub(*before);
-                let end = hit.end().saturating_add(*after).min(text.len());
-                match list.last_mut() {
-                    Some(last) if start <= last.end => last.end = last.end.max(end),
-                    _ => list.push(start..end),
+                let verified =
+                    self.rules.get(*rule).and_then(|r| r.verify(text, hit.start(), &mut runs));
+                found.extend(verified.map(|range| Found { range, rule: *rule }));
+            }
+        }
+        let mut hits: Vec<Hit> = Vec::new();
+        for (first, scanner) in &self.scanners {
+            (scanner.scan)(text, &mut hits);
+            found.extend(hits.drain(..).map(|h| Found { range: h.range, rule: first + h.rule }));
+        }
+        if self.off.contains(&true) {
+            let kept = found.split_off(before);
+            found.extend(kept.into_iter().filter(|f| self.off.get(f.rule) != Some(&true)));
+        }
+    }
+
+    /// How many anchors a text holds: the pass that every search begins with, alone.
+    pub(crate) fn count_anchors(&self, text: &str) -> usize {
+        self.anchors.find_overlapping_iter(text).count()
+    }
+}
+
+fn name(rule: &ScanRule) -> Name {
+    Name { id: Arc::from(rule.id), kind: Arc::from(rule.kind) }
+}
+
+/// The same stretches in order, those that overlap made one. The widest names the rule.
+pub(crate) fn union(mut found: Vec<Found>) -> Vec<Found> {
+    found.retain(|f| !f.range.is_empty());
+    found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
+    let mut joined: Vec<Found> = Vec::with_capacity(found.len());
+    let mut widest = 0;
+    for next in found {
+        match joined.last_mut() {
+            Some(last) if next.range.start < last.range.end => {
+                last.range.end = last.range.end.max(next.range.end);
+                if next.range.len() > widest {
+                    widest = next.range.len();
+                    last.rule = next.rule;
                 }
             }
-        }
-        for list in &mut windows {
-            *list = grown(text.as_bytes(), std::mem::take(list));
-        }
-        windows
-    }
-
-    fn search(&self, rule: usize, text: &str, window: Range<usize>, spans: &mut Vec<Span>) {
-        let (Some(Some(pattern)), Some(Rule { find: Find::Near { check, .. }, .. })) =
-            (self.patterns.get(rule), self.rules.get(rule))
-        else {
-            return;
-        };
-        // The window ends where a word ends, so looking at it alone finds the same borders.
-        let Some(bytes) = text.as_bytes().get(window.clone()) else { return };
-        let mut push = |range: Range<usize>| {
-            let range = whole_chars(text, range.start + window.start..range.end + window.start);
-            if !range.is_empty() && text.get(range.clone()).is_some_and(check) {
-                spans.push(Span { range, rule });
-            }
-        };
-        if pattern.captures_len() == 1 {
-            pattern.find_iter(bytes).for_each(|found| push(found.range()));
-        } else {
-            for found in pattern.captures_iter(bytes) {
-                if let Some(group) = found.iter().skip(1).flatten().next() {
-                    push(group.range());
-                }
+            _ => {
+                widest = next.range.len();
+                joined.push(next);
             }
         }
     }
-}
-
-fn compile(id: &'static str, pattern: &str) -> Result<Regex, RuleError> {
-    RegexBuilder::new(pattern)
-        .unicode(false)
-        .size_limit(8 << 20)
-        .build()
-        .map_err(|error| RuleError::Pattern { id, problem: error.to_string() })
-}
-
-/// Windows grown to the borders of words, and joined where they meet.
-fn grown(bytes: &[u8], windows: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let mut out: Vec<Range<usize>> = Vec::new();
-    for window in windows {
-        let floor = out.last().map_or(0, |last| last.end);
-        let is_word = |at: usize| bytes.get(at).is_some_and(|b| in_word(*b));
-        let mut start = window.start.max(floor);
-        while start > floor && is_word(start - 1) {
-            start -= 1;
-        }
-        let mut end = window.end.max(start);
-        while is_word(end) {
-            end += 1;
-        }
-        match out.last_mut() {
-            Some(last) if start <= last.end => last.end = last.end.max(end),
-            _ => out.push(start..end),
-        }
-    }
-    out
-}
-
-/// True for bytes that a value may have inside it.
-fn in_word(byte: u8) -> bool {
-    !byte.is_ascii_whitespace() && !b"\"'`<>(){}[],;".contains(&byte)
-}
-
-/// The range, grown to whole characters.
-fn whole_chars(text: &str, range: Range<usize>) -> Range<usize> {
-    text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
-}
-
-/// Overlapping spans become one, of the rule of the first.
-fn join(text: &str, mut spans: Vec<Span>) -> Vec<Span> {
-    spans.sort_by_key(|span| (span.range.start, std::cmp::Reverse(span.range.end), span.rule));
-    let mut out: Vec<Span> = Vec::new();
-    for span in spans {
-        let range = whole_chars(text, span.range);
-        match out.last_mut() {
-            Some(last) if range.start < last.range.end => {
-                last.range.end = last.range.end.max(range.end);
-            }
-            _ => out.push(Span { range, rule: span.rule }),
-        }
-    }
-    out
+    joined
 }

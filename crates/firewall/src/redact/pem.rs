@@ -31,6 +31,17 @@ pub(crate) fn blocks(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Where a block of which `seen` bytes came before `from` ends, and whether it ends there for good.
+pub(crate) fn rest(text: &str, from: usize, seen: usize) -> (usize, bool) {
+    let tail = text.get(from..).unwrap_or_default();
+    let body = from + run(tail);
+    match tail.find(END).map(|at| from + at) {
+        Some(end) if end <= body => (trailer_end(text, end), true),
+        _ if seen >= MAX_BLOCK => (from, true),
+        _ => (body, body < text.len()),
+    }
+}
+
 /// Where the header of a private key ends; nothing for other blocks.
 fn header_end(text: &str, start: usize) -> Option<usize> {
     let label = start + BEGIN.len();

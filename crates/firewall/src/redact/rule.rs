@@ -1,44 +1,173 @@
-//! What a rule is: data, with its own examples.
+//! A rule as data: a literal that wakes it, a pattern that is matched there, and checks.
 
-/// How a rule finds values.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Find {
-    /// A pattern that is run only near one of its anchors. Where the pattern has groups, the first
-    /// group that took part is masked; otherwise the whole match.
-    Near {
-        /// Literals, in ASCII of any case, one of which every match holds or follows.
-        anchors: &'static [&'static str],
-        /// Bytes looked at before an anchor. The window then grows to the end of the word.
-        before: usize,
-        /// Bytes looked at after an anchor. The window then grows to the end of the word.
-        after: usize,
-        /// A byte pattern, ASCII classes.
-        pattern: &'static str,
-        /// Whether the masked text is really such a value.
-        check: fn(&str) -> bool,
-    },
-    /// A scan of the whole text in linear time: byte ranges of the values.
-    Scan(fn(&str) -> Vec<std::ops::Range<usize>>),
-}
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use aho_corasick::AhoCorasick;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::checksum;
+use super::run;
+use super::validate::Check;
+
+/// The bytes from an anchor's start that a pattern sees unless its rule says otherwise.
+pub(crate) const REACH: usize = 256;
+/// The most that a rule may say.
+pub(crate) const MAX_REACH: usize = 1_024;
+/// The bytes around a value in which a context word is looked for unless the rule says otherwise.
+pub(crate) const WITHIN: usize = 64;
+/// The largest compiled pattern, in bytes.
+const MAX_COMPILED: usize = 1 << 20;
 
 /// One rule.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Rule {
     /// Its name.
-    pub(crate) id: &'static str,
+    pub(crate) id: Arc<str>,
     /// The kind of value, as counts and warnings name it.
-    pub(crate) kind: &'static str,
-    /// How it finds values.
-    pub(crate) find: Find,
-    /// Texts and what of them is masked.
-    #[cfg_attr(not(test), expect(dead_code, reason = "examples are run by tests"))]
-    pub(crate) masks: &'static [(&'static str, &'static str)],
+    pub(crate) kind: Arc<str>,
+    /// The literals at which a match can start.
+    pub(crate) anchors: Vec<String>,
+    /// The pattern, matched from the anchor's first byte.
+    pub(crate) pattern: Pattern,
+    /// Whether the byte before the anchor must not be a letter, a digit or `_`.
+    pub(crate) boundary: bool,
+    /// The bytes from the anchor's start that the pattern sees.
+    pub(crate) reach: usize,
+    /// Whether the mask goes on to the end of the token run in which the match ends.
+    pub(crate) extend: bool,
+    /// What the masked text must pass.
+    pub(crate) checks: Vec<Check>,
+    /// Bits per character that the masked text must have.
+    pub(crate) entropy: Option<f64>,
+    /// Words of which one must stand near.
+    pub(crate) context: Option<Context>,
+    /// What a masked text must not hold, in lower case.
+    pub(crate) allow: Vec<String>,
+    /// Texts, and what of each is masked.
+    pub(crate) masks: Vec<(String, String)>,
     /// Texts in which it masks nothing.
-    #[cfg_attr(not(test), expect(dead_code, reason = "examples are run by tests"))]
-    pub(crate) keeps: &'static [&'static str],
+    pub(crate) keeps: Vec<String>,
 }
 
-/// A check that accepts everything.
-pub(crate) fn any(_: &str) -> bool {
-    true
+impl Rule {
+    /// The value that stands at an anchor, if one does. `runs` remembers where token runs end.
+    pub(crate) fn verify(
+        &self,
+        text: &str,
+        at: usize,
+        runs: &mut run::Ends,
+    ) -> Option<Range<usize>> {
+        let bytes = text.as_bytes();
+        if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word) {
+            return None;
+        }
+        let window = bytes.get(at..bytes.len().min(at + self.reach))?;
+        let Some(regex) = self.pattern.compiled() else {
+            // A pattern that does not compile masks what it might have masked.
+            return Some(at..runs.end(text, at));
+        };
+        if !regex.is_match(window) {
+            return None;
+        }
+        let groups = regex.captures(window)?;
+        let found = groups.iter().skip(1).flatten().next().or_else(|| groups.get(0))?;
+        let mut range = whole(text, at + found.start()..at + found.end());
+        let value = text.get(range.clone())?;
+        if value.is_empty() || !self.accepts(text, &range, value) {
+            return None;
+        }
+        if self.extend {
+            range.end = range.end.max(runs.end(text, range.end.saturating_sub(1)));
+        }
+        Some(range)
+    }
+
+    fn accepts(&self, text: &str, range: &Range<usize>, value: &str) -> bool {
+        self.checks.iter().all(|check| check(value))
+            && self.entropy.is_none_or(|least| checksum::entropy(value) >= least)
+            && (self.allow.is_empty() || {
+                let lower = value.to_ascii_lowercase();
+                !self.allow.iter().any(|word| lower.contains(word.as_str()))
+            })
+            && self.context.as_ref().is_none_or(|context| context.is_near(text, range))
+    }
+}
+
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
+}
+
+/// The range, grown to character borders.
+pub(crate) fn whole(text: &str, range: Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
+}
+
+/// A byte pattern that is compiled when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    source: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    /// A pattern to be compiled later.
+    pub(crate) fn new(source: String) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    /// The compiled pattern; nothing when it does not compile.
+    fn compiled(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| build(&self.source).ok()).as_ref()
+    }
+
+    /// Whether it compiles, and how large its shortest match is.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let regex = build(&self.source).map_err(|error| {
+            error.to_string().lines().last().unwrap_or("it does not compile").trim().to_owned()
+        })?;
+        if regex.is_match(b"") {
+            return Err("it matches the empty text".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn build(source: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(&format!(r"\A(?:{source})"))
+        .unicode(false)
+        .size_limit(MAX_COMPILED)
+        .dfa_size_limit(MAX_COMPILED)
+        .build()
+}
+
+/// Words that must stand near a value.
+#[derive(Debug)]
+pub(crate) struct Context {
+    words: AhoCorasick,
+    within: usize,
+}
+
+impl Context {
+    /// Any of `words`, in ASCII of any case, within so many bytes before or after.
+    ///
+    /// # Errors
+    /// What is wrong with the words.
+    pub(crate) fn new(words: &[String], within: usize) -> Result<Self, String> {
+        let words = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(words)
+            .map_err(|error| error.to_string())?;
+        Ok(Self { words, within })
+    }
+
+    fn is_near(&self, text: &str, range: &Range<usize>) -> bool {
+        let bytes = text.as_bytes();
+        let before = bytes.get(range.start.saturating_sub(self.within)..range.start);
+        let after = bytes.get(range.end..bytes.len().min(range.end + self.within));
+        [before, after].into_iter().flatten().any(|part| self.words.is_match(part))
+    }
 }

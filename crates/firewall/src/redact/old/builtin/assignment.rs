@@ -2,7 +2,7 @@
 
 use super::access::is_token;
 use crate::redact::checksum;
-use crate::redact::rule::{Find, Rule};
+use crate::redact::old::rule::{Find, Rule};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {

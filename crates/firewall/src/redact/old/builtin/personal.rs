@@ -1,6 +1,6 @@
 //! Personal data.
 
-use crate::redact::rule::{Find, Rule, any};
+use crate::redact::old::rule::{Find, Rule, any};
 use crate::redact::{checksum, numeric, phone};
 
 pub(super) const RULES: &[Rule] = &[

@@ -1,7 +1,7 @@
 //! Keys that name their vendor.
 
 use crate::redact::checksum;
-use crate::redact::rule::{Find, Rule};
+use crate::redact::old::rule::{Find, Rule};
 
 /// One key: its name, its anchors, its pattern, an example, and something that only looks alike.
 macro_rules! keys {

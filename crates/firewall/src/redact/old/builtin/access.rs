@@ -1,6 +1,6 @@
 //! Tokens, keys and credentials with a form of their own.
 
-use crate::redact::rule::{Find, Rule, any};
+use crate::redact::old::rule::{Find, Rule, any};
 use crate::redact::{checksum, pem};
 
 pub(super) const RULES: &[Rule] = &[

@@ -1,0 +1,174 @@
+//! Rule files: rules as a person writes them.
+
+use serde::Deserialize;
+use std::sync::Arc;
+
+use super::rule::{Context, MAX_REACH, Pattern, REACH, Rule, WITHIN};
+use super::validate;
+
+/// The most rules of one file, and its most bytes.
+pub(crate) const MAX_RULES: usize = 2_000;
+pub(crate) const MAX_FILE: usize = 1 << 20;
+/// The shortest anchor: anything shorter would wake its rule all the time.
+const MIN_ANCHOR: usize = 3;
+
+/// What is wrong with a rule file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleFileError {
+    /// It is not TOML, or has a key that rules do not have.
+    #[error("the rule file cannot be read: {0}")]
+    Syntax(String),
+    /// A rule cannot work as it is written.
+    #[error("rule `{id}`: {problem}")]
+    Rule {
+        /// The rule.
+        id: String,
+        /// What is wrong, and what it must be.
+        problem: String,
+    },
+    /// There is no rule for a kind of value that was asked for.
+    #[error("no rule finds values of the kind {0}")]
+    Kind(String),
+    /// There is too much of it.
+    #[error("the rule file is too large: {0}")]
+    TooLarge(String),
+}
+
+impl RuleFileError {
+    /// A stable word for the kind of error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Syntax(_) => "rule_file_syntax",
+            Self::Rule { .. } => "rule_invalid",
+            Self::Kind(_) => "rule_kind_unknown",
+            Self::TooLarge(_) => "rule_file_too_large",
+        }
+    }
+
+    pub(crate) fn rule(id: &str, problem: impl Into<String>) -> Self {
+        Self::Rule { id: id.to_owned(), problem: problem.into() }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default, rename = "rule")]
+    rules: Vec<Written>,
+}
+
+/// One rule as it is written; [`Rule`] says what each key means.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    id: String,
+    #[serde(rename = "type")]
+    kind: String,
+    anchors: Vec<String>,
+    pattern: String,
+    #[serde(default = "yes")]
+    boundary: bool,
+    #[serde(default = "reach")]
+    reach: usize,
+    #[serde(default)]
+    extend: bool,
+    #[serde(default)]
+    validate: Vec<String>,
+    entropy: Option<f64>,
+    #[serde(default)]
+    context: Vec<String>,
+    within: Option<usize>,
+    #[serde(default)]
+    allow: Vec<String>,
+    masks: Vec<(String, String)>,
+    keeps: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn reach() -> usize {
+    REACH
+}
+
+/// The rules of a file. Patterns are compiled when they are first needed.
+pub(crate) fn read(text: &str) -> Result<Vec<Rule>, RuleFileError> {
+    if text.len() > MAX_FILE {
+        return Err(RuleFileError::TooLarge(format!("{} of {MAX_FILE} bytes", text.len())));
+    }
+    let file: File =
+        toml::from_str(text).map_err(|error| RuleFileError::Syntax(error.to_string()))?;
+    if file.rules.len() > MAX_RULES {
+        return Err(RuleFileError::TooLarge(format!("{} of {MAX_RULES} rules", file.rules.len())));
+    }
+    file.rules.into_iter().map(Written::rule).collect()
+}
+
+impl Written {
+    fn rule(self) -> Result<Rule, RuleFileError> {
+        let wrong = |problem: String| RuleFileError::rule(&self.id, problem);
+        if !is_name(&self.id, b'-') {
+            return Err(wrong("an id is made of a-z, 0-9 and `-`".to_owned()));
+        }
+        if !is_name(&self.kind, b'_') {
+            return Err(wrong(format!("the type `{}` is not made of a-z, 0-9 and `_`", self.kind)));
+        }
+        if self.anchors.is_empty() {
+            return Err(wrong("`anchors` is empty: name a literal at which a match starts".into()));
+        }
+        if let Some(short) = self.anchors.iter().find(|a| a.len() < MIN_ANCHOR || !a.is_ascii()) {
+            return Err(wrong(format!(
+                "the anchor `{short}` must be ASCII of at least {MIN_ANCHOR} bytes"
+            )));
+        }
+        if self.reach == 0 || self.reach > MAX_REACH {
+            return Err(wrong(format!("`reach` must be from 1 to {MAX_REACH}")));
+        }
+        let within = self.within.unwrap_or(WITHIN);
+        if within > MAX_REACH {
+            return Err(wrong(format!("`within` must be at most {MAX_REACH}")));
+        }
+        let context = match self.context.as_slice() {
+            [] => None,
+            words => Some(Context::new(words, within).map_err(wrong)?),
+        };
+        let checks = self.checks()?;
+        Ok(Rule {
+            id: Arc::from(self.id.as_str()),
+            kind: Arc::from(self.kind.as_str()),
+            anchors: self.anchors.iter().map(|a| a.to_ascii_lowercase()).collect(),
+            pattern: Pattern::new(self.pattern),
+            boundary: self.boundary,
+            reach: self.reach,
+            extend: self.extend,
+            checks,
+            entropy: self.entropy,
+            context,
+            allow: self.allow.iter().map(|word| word.to_ascii_lowercase()).collect(),
+            masks: self.masks,
+            keeps: self.keeps,
+        })
+    }
+
+    fn checks(&self) -> Result<Vec<validate::Check>, RuleFileError> {
+        self.validate
+            .iter()
+            .map(|name| {
+                validate::by_name(name).ok_or_else(|| {
+                    let near = weaver_text::suggest::nearest(name, validate::names());
+                    let hint =
+                        near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                    RuleFileError::rule(&self.id, format!("there is no validator `{name}`{hint}"))
+                })
+            })
+            .collect()
+    }
+}
+
+fn is_name(text: &str, joint: u8) -> bool {
+    !text.is_empty()
+        && text.len() <= 64
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == joint)
+}

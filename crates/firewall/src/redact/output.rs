@@ -1,0 +1,85 @@
+//! What a machine writes: masked text, and spans.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::machine::Sink;
+use super::{Counts, MASK, Redactor, count};
+
+/// Masked text, and counts by kind.
+pub(crate) struct Output<'a> {
+    redactor: &'a Redactor,
+    counts: &'a mut Counts,
+    text: &'a mut String,
+}
+
+impl<'a> Output<'a> {
+    pub(crate) fn new(
+        redactor: &'a Redactor,
+        counts: &'a mut Counts,
+        text: &'a mut String,
+    ) -> Self {
+        Self { redactor, counts, text }
+    }
+
+    /// Masks a text as a whole, since it could not be looked at.
+    pub(crate) fn all(&mut self) {
+        count(self.counts, "unscanned");
+        self.text.push_str(MASK);
+    }
+}
+
+impl Sink for Output<'_> {
+    fn keep(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn mask(&mut self, _: usize, value: &str, rule: usize) {
+        let kind = self.redactor.kind(rule);
+        count(self.counts, kind);
+        self.redactor.write_mask(kind, value, self.text);
+    }
+
+    fn more(&mut self, _: usize) {}
+}
+
+/// A value that was masked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// Where it stood in the input, in bytes, on character borders.
+    pub range: Range<usize>,
+    /// The rule that found it.
+    pub rule: Arc<str>,
+    /// The kind of value.
+    pub kind: Arc<str>,
+}
+
+/// The values alone.
+pub(crate) struct Spans<'a> {
+    redactor: &'a Redactor,
+    pub(crate) found: Vec<Span>,
+}
+
+impl<'a> Spans<'a> {
+    pub(crate) fn new(redactor: &'a Redactor) -> Self {
+        Self { redactor, found: Vec::new() }
+    }
+}
+
+impl Sink for Spans<'_> {
+    fn keep(&mut self, _: &str) {}
+
+    fn mask(&mut self, at: usize, value: &str, rule: usize) {
+        self.found.push(Span {
+            range: at..at + value.len(),
+            rule: self.redactor.rule(rule),
+            kind: Arc::clone(self.redactor.kind(rule)),
+        });
+    }
+
+    fn more(&mut self, bytes: usize) {
+        if let Some(last) = self.found.last_mut() {
+            last.range.end += bytes;
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Text with every mask made one byte, and the way back to where each part stood.
+//!
+//! A value that was masked, in this pass or by somebody before, reads as one barrier: it is no part
+//! of any value, and how long it was cannot be told. So text that went through once reads the same
+//! the second time.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What a mask reads as.
+const BARRIER: char = '\u{1f}';
+/// The longest placeholder, in bytes.
+const MAX_PLACEHOLDER: usize = 72;
+
+/// A text to be searched.
+#[derive(Debug)]
+pub(crate) struct Plain<'t> {
+    text: Cow<'t, str>,
+    cuts: Vec<Cut>,
+}
+
+#[derive(Debug)]
+struct Cut {
+    /// Where the barrier stands.
+    plain: usize,
+    /// What it stands for.
+    masked: Range<usize>,
+}
+
+impl<'t> Plain<'t> {
+    /// The text with these ranges, in order and apart, made barriers.
+    pub(crate) fn new(text: &'t str, masked: &[Range<usize>]) -> Self {
+        if masked.is_empty() {
+            return Self { text: Cow::Borrowed(text), cuts: Vec::new() };
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut cuts = Vec::with_capacity(masked.len());
+        let mut at = 0;
+        for range in masked {
+            out.push_str(text.get(at..range.start).unwrap_or_default());
+            cuts.push(Cut { plain: out.len(), masked: range.clone() });
+            out.push(BARRIER);
+            at = range.end;
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        Self { text: Cow::Owned(out), cuts }
+    }
+
+    /// What to search.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The stretch of the first text behind a stretch of this one.
+    pub(crate) fn original(&self, range: &Range<usize>) -> Range<usize> {
+        let start = self.place(range.start).start;
+        let end = range.end.checked_sub(1).map_or(start, |last| self.place(last).end);
+        start..end.max(start)
+    }
+
+    /// Whether there is nothing but masks in a stretch of this text.
+    pub(crate) fn is_masked(&self, range: &Range<usize>) -> bool {
+        self.text.get(range.clone()).is_some_and(|part| part.chars().all(|c| c == BARRIER))
+    }
+
+    /// Where this text's byte for a place of the first one is.
+    pub(crate) fn offset(&self, original: usize) -> usize {
+        let before = self.cuts.partition_point(|cut| cut.masked.start < original);
+        match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
+            Some(cut) => cut.plain + 1 + original.saturating_sub(cut.masked.end),
+            None => original,
+        }
+    }
+
+    fn place(&self, at: usize) -> Range<usize> {
+        let before = self.cuts.partition_point(|cut| cut.plain <= at);
+        match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
+            Some(cut) if cut.plain == at => cut.masked.clone(),
+            Some(cut) => {
+                let here = cut.masked.end + (at - cut.plain - 1);
+                here..here + 1
+            }
+            None => at..at + 1,
+        }
+    }
+}
+
+/// Masks and placeholders that stand in a text already: `[REDACTED]`, `[REDACTED: why]`, `[EMAIL_1]`.
+pub(crate) fn standing(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (at, _) in text.match_indices('[') {
+        let bytes = text.as_bytes();
+        if !bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
+            continue;
+        }
+        let inside = bytes.get(at + 1..bytes.len().min(at + MAX_PLACEHOLDER)).unwrap_or_default();
+        if let Some(length) = inside.iter().position(|b| *b == b']')
+            && inside.get(..length).is_some_and(is_placeholder)
+        {
+            found.push(at..at + length + 2);
+        }
+    }
+    found
+}
+
+fn is_placeholder(name: &[u8]) -> bool {
+    if let Some(rest) = name.strip_prefix(b"REDACTED") {
+        return rest.is_empty() || rest.starts_with(b": ");
+    }
+    let digits = name.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let (kind, number) = name.split_at(name.len() - digits);
+    kind.len() > 1
+        && kind.ends_with(b"_")
+        && kind.iter().all(|b| b.is_ascii_uppercase() || *b == b'_' || b.is_ascii_digit())
+        && (1..=9).contains(&number.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_read_as_one_byte_and_lead_back() {
+        let text = "ab[REDACTED]cd secret ef";
+        let masked = [2..12, 15..21];
+        let plain = Plain::new(text, &masked);
+        assert_eq!(plain.text(), "ab\u{1f}cd \u{1f} ef");
+        assert_eq!(plain.original(&(0..2)), 0..2);
+        assert_eq!(plain.original(&(2..3)), 2..12);
+        assert_eq!(plain.original(&(3..5)), 12..14);
+        assert_eq!(plain.original(&(3..7)), 12..21);
+        assert_eq!(plain.original(&(8..9)), 22..23);
+        assert_eq!((plain.offset(1), plain.offset(13), plain.offset(22)), (1, 4, 8));
+    }
+
+    #[test]
+    fn standing_masks_are_known_by_their_form() {
+        let text = "[REDACTED] [REDACTED: deep] [EMAIL_1] [US_SSN_12] [A] [NOTE] [REDACTEDX] [_1]";
+        let found: Vec<&str> = standing(text).into_iter().filter_map(|r| text.get(r)).collect();
+        assert_eq!(found, ["[REDACTED]", "[REDACTED: deep]", "[EMAIL_1]", "[US_SSN_12]"]);
+    }
+}

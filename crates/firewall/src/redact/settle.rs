@@ -1,0 +1,133 @@
+//! Looking at a text until nothing more is found.
+//!
+//! Once a value is masked, its neighbours may read differently: the rest of a long run of digits
+//! may be a phone number. So the neighbourhood of every mask is looked at again, with the mask as a
+//! barrier. What still finds something after [`ROUNDS`] rounds is masked as far as the next masks.
+
+use std::ops::Range;
+
+use weaver_text::normalise;
+
+use super::engine::{Engine, Found, NEAR, union};
+use super::plain::{Plain, standing};
+
+/// How often a text is looked at.
+const ROUNDS: usize = 5;
+
+/// Every value of `text`, in order and apart. `masked` are stretches that are masked already, in
+/// order; they are not named again unless a value reaches beyond them.
+pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec<Found> {
+    let mut barriers = standing(text);
+    if !masked.is_empty() {
+        barriers.extend_from_slice(masked);
+        barriers = joined(barriers);
+    }
+    let plain = Plain::new(text, &barriers);
+    let mut all = union(look(engine, &plain, None));
+    let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
+    for round in 1..=ROUNDS {
+        if fresh.is_empty() {
+            break;
+        }
+        barriers.extend(fresh.iter().cloned());
+        barriers = joined(barriers);
+        let plain = Plain::new(text, &barriers);
+        let mut more = look(engine, &plain, Some(&fresh));
+        if round == ROUNDS {
+            more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
+        }
+        fresh = joined(more.iter().map(|f| f.range.clone()).collect());
+        all.extend(more);
+        all = union(all);
+    }
+    all
+}
+
+/// What is found in the text, or within [`NEAR`] of the given stretches.
+fn look(engine: &Engine, plain: &Plain<'_>, around: Option<&[Range<usize>]>) -> Vec<Found> {
+    let mut found = Vec::new();
+    let text = plain.text();
+    match around {
+        None => part(engine, plain, 0..text.len(), 0..text.len(), &mut found),
+        Some(fresh) => {
+            for (accepted, seen) in windows(plain, fresh) {
+                part(engine, plain, accepted, seen, &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// The neighbourhoods of fresh masks: where values are accepted, and what is read for it.
+fn windows(plain: &Plain<'_>, fresh: &[Range<usize>]) -> Vec<(Range<usize>, Range<usize>)> {
+    let text = plain.text();
+    let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for mask in fresh {
+        let at = plain.offset(mask.start);
+        let accepted = at.saturating_sub(NEAR)..text.len().min(at + 1 + NEAR);
+        let seen = text.floor_char_boundary(at.saturating_sub(2 * NEAR))
+            ..text.ceil_char_boundary(text.len().min(at + 1 + 2 * NEAR));
+        match windows.last_mut() {
+            Some((last, last_seen)) if seen.start <= last.end => {
+                last.end = last.end.max(accepted.end);
+                last_seen.end = last_seen.end.max(seen.end);
+            }
+            _ => windows.push((accepted, seen)),
+        }
+    }
+    windows
+}
+
+/// What is found in one part, as ranges of the first text.
+fn part(
+    engine: &Engine,
+    plain: &Plain<'_>,
+    accepted: Range<usize>,
+    seen: Range<usize>,
+    out: &mut Vec<Found>,
+) {
+    let offset = seen.start;
+    let Some(text) = plain.text().get(seen) else { return };
+    let mut found = Vec::new();
+    engine.find(text, &mut found);
+    read_otherwise(engine, text, &mut found);
+    out.extend(found.into_iter().filter_map(|f| {
+        let range = f.range.start + offset..f.range.end + offset;
+        let inside = range.start >= accepted.start && range.start < accepted.end;
+        (inside && !plain.is_masked(&range))
+            .then(|| Found { range: plain.original(&range), rule: f.rule })
+    }));
+}
+
+/// What is found in the other readings of a text.
+fn read_otherwise(engine: &Engine, text: &str, found: &mut Vec<Found>) {
+    if text.is_ascii() {
+        return;
+    }
+    let view = normalise::normalise(text);
+    let mut seen = Vec::new();
+    engine.find(view.text(), &mut seen);
+    found.extend(seen.into_iter().map(|f| Found { range: view.original(f.range), rule: f.rule }));
+}
+
+/// The stretch between two masks in which a value stands.
+fn piece(text: &str, barriers: &[Range<usize>], value: &Range<usize>) -> Range<usize> {
+    let before = barriers.partition_point(|b| b.end <= value.start);
+    let start = before.checked_sub(1).and_then(|i| barriers.get(i)).map_or(0, |b| b.end);
+    let after = barriers.partition_point(|b| b.start < value.end);
+    let end = barriers.get(after).map_or(text.len(), |b| b.start);
+    start.min(value.start)..end.max(value.end)
+}
+
+/// The same stretches in order, those that overlap or touch made one.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|r| r.start);
+    let mut out: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}
