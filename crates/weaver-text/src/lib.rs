@@ -18,6 +18,7 @@
 //! - [`normalise`]: strip invisible characters with a map back to the input; fold for matching.
 //! - [`invisible`]: which characters a reader does not see.
 //! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
+//! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
 //! - [`split`]: identifiers and prose into words.
 //! - [`stem`], [`stop`]: English word stems and words without meaning for a search.
 //! - [`glob`]: anchored patterns with `*`.
@@ -29,6 +30,7 @@ pub mod escape;
 pub mod glob;
 pub mod invisible;
 pub mod normalise;
+pub mod reveal;
 pub mod split;
 pub mod stem;
 pub mod stop;

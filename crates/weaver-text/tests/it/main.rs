@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod reveal;

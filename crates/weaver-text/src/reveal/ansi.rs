@@ -1,0 +1,38 @@
+//! Terminal escape sequences.
+
+/// The end of the sequence that the escape character at `at` starts, or the one-character form of
+/// `ESC [`. One that does not end is that character alone. Looks no further than the next one.
+pub(super) fn end(bytes: &[u8], at: usize) -> usize {
+    if bytes.get(at) != Some(&0x1b) {
+        let rest = bytes.get(at + 2..).unwrap_or_default();
+        return at + 2 + control(rest).unwrap_or(0);
+    }
+    let rest = bytes.get(at + 1..).unwrap_or_default();
+    let len = match rest {
+        [b'[', tail @ ..] => control(tail).map(|n| n + 1),
+        [b']' | b'P' | b'X' | b'^' | b'_', tail @ ..] => string(tail).map(|n| n + 1),
+        [b' '..=b'/', ..] => {
+            let between = rest.iter().take_while(|b| matches!(b, b' '..=b'/')).count();
+            rest.get(between).filter(|b| matches!(b, b'0'..=b'~')).map(|_| between + 1)
+        }
+        [b'0'..=b'~', ..] => Some(1),
+        _ => None,
+    };
+    at + 1 + len.unwrap_or(0)
+}
+
+/// The length of a control sequence behind its introducer: parameters, then one final byte.
+fn control(bytes: &[u8]) -> Option<usize> {
+    let len = bytes.iter().take_while(|b| matches!(b, b' '..=b'?')).count();
+    bytes.get(len).filter(|b| matches!(b, b'@'..=b'~')).map(|_| len + 1)
+}
+
+/// The length of a string for the terminal, with its end mark: BEL or `ESC \`.
+fn string(bytes: &[u8]) -> Option<usize> {
+    let len = bytes.iter().position(|b| matches!(b, 0x07 | 0x1b | b'\n'))?;
+    match bytes.get(len..)? {
+        [0x07, ..] => Some(len + 1),
+        [0x1b, b'\\', ..] => Some(len + 2),
+        _ => None,
+    }
+}

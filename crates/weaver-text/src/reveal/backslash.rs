@@ -1,0 +1,80 @@
+//! Backslash escapes of JSON and programming languages.
+//!
+//! A string inside a string inside a string doubles its backslashes at every level. A run of
+//! backslashes before an escape therefore counts as one, whatever the depth.
+
+use super::web::number;
+
+/// Most digits in `\u{…}`.
+const BRACED: usize = 8;
+
+/// What stands at a backslash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// An escape up to this position that stands for the character.
+    Char(usize, char),
+    /// A line that goes on: nothing, up to this position.
+    Nothing(usize),
+    /// No escape up to this position.
+    Plain(usize),
+}
+
+/// Reads the run of backslashes at `at` with what follows it.
+pub(super) fn escape(bytes: &[u8], at: usize) -> Found {
+    let slashes = run(bytes, at);
+    let after = at + slashes;
+    let simple = |c| Found::Char(after + 1, c);
+    let Some(kind) = bytes.get(after) else { return Found::Plain(after) };
+    match kind {
+        b'n' => simple('\n'),
+        b'r' => simple('\r'),
+        b't' => simple('\t'),
+        b'e' if bytes.get(after + 1) == Some(&b'[') => simple('\u{1b}'),
+        b'"' | b'\'' | b'/' | b'`' => simple(char::from(*kind)),
+        b'\n' => Found::Nothing(after + 1),
+        b'\r' if bytes.get(after + 1) == Some(&b'\n') => Found::Nothing(after + 2),
+        b'u' | b'U' | b'x' | b'0'..=b'3' => match code(bytes, after) {
+            Some((end, c)) => Found::Char(end, c),
+            None => Found::Plain(after),
+        },
+        _ => Found::Plain(after),
+    }
+}
+
+fn run(bytes: &[u8], at: usize) -> usize {
+    bytes.get(at..).unwrap_or_default().iter().take_while(|b| **b == b'\\').count()
+}
+
+/// The character whose number is written from `at` on: `u0040`, `u{40}`, `U00000040`, `x40`, `100`.
+fn code(bytes: &[u8], at: usize) -> Option<(usize, char)> {
+    let (end, code) = match bytes.get(at..)? {
+        [b'u' | b'x', b'{', rest @ ..] => {
+            let len = rest.iter().take(BRACED + 1).position(|b| *b == b'}')?;
+            (at + len + 3, number(rest.get(..len)?, 16)?)
+        }
+        [b'u', rest @ ..] => {
+            let unit = number(rest.get(..4)?, 16)?;
+            if (0xd800..0xdc00).contains(&unit) {
+                return pair(bytes, at + 5, unit);
+            }
+            (at + 5, unit)
+        }
+        [b'U', rest @ ..] => (at + 9, number(rest.get(..8)?, 16)?),
+        [b'x', rest @ ..] => (at + 3, number(rest.get(..2)?, 16)?),
+        digits => (at + 3, number(digits.get(..3)?, 8)?),
+    };
+    Some((end, char::from_u32(code)?))
+}
+
+/// The second half of a surrogate pair.
+fn pair(bytes: &[u8], at: usize, high: u32) -> Option<(usize, char)> {
+    // Bounded, so that no run of backslashes is read over and over.
+    let slashes = bytes.get(at..)?.iter().take(64).take_while(|b| **b == b'\\').count();
+    let after = at + slashes;
+    if slashes == 0 || bytes.get(after) != Some(&b'u') {
+        return None;
+    }
+    let low = number(bytes.get(after + 1..after + 5)?, 16)?;
+    let low = low.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+    Some((after + 5, char::from_u32(0x10000 + ((high - 0xd800) << 10) + low)?))
+}

@@ -1,0 +1,309 @@
+//! Base64 and hexadecimal runs that hold text.
+
+use std::ops::Range;
+
+use super::edit::Edits;
+use super::layer::{Layer, Layers};
+use super::map::Shape;
+
+/// Fewest digits, padding not counted, in a run that is looked into.
+const SHORTEST: usize = 14;
+
+/// Fewest bytes of text that a run must hold.
+const FEWEST: usize = 8;
+
+/// Fewest bytes between two places in a run at which a reading is tried.
+const STRIDE: usize = 4;
+
+/// Bytes decoded at a time, and at first: nearly every run that holds no text ends there.
+const BLOCK: usize = 192;
+const FIRST: usize = 18;
+
+/// The value of each base64 digit, of both alphabets; 64 for what is none.
+const SEXTETS: [u8; 256] = {
+    let mut table = [64; 256];
+    let (mut value, mut byte) = (0u8, 0u8);
+    while byte < 128 {
+        let known = match byte {
+            b'A'..=b'Z' => Some(byte - b'A'),
+            b'a'..=b'z' => Some(byte - b'a' + 26),
+            b'0'..=b'9' => Some(byte - b'0' + 52),
+            b'+' | b'-' => Some(62),
+            b'/' | b'_' => Some(63),
+            _ => None,
+        };
+        if let Some(sextet) = known {
+            #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, in bounds")]
+            {
+                table[byte as usize] = sextet;
+            }
+            value += 1;
+        }
+        byte += 1;
+    }
+    assert!(value == 66, "two alphabets of 62 common digits and two own ones each");
+    table
+};
+
+fn sextet(byte: u8) -> Option<u8> {
+    SEXTETS.get(usize::from(byte)).copied().filter(|s| *s < 64)
+}
+
+/// Replaces the runs in `range` that hold text.
+pub(super) fn runs(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mut Edits) {
+    let bytes = bytes.get(..range.end).unwrap_or(bytes);
+    let mut at = range.start;
+    // A run of `SHORTEST` digits from `at` on, or the last byte in it that is none.
+    while let Some(window) = bytes.get(at..at + SHORTEST) {
+        if let Some(i) = window.iter().rposition(|b| sextet(*b).is_none()) {
+            at += i + 1;
+            continue;
+        }
+        let end = end_of_run(bytes, at + SHORTEST);
+        at = run(bytes, at..end, layers, edits);
+    }
+}
+
+/// The first sign of a run of digits: whether [`runs`] would look into any.
+pub(super) fn has_run(bytes: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(window) = bytes.get(at..at + SHORTEST) {
+        match window.iter().rposition(|b| sextet(*b).is_none()) {
+            Some(i) => at += i + 1,
+            None => return true,
+        }
+    }
+    false
+}
+
+fn end_of_run(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|b| sextet(**b).is_some()).count()
+}
+
+/// Replaces what can be read in one run. Returns where to go on: behind the run, or behind the
+/// lines that belong to it.
+///
+/// Every try that fails ends after a few bytes, and what a try reads is not read again.
+fn run(bytes: &[u8], run: Range<usize>, layers: Layers, edits: &mut Edits) -> usize {
+    let mut at = run.start;
+    while at + SHORTEST <= run.end {
+        if let Some(end) = readings(bytes, at, run.end, layers, edits) {
+            at = end;
+            continue;
+        }
+        // Perhaps something stands before it: a path, a name.
+        at += STRIDE;
+        let rest = bytes.get(at..run.end).unwrap_or_default();
+        match rest.iter().position(|b| !b.is_ascii_alphanumeric()) {
+            Some(i) => at += i + 1,
+            None => break,
+        }
+    }
+    at.max(run.end)
+}
+
+/// Tries the ways to read the digits from `at` on; the end of the one that holds text.
+fn readings(
+    bytes: &[u8],
+    at: usize,
+    end: usize,
+    layers: Layers,
+    edits: &mut Edits,
+) -> Option<usize> {
+    if layers.contains(Layer::Hex) {
+        let prefix = matches!(bytes.get(at..at + 2), Some(b"0x" | b"0X"));
+        let source = Source::new(bytes, at + if prefix { 2 } else { 0 }, end, Base::Sixteen);
+        if let Some(end) = decode(&source, edits) {
+            return Some(end);
+        }
+    }
+    if !layers.contains(Layer::Base64) {
+        return None;
+    }
+    // Letters glued to the front shift the groups of four.
+    (0..4).find_map(|shift| decode(&Source::new(bytes, at + shift, end, Base::SixtyFour), edits))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Sixteen,
+    SixtyFour,
+}
+
+/// Digits from `start` on. If a line of them ends with a line break, the next ones are taken for
+/// the same run as long as every line but the last has the length of the first.
+struct Source<'a> {
+    bytes: &'a [u8],
+    start: usize,
+    base: Base,
+    /// Digits in a line.
+    line: usize,
+    /// Bytes in a line break.
+    gap: usize,
+}
+
+impl<'a> Source<'a> {
+    fn new(bytes: &'a [u8], start: usize, end: usize, base: Base) -> Self {
+        let gap = match bytes.get(end..) {
+            Some([b'\n', next, ..]) if sextet(*next).is_some() => 1,
+            Some([b'\r', b'\n', next, ..]) if sextet(*next).is_some() => 2,
+            _ => 0,
+        };
+        let line = if gap == 0 { usize::MAX } else { end.saturating_sub(start).max(1) };
+        Self { bytes, start, base, line, gap }
+    }
+
+    /// Where the digit with this number stands.
+    fn place(&self, digit: usize) -> usize {
+        self.start + digit + digit / self.line * self.gap
+    }
+
+    fn digit(&self, digit: usize) -> Option<u8> {
+        let at = self.place(digit);
+        if digit > 0 && digit.is_multiple_of(self.line) {
+            let between = self.bytes.get(at - self.gap..at)?;
+            if !matches!(between, b"\n" | b"\r\n") {
+                return None;
+            }
+        }
+        let byte = *self.bytes.get(at)?;
+        match self.base {
+            Base::Sixteen => char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok()),
+            Base::SixtyFour => sextet(byte),
+        }
+    }
+
+    /// The decoded byte with this number.
+    fn byte(&self, at: usize) -> Option<u8> {
+        let (first, high, low) = match (self.base, at % 3) {
+            (Base::Sixteen, _) => (2 * at, 4, 0),
+            (Base::SixtyFour, 0) => (at / 3 * 4, 2, 4),
+            (Base::SixtyFour, 1) => (at / 3 * 4 + 1, 4, 2),
+            (Base::SixtyFour, _) => (at / 3 * 4 + 2, 6, 0),
+        };
+        let (a, b) = (self.digit(first)?, self.digit(first + 1)?);
+        Some((a << high) | (b >> low))
+    }
+
+    /// The input behind these decoded bytes, in whole groups.
+    fn input(&self, bytes: Range<usize>) -> Range<usize> {
+        let last = bytes.end.saturating_sub(1);
+        let (first, mut last) = match self.base {
+            Base::Sixteen => (2 * bytes.start, 2 * last + 1),
+            Base::SixtyFour => (bytes.start / 3 * 4, last / 3 * 4 + 3),
+        };
+        // The last group may be short: a byte of it needs two digits, two bytes need three.
+        let needed = match self.base {
+            Base::Sixteen => last,
+            Base::SixtyFour => last - 2 + (bytes.end - 1) % 3,
+        };
+        while last > needed && self.digit(last).is_none() {
+            last -= 1;
+        }
+        self.place(first)..self.place(last) + 1
+    }
+}
+
+/// Replaces the digits from the start of the source on, as far as they hold text. Returns the end
+/// of that.
+fn decode(source: &Source<'_>, edits: &mut Edits) -> Option<usize> {
+    let first: Vec<u8> = (0..FIRST).map_while(|at| source.byte(at)).collect();
+    let index = wide(&first);
+    let text = match index {
+        Some(index) => narrow(source, index),
+        None => plain(source, first)?,
+    };
+    if text.len() < FEWEST {
+        return None;
+    }
+    let (group, digits) = match source.base {
+        Base::Sixteen => (1, 2),
+        Base::SixtyFour => (3, 4),
+    };
+    let start = source.place(0);
+    let (mut at, mut end) = (0, start);
+    while at < text.len() {
+        let (to, input, digits) = match index {
+            Some(_) => (at + 1, source.input(2 * at..2 * at + 2), 1),
+            None => {
+                let to = (at + group).min(text.len());
+                (to, source.input(at..to), digits)
+            }
+        };
+        end = input.end;
+        let shape = Shape::packed(if index.is_some() { 1 } else { group }, input.len().max(digits));
+        edits.source(input, to - at, shape);
+        at = to;
+    }
+    edits.put(&text);
+    if source.base == Base::SixtyFour {
+        let rest = source.bytes.get(end..).unwrap_or_default();
+        end += rest.iter().take(2).take_while(|b| **b == b'=').count();
+        edits.stretch(end);
+        edits.close(start..end, Layer::Base64);
+    } else {
+        edits.close(start..end, Layer::Hex);
+    }
+    Some(end)
+}
+
+/// The UTF-8 text that starts the decoded bytes, of which the first are given.
+fn plain(source: &Source<'_>, mut bytes: Vec<u8>) -> Option<String> {
+    let mut good = 0;
+    loop {
+        let fresh = bytes.get(good..)?;
+        let (valid, stop) = match std::str::from_utf8(fresh) {
+            Ok(_) => (fresh.len(), false),
+            Err(error) => (error.valid_up_to(), error.error_len().is_some()),
+        };
+        let odd = fresh.iter().take(valid).filter(|b| is_odd(**b)).count();
+        if odd * 8 > valid {
+            break;
+        }
+        good += valid;
+        let before = bytes.len();
+        if stop || good < FEWEST.min(before) {
+            break;
+        }
+        bytes.extend((before..before + BLOCK).map_while(|at| source.byte(at)));
+        if bytes.len() == before {
+            break;
+        }
+    }
+    bytes.truncate(good);
+    String::from_utf8(bytes).ok()
+}
+
+/// A control character that text does not have.
+fn is_odd(byte: u8) -> bool {
+    byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r')
+}
+
+fn is_ascii_text(byte: u8) -> bool {
+    byte.is_ascii() && !is_odd(byte)
+}
+
+/// Whether these bytes are ASCII in two bytes each: the index of the one with the character.
+fn wide(first: &[u8]) -> Option<usize> {
+    let fits = |index: usize| {
+        first.chunks_exact(2).all(|pair| {
+            pair.get(index).copied().is_some_and(is_ascii_text) && pair.get(1 - index) == Some(&0)
+        })
+    };
+    if first.len() < FEWEST {
+        return None;
+    }
+    [0, 1].into_iter().find(|index| fits(*index))
+}
+
+/// The text of which each character takes two decoded bytes.
+fn narrow(source: &Source<'_>, index: usize) -> String {
+    (0..)
+        .map_while(|at| {
+            let filler = source.byte(2 * at + 1 - index)?;
+            source.byte(2 * at + index).filter(|b| filler == 0 && is_ascii_text(*b))
+        })
+        .map(char::from)
+        .collect()
+}

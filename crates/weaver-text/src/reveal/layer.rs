@@ -1,0 +1,125 @@
+//! The ways of hiding a value that can be undone.
+
+use std::fmt;
+
+/// One way of hiding a value in text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Layer {
+    /// Zero-width characters, soft hyphens, bidi controls, variation selectors, control characters.
+    Invisible,
+    /// Unicode tag characters that spell ASCII.
+    Tag,
+    /// Full-width, mathematical, circled and other letters and digits that stand for ASCII.
+    Compatible,
+    /// Terminal escape sequences.
+    Ansi,
+    /// `%40`, `%u0040`.
+    Percent,
+    /// `&#64;`, `&#x40;`, `&commat;`.
+    Entity,
+    /// Backslash escapes of JSON and programming languages, at any depth of nesting.
+    Escape,
+    /// Base64 and base64url, also wrapped into lines.
+    Base64,
+    /// Hexadecimal digits, together or in pairs.
+    Hex,
+    /// A value broken by one line break. Guesswork: it joins words that were apart.
+    Joined,
+    /// `jane[.]roe[at]example[.]com`, and ` at ` and ` dot ` near such marks.
+    Defanged,
+    /// `4 0 1 2 8 8`. Guesswork: it joins the columns of a table.
+    Spaced,
+    /// Words written backwards. Guesswork: every long word with digits or `@` is turned.
+    Reversed,
+}
+
+impl Layer {
+    /// Every layer, in the order of the enum.
+    pub const ALL: [Self; 13] = [
+        Self::Invisible,
+        Self::Tag,
+        Self::Compatible,
+        Self::Ansi,
+        Self::Percent,
+        Self::Entity,
+        Self::Escape,
+        Self::Base64,
+        Self::Hex,
+        Self::Joined,
+        Self::Defanged,
+        Self::Spaced,
+        Self::Reversed,
+    ];
+}
+
+/// A set of layers.
+///
+/// ```
+/// use weaver_text::reveal::{Layer, Layers};
+///
+/// let layers = Layers::ENCODED.with(Layer::Joined).without(Layer::Hex);
+/// assert!(layers.contains(Layer::Base64) && !layers.contains(Layer::Hex));
+/// assert_eq!(Layers::only(Layer::Hex).iter().collect::<Vec<_>>(), [Layer::Hex]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Layers(u16);
+
+impl Layers {
+    /// No layer.
+    pub const NONE: Self = Self(0);
+    /// What is an encoding for certain: everything but the four layers that rewrite plain text.
+    pub const ENCODED: Self = Self((1 << Layer::Joined as u16) - 1);
+    /// Every layer, guesswork included.
+    pub const ALL: Self = Self((1 << Layer::ALL.len()) - 1);
+
+    /// The set of one layer.
+    pub const fn only(layer: Layer) -> Self {
+        Self(1 << layer as u16)
+    }
+
+    /// This set and `layer`.
+    #[must_use]
+    pub const fn with(self, layer: Layer) -> Self {
+        Self(self.0 | Self::only(layer).0)
+    }
+
+    /// This set, but not `layer`.
+    #[must_use]
+    pub const fn without(self, layer: Layer) -> Self {
+        Self(self.0 & !Self::only(layer).0)
+    }
+
+    /// What is in this set, in `other` or in both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in both sets.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Whether `layer` is in the set.
+    pub const fn contains(self, layer: Layer) -> bool {
+        self.0 & Self::only(layer).0 != 0
+    }
+
+    /// Whether the two sets share a layer.
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The layers in the set, in the order of the enum.
+    pub fn iter(self) -> impl Iterator<Item = Layer> {
+        Layer::ALL.into_iter().filter(move |layer| self.contains(*layer))
+    }
+}
+
+impl fmt::Debug for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
