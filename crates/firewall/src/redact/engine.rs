@@ -50,8 +50,11 @@ pub(crate) struct Engine {
     off: Vec<bool>,
 }
 
-/// What is masked for its length alone.
-const LONG_RUN: ScanRule = ScanRule { id: "long-run", kind: "long_run", masks: &[], keeps: &[] };
+/// What is masked without a value: a run for its length, and what hides too much to be read.
+const LIMITS: [ScanRule; 2] = [
+    ScanRule { id: "unread", kind: "unread", masks: &[], keeps: &[] },
+    ScanRule { id: "long-run", kind: "long_run", masks: &[], keeps: &[] },
+];
 
 impl Engine {
     /// Compiles rules. Only values of these kinds are found, unless none is named.
@@ -80,7 +83,7 @@ impl Engine {
             numbered.push((names.len(), *scanner));
             names.extend(scanner.rules.iter().map(name));
         }
-        names.push(name(&LONG_RUN));
+        names.extend(LIMITS.iter().map(name));
         if let Some(unknown) = kinds.iter().find(|k| !names.iter().any(|n| *n.kind == ***k)) {
             let hint = nearest(unknown, names.iter().map(|n| &*n.kind))
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
@@ -93,6 +96,11 @@ impl Engine {
     /// The number of the rule for runs that are masked for their length.
     pub(crate) fn long_run(&self) -> usize {
         self.names.len().saturating_sub(1)
+    }
+
+    /// The number of the rule for text that hides more than can be read.
+    pub(crate) fn unread(&self) -> usize {
+        self.names.len().saturating_sub(2)
     }
 
     /// Whether a rule finds PEM blocks.

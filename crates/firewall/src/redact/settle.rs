@@ -6,13 +6,20 @@
 
 use std::ops::Range;
 
-use weaver_text::normalise;
+use weaver_text::reveal::{self, Layers};
 
 use super::engine::{Engine, Found, NEAR, union};
 use super::plain::{Plain, standing};
 
 /// How often a text is looked at.
 const ROUNDS: usize = 5;
+
+/// How near to a value, in bytes, something hidden may make it one: its keyword, say.
+const BESIDE: usize = 64;
+
+/// What values are looked for behind. Guesses at how a person might take a text apart, such as
+/// reading it backwards, are not among them: they find what nobody wrote.
+const LAYERS: Layers = Layers::ENCODED;
 
 /// Every value of `text`, in order and apart. `masked` are stretches that are masked already, in
 /// order; they are not named again unless a value reaches beyond them.
@@ -99,15 +106,26 @@ fn part(
     }));
 }
 
-/// What is found in the other readings of a text.
+/// What is found in the other readings of a text: values that stand there encoded or hidden.
 fn read_otherwise(engine: &Engine, text: &str, found: &mut Vec<Found>) {
-    if text.is_ascii() {
+    if !reveal::may_hide(text, LAYERS) {
         return;
     }
-    let view = normalise::normalise(text);
+    let mut views = Vec::new();
+    if !reveal::views(text, LAYERS, &mut views) {
+        // More is hidden than can be read: nothing of it is shown.
+        found.push(Found { range: 0..text.len(), rule: engine.unread() });
+        return;
+    }
     let mut seen = Vec::new();
-    engine.find(view.text(), &mut seen);
-    found.extend(seen.into_iter().map(|f| Found { range: view.original(f.range), rule: f.rule }));
+    for view in &views {
+        engine.find(&view.text, &mut seen);
+        // What has nothing hidden in or near it was found in the text itself.
+        let hidden = seen
+            .drain(..)
+            .filter(|f| view.touches(f.range.start.saturating_sub(BESIDE)..f.range.end + BESIDE));
+        found.extend(hidden.map(|f| Found { range: view.original(f.range.clone()), rule: f.rule }));
+    }
 }
 
 /// The stretch between two masks in which a value stands.
