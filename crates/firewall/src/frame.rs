@@ -6,6 +6,5 @@ mod shape;
 mod shown;
 
 pub(crate) use build::{Page, build, compose, fill};
-pub(crate) use fit::Draft;
 pub(crate) use shape::{Content, Shape, media_type, rows};
 pub(crate) use shown::Shower;
