@@ -19,9 +19,16 @@ pub fn block(text: &str) -> Cow<'_, str> {
     render(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// True if this character is rendered as an escape by [`line()`].
+/// True if this character is rendered as an escape by [`line()`]: control and invisible characters,
+/// line and paragraph separators, the blank of Braille, controls of hieroglyphs, and code points
+/// that are no characters.
 pub fn needs_escape(c: char) -> bool {
-    c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
+    c.is_control()
+        || is_invisible(c)
+        || matches!(c,
+            '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{fffc}' | '\u{fdd0}'..='\u{fdef}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1d159}')
+        || u32::from(c) & 0xfffe == 0xfffe
 }
 
 fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -73,6 +80,8 @@ mod tests {
         assert_eq!(line("\u{1b}[2Jgone\r\n"), "\\u{1b}[2Jgone\\r\\n");
         assert_eq!(block("\u{9b}31m\n\tok\r"), "\\u{9b}31m\n\tok\\r");
         assert_eq!(line("tag\u{e0041}"), "tag\\u{e0041}");
+        assert_eq!(line("a\u{fff9}b\u{fffb}\u{e0100}"), "a\\u{fff9}b\\u{fffb}\\u{e0100}");
+        assert_eq!(line("\u{2028}\u{2800}\u{ffff}"), "\\u{2028}\\u{2800}\\u{ffff}");
         assert!(matches!(line("plain ü 日"), Cow::Borrowed(_)));
     }
 

@@ -17,6 +17,7 @@
 //!
 //! - [`normalise`]: strip invisible characters with a map back to the input; fold for matching.
 //! - [`invisible`]: which characters a reader does not see.
+//! - [`hidden`]: how many characters of a text its reader does not see.
 //! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
 //! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
 //! - [`split`]: identifiers and prose into words.
@@ -28,6 +29,7 @@
 pub mod error;
 pub mod escape;
 pub mod glob;
+pub mod hidden;
 pub mod invisible;
 pub mod normalise;
 pub mod reveal;
