@@ -21,9 +21,11 @@
 //!
 //! - [`Firewall`]: frames, drill-downs and redaction.
 //! - [`FrameSpec`], [`FrameBudget`]: what one frame may hold.
+//! - [`SessionBudget`], [`Session`], [`Reservation`]: tokens over all calls of a session.
 //! - [`HandleQuery`], [`handle`]: stored results and questions about them.
 //! - [`HandleError`]: why a drill-down was refused.
 
+mod budget;
 mod error;
 mod firewall;
 mod frame;
@@ -33,6 +35,7 @@ mod redact;
 mod spec;
 mod summary;
 
+pub use budget::{Reservation, Session, SessionBudget};
 pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
 pub use query::HandleQuery;

@@ -83,3 +83,11 @@ impl BlobStore for Blobs {
         Ok(())
     }
 }
+
+/// A case of agent-kernel, by its name.
+pub(crate) fn cases(name: &str) -> serde_json::Value {
+    static ALL: LazyLock<serde_json::Value> = LazyLock::new(|| {
+        serde_json::from_str(include_str!("../data/session_stream_vectors.json")).unwrap()
+    });
+    ALL["cases"][name].clone()
+}

@@ -1,0 +1,136 @@
+//! What is set aside for one call, and frames that keep to it.
+
+use std::num::Saturating;
+
+use weaver_types::{Frame, ResponseMode};
+
+use super::meter::Granted;
+use super::session::{Session, saturated};
+use crate::spec::FrameSpec;
+
+/// Characters of JSON for each token when a frame has to become smaller: fewer than there usually
+/// are, so that the second try fits.
+const CHARS_PER_TOKEN: u32 = 3;
+
+/// Tokens that are set aside for one call. Dropped, it gives everything back; settled, it charges
+/// what was counted.
+#[derive(Debug)]
+pub struct Reservation {
+    session: Session,
+    granted: Granted,
+    /// What is held now: what was granted, and what it grew by.
+    held: u32,
+    counted: Saturating<u32>,
+}
+
+impl Reservation {
+    pub(super) fn new(session: Session, granted: Granted) -> Self {
+        Self { session, granted, held: granted.tokens, counted: Saturating(0) }
+    }
+
+    /// Tokens that are set aside.
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        self.held
+    }
+
+    /// The mode in which a call that asks for `asked` is answered, by what was left of the
+    /// session before this reservation.
+    #[must_use]
+    pub fn mode(&self, asked: ResponseMode) -> ResponseMode {
+        self.session.mode_at(asked, self.granted.before)
+    }
+
+    /// Tokens counted so far.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.counted.0.into()
+    }
+
+    /// Counts a frame if what is set aside has room for its JSON and for `beside` more tokens. A
+    /// frame that needs more is taken when the session has as much left.
+    pub fn takes(&mut self, frame: &Frame, beside: u32) -> bool {
+        let Some(tokens) = self.count(frame) else { return false };
+        let needed = (self.counted + Saturating(tokens) + Saturating(beside)).0;
+        let more = needed.saturating_sub(self.held);
+        if more > 0 {
+            if !self.session.meter().grow(more) {
+                return false;
+            }
+            self.held = self.held.saturating_add(more);
+        }
+        self.counted += tokens;
+        true
+    }
+
+    /// Counts a frame whatever is left: the smallest that there is.
+    pub fn force(&mut self, frame: &Frame) {
+        let json = serde_json::to_string(frame).unwrap_or_default();
+        // What cannot be counted takes all that there is.
+        self.counted += self.tokens_of(&json).unwrap_or(self.session.total());
+    }
+
+    /// The first frame if there is room for it; otherwise the first that fits of what `again`
+    /// makes of tighter specs: fewer characters, then a summary, then the handle alone. The handle
+    /// alone is the least there is, and given out at any rate.
+    pub fn fit(
+        &mut self,
+        first: Frame,
+        spec: &FrameSpec<'_>,
+        mut again: impl FnMut(&FrameSpec<'_>) -> Option<Frame>,
+    ) -> Frame {
+        if self.takes(&first, 0) {
+            return first;
+        }
+        let left = self.held.saturating_sub(self.counted.0);
+        let max_chars = spec.budget.max_chars.min(left.saturating_mul(CHARS_PER_TOKEN));
+        for mode in [ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly] {
+            let mut tighter = FrameSpec { mode: spec.mode.max(mode), ..spec.clone() };
+            tighter.budget.max_chars = max_chars;
+            let Some(frame) = again(&tighter) else { break };
+            if self.takes(&frame, 0) {
+                return frame;
+            }
+            if mode == ResponseMode::HandleOnly {
+                self.force(&frame);
+                return frame;
+            }
+        }
+        // Nothing smaller can be made of it: an empty frame of the same kind.
+        let mut frame = first;
+        frame.facts.clear();
+        frame.table.clear();
+        frame.raw = None;
+        self.force(&frame);
+        frame
+    }
+
+    /// The tokens of a frame's JSON; `None` when there are more than the session has in all, or
+    /// when they cannot be counted.
+    fn count(&self, frame: &Frame) -> Option<u32> {
+        let json = serde_json::to_string(frame).ok()?;
+        let total = usize::try_from(self.session.total()).unwrap_or(usize::MAX);
+        if !self.session.counter().within(&json, total) {
+            return None;
+        }
+        self.tokens_of(&json)
+    }
+
+    fn tokens_of(&self, json: &str) -> Option<u32> {
+        self.session.counter().count(json).tokens().map(|tokens| saturated(tokens as u64))
+    }
+
+    /// Charges what was counted and gives the rest back.
+    pub fn settle(mut self) {
+        self.session.meter().settle(self.held, self.counted.0);
+        self.held = 0;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.held > 0 {
+            self.session.meter().settle(self.held, 0);
+        }
+    }
+}
