@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use weaver_firewall::{Session, SessionBudget};
 use weaver_types::ledger::{Ledger, Record};
 use weaver_types::{Label, RunId, Tenant};
 
@@ -35,6 +36,8 @@ pub(crate) struct HotRun {
     finished: u64,
     /// The sorts of signals that were raised last.
     told: BTreeSet<String>,
+    /// What it may give out in tokens, where that is bounded.
+    session: Option<Session>,
 }
 
 /// A run that is being worked with.
@@ -56,6 +59,11 @@ impl HotRun {
         let before = self.finished;
         self.finished = before.saturating_add(1);
         before
+    }
+
+    /// The run's session, where tokens are counted.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
     }
 
     /// True when one of these sorts of signals was not raised last time.
@@ -129,9 +137,17 @@ impl HotRun {
 
 /// The runs in memory.
 #[derive(Default)]
-pub(crate) struct Runs(Mutex<BTreeMap<(Tenant, RunId), RunSlot>>);
+pub(crate) struct Runs {
+    hot: Mutex<BTreeMap<(Tenant, RunId), RunSlot>>,
+    budget: Option<SessionBudget>,
+}
 
 impl Runs {
+    /// No runs yet; each will have this budget of tokens.
+    pub(crate) fn new(budget: Option<SessionBudget>) -> Self {
+        Self { hot: Mutex::default(), budget }
+    }
+
     /// The run's slot, read from the ledger when it is not in memory.
     pub(crate) fn slot(
         &self,
@@ -139,7 +155,7 @@ impl Runs {
         run: &RunId,
         ledger: &dyn Ledger,
     ) -> Result<RunSlot, KernelError> {
-        let mut runs = self.0.lock().map_err(|_| KernelError::Stored {
+        let mut runs = self.hot.lock().map_err(|_| KernelError::Stored {
             what: "a run",
             problem: "a thread died while it held it".to_owned(),
         })?;
@@ -153,6 +169,8 @@ impl Runs {
         }
         let mut hot = HotRun::default();
         hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
+        let spent = hot.settled.meters.prompt_tokens;
+        hot.session = self.budget.as_ref().map(|budget| budget.open(spent));
         // What was before counts as finished, a look at an older result too.
         let touched = u64::from(hot.settled.label != Label::clean());
         hot.finished = hot.settled.meters.tool_calls.max(touched);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use serde_json::Value;
-use weaver_firewall::{Firewall, FrameBudget};
+use weaver_firewall::{Firewall, FrameBudget, Session, SessionBudget};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{
@@ -16,7 +16,7 @@ use weaver_types::{
 use crate::approval::table::Holds;
 use crate::clock_guard::{self, ClockGuard};
 use crate::error::KernelError;
-use crate::hot_run::Runs;
+use crate::hot_run::{Runs, lock};
 use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
 use crate::rates::Rates;
@@ -42,6 +42,10 @@ pub struct Settings {
     pub human_channel: bool,
     /// The bounds of a frame; constraints only tighten them.
     pub frame_budget: FrameBudget,
+    /// The tokens that all frames of one run may come to; `None` counts none. The run's own cap
+    /// `max_prompt_tokens` counts the same tokens, so where both are set, the lower one is met
+    /// first.
+    pub session: Option<SessionBudget>,
 }
 
 impl Default for Settings {
@@ -52,6 +56,7 @@ impl Default for Settings {
             token_ttl: Duration::from_secs(3_600),
             human_channel: true,
             frame_budget: FrameBudget::default(),
+            session: None,
         }
     }
 }
@@ -181,6 +186,7 @@ impl Kernel {
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
         let log = ledger.head()?.log;
+        let runs = Runs::new(parts.settings.session.clone());
         let kernel = Self {
             registry: parts.registry,
             policy: RwLock::new(parts.policy),
@@ -193,7 +199,7 @@ impl Kernel {
             settings: parts.settings,
             ports: parts.ports,
             firewall: Firewall::new(),
-            runs: Runs::default(),
+            runs,
             revocations,
             pending: PendingGrants::default(),
             holds,
@@ -234,6 +240,14 @@ impl Kernel {
     #[must_use]
     pub fn ledger(&self) -> &Arc<dyn Ledger> {
         &self.ledger
+    }
+
+    /// The session of a run: what is left of its tokens, and in which mode a call would be answered
+    /// now. `None` where the settings bound none, and when the run cannot be read.
+    #[must_use]
+    pub fn session(&self, run: &RunContext) -> Option<Session> {
+        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref()).ok()?;
+        lock(&slot)?.session().cloned()
     }
 
     /// What is remembered of a call: only for the principal that made it, or an admin.

@@ -30,6 +30,7 @@ mod renew;
 mod resolve;
 mod resume;
 mod revoke;
+mod share;
 mod signal;
 mod stand_in;
 mod transition;

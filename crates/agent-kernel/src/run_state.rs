@@ -36,6 +36,9 @@ pub struct RunDelta {
     /// Microseconds of execution.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub latency_us: u64,
+    /// Tokens of the frames that were given out, by the counter of the session's budget.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prompt_tokens: u64,
     /// Joined into the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
@@ -58,6 +61,7 @@ impl RunState {
     pub fn after(mut self, delta: &RunDelta) -> Self {
         self.meters.tool_calls = self.meters.tool_calls.saturating_add(delta.tool_calls);
         self.meters.denials = self.meters.denials.saturating_add(delta.denials);
+        self.meters.prompt_tokens = self.meters.prompt_tokens.saturating_add(delta.prompt_tokens);
         self.meters.latency_us = self.meters.latency_us.saturating_add(delta.latency_us);
         if let Some(label) = &delta.label {
             self.label = self.label.join(label);

@@ -14,6 +14,7 @@ use weaver_types::{
 use super::observe;
 use super::resume::{Ending, Held, Holding, is_releasable};
 
+use super::share::spent;
 use crate::arguments::Arguments;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
@@ -144,9 +145,9 @@ impl Kernel {
     ) -> Evaluated {
         let Question { caller, request, arguments, operation, .. } = question;
         let settings = &caller.run.settings;
-        let Some((label, exceeded, finished)) = lock(&slot).map(|hot| {
-            let state = hot.state();
-            (state.label.clone(), state.meters.exceeded(&settings.budget), hot.finished())
+        let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
+            let (state, spent) = (hot.state(), spent(&hot, &settings.budget, operation));
+            (state.label.clone(), state.meters.exceeded(&settings.budget), hot.finished(), spent)
         }) else {
             let detail = "the run's state is unusable";
             let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
@@ -155,7 +156,7 @@ impl Kernel {
         let run = &caller.run.run_id;
         let signals = self.signals(run, &target.capability, operation, finished);
         let changed = policy.contract_contribution(target.entry.capability());
-        let mut beside: Vec<Contribution> = changed.into_iter().collect();
+        let mut beside: Vec<Contribution> = changed.into_iter().chain(spent).collect();
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
             beside.extend(self.clock_leapt(&target.capability));

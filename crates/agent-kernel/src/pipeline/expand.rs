@@ -12,6 +12,7 @@ use weaver_types::{
 use super::evaluate::{Question, Target, denied};
 use super::grant::{early, unnamed};
 use super::refuse::span_id;
+use super::share::Share;
 use super::signal::Finished;
 use super::transition::Step;
 use super::{Invocation, label};
@@ -83,8 +84,13 @@ impl Kernel {
                 request: None,
             };
         }
-        match self.look(&view, &record, query) {
-            Ok(frame) => self.show(view, frame).await,
+        let mut share = Share::default();
+        if let Err(said) = share.reserve(&view.slot, ResponseMode::Table) {
+            let decision = view.decision.tightened(*said);
+            return self.refuse_view(caller, view.call, id, decision).await;
+        }
+        match self.look(&view, &record, query, &mut share) {
+            Ok(frame) => self.show(view, frame, share).await,
             Err(error) => {
                 let decision = view.decision.tightened(refusal(&error));
                 self.refuse_view(caller, view.call, id, decision).await
@@ -119,13 +125,14 @@ impl Kernel {
         view: &View<'_>,
         record: &HandleRecord,
         query: &HandleQuery,
+        share: &mut Share,
     ) -> Result<Frame, HandleError> {
         let pii_reader = view.caller.principal.has_role("pii_reader");
         let limits = record.tighten(view.decision.constraints(), pii_reader);
         let spec = FrameSpec {
             call: &view.call,
             capability: &view.target.capability,
-            mode: ResponseMode::Table,
+            mode: share.floor().max(ResponseMode::Table),
             budget: self.settings.frame_budget,
             constraints: &limits,
             pii_reader,
@@ -137,18 +144,26 @@ impl Kernel {
             goal: None,
         };
         let raw = handle::content(record, self.blobs.as_ref())?;
-        self.firewall.expand(&raw, query, &spec)
+        let first = self.firewall.expand(&raw, query, &spec)?;
+        Ok(share.fit(first, &spec, |spec| self.firewall.expand(&raw, query, spec).ok()))
     }
 
-    async fn show(&self, view: View<'_>, frame: Frame) -> Invocation {
+    async fn show(&self, view: View<'_>, frame: Frame, share: Share) -> Invocation {
         let View { caller, call, decision, slot, target } = view;
         let capability = frame.capability_id.clone();
-        if let Err(problem) = self.record_view(caller, &call, (&decision, &frame), &slot).await {
+        let delta = RunDelta {
+            label: Some(frame.label.clone()),
+            prompt_tokens: share.tokens(),
+            ..RunDelta::default()
+        };
+        let shown = (&decision, &frame, delta);
+        if let Err(problem) = self.record_view(caller, &call, shown, &slot).await {
             let reason = ReasonCode::LedgerUnavailable;
             let said = Contribution::new(Check::System, Verdict::Deny, reason, problem);
             let request = CapabilityRequest::new(capability, "");
             return self.refused(caller, &request, call, decision.tightened(said));
         }
+        share.settle();
         let over = Finished {
             run: &caller.run.run_id,
             call: &call,
@@ -168,10 +183,9 @@ impl Kernel {
         &self,
         caller: Caller<'_>,
         call: &CallId,
-        (decision, frame): (&Decision, &Frame),
+        (decision, frame, delta): (&Decision, &Frame, RunDelta),
         slot: &RunSlot,
     ) -> Result<(), String> {
-        let delta = RunDelta { label: Some(frame.label.clone()), ..RunDelta::default() };
         let event = Payload::new()
             .who(caller.principal)
             .with("capability", json!(frame.capability_id))

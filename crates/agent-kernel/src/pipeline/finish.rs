@@ -6,13 +6,14 @@ use serde_json::json;
 use weaver_firewall::{FrameSpec, handle};
 use weaver_types::ledger::{Durability, Put};
 use weaver_types::{
-    EventKind, Frame, Handle, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
-    ToolErrorCode, ToolResult,
+    Constraints, EventKind, Frame, Handle, Label, RawResult, ReasonCode, ResponseMode, SafetyMode,
+    Status, ToolErrorCode, ToolResult,
 };
 
 use super::attempt::Attempted;
 use super::invoke::Ready;
 use super::refuse::span_id;
+use super::share::Share;
 use super::transition::Step;
 use super::unfinished::Watch;
 use super::{Explanation, Invocation, label};
@@ -30,16 +31,23 @@ struct Ended {
     kind: EventKind,
     failure: Option<ReasonCode>,
     put: Option<Put>,
+    /// Tokens of what is shown.
+    tokens: u64,
     /// The label of what is shown; `None` when nothing of the tool's is.
     shown: Option<Label>,
 }
 
 impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused any more.
-    pub(crate) async fn run_to_end(&self, ready: Ready<'_>, mut watch: Watch<'_>) -> Invocation {
+    pub(crate) async fn run_to_end(
+        &self,
+        mut ready: Ready<'_>,
+        mut watch: Watch<'_>,
+    ) -> Invocation {
         let Attempted { result, retries, spent } = self.attempt(&ready).await;
+        let mut share = std::mem::take(&mut ready.share);
         let mut ended = match result {
-            Ok(raw) => self.shown(&ready, raw),
+            Ok(raw) => self.shown(&ready, raw, &mut share),
             Err(error) => self.failed(&ready, &error),
         };
         ended.result.retries = retries;
@@ -49,7 +57,10 @@ impl Kernel {
         let recorded = self.record_end(&ready, &watch, &ended).await;
         watch.tell(ended.shown.as_ref());
         match recorded {
-            Ok(()) => watch.over = true,
+            Ok(()) => {
+                watch.over = true;
+                share.settle();
+            }
             // The effect has happened and its end is not in the log: it reads "outcome unknown"
             // there, and the caller is told the same.
             Err(problem) => ended = unrecorded(&ready, &problem),
@@ -66,10 +77,11 @@ impl Kernel {
         Invocation { call, decision, result: Some(ended.result), request }
     }
 
-    fn shown(&self, ready: &Ready<'_>, mut raw: RawResult) -> Ended {
+    fn shown(&self, ready: &Ready<'_>, mut raw: RawResult, share: &mut Share) -> Ended {
         let capability = &ready.target.capability;
-        let mode = ready.effective_mode();
-        let (stored, put) = match self.keep(ready, mode, &raw) {
+        let mode = ready.effective_mode().max(share.floor());
+        raw.findings.extend(share.finding());
+        let (stored, put) = match self.keep(ready, mode, &raw, share.is_bounded()) {
             Ok(stored) => stored.unzip(),
             Err(()) => {
                 raw.findings.push("not_stored");
@@ -77,22 +89,9 @@ impl Kernel {
             }
         };
         let limits = ready.limits();
-        let frame = self.firewall.frame(
-            &raw,
-            &FrameSpec {
-                call: &ready.call,
-                capability,
-                mode,
-                budget: self.settings.frame_budget,
-                constraints: &limits,
-                pii_reader: ready.caller.principal.has_role(PII_READER),
-                handle: stored,
-                label: label::framed(capability, mode, &ready.call),
-                now: self.now(),
-                strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
-                goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
-            },
-        );
+        let spec = FrameSpec { handle: stored, ..self.frame_spec(ready, mode, &limits) };
+        let first = self.firewall.frame(&raw, &spec);
+        let frame = share.fit(first, &spec, |spec| Some(self.firewall.frame(&raw, spec)));
         let shown = Some(frame.label.clone());
         let failed = frame.status == Status::Error;
         let provenance = frame.provenance.clone();
@@ -105,17 +104,43 @@ impl Kernel {
                 "the tool reports an error; what it says is in the data".to_owned();
         }
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
-        Ended { result, kind: EventKind::Outcome, failure, put, shown }
+        let tokens = share.tokens();
+        Ended { result, kind: EventKind::Outcome, failure, put, tokens, shown }
     }
 
-    /// Stores a result behind a handle. A raw result is shown whole and needs none.
+    /// What decides how much a frame of this call may show.
+    pub(crate) fn frame_spec<'a>(
+        &self,
+        ready: &'a Ready<'_>,
+        mode: ResponseMode,
+        limits: &'a Constraints,
+    ) -> FrameSpec<'a> {
+        let capability = &ready.target.capability;
+        FrameSpec {
+            call: &ready.call,
+            capability,
+            mode,
+            budget: self.settings.frame_budget,
+            constraints: limits,
+            pii_reader: ready.caller.principal.has_role(PII_READER),
+            handle: None,
+            label: label::framed(capability, mode, &ready.call),
+            now: self.now(),
+            strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
+            goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
+        }
+    }
+
+    /// Stores a result behind a handle. A raw result is shown whole and needs none, unless its
+    /// session may have no room for it.
     fn keep(
         &self,
         ready: &Ready<'_>,
         mode: ResponseMode,
         raw: &RawResult,
+        bounded: bool,
     ) -> Result<Option<(Handle, Put)>, ()> {
-        if mode == ResponseMode::Raw {
+        if mode == ResponseMode::Raw && !bounded {
             return Ok(None);
         }
         let grant = handle::HandleGrant {
@@ -154,7 +179,7 @@ impl Kernel {
             DriverError::Timeout(_) => None,
             _ => Some(label::framed(capability, ResponseMode::Summary, &ready.call)),
         };
-        Ended { result, kind, failure: Some(reason), put: None, shown }
+        Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown }
     }
 
     async fn record_end(
@@ -166,6 +191,7 @@ impl Kernel {
         let result = &ended.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
+            prompt_tokens: ended.tokens,
             label: ended.shown.clone(),
             ..RunDelta::default()
         };
@@ -199,7 +225,7 @@ fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
     result.trace_id = ready.caller.run.trace_id.clone();
     result.span_id = span_id(&ready.call);
     let kind = EventKind::OutcomeUnknown;
-    Ended { result, kind, failure: Some(reason), put: None, shown: None }
+    Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown: None }
 }
 
 /// A driver's error in the eight words of the SecondBrain kernel.

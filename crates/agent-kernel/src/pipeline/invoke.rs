@@ -11,6 +11,7 @@ use weaver_types::{
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
 use super::resume::{Holding, Released};
+use super::share::Share;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
 use crate::token::Token;
@@ -41,6 +42,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) arguments: &'a Value,
     /// What released it, to be used up with its intent.
     pub(crate) released: Option<Box<Released>>,
+    /// What it may take of its session.
+    pub(crate) share: Share,
 }
 
 impl Kernel {
@@ -100,6 +103,7 @@ impl Kernel {
                     mode,
                     arguments,
                     released,
+                    share: Share::default(),
                 };
                 self.go(&policy, ready, slot).await
             }
@@ -113,7 +117,7 @@ impl Kernel {
     }
 
     /// Commits the intent, then executes; or refuses.
-    async fn go(&self, policy: &PolicySet, ready: Ready<'_>, slot: RunSlot) -> Invocation {
+    async fn go(&self, policy: &PolicySet, mut ready: Ready<'_>, slot: RunSlot) -> Invocation {
         let Ready { caller, request, .. } = ready;
         if caller.run.dry_run {
             return Invocation {
@@ -123,7 +127,8 @@ impl Kernel {
                 request: None,
             };
         }
-        let decision = match self.reserve(policy, &ready, &slot) {
+        let reserved = ready.share.reserve(&slot, ready.effective_mode());
+        let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
             Err(said) => ready.decision.clone().tightened(*said),
             Ok(()) => match self.commit_intent(&ready, &slot).await {
                 Ok(watch) => return self.run_to_end(ready, watch).await,
@@ -236,7 +241,8 @@ impl Ready<'_> {
     /// How much may be shown: the mode asked for, or the stricter one of a constraint.
     pub(crate) fn effective_mode(&self) -> ResponseMode {
         let limits = self.limits();
-        limits.mode.map_or(self.mode, |mode| mode.max(self.mode))
+        let asked = limits.mode.map_or(self.mode, |mode| mode.max(self.mode));
+        asked.max(self.share.floor())
     }
 
     /// The limits of this call: the token's and the decision's.

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::json;
 use weaver_agent_kernel::{Caller, DriverError, RevocationSubject, block_on};
-use weaver_firewall::HandleQuery;
+use weaver_firewall::{HandleQuery, SessionBudget};
 use weaver_types::ledger::{Ledger, LedgerError};
 use weaver_types::{Effects, HandleId, RawResult, RunBudget, SafetyMode};
 
 use crate::support::{
     Asked, Faulty, World, ana, draft, fold, memory, open_policy, snapshot, sqlite,
 };
+
+/// The tokens of a run: some of its calls are refused for want of them.
+const TOTAL: u32 = 1_500;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -37,7 +40,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn world(ledger: Arc<dyn Ledger>) -> World {
-    let world = World::on(ledger, open_policy());
+    let session = SessionBudget::named("chars4").unwrap().with_total(TOTAL);
+    let world = World::bounded(ledger, open_policy(), session);
     world.tool("fs.read", Effects::READ_LOCAL).tool("fs.write", Effects::WRITE_LOCAL);
     world.answering(draft("fs.fail", Effects::READ_LOCAL), |_| Ok(RawResult::text("no").failed()));
     world.answering(draft("fs.lost", Effects::WRITE_LOCAL), |_| {
@@ -90,6 +94,10 @@ fn play(inner: Arc<dyn Ledger>, steps: &[Step]) {
         let folded = fold(ledger.as_ref(), &run.run_id);
         assert_eq!(snapshot(ledger.as_ref(), &run.run_id).unwrap_or_default(), folded, "{step:?}");
         assert!(folded.meters.tool_calls <= 12);
+        let session = world.kernel.session(&run).unwrap();
+        let used = folded.meters.prompt_tokens.min(TOTAL.into());
+        assert_eq!(u64::from(session.used()), used, "{step:?}");
+        assert_eq!(session.remaining(), TOTAL - session.used(), "nothing stays reserved");
     }
 }
 

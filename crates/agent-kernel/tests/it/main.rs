@@ -41,6 +41,8 @@ mod registry;
 #[cfg(test)]
 mod results;
 #[cfg(test)]
+mod session_budget;
+#[cfg(test)]
 mod signals;
 #[cfg(test)]
 mod stored_forms;

@@ -9,6 +9,7 @@ use weaver_agent_kernel::{
     Call, Caller, Driver, DriverError, FnDriver, Invocation, Kernel, KernelParts, KeyRing, Ports,
     Registry, RunState, Settings, ThreadTimer, block_on,
 };
+use weaver_firewall::SessionBudget;
 use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger, OpenOptions, SqliteLedger};
 use weaver_types::ledger::{
@@ -167,6 +168,15 @@ impl World {
 
     pub(crate) fn on(ledger: Arc<dyn Ledger>, policy: Policy) -> Self {
         Self::with(ledger, Arc::new(ManualClock::new(START)), set(policy), Ports::default())
+    }
+
+    /// With a budget of tokens for each run.
+    pub(crate) fn bounded(ledger: Arc<dyn Ledger>, policy: Policy, session: SessionBudget) -> Self {
+        let clock = Arc::new(ManualClock::new(START));
+        let own = Arc::clone(&clock) as Arc<dyn Clock>;
+        let mut parts = parts_of(Arc::clone(&ledger), own, set(policy));
+        parts.settings.session = Some(session);
+        Self { kernel: Kernel::open(parts).unwrap(), ledger, clock, executed: Arc::default() }
     }
 
     pub(crate) fn with(

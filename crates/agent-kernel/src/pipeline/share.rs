@@ -1,0 +1,112 @@
+//! What a call takes of its session's tokens: set aside before it, charged with what was shown,
+//! given back when nothing was.
+
+use weaver_firewall::{FrameSpec, Reservation};
+use weaver_types::{
+    Check, Contribution, Frame, Operation, ReasonCode, ResponseMode, RunBudget, Verdict,
+};
+
+use crate::hot_run::{HotRun, RunSlot, lock};
+
+/// The share of one call. Empty where the settings bound no session.
+#[derive(Default)]
+pub(crate) struct Share {
+    reserved: Option<Reservation>,
+    floor: Option<ResponseMode>,
+    /// Whether the session made the mode stricter than it was asked for.
+    escalated: bool,
+}
+
+impl Share {
+    /// Sets tokens aside for a call that asks for this mode.
+    pub(crate) fn reserve(
+        &mut self,
+        slot: &RunSlot,
+        asked: ResponseMode,
+    ) -> Result<(), Box<Contribution>> {
+        let Some(session) = lock(slot).map(|run| run.session().cloned()) else {
+            let detail = "the run's state is unusable";
+            let reason = ReasonCode::InternalError;
+            return Err(Box::new(Contribution::new(Check::System, Verdict::Deny, reason, detail)));
+        };
+        let Some(session) = session else { return Ok(()) };
+        let Some(reserved) = session.reserve() else {
+            let (total, used) = (session.total(), session.used());
+            return Err(Box::new(exhausted(used, total)));
+        };
+        let mode = reserved.mode(asked);
+        self.escalated = mode != asked;
+        self.floor = Some(mode);
+        self.reserved = Some(reserved);
+        Ok(())
+    }
+
+    /// The least strict mode that is left.
+    pub(crate) fn floor(&self) -> ResponseMode {
+        self.floor.unwrap_or(ResponseMode::Raw)
+    }
+
+    /// A word for the frame when the session made its mode stricter.
+    pub(crate) fn finding(&self) -> Option<&'static str> {
+        self.escalated.then_some("session_budget_low")
+    }
+
+    /// True where the session is bounded.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.reserved.is_some()
+    }
+
+    /// The frame, or a smaller one that fits what is left; counts it.
+    pub(crate) fn fit(
+        &mut self,
+        first: Frame,
+        spec: &FrameSpec<'_>,
+        again: impl FnMut(&FrameSpec<'_>) -> Option<Frame>,
+    ) -> Frame {
+        match &mut self.reserved {
+            Some(reserved) => reserved.fit(first, spec, again),
+            None => first,
+        }
+    }
+
+    /// Tokens of what was shown.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.reserved.as_ref().map_or(0, Reservation::counted)
+    }
+
+    /// Charges what was shown, now that it is recorded.
+    pub(crate) fn settle(self) {
+        if let Some(reserved) = self.reserved {
+            reserved.settle();
+        }
+    }
+}
+
+/// The refusal of a call or a view whose run may give out no more tokens.
+pub(crate) fn spent(
+    run: &HotRun,
+    budget: &RunBudget,
+    operation: Operation,
+) -> Option<Contribution> {
+    if let Some(session) = run.session().filter(|session| session.used() >= session.total()) {
+        return Some(exhausted(session.used(), session.total()));
+    }
+    // For a call, this cap is looked at with the others.
+    let used = run.state().meters.prompt_tokens;
+    let over = budget.max_prompt_tokens.is_some_and(|cap| used >= cap);
+    (over && operation == Operation::View).then(|| {
+        let (detail, reason) =
+            ("the run's cap `max_prompt_tokens` is used up", ReasonCode::BudgetExceeded);
+        Contribution::new(Check::Limit, Verdict::Deny, reason, detail)
+    })
+}
+
+fn exhausted(used: u32, total: u32) -> Contribution {
+    let detail = if used >= total {
+        format!("all {total} tokens of the session are used up; begin another run")
+    } else {
+        format!("calls under way hold what is left of the session's {total} tokens; try again")
+    };
+    let reason = ReasonCode::SessionBudgetExhausted;
+    Contribution::new(Check::Limit, Verdict::Deny, reason, detail)
+}
