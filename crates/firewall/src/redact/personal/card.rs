@@ -1,0 +1,109 @@
+//! Payment cards: a brand, a length of that brand, and the Luhn sum.
+
+use std::ops::Range;
+
+use super::checksum::luhn;
+use super::cluster::{Token, before, byte};
+
+/// The most digits of a card number.
+const MOST: usize = 19;
+
+/// A card number, and whether its form alone says little.
+pub(super) struct Card {
+    pub(super) range: Range<usize>,
+    pub(super) weak: bool,
+}
+
+/// The longest card number that starts with this token of digits.
+pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
+    let first = token.end - token.start;
+    let left = before(bytes, token.start);
+    let after_point = left == b'.' && before(bytes, token.start - 1).is_ascii_digit();
+    if !(4..=MOST).contains(&first) || left == b'_' || after_point {
+        return None;
+    }
+    let mut digits = [0_u8; MOST];
+    let mut count = 0;
+    let mut at = token.start;
+    let mut sign = 0;
+    let mut found = None;
+    loop {
+        let group = at;
+        while byte(bytes, at).is_ascii_digit() {
+            if let Some(slot) = digits.get_mut(count) {
+                *slot = byte(bytes, at);
+            }
+            count += 1;
+            at += 1;
+        }
+        if count > MOST || at - group < 2 {
+            break;
+        }
+        let number = digits.get(..count).unwrap_or_default();
+        if ends(bytes, at, sign) && layout(first, at - group, sign) && is_card(number) {
+            let weak = sign == 0 && (count < 14 || number.first() == Some(&b'1'));
+            found = Some(Card { range: token.start..at, weak });
+        }
+        let Some(next) = joined(bytes, at, &mut sign) else { break };
+        at = next;
+    }
+    found
+}
+
+/// The start of the next group after the same sign as before.
+fn joined(bytes: &[u8], end: usize, sign: &mut u8) -> Option<usize> {
+    let here = byte(bytes, end);
+    if !matches!(here, b' ' | b'-' | b'.' | b'/' | b'_') || *sign != 0 && *sign != here {
+        return None;
+    }
+    *sign = here;
+    let doubled = here == b' ' && byte(bytes, end + 1) == b' ';
+    let next = if doubled { end + 2 } else { end + 1 };
+    byte(bytes, next).is_ascii_digit().then_some(next)
+}
+
+/// True when the number may end here.
+fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
+    let next = byte(bytes, at);
+    let goes_on = byte(bytes, at + 1).is_ascii_alphanumeric();
+    match next {
+        b'_' => false,
+        b'.' => !byte(bytes, at + 1).is_ascii_digit(),
+        b'-' => !(goes_on && (sign == b'-' || sign == 0)),
+        _ => !next.is_ascii_alphanumeric(),
+    }
+}
+
+/// True for groups that cards are printed in, and for one group.
+fn layout(first: usize, last: usize, sign: u8) -> bool {
+    sign == 0 || (first == 4 || first == 6 || first == 8) && last >= 2
+}
+
+/// A brand with one of its lengths, and the sum.
+pub(super) fn is_card(digits: &[u8]) -> bool {
+    let head = |n: usize| {
+        let zero = |sum: u32, digit: &u8| sum * 10 + u32::from(digit.wrapping_sub(b'0'));
+        digits.get(..n).unwrap_or_default().iter().fold(0, zero)
+    };
+    let (two, three, four) = (head(2), head(3), head(4));
+    let length = digits.len();
+    let brand = match two {
+        34 | 37 => length == 15,
+        30 => matches!(three, 300..=305 | 309) && matches!(length, 14..=19),
+        36 | 38 | 39 => matches!(length, 14..=19),
+        40..=49 => matches!(length, 13 | 16 | 18 | 19),
+        51..=55 => length == 16,
+        22..=27 => matches!(four, 2200..=2204 | 2221..=2720) && length == 16,
+        35 => length == 16 || matches!(four, 3528..=3589) && matches!(length, 17..=19),
+        21 => four == 2131 && length == 15,
+        10..=19 => length == 15,
+        60 | 64 | 65 => matches!(length, 16..=19),
+        62 | 81 => matches!(length, 16..=19),
+        50 | 56..=59 | 61 | 63 | 66..=69 => matches!(length, 12..=19),
+        82 => matches!(three, 820..=829) && length == 16,
+        97 => four == 9792 && length == 16,
+        6 => four == 604 && length >= 12,
+        _ => false,
+    };
+    brand && luhn(digits)
+}

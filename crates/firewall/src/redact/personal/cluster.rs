@@ -1,0 +1,226 @@
+//! Candidates: groups of letters and digits with separators, read once and normalised.
+
+/// The longest stretch that can be one value, in bytes.
+pub(super) const LONGEST: usize = 64;
+/// The most letters and digits of one value.
+const CAPACITY: usize = 40;
+
+/// True for bytes of a word.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
+/// The byte at a place, or a blank outside the text.
+pub(super) fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(b' ')
+}
+
+/// The byte before a place, or a blank.
+pub(super) fn before(bytes: &[u8], at: usize) -> u8 {
+    at.checked_sub(1).map_or(b' ', |at| byte(bytes, at))
+}
+
+/// A run of letters and digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// No letters in it.
+    pub(super) digits: bool,
+}
+
+impl Token {
+    /// The token around a digit. The second part is false for a run longer than any value.
+    pub(super) fn around(bytes: &[u8], at: usize) -> (Self, bool) {
+        let floor = at.saturating_sub(LONGEST);
+        let mut start = at;
+        while start > floor && is_word(before(bytes, start)) {
+            start -= 1;
+        }
+        let mut end = at;
+        let mut digits = start == at;
+        while let Some(byte) = bytes.get(end).copied().filter(|byte| is_word(*byte)) {
+            digits &= byte.is_ascii_digit();
+            end += 1;
+        }
+        let fits = end - start <= LONGEST && !(start > 0 && is_word(before(bytes, start)));
+        (Self { start, end, digits }, fits)
+    }
+}
+
+/// How tightly groups must hang together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Blanks and brackets join too.
+    Loose,
+    /// One hyphen, point or slash joins.
+    Tight,
+    /// Nothing joins: one token.
+    Token,
+}
+
+/// Groups with what stands between them.
+#[derive(Debug, Clone)]
+pub(super) struct Cluster {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    compact: [u8; CAPACITY],
+    len: usize,
+    /// Bit `k`: the character `k` is a letter.
+    pub(super) letters: u64,
+    /// Bit `k`: a separator stands before the character `k`.
+    pub(super) breaks: u64,
+    sizes: [u8; 16],
+    count: usize,
+    /// All separators that occur, as bits of [`separator`].
+    pub(super) separators: u8,
+    /// Every separator is a single byte.
+    pub(super) simple: bool,
+    /// Some letter is in lower case.
+    pub(super) lower: bool,
+}
+
+pub(super) const BLANK: u8 = 1;
+pub(super) const HYPHEN: u8 = 2;
+pub(super) const POINT: u8 = 4;
+pub(super) const SLASH: u8 = 8;
+pub(super) const BRACKET: u8 = 16;
+
+/// The bit of a separator, none for other bytes.
+pub(super) fn separator(byte: u8) -> u8 {
+    match byte {
+        b' ' => BLANK,
+        b'-' => HYPHEN,
+        b'.' => POINT,
+        b'/' => SLASH,
+        b'(' | b')' => BRACKET,
+        _ => 0,
+    }
+}
+
+impl Cluster {
+    /// The groups from a place on, or nothing when they are too many or too long for a value.
+    pub(super) fn gather(bytes: &[u8], start: usize, hold: Hold) -> Option<Self> {
+        let mut cluster = Self {
+            start,
+            end: start,
+            compact: [0; CAPACITY],
+            len: 0,
+            letters: 0,
+            breaks: 0,
+            sizes: [0; 16],
+            count: 0,
+            separators: 0,
+            simple: true,
+            lower: false,
+        };
+        let mut at = start;
+        loop {
+            at = cluster.group(bytes, at)?;
+            cluster.end = at;
+            let Some(next) = cluster.join(bytes, at, hold) else { break };
+            at = next;
+        }
+        Some(cluster)
+    }
+
+    /// Takes one group.
+    fn group(&mut self, bytes: &[u8], start: usize) -> Option<usize> {
+        let mut at = start;
+        while let Some(byte) = bytes.get(at).copied().filter(|byte| is_word(*byte)) {
+            *self.compact.get_mut(self.len)? = byte.to_ascii_uppercase();
+            if byte.is_ascii_alphabetic() {
+                self.letters |= 1 << self.len;
+                self.lower |= byte.is_ascii_lowercase();
+            }
+            self.len += 1;
+            at += 1;
+        }
+        *self.sizes.get_mut(self.count)? = u8::try_from(at - start).ok()?;
+        self.count += 1;
+        Some(at)
+    }
+
+    /// The start of the next group, if one is joined here.
+    fn join(&mut self, bytes: &[u8], end: usize, hold: Hold) -> Option<usize> {
+        if hold == Hold::Token {
+            return None;
+        }
+        let most = if hold == Hold::Loose { 3 } else { 1 };
+        let mut seen = 0;
+        let mut at = end;
+        while at < end + most {
+            match separator(byte(bytes, at)) {
+                0 => break,
+                bit if hold == Hold::Tight && bit & (BLANK | BRACKET) != 0 => break,
+                bit => seen |= bit,
+            }
+            at += 1;
+        }
+        if at == end || at >= bytes.len() || !joins(bytes, at) {
+            return None;
+        }
+        // Two blanks, or a full stop and a blank, are a gap between things.
+        if at - end > 1 && seen & (BRACKET | HYPHEN) == 0 {
+            return None;
+        }
+        self.separators |= seen;
+        self.simple &= at - end == 1 && seen & BRACKET == 0;
+        self.breaks |= 1_u64.checked_shl(u32::try_from(self.len).ok()?)?;
+        Some(at)
+    }
+
+    /// The letters and digits, letters in upper case.
+    pub(super) fn compact(&self) -> &[u8] {
+        self.compact.get(..self.len).unwrap_or_default()
+    }
+
+    /// How many letters and digits there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The lengths of the groups.
+    pub(super) fn sizes(&self) -> &[u8] {
+        self.sizes.get(..self.count).unwrap_or_default()
+    }
+
+    /// True when nothing stands between the letters and digits.
+    pub(super) fn is_one(&self) -> bool {
+        self.count == 1
+    }
+}
+
+/// True when the token at this place goes on with what stands before it: it has a digit, or is a
+/// single letter.
+fn joins(bytes: &[u8], at: usize) -> bool {
+    let token = bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_word(**byte));
+    let mut letters = 0;
+    for byte in token.take(LONGEST) {
+        if byte.is_ascii_digit() {
+            return true;
+        }
+        letters += 1;
+    }
+    letters == 1
+}
+
+/// True when a digit stands right before the separators before this place.
+pub(super) fn continues(bytes: &[u8], start: usize, hold: Hold) -> bool {
+    if hold == Hold::Token {
+        return false;
+    }
+    let most = if hold == Hold::Loose { 3 } else { 1 };
+    let mut at = start;
+    let mut seen = 0;
+    while at > 0 && start - at < most {
+        match separator(before(bytes, at)) {
+            0 => break,
+            bit if hold == Hold::Tight && bit & (BLANK | BRACKET) != 0 => break,
+            bit => seen |= bit,
+        }
+        at -= 1;
+    }
+    let gap = start - at > 1 && seen & (BRACKET | HYPHEN) == 0;
+    at < start && at > 0 && !gap && before(bytes, at).is_ascii_digit()
+}

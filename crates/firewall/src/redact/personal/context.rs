@@ -1,0 +1,250 @@
+//! The words around a candidate.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
+
+use super::cluster::{before, byte};
+
+/// How far before a candidate a word counts, in bytes.
+const WIDE: usize = 96;
+/// How far before a candidate a word is its label, in bytes.
+const NEAR: usize = 28;
+/// How far after a candidate a word counts, in bytes.
+const AFTER: usize = 40;
+
+/// Subjects that words speak of, as bits.
+pub(super) mod topic {
+    macro_rules! topics {
+        ($($name:ident = $bit:literal,)*) => {
+            $(pub(in crate::redact::personal) const $name: u64 = 1 << $bit;)*
+        };
+    }
+    topics! {
+        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7,
+        DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, BIRTH = 14,
+        MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, US = 20, UK = 21, AU = 22, IN = 23,
+        DE = 24, PL = 25, SE = 26, BR = 27, CA = 28, FR = 29, NL = 30, KR = 31, SG = 32, TR = 33,
+        ZA = 34, PH = 35, NG = 36, IT = 37, ES = 38, JP = 39, RU = 40, DEVICE = 41, WALLET = 42,
+        DK = 43, PT = 44, MX = 45, TH = 46, ID = 47, CN = 48, IL = 49, NZ = 50,
+    }
+}
+use topic::*;
+
+/// Words by subject, with bars between. A star at the end takes any ending.
+const WORDS: &[(u64, &str)] = &[
+    (
+        PHONE,
+        "phone*|telephone*|telefon*|téléphone|teléfono|mobile*|móvil|cell|cellphone|\
+         celular|cellulare|tel|fax|telefax|whatsapp|call me|call us|call him|\
+         call her|call on|call at|someone call|reach me|reach us|hotline|helpline|\
+         sms|text me|dial|handy|telepono|desk|office|emergency contact|msisdn|\
+         landline|ring me|his number|her number|my number|our number|their number|\
+         your number|contact number|contact no|numéro de tél|portable|gsm|rufnummer|\
+         mobil|puhelin|matkapuhelin|komórka|pager|voicemail|switchboard|toll-free|\
+         toll free|电话|手机|電話|携帯|전화|휴대폰|телефон|тел|hp|viber|extension",
+    ),
+    (
+        OTHER,
+        "order*|sku|isbn*|issn|ticket*|tracking|invoice|batch|ref|reference|badge|\
+         serial|seq|version|build|commit|price|amount|total|count|epoch|timestamp|ts|\
+         ean|upc|gtin|bug|issue|case no|lat|lon|lng|coordinates|point|size|bytes|\
+         offset|port|pid|tid|items|qty|quantity|barcode|parcel|shipment|awb|lot|\
+         model|part no|asin|duration|elapsed|checksum|hash|sha|uuid|uid|request|\
+         trace|span",
+    ),
+    (
+        VERSION,
+        "version*|ver|release*|build|firmware|upgrade*|driver|semver|bump*|package|\
+         pkg|lib|library|dependency|tag|chapter|section|oid|assembly|sdk|runtime|\
+         kernel|update*|patch|downgrade*|rev|revision|installed|install|requires",
+    ),
+    (
+        IP,
+        "ip|ips|ipv4|ipv6|address*|addr|host*|server*|client*|src|dst|source|peer|\
+         remote*|gateway|dns|nameserver|ping|listen*|bind*|connect*|loopback|subnet|\
+         route|cidr|default|broadcast|unspecified|network|interface|from|localhost|\
+         nat64|prefix|netmask|resolver|vpn|proxy|allow|deny|via|multicast",
+    ),
+    (
+        CARD,
+        "card*|credit*|debit*|visa|mastercard|amex|pan|payment*|cc|carte|karte|\
+         kreditkarte|tarjeta|cvv|expir*|maestro|billing",
+    ),
+    (SSN, "ssn*|social security*|social sec|soc sec|ss#|social"),
+    (
+        TAX,
+        "tax*|tin|itin|ein|fein|steuer*|idnr|vat*|ust*|umsatzsteuer*|taxpayer*|\
+         fiscal*|fiscale|partita iva|p.iva|piva|nif|cif|nip|regon|inn|инн|tva|btw|\
+         mwst|rfc|cuit|cuil|rut|ruc|nit|abn|gst*|finanzamt|iva|pps*|siren|siret|utr|\
+         tfn|cnpj|oib",
+    ),
+    (
+        PASSPORT,
+        "passport*|travel document|reisepass*|pass-nr*|passnummer|passeport|\
+         pasaporte|passaporto|paszport|여권*|护照|旅券|паспорт*|pasaport|paspoort|hmpo|\
+         ausweis*|personalausweis*|identity card|id card|carta d'identità|\
+         carta di identità|carta identità|dowód*|dowod*|document number|perso",
+    ),
+    (
+        DRIVER,
+        "driver*|driving*|licence|license|dl|führerschein*|fuehrerschein*|permis|\
+         patente|carnet de conducir|dvla|permit|운전면허*|dln|rijbewijs|prawo jazdy|\
+         drivers|lic#|dls|cdls",
+    ),
+    (
+        BANK,
+        "account*|acct|bank*|konto*|kontonummer|sort code|checking|savings|iban|\
+         routing|acc no|a/c",
+    ),
+    (ROUTING, "aba*|routing*|rtn|transit|wire*"),
+    (
+        PERSON,
+        "national id*|national identity*|identity number|identity code|id number|\
+         id no|citizen*|personal id*|personal identity|identification*|\
+         national number|id code|nric|fin|mykad|nik|ktp|kimlik*|tc|tckn|personnummer|\
+         pnr|hetu|henkilötunnus*|fødselsnummer|fodselsnummer|personnr|cpr*|pesel|nin|\
+         bsn|burgerservicenummer|sofinummer|nir|insee|sécurité sociale|\
+         securite sociale|numéro de sécu|rijksregister*|registre national|rodné*|\
+         rodne*|cnp|egn|oib|amka|isikukood|asmens kodas|personas kods|emso|jmbg|dni|\
+         nie|curp|cpf|rg|cedula|cédula|rut|aadhaar*|aadhar*|uidai|uid|resident*|身份证*|\
+         주민*|마이넘버|マイナンバー|my number|ahv|avs|svnr|sozialversicherung*|rvnr|\
+         teudat zehut|sin|social insurance|rsa id|id nr|snils|снилс|rrn|frn|外国人*|\
+         외국인*|birth number|kennitala|insurance number|umid|tnin|thai id|iin",
+    ),
+    (
+        HEALTH,
+        "medicare*|mbi|beneficiary|medicaid|hicn|nhs*|health*|krankenkasse|\
+         krankenversich*|kvnr|versichertennummer|egk*|patient*|mrn|medical*|lanr|\
+         arztnummer|bsnr|betriebsstätte*|member id|subscriber*|insurance*|philhealth",
+    ),
+    (
+        VEHICLE,
+        "vehicle*|registration|number plate|licence plate|license plate|plate*|\
+         plaka*|vrn|car|kennzeichen|kfz*|targa|vin|chassis|reg no|immatriculation|\
+         matrícula|matricula|v5c",
+    ),
+    (
+        BIRTH,
+        "birth*|dob|d.o.b|born|geboren*|geburt*|naissance|né le|née le|nacimiento|\
+         nascita|nato il|nata il|birthday|geboortedatum|födelse*|nascimento|urodz*|\
+         生年月日|生日",
+    ),
+    (MAC, "mac*|hardware address|physical address|ethernet*|bssid|hwaddr|wlan*|ether"),
+    (
+        COMPANY,
+        "uen|acn|company*|business*|orgnummer|organisationsnummer|org nr|org.nr|\
+         organization number|organisation*|acra|handelsregister*|unique entity*|brn|\
+         사업자*|registered number|företag*|corporate*|australian company*",
+    ),
+    (VOTER, "voter*|epic|elector*|election*"),
+    (NPI, "npi*|provider*|national provider*|prescriber"),
+    (DEA, "dea*|certificate*|medical license|prescriber"),
+    (UK, "nino|national insurance*|ni number|ni no|nhs*|uk|british"),
+    (AU, "abn|acn|tfn|australian*|medicare*|tax file*"),
+    (DEVICE, "imei*|meid|device*|handset|sim|iccid|imsi"),
+    (WALLET, "wallet*|btc|bitcoin*|crypto*|eth|ethereum*|address*"),
+];
+
+struct Matcher {
+    words: AhoCorasick,
+    /// For each word, its subject and whether any ending is taken.
+    meaning: Vec<(u64, bool)>,
+}
+
+static MATCHER: LazyLock<Option<Matcher>> = LazyLock::new(|| {
+    let mut literals = Vec::new();
+    let mut meaning = Vec::new();
+    for (topic, words) in WORDS {
+        for word in words.split('|') {
+            literals.push(word.trim_end_matches('*'));
+            meaning.push((*topic, word.ends_with('*')));
+        }
+    }
+    AhoCorasickBuilder::new()
+        .kind(Some(AhoCorasickKind::DFA))
+        .match_kind(MatchKind::Standard)
+        .ascii_case_insensitive(true)
+        .build(literals)
+        .ok()
+        .map(|words| Matcher { words, meaning })
+});
+
+/// What the words around a candidate speak of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Context {
+    /// Subjects of words anywhere around.
+    pub(super) wide: u64,
+    /// Subjects of words right before.
+    pub(super) near: u64,
+    /// Subjects of words right after.
+    pub(super) after: u64,
+    /// Of the labels before, the subjects of the last word.
+    pub(super) last: u64,
+}
+
+impl Context {
+    /// Reads the words around a stretch.
+    pub(super) fn around(bytes: &[u8], start: usize, end: usize) -> Self {
+        let mut context = Self::default();
+        let Some(matcher) = MATCHER.as_ref() else { return context };
+        let floor = start.saturating_sub(WIDE);
+        let mut last = 0;
+        matcher.each(bytes, floor, start, |topics, from, to| {
+            context.wide |= topics;
+            if start.saturating_sub(to) <= NEAR && !breaks_line(bytes, to, start) {
+                context.near |= topics;
+            }
+            if to > last {
+                last = to;
+                context.last = 0;
+            }
+            if to == last {
+                context.last |= topics;
+            }
+            let _ = from;
+        });
+        let ceiling = end.saturating_add(AFTER).min(bytes.len());
+        matcher.each(bytes, end, ceiling, |topics, from, _| {
+            context.wide |= topics;
+            if from - end <= 2 {
+                context.after |= topics;
+            }
+        });
+        context
+    }
+
+    /// True when a word of these subjects stands around.
+    pub(super) fn speaks(&self, topics: u64) -> bool {
+        self.wide & topics != 0
+    }
+}
+
+impl Matcher {
+    fn each(&self, bytes: &[u8], from: usize, to: usize, mut found: impl FnMut(u64, usize, usize)) {
+        let Some(window) = bytes.get(from..to) else { return };
+        for hit in self.words.find_overlapping_iter(window) {
+            let (start, end) = (from + hit.start(), from + hit.end());
+            let Some((topics, open)) = self.meaning.get(hit.pattern().as_usize()) else { continue };
+            if starts_word(bytes, start) && (*open || ends_word(bytes, end)) {
+                found(*topics, start, end);
+            }
+        }
+    }
+}
+
+/// True where a word starts, also one inside a name like `homePhone`.
+fn starts_word(bytes: &[u8], at: usize) -> bool {
+    let (left, right) = (before(bytes, at), byte(bytes, at));
+    !left.is_ascii_alphabetic() || left.is_ascii_lowercase() && right.is_ascii_uppercase()
+}
+
+/// True where a word ends, also before a plural or the next part of a name like `phoneNumber`.
+fn ends_word(bytes: &[u8], at: usize) -> bool {
+    let next = byte(bytes, at);
+    !next.is_ascii_lowercase() || next == b's' && !byte(bytes, at + 1).is_ascii_alphabetic()
+}
+
+fn breaks_line(bytes: &[u8], from: usize, to: usize) -> bool {
+    bytes.get(from..to).is_some_and(|gap| gap.contains(&b'\n'))
+}

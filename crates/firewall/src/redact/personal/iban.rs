@@ -1,0 +1,67 @@
+//! IBANs: a country with its length, and the remainder of 97.
+
+use std::ops::Range;
+
+use super::checksum::remainder;
+use super::cluster::{Token, before, byte};
+
+const LENGTHS: &[(usize, &str)] = &[
+    (15, "NO"),
+    (16, "BE BI"),
+    (18, "DK FI FK FO GL NL SD"),
+    (19, "MK SI"),
+    (20, "AT BA EE KZ LT LU MN XK"),
+    (21, "CH HR LI LV"),
+    (22, "BG BH CR DE GB GE IE ME RS VA"),
+    (23, "AE GI IL IQ OM SO TL"),
+    (24, "AD CZ DZ ES MD PK RO SA SE SK TN VG"),
+    (25, "AO CV LY MZ PT ST"),
+    (26, "IR IS TR"),
+    (27, "BI CF CG CM DJ FR GA GQ GR IT KM MC MG MR SM TD"),
+    (28, "AL AZ BF BJ BY CI CY DO GT GW HN HU LB MA ML NE NI PL SN SV TG"),
+    (29, "BR EG PS QA UA"),
+    (30, "JO KW MU YE"),
+    (31, "MT SC"),
+    (32, "LC"),
+    (33, "RU"),
+];
+
+/// The IBAN that starts with this token.
+pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Range<usize>> {
+    let [a, b, c, d] = bytes.get(token.start..token.start + 4)? else { return None };
+    let shape = a.is_ascii_alphabetic()
+        && b.is_ascii_alphabetic()
+        && c.is_ascii_digit()
+        && d.is_ascii_digit();
+    if !shape || before(bytes, token.start) == b'_' {
+        return None;
+    }
+    let country = [a.to_ascii_uppercase(), b.to_ascii_uppercase()];
+    LENGTHS
+        .iter()
+        .filter(|(_, codes)| codes.split(' ').any(|code| code.as_bytes() == country))
+        .find_map(|(length, _)| of_length(bytes, token.start, *length))
+}
+
+fn of_length(bytes: &[u8], start: usize, length: usize) -> Option<Range<usize>> {
+    let mut iban = [0_u8; 34];
+    let mut at = start;
+    let mut gap = false;
+    let mut count = 0;
+    while count < length {
+        match byte(bytes, at) {
+            letter if letter.is_ascii_alphanumeric() => {
+                *iban.get_mut(count)? = letter.to_ascii_uppercase();
+                count += 1;
+                gap = false;
+            }
+            b' ' | b'-' | b'.' if !gap && at < bytes.len() => gap = true,
+            _ => return None,
+        }
+        at += 1;
+    }
+    let (head, rest) = iban.get(..length)?.split_at_checked(4)?;
+    let ends = !byte(bytes, at).is_ascii_alphanumeric();
+    let sum = remainder(rest.iter().chain(head).copied(), 97);
+    (ends && sum == 1).then_some(start..at)
+}

@@ -1,0 +1,189 @@
+//! Numbers of documents and registers: a shape, a check, and words where these say too little.
+
+use std::sync::LazyLock;
+
+use super::ScanRule;
+use super::cluster::{Cluster, HYPHEN, before, byte};
+use super::context::{Context, topic};
+
+/// What it takes, besides shape and check, to call a candidate a value. A word of its subject
+/// around is always enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Nothing more; letters must be in upper case.
+    Always,
+    /// Its separators.
+    Written,
+    /// Its separators, or nothing else in the text.
+    WrittenOrLone,
+    /// Nothing else in the text.
+    Lone,
+    /// Its separators, and nothing else in the text.
+    WrittenLone,
+    /// The word.
+    Spoken,
+}
+
+/// A kind of number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) rule: ScanRule,
+    /// `9` a digit, `A` a letter, `X` either, `~` a place where a separator may stand,
+    /// `-` one where only a hyphen may.
+    pub(super) shapes: &'static [&'static str],
+    pub(super) when: When,
+    pub(super) topics: u64,
+    /// Looks at the letters and digits alone, letters in upper case.
+    pub(super) check: fn(&[u8]) -> bool,
+}
+
+/// Writes rows of a table.
+macro_rules! rows {
+    ($($id:literal $kind:literal [$($shape:literal),+] $when:ident $topics:expr, $check:expr,
+        [$($text:literal => $value:literal),+], [$($keep:literal),+];)+) => {
+        &[$($crate::redact::personal::national::Row {
+            rule: $crate::redact::scanner::ScanRule {
+                id: $id,
+                kind: $kind,
+                masks: &[$(($text, $value)),+],
+                keeps: &[$($keep),+],
+            },
+            shapes: &[$($shape),+],
+            when: $crate::redact::personal::national::When::$when,
+            topics: $topics,
+            check: $check,
+        }),+]
+    };
+}
+pub(super) use rows;
+
+/// All tables, one after the other.
+pub(super) const TABLES: [&[Row]; 3] =
+    [super::americas::ROWS, super::europe::ROWS, super::asia::ROWS];
+
+/// How many rows there are.
+pub(super) const COUNT: usize = TABLES[0].len() + TABLES[1].len() + TABLES[2].len();
+
+/// A shape as bits, one for each letter or digit.
+struct Shape {
+    /// Must be letters.
+    letters: u64,
+    /// May be letters or digits.
+    either: u64,
+    /// A separator may stand before.
+    breaks: u64,
+    /// Only hyphens may stand there.
+    hyphens: bool,
+    /// The place of the row among all.
+    index: usize,
+    row: &'static Row,
+}
+
+/// Shapes by the number of letters and digits.
+static SHAPES: LazyLock<Vec<Vec<Shape>>> = LazyLock::new(|| {
+    let mut lengths: Vec<Vec<Shape>> = Vec::new();
+    for (index, row) in TABLES.into_iter().flatten().enumerate() {
+        for text in row.shapes {
+            let mut shape = Shape { letters: 0, either: 0, breaks: 0, hyphens: false, index, row };
+            let mut length = 0;
+            for sign in text.bytes() {
+                match sign {
+                    b'~' | b'-' => {
+                        shape.breaks |= 1 << length;
+                        shape.hyphens |= sign == b'-';
+                    }
+                    b'A' => shape.letters |= 1 << length,
+                    b'X' => shape.either |= 1 << length,
+                    _ => {}
+                }
+                length += usize::from(!matches!(sign, b'~' | b'-'));
+            }
+            if lengths.len() <= length {
+                lengths.resize_with(length + 1, Vec::new);
+            }
+            if let Some(list) = lengths.get_mut(length) {
+                list.push(shape);
+            }
+        }
+    }
+    lengths
+});
+
+/// The places of the rows that a cluster is a value of.
+pub(super) fn kinds(bytes: &[u8], cluster: &Cluster, mut found: impl FnMut(usize)) {
+    let Some(shapes) = SHAPES.get(cluster.len()) else { return };
+    if !cluster.simple {
+        return;
+    }
+    let mut words = Words { bytes, cluster, context: None };
+    let mut part = None;
+    for shape in shapes.iter().filter(|shape| shape.fits(cluster)) {
+        let row = shape.row;
+        if !(row.check)(cluster.compact()) || *part.get_or_insert_with(|| is_part(bytes, cluster)) {
+            continue;
+        }
+        let written = !cluster.is_one() && !cluster.lower;
+        let lone = || is_alone(bytes, cluster);
+        let sure = match row.when {
+            When::Always => !cluster.lower && !words.deny() || lone(),
+            When::Written => written && !words.deny(),
+            When::WrittenOrLone => written && !words.deny() || lone(),
+            When::Lone => lone(),
+            When::WrittenLone => written && lone(),
+            When::Spoken => false,
+        };
+        if sure || words.around().speaks(row.topics) {
+            found(shape.index);
+        }
+    }
+}
+
+impl Shape {
+    fn fits(&self, cluster: &Cluster) -> bool {
+        cluster.letters & !self.either == self.letters
+            && cluster.breaks & !self.breaks == 0
+            && !(self.hyphens && cluster.separators & !HYPHEN != 0)
+    }
+}
+
+/// The words around a cluster, looked up once.
+struct Words<'t> {
+    bytes: &'t [u8],
+    cluster: &'t Cluster,
+    context: Option<Context>,
+}
+
+impl Words<'_> {
+    fn around(&mut self) -> Context {
+        let around = || Context::around(self.bytes, self.cluster.start, self.cluster.end);
+        *self.context.get_or_insert_with(around)
+    }
+
+    /// The label right before names an order, a parcel and the like.
+    fn deny(&mut self) -> bool {
+        let context = self.around();
+        context.last & context.near & topic::OTHER != 0
+    }
+}
+
+/// Nothing but blanks and quotes stands around.
+fn is_alone(bytes: &[u8], cluster: &Cluster) -> bool {
+    let bare = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'');
+    let length = cluster.end - cluster.start;
+    bytes.len() <= length + 4
+        && bytes.iter().take(cluster.start).all(bare)
+        && bytes.iter().skip(cluster.end).all(bare)
+}
+
+/// True when the bytes around make the candidate a part of something else.
+fn is_part(bytes: &[u8], cluster: &Cluster) -> bool {
+    let (left, right) = (before(bytes, cluster.start), byte(bytes, cluster.end));
+    let further = before(bytes, cluster.start.saturating_sub(1));
+    let beyond = byte(bytes, cluster.end + 1);
+    matches!(left, b'_' | b'$' | b'+' | b'@' | b'%')
+        || matches!(left, b'-' | b'.' | b'/' | b':')
+            && further.is_ascii_alphanumeric()
+            && !(left == b':' && further.is_ascii_alphabetic())
+        || matches!(right, b'_' | b'@' | b'%')
+        || matches!(right, b'-' | b'.' | b'/' | b':') && beyond.is_ascii_alphanumeric()
+}

@@ -1,0 +1,252 @@
+//! Network addresses: IPv4, IPv6, hardware addresses.
+
+use std::ops::Range;
+
+use super::cluster::{Token, before, byte};
+use super::context::{Context, topic};
+
+/// The longest run of an address, in bytes.
+const LONGEST: usize = 48;
+
+/// An address, and which.
+pub(super) enum Address {
+    V4(Range<usize>),
+    V6(Range<usize>),
+    Mac(Range<usize>),
+}
+
+/// The four numbers of an IPv4 address from a place on, and its end.
+fn octets(bytes: &[u8], start: usize) -> Option<([u32; 4], usize)> {
+    let mut values = [0_u32; 4];
+    let mut at = start;
+    for (place, value) in values.iter_mut().enumerate() {
+        if place > 0 {
+            if byte(bytes, at) != b'.' {
+                return None;
+            }
+            at += 1;
+        }
+        let first = at;
+        while byte(bytes, at).is_ascii_digit() && at - first < 4 {
+            *value = *value * 10 + u32::from(byte(bytes, at) - b'0');
+            at += 1;
+        }
+        if at == first || at - first > 3 || *value > 255 {
+            return None;
+        }
+    }
+    Some((values, at))
+}
+
+/// The IPv4 address that starts with this token.
+pub(super) fn v4(bytes: &[u8], token: Token) -> Option<Range<usize>> {
+    let start = token.start;
+    if !token.digits || token.end - start > 3 || byte(bytes, token.end) != b'.' {
+        return None;
+    }
+    let (values, end) = octets(bytes, start)?;
+    let left = before(bytes, start);
+    let further = before(bytes, start.saturating_sub(1));
+    let glued = match left {
+        b'.' => further.is_ascii_alphanumeric(),
+        b'-' => further.is_ascii_alphabetic(),
+        b'/' => further.is_ascii_alphanumeric() && byte(bytes, end) != b':',
+        b'=' => further == b'=',
+        b'_' | b'^' | b'~' | b'$' => true,
+        _ => false,
+    };
+    let right = byte(bytes, end);
+    let longer = right == b'.' && byte(bytes, end + 1).is_ascii_alphanumeric();
+    let local = matches!(values, [192, 168, ..] | [10, ..] | [127, ..]);
+    let dashed = right == b'-' && byte(bytes, end + 1).is_ascii_alphabetic();
+    if glued || right.is_ascii_alphanumeric() || right == b'_' || longer && !local || dashed {
+        return None;
+    }
+    let with_prefix = prefix(bytes, end, 32);
+    let plain = with_prefix == end && right != b':' && right != b'/';
+    if plain && is_version(bytes, values, start, end) {
+        return None;
+    }
+    Some(start..with_prefix)
+}
+
+/// True when four small numbers, or the words before, speak of a version.
+fn is_version(bytes: &[u8], values: [u32; 4], start: usize, end: usize) -> bool {
+    let small = values.iter().all(|value| *value <= 40)
+        && values.first().is_some_and(|first| (1..10).contains(first))
+        && values.iter().any(|value| Some(value) != values.first());
+    let clear = matches!(values, [192, 168, ..] | [127, ..] | [255, 255, ..]);
+    if clear {
+        return false;
+    }
+    let context = Context::around(bytes, start, end);
+    let version = context.near & topic::VERSION != 0 && context.last & topic::IP == 0;
+    version || small && context.near & topic::IP == 0
+}
+
+/// The end of `/24` after an address, or the end of the address.
+fn prefix(bytes: &[u8], end: usize, most: u32) -> usize {
+    if byte(bytes, end) != b'/' {
+        return end;
+    }
+    let mut at = end + 1;
+    let mut value = 0;
+    while byte(bytes, at).is_ascii_digit() && at - end <= 3 {
+        value = value * 10 + u32::from(byte(bytes, at) - b'0');
+        at += 1;
+    }
+    let ends = !byte(bytes, at).is_ascii_alphanumeric() && byte(bytes, at) != b'_';
+    if at > end + 1 && value <= most && ends { at } else { end }
+}
+
+/// The address whose first colon stands here.
+pub(super) fn colons(bytes: &[u8], colon: usize) -> Option<Address> {
+    let next = byte(bytes, colon + 1);
+    if next != b':' && !next.is_ascii_hexdigit() {
+        return None;
+    }
+    let mut start = colon;
+    while colon - start <= 4 && before(bytes, start).is_ascii_hexdigit() {
+        start -= 1;
+    }
+    let left = before(bytes, start);
+    let further = before(bytes, start.saturating_sub(1));
+    let later = left == b':' && (further == b':' || further.is_ascii_hexdigit());
+    if later || left.is_ascii_alphanumeric() || left == b'_' || start == colon && next != b':' {
+        return None;
+    }
+    let mut end = colon;
+    while end - start <= LONGEST && in_run(byte(bytes, end)) && end < bytes.len() {
+        end += 1;
+    }
+    while end > colon + 2 && (before(bytes, end) == b'.' || lone_colon(bytes, end)) {
+        end -= 1;
+    }
+    let right = byte(bytes, end);
+    if end - start > LONGEST || right.is_ascii_alphanumeric() || right == b'_' {
+        return None;
+    }
+    let run = bytes.get(start..end)?;
+    if is_mac(run, b':') {
+        return Some(Address::Mac(start..end));
+    }
+    if !is_v6(run) || is_bare(bytes, run, start, end) {
+        return None;
+    }
+    Some(Address::V6(start..prefix(bytes, zone(bytes, end), 128)))
+}
+
+fn in_run(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || byte == b':' || byte == b'.'
+}
+
+fn lone_colon(bytes: &[u8], end: usize) -> bool {
+    before(bytes, end) == b':' && before(bytes, end - 1) != b':'
+}
+
+/// The end of `%eth0` after an address, or the end of the address.
+fn zone(bytes: &[u8], end: usize) -> usize {
+    if byte(bytes, end) != b'%' {
+        return end;
+    }
+    let name = bytes.get(end + 1..).unwrap_or_default().iter();
+    let length = name.take(16).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    if length > 0 { end + 1 + length } else { end }
+}
+
+/// True for a short form that code has too, like `::`, without words or a length that say more.
+fn is_bare(bytes: &[u8], run: &[u8], start: usize, end: usize) -> bool {
+    let digits = run.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
+    let numeric = run.iter().any(u8::is_ascii_digit);
+    if run == b"::1" || digits >= 4 && numeric {
+        return false;
+    }
+    let context = Context::around(bytes, start, end);
+    let spoken = context.near & topic::IP != 0 && before(bytes, start) != b'[';
+    prefix(bytes, end, 128) == end && !spoken
+}
+
+/// Eight groups, or fewer with one `::`; the last two may be an IPv4 address.
+fn is_v6(run: &[u8]) -> bool {
+    let mut groups = 0;
+    let mut gaps = 0;
+    let mut at = 0;
+    while at < run.len() {
+        if byte(run, at) == b':' {
+            if byte(run, at + 1) == b':' {
+                gaps += 1;
+                at += 2;
+                if at < run.len() && byte(run, at) == b':' {
+                    return false;
+                }
+                continue;
+            }
+            if at == 0 || at + 1 == run.len() {
+                return false;
+            }
+            at += 1;
+            continue;
+        }
+        let first = at;
+        while at < run.len() && byte(run, at).is_ascii_hexdigit() {
+            at += 1;
+        }
+        if at < run.len() && byte(run, at) == b'.' {
+            let whole = octets(run, first).is_some_and(|(_, end)| end == run.len());
+            groups += 2;
+            return whole && (gaps == 1 && groups < 8 || gaps == 0 && groups == 8);
+        }
+        if at == first || at - first > 4 {
+            return false;
+        }
+        groups += 1;
+    }
+    gaps == 1 && groups < 8 || gaps == 0 && groups == 8
+}
+
+/// Six pairs with the same sign between them, neither all zero nor all ones.
+fn is_mac(run: &[u8], sign: u8) -> bool {
+    run.len() == 17
+        && run.iter().enumerate().all(|(place, byte)| {
+            if place % 3 == 2 { *byte == sign } else { byte.is_ascii_hexdigit() }
+        })
+        && !run.iter().all(|byte| matches!(byte, b'0') || *byte == sign)
+        && !run.iter().all(|byte| matches!(byte, b'f' | b'F') || *byte == sign)
+}
+
+/// The hardware address with hyphens, or in three groups of four, that this token is a part of.
+pub(super) fn mac(bytes: &[u8], token: Token) -> Option<Range<usize>> {
+    let length = token.end - token.start;
+    let (sign, size, most) = match (length, byte(bytes, token.end), before(bytes, token.start)) {
+        (2, b'-', _) | (2, _, b'-') => (b'-', 2, 6),
+        (4, b'.', _) | (4, _, b'.') => (b'.', 4, 3),
+        _ => return None,
+    };
+    let hex = |from: usize, to: usize| {
+        let group = bytes.get(from..to).unwrap_or_default();
+        group.len() == size && group.iter().all(u8::is_ascii_hexdigit)
+    };
+    let mut start = token.start;
+    let mut groups = 1;
+    while groups < most
+        && before(bytes, start) == sign
+        && start.checked_sub(size + 1).is_some_and(|from| hex(from, start - 1))
+    {
+        start -= size + 1;
+        groups += 1;
+    }
+    let end = start + most * (size + 1) - 1;
+    let run = bytes.get(start..end)?;
+    let grouped = run.iter().enumerate().all(|(place, byte)| {
+        if place % (size + 1) == size { *byte == sign } else { byte.is_ascii_hexdigit() }
+    });
+    let open = |byte: u8| !byte.is_ascii_alphanumeric() && byte != sign && byte != b'_';
+    let lettered = run.iter().any(u8::is_ascii_alphabetic);
+    let sure = size == 2 && is_mac(run, sign) || size == 4 && lettered;
+    let bounded = open(before(bytes, start)) && open(byte(bytes, end)) || byte(bytes, end) == b'.';
+    if !grouped || !bounded {
+        return None;
+    }
+    let named = || Context::around(bytes, start, end).near & topic::MAC != 0;
+    (sure && lettered || named()).then_some(start..end)
+}

@@ -1,0 +1,285 @@
+//! Phone numbers: international, of the forms that countries write at home, and next to a word
+//! that names a phone.
+
+use std::ops::Range;
+
+use super::cluster::{BLANK, BRACKET, Cluster, HYPHEN, POINT, SLASH, before, byte};
+use super::context::{Context, topic};
+use super::plan;
+
+/// The most digits of an extension.
+const EXTENSION: usize = 6;
+
+/// Digits in groups, as they may be dialled.
+struct Number<'c> {
+    digits: &'c [u8],
+    sizes: &'c [u8],
+    separators: u8,
+    opened: bool,
+}
+
+/// The phone number that a cluster of digits is.
+pub(super) fn number(bytes: &[u8], cluster: &Cluster) -> Option<Range<usize>> {
+    let (digits, extension) = split_extension(cluster)?;
+    if !(6..=17).contains(&digits.len()) || is_part(bytes, cluster) {
+        return None;
+    }
+    let (start, plus, opened) = opening(bytes, cluster);
+    let sizes = cluster.sizes();
+    let whole = Number { digits, sizes, separators: cluster.separators, opened };
+    let end = extended(bytes, cluster.end);
+    if plus {
+        return prefixes(bytes, cluster, &whole, extension, is_planned)
+            .or_else(|| is_international(&whole).then_some(cluster.end))
+            .map(|end| start..extended(bytes, end));
+    }
+    if before(bytes, start) != b'#' {
+        if let Some(end) = prefixes(bytes, cluster, &whole, extension, |number| {
+            is_written(number) || is_dialled(number)
+        }) {
+            let end = extended(bytes, end);
+            if !denied(bytes, start, end) {
+                return Some(start..end);
+            }
+        }
+    }
+    is_named(bytes, &whole, start, end).then_some(start..end)
+}
+
+/// The digits before an `x` in the last group, and whether there is one.
+fn split_extension(cluster: &Cluster) -> Option<(&[u8], bool)> {
+    let compact = cluster.compact();
+    if cluster.letters == 0 {
+        return Some((compact, false));
+    }
+    let place = usize::try_from(cluster.letters.trailing_zeros()).ok()?;
+    let tail = compact.len().checked_sub(place + 1)?;
+    let last = usize::from(*cluster.sizes().last()?);
+    let one = cluster.letters.count_ones() == 1 && compact.get(place) == Some(&b'X');
+    (one && (1..=EXTENSION).contains(&tail) && last > tail + 1)
+        .then(|| (compact.get(..place).unwrap_or_default(), true))
+}
+
+/// Where the number starts with its bracket and sign, and whether it has a plus or a bracket.
+fn opening(bytes: &[u8], cluster: &Cluster) -> (usize, bool, bool) {
+    let mut start = cluster.start;
+    let mut opened = false;
+    let closed = cluster.separators & BRACKET != 0;
+    if closed && before(bytes, start) == b'(' {
+        start -= 1;
+        opened = true;
+    }
+    if before(bytes, start) == b'+' && !before(bytes, start - 1).is_ascii_alphanumeric() {
+        start -= 1;
+        if closed && before(bytes, start) == b'(' {
+            start -= 1;
+        }
+        return (start, true, opened);
+    }
+    (start, false, opened)
+}
+
+/// True when the bytes around make the digits a part of something else.
+fn is_part(bytes: &[u8], cluster: &Cluster) -> bool {
+    let left = before(bytes, cluster.start);
+    let further = before(bytes, cluster.start.saturating_sub(1));
+    let right = byte(bytes, cluster.end);
+    let beyond = byte(bytes, cluster.end + 1);
+    matches!(left, b'_' | b'$' | b'@' | b'%')
+        || matches!(left, b'.' | b'-' | b'/' | b':') && further.is_ascii_digit()
+        || matches!(left, b'-' | b'/' | b'.') && further.is_ascii_alphabetic()
+        || matches!(left, b'-' | b'.') && !further.is_ascii_alphabetic() && left == b'.'
+        || right == b'_'
+        || right == b'%'
+        || right == b'@'
+        || matches!(right, b':' | b'.' | b',' | b'-' | b'/') && beyond.is_ascii_digit()
+}
+
+/// The end of the longest start of the cluster, cut at blanks, that is such a number.
+fn prefixes(
+    bytes: &[u8],
+    cluster: &Cluster,
+    whole: &Number<'_>,
+    extension: bool,
+    fits: impl Fn(&Number<'_>) -> bool,
+) -> Option<usize> {
+    if fits(whole) {
+        return Some(cluster.end);
+    }
+    if extension {
+        return None;
+    }
+    let mut end = cluster.end;
+    let (mut digits, mut sizes) = (whole.digits, whole.sizes);
+    for _ in 0..3 {
+        let (last, rest) = sizes.split_last()?;
+        let size = usize::from(*last);
+        let gap = end.checked_sub(size)?;
+        if before(bytes, gap) != b' ' || rest.is_empty() {
+            return None;
+        }
+        end = gap;
+        while end > cluster.start && !before(bytes, end).is_ascii_digit() {
+            end -= 1;
+        }
+        sizes = rest;
+        digits = digits.get(..digits.len().checked_sub(size)?)?;
+        let part = Number { digits, sizes, separators: whole.separators, opened: whole.opened };
+        if fits(&part) {
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// A country code and as many digits as its plan has, perhaps with a zero that is not dialled.
+fn is_planned(number: &Number<'_>) -> bool {
+    if plan::is_international(number.digits) {
+        return true;
+    }
+    let mut place = 0;
+    for size in number.sizes {
+        if *size == 1 && number.digits.get(place) == Some(&b'0') && place > 0 {
+            let mut dialled = number.digits.to_vec();
+            dialled.remove(place);
+            return plan::is_international(&dialled);
+        }
+        place += usize::from(*size);
+    }
+    false
+}
+
+/// A country code and groups, of about the length that plans have.
+fn is_international(number: &Number<'_>) -> bool {
+    let Number { digits, sizes, separators, .. } = *number;
+    let grouped = sizes.len() >= 3 && separators != POINT;
+    let code = digits.first() != Some(&b'0') && sizes.first().is_some_and(|size| *size <= 4);
+    grouped && code && (9..=14).contains(&digits.len())
+}
+
+/// A form with separators that only phone numbers have.
+fn is_written(number: &Number<'_>) -> bool {
+    let Number { digits, sizes, separators, opened } = *number;
+    if sizes.len() < 2 || is_date(digits, sizes) {
+        return false;
+    }
+    let mixed = separators & !(BLANK | BRACKET) != 0 && separators & BLANK != 0;
+    if separators & POINT != 0 && separators != POINT {
+        return false;
+    }
+    match (digits, sizes) {
+        ([b'0', b'0', rest @ ..], [2..=6, ..]) => sizes.len() > 2 && plan::is_international(rest),
+        ([b'0', ..], _) => is_trunk(number),
+        (_, [3, 3, 4] | [1, 3, 3, 4] | [3, 7] | [6, 4]) => {
+            let plain = !mixed || opened || separators & (HYPHEN | BLANK) == separators;
+            let grouped = sizes.len() > 2 || opened;
+            plain && grouped && separators & SLASH == 0 && plan::is_american(digits)
+        }
+        ([b'8', ..], [1, 3, 3, 2, 2]) => true,
+        ([b'1', b'3'..=b'9', ..], [3, 4, 4]) => separators & (BLANK | HYPHEN) == separators,
+        ([b'6'..=b'9', ..], [3, 2, 2, 2]) => separators == BLANK,
+        (_, [2, 4 | 5, 4]) => opened,
+        (_, [2..=4, ..]) => opened && (9..=11).contains(&digits.len()) && sizes.len() > 2,
+        _ => false,
+    }
+}
+
+/// A number with the zero of long distance before the area.
+fn is_trunk(number: &Number<'_>) -> bool {
+    let Number { digits, sizes, separators, opened } = *number;
+    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return false };
+    let area = match digits.get(1) {
+        Some(b'0') | None => return false,
+        Some(_) if *first == 1 => opened || separators & BRACKET != 0,
+        Some(_) => (2..=6).contains(first),
+    };
+    let place = |place: &usize| digits.get(*place) == Some(&b'0');
+    let mut starts = sizes.iter().scan(0, |at, size| {
+        let start = *at;
+        *at += usize::from(*size);
+        Some(start)
+    });
+    let counted = sizes.len() > 3 && starts.all(|at| place(&at));
+    let pointed = separators == POINT && sizes.len() < 3;
+    let fits = match (digits.len(), sizes.len()) {
+        (8, groups) => groups >= 4 && separators == BLANK | HYPHEN,
+        (9, 3) if *sizes == [3, 2, 4] => false,
+        (9, groups) => groups >= 3 || (2..=4).contains(first) && (5..=7).contains(last),
+        (10 | 11, 2) => (2..=6).contains(first) && (4..=8).contains(last),
+        (10 | 11, groups) => groups <= 5,
+        (12, groups) => (2..=4).contains(&groups) && *first <= 5,
+        _ => false,
+    };
+    area && fits && *last >= 2 && !counted && !pointed && sizes.iter().skip(1).all(|n| *n >= 2)
+}
+
+/// Digits without separators that only a mobile number of the region has.
+fn is_dialled(number: &Number<'_>) -> bool {
+    if number.sizes.len() != 1 {
+        return false;
+    }
+    match number.digits {
+        [b'0', b'1' | b'3' | b'5' | b'7'..=b'9', rest @ ..] if rest.len() == 9 => {
+            !rest.starts_with(b"0000")
+        }
+        [b'0', b'4'..=b'7', rest @ ..] if rest.len() == 8 => !rest.starts_with(b"000"),
+        _ => false,
+    }
+}
+
+/// Groups that read as a date with the year first or last.
+fn is_date(digits: &[u8], sizes: &[u8]) -> bool {
+    let century = |at: usize| matches!(digits.get(at..at + 2), Some(b"19" | b"20"));
+    match sizes {
+        [4, 1 | 2, ..] => century(0),
+        [2, 2, 4, ..] => century(4),
+        [1, 2, 4, ..] | [2, 1, 4, ..] => century(3),
+        _ => false,
+    }
+}
+
+/// Words before say that the number is something else.
+fn denied(bytes: &[u8], start: usize, end: usize) -> bool {
+    let context = Context::around(bytes, start, end);
+    let other = topic::OTHER | topic::BANK | topic::VERSION;
+    context.near & other != 0 && context.last & topic::PHONE == 0
+}
+
+/// A word right before or after names a phone, and nothing says otherwise.
+fn is_named(bytes: &[u8], number: &Number<'_>, start: usize, end: usize) -> bool {
+    let Number { digits, sizes, separators, .. } = *number;
+    let decimal = separators == POINT && sizes.len() == 2;
+    let short = sizes.len() == 1 && digits.len() < 7;
+    let long = digits.len() > 15;
+    let money = matches!(before(bytes, start), b'$' | b'#');
+    if decimal || short || long || money || is_date(digits, sizes) {
+        return false;
+    }
+    let context = Context::around(bytes, start, end);
+    let before = context.last & topic::PHONE != 0 && context.near & topic::PHONE != 0;
+    before || context.after & topic::PHONE != 0
+}
+
+/// The end with an extension: `x12`, `ext. 12`, `extension 12`.
+fn extended(bytes: &[u8], end: usize) -> usize {
+    let mut at = end;
+    while at - end < 2 && matches!(byte(bytes, at), b' ' | b',') && at < bytes.len() {
+        at += 1;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    let names: [&[u8]; 5] = [b"extension", b"ext.", b"ext", b"x", b"#"];
+    for name in names {
+        if rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name)) {
+            let mut place = at + name.len();
+            while place < at + name.len() + 2 && matches!(byte(bytes, place), b' ' | b':' | b'.') {
+                place += 1;
+            }
+            let digits = bytes.get(place..).unwrap_or_default().iter().take(EXTENSION + 1);
+            let count = digits.take_while(|byte| byte.is_ascii_digit()).count();
+            let close = place + count;
+            let ends = !byte(bytes, close).is_ascii_alphanumeric();
+            return if (1..=EXTENSION).contains(&count) && ends { close } else { end };
+        }
+    }
+    end
+}
