@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::engine::Engine;
 use super::file::{self, RuleFileError};
-use super::old;
 use super::rule::Rule;
 use super::scanner::Scanner;
+use super::{old, personal};
 
 /// Rules as data.
 const FILES: &[&str] = &[];
@@ -22,7 +22,7 @@ pub(crate) fn rules() -> Result<Vec<Rule>, RuleFileError> {
 
 /// The rules as code.
 pub(crate) fn scanners() -> Vec<Scanner> {
-    vec![old::scanner()]
+    vec![personal::scanner(), old::scanner()]
 }
 
 /// All built-in rules and those of an operator's files, only for these kinds unless none is named.

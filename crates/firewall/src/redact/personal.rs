@@ -23,13 +23,10 @@ mod tests;
 
 use std::ops::Range;
 
-use super::scanner::{Hit, ScanRule};
+use super::scanner::{Hit, ScanRule, Scanner};
 use cluster::{Cluster, Hold, Token, before, byte, continues};
 use context::{Context, topic};
 use network::Address;
-
-/// How far from a value the text may matter, in bytes.
-pub(crate) const REACH: usize = 512;
 
 const EMAIL: usize = 0;
 const PHONE: usize = 1;
@@ -41,7 +38,7 @@ const V6: usize = 6;
 const MAC: usize = 7;
 
 /// The rules, in the order that hits name them by: those with code of their own, then the tables.
-pub(crate) const RULES: &[ScanRule] = &joined();
+const RULES: &[ScanRule] = &joined();
 
 #[expect(clippy::indexing_slicing, reason = "runs while compiling, where it cannot panic")]
 const fn joined() -> [ScanRule; OWN.len() + national::COUNT] {
@@ -202,7 +199,6 @@ const OWN: &[ScanRule] = &[
             ("Tunnel to 2001:db8::10.0.0.1", "2001:db8::10.0.0.1"),
             ("Prefix: 2001:db8::/32", "2001:db8::/32"),
             ("connecting from ::1", "::1"),
-            ("bind ::", "::"),
         ],
         keeps: &[
             "std::cout",
@@ -227,8 +223,13 @@ const OWN: &[ScanRule] = &[
     },
 ];
 
+/// The rules with their scan.
+pub(crate) fn scanner() -> Scanner {
+    Scanner { rules: RULES, scan }
+}
+
 /// Finds personal data; hits may overlap.
-pub(crate) fn scan(text: &str, hits: &mut Vec<Hit>) {
+fn scan(text: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(place) = next(bytes, at) {
@@ -239,7 +240,6 @@ pub(crate) fn scan(text: &str, hits: &mut Vec<Hit>) {
             }
             b':' => {
                 match network::colons(bytes, place) {
-                    Some(Address::V4(range)) => push(text, hits, V4, Some(range)),
                     Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
                     Some(Address::Mac(range)) => push(text, hits, MAC, Some(range)),
                     None => {}
@@ -277,10 +277,10 @@ fn numbers(text: &str, token: Token, hits: &mut Vec<Hit>) {
     push(text, hits, V4, network::v4(bytes, token));
     push(text, hits, MAC, network::mac(bytes, token));
     if token.digits {
-        if let Some(card) = card::starting(bytes, token) {
-            if !(card.weak && speaks_of_other(bytes, &card.range)) {
-                push(text, hits, CARD, Some(card.range));
-            }
+        if let Some(card) = card::starting(bytes, token)
+            && !(card.weak && speaks_of_other(bytes, &card.range))
+        {
+            push(text, hits, CARD, Some(card.range));
         }
     } else {
         push(text, hits, IBAN, iban::starting(bytes, token));
@@ -297,10 +297,11 @@ fn numbers(text: &str, token: Token, hits: &mut Vec<Hit>) {
         last = Some(cluster.end);
         groups(text, &cluster, hold, hits);
     }
-    if bracketed(bytes, token) && continues(bytes, token.start, Hold::Loose) {
-        if let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose) {
-            push(text, hits, PHONE, phone::number(bytes, &cluster));
-        }
+    if bracketed(bytes, token)
+        && continues(bytes, token.start, Hold::Loose)
+        && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose)
+    {
+        push(text, hits, PHONE, phone::number(bytes, &cluster));
     }
 }
 
@@ -315,12 +316,11 @@ fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
         push(text, hits, PHONE, phone::number(bytes, cluster));
         documents(text, cluster, hits);
     }
-    if alone {
-        if let Some(start) = lettered(bytes, cluster.start) {
-            if let Some(cluster) = Cluster::gather(bytes, start, hold) {
-                documents(text, &cluster, hits);
-            }
-        }
+    if alone
+        && let Some(start) = lettered(bytes, cluster.start)
+        && let Some(cluster) = Cluster::gather(bytes, start, hold)
+    {
+        documents(text, &cluster, hits);
     }
 }
 

@@ -15,10 +15,10 @@ pub(super) const ROWS: &[Row] = rows! {
     "us-aba" "bank_account" ["9999-9999-9"] Written ROUTING, aba, ["it is 8033-4646-6 here" => "8033-4646-6"], ["lot 803346466 shipped"];
     "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Spoken BANK, any, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped"];
     "driver-license" "driver_license" ["A999999", "A9999999", "A99999999", "A999999999", "A99999999999", "A999999999999", "A9999999999999", "A99999999999999", "AA999999", "AA9999999", "AA99999", "9999999", "99999999", "999999999", "9999999999", "99AAA99999", "999AA9999", "99999999AA", "9999999A", "99999999A", "999999999A", "A99A99999999", "A9999~99999~99999", "A999~9999~9999", "A999~999~99~999~9", "9AAAAA9999", "X9XXXXX999XX", "XXXXXXX999XX", "A9XX999XXX9"] Spoken DRIVER, any, ["licence R556136 given" => "R556136"], ["lot R556136 shipped"];
-    "ca-sin" "national_id" ["999~999~999"] WrittenLone CA | PERSON, sin, ["national id 157-718-388 given" => "157-718-388"], ["lot 157-718-388 shipped"];
-    "br-cpf" "national_id" ["999~999~999~99"] WrittenOrLone BR | PERSON, cpf, ["it is 413.796.558-70 here" => "413.796.558-70"], ["lot 41379655870 shipped"];
-    "br-cnpj" "company_id" ["99~999~999~9999~99"] WrittenOrLone BR | TAX, cnpj, ["it is 72.415.416/0525-72 here" => "72.415.416/0525-72"], ["lot 72415416052572 shipped"];
-    "mx-curp" "national_id" ["AAAA999999AAAAAAX9"] Always MX, curp, ["it is CVOP630510XTDDTB92 here" => "CVOP630510XTDDTB92"], ["lot cvop630510xtddtb92 shipped"];
+    "ca-sin" "national_id" ["999~999~999"] WrittenLone PERSON, sin, ["national id 157-718-388 given" => "157-718-388"], ["lot 157-718-388 shipped"];
+    "br-cpf" "national_id" ["999~999~999~99"] WrittenOrLone PERSON, cpf, ["it is 413.796.558-70 here" => "413.796.558-70"], ["lot 41379655870 shipped"];
+    "br-cnpj" "company_id" ["99~999~999~9999~99"] WrittenOrLone TAX, cnpj, ["it is 72.415.416/0525-72 here" => "72.415.416/0525-72"], ["lot 72415416052572 shipped"];
+    "mx-curp" "national_id" ["AAAA999999AAAAAAX9"] Always PERSON, curp, ["it is CVOP630510XTDDTB92 here" => "CVOP630510XTDDTB92"], ["lot cvop630510xtddtb92 shipped"];
     "mx-rfc" "tax_id" ["AAAA~999999~XXX", "AAA~999999~XXX"] Spoken TAX, rfc, ["tax id RWCE440817EA8 given" => "RWCE440817EA8"], ["lot RWCE440817EA8 shipped"];
     "ar-cuit" "tax_id" ["99~99999999~9"] Written TAX, cuit, ["it is 33-91740382-7 here" => "33-91740382-7"], ["lot 33917403827 shipped"];
     "cl-rut" "national_id" ["99~999~999~X", "9~999~999~X"] Written PERSON | TAX, rut, ["it is 81.282.949-1 here" => "81.282.949-1"], ["lot 812829491 shipped"];
@@ -64,7 +64,7 @@ fn dea(text: &[u8]) -> bool {
 
 fn aba(text: &[u8]) -> bool {
     let region = matches!(number(text, 0, 2), 1..=12 | 21..=32 | 61..=72 | 80);
-    region && weighted(text, &[3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 == 0
+    region && weighted(text, &[3, 7, 1, 3, 7, 1, 3, 7, 1]).is_multiple_of(10)
 }
 
 fn sin(text: &[u8]) -> bool {

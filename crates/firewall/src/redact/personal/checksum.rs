@@ -40,7 +40,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
             }
         })
         .sum();
-    sum % 10 == 0 && !same(digits)
+    sum.is_multiple_of(10) && !same(digits)
 }
 
 /// All characters are the same.

@@ -21,12 +21,7 @@ pub(super) mod topic {
         };
     }
     topics! {
-        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7,
-        DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, BIRTH = 14,
-        MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, US = 20, UK = 21, AU = 22, IN = 23,
-        DE = 24, PL = 25, SE = 26, BR = 27, CA = 28, FR = 29, NL = 30, KR = 31, SG = 32, TR = 33,
-        ZA = 34, PH = 35, NG = 36, IT = 37, ES = 38, JP = 39, RU = 40, DEVICE = 41, WALLET = 42,
-        DK = 43, PT = 44, MX = 45, TH = 46, ID = 47, CN = 48, IL = 49, NZ = 50,
+        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7, DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, BIRTH = 14, MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22,
     }
 }
 use topic::*;
@@ -143,7 +138,6 @@ const WORDS: &[(u64, &str)] = &[
     (UK, "nino|national insurance*|ni number|ni no|nhs*|uk|british"),
     (AU, "abn|acn|tfn|australian*|medicare*|tax file*"),
     (DEVICE, "imei*|meid|device*|handset|sim|iccid|imsi"),
-    (WALLET, "wallet*|btc|bitcoin*|crypto*|eth|ethereum*|address*"),
 ];
 
 struct Matcher {

@@ -12,14 +12,14 @@ pub(super) const ROWS: &[Row] = rows! {
     "uk-driving-licence" "driver_license" ["XXXXX999999XXXAA"] Always DRIVER, uk_licence, ["it is CHCRV054258JRVTV here" => "CHCRV054258JRVTV"], ["lot chcrv054258jrvtv shipped"];
     "uk-vehicle" "vehicle_id" ["AA99~AAA", "A999~AAA"] Spoken VEHICLE, any, ["plate IH08ORY given" => "IH08ORY"], ["lot IH08ORY shipped"];
     "passport" "passport" ["AA9999999", "AA999999", "A9999999", "AAA999999", "99AA99999", "99999999", "999999999~A", "99~99~999999", "AX9999999", "A99999999"] Spoken PASSPORT, any, ["passport GL0836476 given" => "GL0836476"], ["lot GL0836476 shipped"];
-    "es-nif" "national_id" ["99999999~A", "99~999~999~A"] Always ES | PERSON | TAX, nif, ["it is 05501135-H here" => "05501135-H"], ["lot 05501135-h shipped"];
-    "es-nie" "national_id" ["A~9999999~A"] Always ES | PERSON, nie, ["it is Y-2474338-N here" => "Y-2474338-N"], ["lot y-2474338-n shipped"];
+    "es-nif" "national_id" ["99999999~A", "99~999~999~A"] Always PERSON | TAX, nif, ["it is 05501135-H here" => "05501135-H"], ["lot 05501135-h shipped"];
+    "es-nie" "national_id" ["A~9999999~A"] Always PERSON, nie, ["it is Y-2474338-N here" => "Y-2474338-N"], ["lot y-2474338-n shipped"];
     "es-cif" "tax_id" ["A~9999999~X"] Spoken TAX, any, ["tax id W80892600 given" => "W80892600"], ["lot W80892600 shipped"];
-    "it-fiscal-code" "national_id" ["AAAAAAXXAXXAXXXA"] Always IT | TAX, fiscal_code, ["it is BJPDDY91TK3XDJ7Z here" => "BJPDDY91TK3XDJ7Z"], ["lot bjpddy91tk3xdj7z shipped"];
+    "it-fiscal-code" "national_id" ["AAAAAAXXAXXAXXXA"] Always TAX, fiscal_code, ["it is BJPDDY91TK3XDJ7Z here" => "BJPDDY91TK3XDJ7Z"], ["lot bjpddy91tk3xdj7z shipped"];
     "it-vat" "tax_id" ["99999999999", "AA99999999999"] Spoken TAX, it_vat, ["tax id 41787316847 given" => "41787316847"], ["lot 41787316847 shipped"];
     "it-driver-license" "driver_license" ["AA9999999A"] Spoken DRIVER, any, ["licence QY2975054C given" => "QY2975054C"], ["lot QY2975054C shipped"];
     "it-identity-card" "national_id" ["AA99999AA", "9999999AA", "AA9999999"] Spoken PASSPORT, any, ["passport OI21831CD given" => "OI21831CD"], ["lot OI21831CD shipped"];
-    "pl-pesel" "national_id" ["99999999999"] Lone PL | PERSON, pesel, ["national id 81723093900 given" => "81723093900"], ["lot 81723093900 shipped"];
+    "pl-pesel" "national_id" ["99999999999"] Lone PERSON, pesel, ["national id 81723093900 given" => "81723093900"], ["lot 81723093900 shipped"];
     "pl-nip" "tax_id" ["999~999~99~99", "999~99~99~999", "9999999999"] Spoken TAX, nip, ["tax id 601-736-22-48 given" => "601-736-22-48"], ["lot 601-736-22-48 shipped"];
     "pl-regon" "company_id" ["999999999"] Spoken TAX, regon, ["tax id 174502880 given" => "174502880"], ["lot 174502880 shipped"];
     "pl-identity-card" "national_id" ["AAA~999999"] Lone PASSPORT, pl_card, ["passport DRI032207 given" => "DRI032207"], ["lot DRI032207 shipped"];
@@ -29,25 +29,25 @@ pub(super) const ROWS: &[Row] = rows! {
     "eu-vat" "tax_id" ["AA999999999", "AAX9999999X", "AA99999999", "AA9999999999", "AA999999999999", "AA999999999A99", "AAA99999999", "AA9999999A", "AAX9999999A"] Spoken TAX, any, ["tax id JV558602536 given" => "JV558602536"], ["lot JV558602536 shipped"];
     "de-identity-card" "passport" ["AXXXXXXXX"] Lone PASSPORT, icao, ["passport MPLM35299 given" => "MPLM35299"], ["lot MPLM35299 shipped"];
     "de-identity-card-digits" "passport" ["AXXXXXXXX9", "A99999999"] Spoken PASSPORT, any, ["passport LS68G7ZQI9 given" => "LS68G7ZQI9"], ["lot LS68G7ZQI9 shipped"];
-    "de-social-security" "national_id" ["99~999999~A~999"] Always DE | PERSON, de_social, ["it is 65 530513 K 177 here" => "65 530513 K 177"], ["lot 65 530513 k 177 shipped"];
+    "de-social-security" "national_id" ["99~999999~A~999"] Always PERSON, de_social, ["it is 65 530513 K 177 here" => "65 530513 K 177"], ["lot 65 530513 k 177 shipped"];
     "de-health-insurance" "health_id" ["A999999999"] Lone HEALTH, de_health, ["patient J582653047 given" => "J582653047"], ["lot J582653047 shipped"];
     "de-physician" "medical_license" ["999999999"] Spoken HEALTH, de_physician, ["patient 451061274 given" => "451061274"], ["lot 451061274 shipped"];
     "de-practice" "medical_license" ["99999999~9"] Spoken HEALTH, any, ["patient 133713059 given" => "133713059"], ["lot 133713059 shipped"];
     "de-register" "company_id" ["AAA~9999", "AAA~99999", "AAA~999999"] Always COMPANY, register, ["it is HRB 0766 here" => "HRB 0766"], ["lot hrb 0766 shipped"];
     "de-driver-license" "driver_license" ["A99XXXXX999", "AXXXXXXXX9X"] Spoken DRIVER, any, ["licence I52R4325715 given" => "I52R4325715"], ["lot I52R4325715 shipped"];
     "fi-hetu" "national_id" ["999999-999X", "999999A999X"] WrittenOrLone PERSON, hetu, ["it is 181145-426U here" => "181145-426U"], ["lot 181145426U shipped"];
-    "se-personnummer" "national_id" ["999999-9999", "99999999-9999"] WrittenOrLone SE | PERSON, personnummer, ["it is 930690-1472 here" => "930690-1472"], ["lot 9306901472 shipped"];
+    "se-personnummer" "national_id" ["999999-9999", "99999999-9999"] WrittenOrLone PERSON, personnummer, ["it is 930690-1472 here" => "930690-1472"], ["lot 9306901472 shipped"];
     "se-organisation" "company_id" ["999999~9999"] WrittenLone COMPANY, organisation, ["company 166778-1353 given" => "166778-1353"], ["lot 166778-1353 shipped"];
     "no-fodselsnummer" "national_id" ["999999~99999"] Lone PERSON, fodselsnummer, ["national id 714326-12630 given" => "714326-12630"], ["lot 714326-12630 shipped"];
-    "dk-cpr" "national_id" ["999999~9999"] Spoken DK | PERSON, day_first, ["national id 260571-4726 given" => "260571-4726"], ["lot 260571-4726 shipped"];
+    "dk-cpr" "national_id" ["999999~9999"] Spoken PERSON, day_first, ["national id 260571-4726 given" => "260571-4726"], ["lot 260571-4726 shipped"];
     "is-kennitala" "national_id" ["999999~9999"] Spoken PERSON, kennitala, ["national id 270606-9384 given" => "270606-9384"], ["lot 270606-9384 shipped"];
-    "fr-nir" "national_id" ["9~99~99~99~999~999~99", "9~99~99~9A~999~999~99"] Always FR | PERSON, nir, ["it is 2 92 09 23 355 505 56 here" => "2 92 09 23 355 505 56"], ["it is 2 92 09 23 355 505 57 here"];
+    "fr-nir" "national_id" ["9~99~99~99~999~999~99", "9~99~99~9A~999~999~99"] Always PERSON, nir, ["it is 2 92 09 23 355 505 56 here" => "2 92 09 23 355 505 56"], ["it is 2 92 09 23 355 505 57 here"];
     "fr-siren" "company_id" ["999~999~999", "999~999~999~99999"] Spoken TAX, luhn, ["tax id 735 680 746 given" => "735 680 746"], ["lot 735 680 746 shipped"];
-    "nl-bsn" "national_id" ["9999~99~999", "999~999~999"] Spoken NL | PERSON, bsn, ["national id 6429-33-200 given" => "6429-33-200"], ["lot 6429-33-200 shipped"];
+    "nl-bsn" "national_id" ["9999~99~999", "999~999~999"] Spoken PERSON, bsn, ["national id 6429-33-200 given" => "6429-33-200"], ["lot 6429-33-200 shipped"];
     "be-national-number" "national_id" ["99~99~99~999~99"] WrittenOrLone PERSON, be_national, ["it is 96.61.30-001.87 here" => "96.61.30-001.87"], ["lot 96613000187 shipped"];
     "ch-ahv" "national_id" ["999~9999~9999~99"] Always PERSON, ahv, ["it is 756.3314.6863.06 here" => "756.3314.6863.06"], ["it is 756.3314.6863.07 here"];
     "at-svnr" "national_id" ["9999~999999"] Spoken PERSON, svnr, ["national id 9331-060527 given" => "9331-060527"], ["lot 9331-060527 shipped"];
-    "pt-nif" "tax_id" ["999~999~999"] Spoken PT | TAX, pt_nif, ["tax id 579-832-147 given" => "579-832-147"], ["lot 579-832-147 shipped"];
+    "pt-nif" "tax_id" ["999~999~999"] Spoken TAX, pt_nif, ["tax id 579-832-147 given" => "579-832-147"], ["lot 579-832-147 shipped"];
     "cz-rodne-cislo" "national_id" ["999999~9999"] Spoken PERSON, rodne_cislo, ["national id 759727/3706 given" => "759727/3706"], ["lot 759727/3706 shipped"];
     "ro-cnp" "national_id" ["9999999999999"] Lone PERSON, cnp, ["national id 5680705184547 given" => "5680705184547"], ["lot 5680705184547 shipped"];
     "bg-egn" "national_id" ["9999999999"] Spoken PERSON, egn, ["national id 8626073453 given" => "8626073453"], ["lot 8626073453 shipped"];
@@ -55,10 +55,10 @@ pub(super) const ROWS: &[Row] = rows! {
     "ee-lt-code" "national_id" ["99999999999"] Lone PERSON, isikukood, ["national id 28701044528 given" => "28701044528"], ["lot 28701044528 shipped"];
     "gr-amka" "national_id" ["99999999999"] Spoken PERSON, amka, ["national id 21093742167 given" => "21093742167"], ["lot 21093742167 shipped"];
     "ie-pps" "national_id" ["9999999A", "9999999AA"] Lone TAX | PERSON, pps, ["tax id 4887992H given" => "4887992H"], ["lot 4887992H shipped"];
-    "tr-tckn" "national_id" ["99999999999"] Lone TR | PERSON, tckn, ["national id 24898763502 given" => "24898763502"], ["lot 24898763502 shipped"];
+    "tr-tckn" "national_id" ["99999999999"] Lone PERSON, tckn, ["national id 24898763502 given" => "24898763502"], ["lot 24898763502 shipped"];
     "tr-plate" "vehicle_id" ["99~A~9999", "99~AA~999", "99~AA~9999", "99~AAA~99", "99~AAA~999", "99~AAA~9999"] Spoken VEHICLE, any, ["plate 56 I 8997 given" => "56 I 8997"], ["lot 56 I 8997 shipped"];
     "ru-inn" "tax_id" ["9999999999", "999999999999"] Spoken TAX, inn, ["tax id 6125523367 given" => "6125523367"], ["lot 6125523367 shipped"];
-    "ru-snils" "national_id" ["999~999~999~99"] Written RU | PERSON, snils, ["it is 183-800-496 77 here" => "183-800-496 77"], ["lot 18380049677 shipped"];
+    "ru-snils" "national_id" ["999~999~999~99"] Written PERSON, snils, ["it is 183-800-496 77 here" => "183-800-496 77"], ["lot 18380049677 shipped"];
 };
 
 fn nhs(text: &[u8]) -> bool {
@@ -267,7 +267,7 @@ fn nir(text: &[u8]) -> bool {
 
 fn bsn(text: &[u8]) -> bool {
     let sum = weighted(text, &[9, 8, 7, 6, 5, 4, 3, 2]);
-    sum >= at(text, 8) && (sum - at(text, 8)) % 11 == 0 && !same(text)
+    sum >= at(text, 8) && (sum - at(text, 8)).is_multiple_of(11) && !same(text)
 }
 
 fn be_national(text: &[u8]) -> bool {

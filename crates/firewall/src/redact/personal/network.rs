@@ -8,9 +8,8 @@ use super::context::{Context, topic};
 /// The longest run of an address, in bytes.
 const LONGEST: usize = 48;
 
-/// An address, and which.
+/// An address with colons, and which.
 pub(super) enum Address {
-    V4(Range<usize>),
     V6(Range<usize>),
     Mac(Range<usize>),
 }

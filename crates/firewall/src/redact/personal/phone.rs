@@ -33,14 +33,14 @@ pub(super) fn number(bytes: &[u8], cluster: &Cluster) -> Option<Range<usize>> {
             .or_else(|| is_international(&whole).then_some(cluster.end))
             .map(|end| start..extended(bytes, end));
     }
-    if before(bytes, start) != b'#' {
-        if let Some(end) = prefixes(bytes, cluster, &whole, extension, |number| {
+    if before(bytes, start) != b'#'
+        && let Some(end) = prefixes(bytes, cluster, &whole, extension, |number| {
             is_written(number) || is_dialled(number)
-        }) {
-            let end = extended(bytes, end);
-            if !denied(bytes, start, end) {
-                return Some(start..end);
-            }
+        })
+    {
+        let end = extended(bytes, end);
+        if !denied(bytes, start, end) {
+            return Some(start..end);
         }
     }
     is_named(bytes, &whole, start, end).then_some(start..end)
@@ -88,7 +88,7 @@ fn is_part(bytes: &[u8], cluster: &Cluster) -> bool {
     matches!(left, b'_' | b'$' | b'@' | b'%')
         || matches!(left, b'.' | b'-' | b'/' | b':') && further.is_ascii_digit()
         || matches!(left, b'-' | b'/' | b'.') && further.is_ascii_alphabetic()
-        || matches!(left, b'-' | b'.') && !further.is_ascii_alphabetic() && left == b'.'
+        || left == b'.'
         || right == b'_'
         || right == b'%'
         || right == b'@'
@@ -219,7 +219,7 @@ fn is_dialled(number: &Number<'_>) -> bool {
         return false;
     }
     match number.digits {
-        [b'0', b'1' | b'3' | b'5' | b'7'..=b'9', rest @ ..] if rest.len() == 9 => {
+        [b'0', b'1' | b'3' | b'5' | b'7' | b'8' | b'9', rest @ ..] if rest.len() == 9 => {
             !rest.starts_with(b"0000")
         }
         [b'0', b'4'..=b'7', rest @ ..] if rest.len() == 8 => !rest.starts_with(b"000"),
