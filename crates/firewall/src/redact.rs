@@ -21,13 +21,11 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod validate;
-mod value;
+pub(crate) mod value;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
-
-use serde_json::Number;
 
 use crate::firewall::RuleName;
 
@@ -139,13 +137,6 @@ impl Redactor {
     /// How many anchors a text holds.
     pub(crate) fn count_anchors(&self, text: &str) -> usize {
         self.engine().map_or(0, |engine| engine.count_anchors(text))
-    }
-
-    /// True for a number whose digits are a value that a rule knows.
-    pub(crate) fn hides_number(&self, number: &Number) -> bool {
-        let text = number.to_string();
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        digits >= 9 && self.text(&text, &mut Counts::new()) != text
     }
 }
 

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use weaver_types::{CallId, Capability, Constraints, Handle, Label, ResponseMode, Timestamp};
+use weaver_types::{
+    CallId, Capability, Constraints, Handle, Label, ResponseMode, SensitivityTag, Timestamp,
+};
+
+use crate::redact::field::Names;
+use crate::summary::Goal;
 
 /// The deepest nesting that any budget shows.
 const MAX_DEPTH: u32 = 64;
@@ -41,8 +46,9 @@ pub struct FrameSpec<'a> {
     pub budget: FrameBudget,
     /// The constraints of the decision.
     pub constraints: &'a Constraints,
-    /// True when the principal is exempt from the capability's own list of allowed fields. The
-    /// list in the constraints applies all the same.
+    /// True when the principal is exempt from the capability's own list of allowed fields, and
+    /// from what the tag for personal data masks beyond the ordinary. The list in the constraints
+    /// applies all the same.
     pub pii_reader: bool,
     /// The handle behind which the whole result lies, if it was stored.
     pub handle: Option<Handle>,
@@ -67,6 +73,11 @@ pub(crate) struct Limits {
     pub(crate) mode: ResponseMode,
     /// Only these fields; `None` for no restriction.
     pub(crate) allowed: Option<BTreeSet<String>>,
+    /// Fields that the operator listed, and so shows whatever the tags say.
+    listed: BTreeSet<String>,
+    /// The tags that make more names of fields sensitive.
+    tags: BTreeSet<SensitivityTag>,
+    pub(crate) goal: Option<Goal>,
 }
 
 impl Limits {
@@ -81,7 +92,20 @@ impl Limits {
             depth: least(spec.budget.max_depth, Some(MAX_DEPTH)),
             mode: spec.constraints.mode.map_or(spec.mode, |mode| mode.max(spec.mode)),
             allowed: allowed(spec),
+            listed: spec.capability.spec().allowed_fields.clone(),
+            tags: tags(spec),
+            goal: spec.goal.and_then(Goal::of),
         }
+    }
+
+    /// What names of fields mean in this result.
+    pub(crate) fn names(&self) -> Names {
+        Names::tagged(self.tags.clone()).listed(&self.listed)
+    }
+
+    /// True for words that bear on the goal.
+    pub(crate) fn bears(&self, text: &str) -> bool {
+        self.goal.as_ref().is_some_and(|goal| goal.weight(text) > 0)
     }
 
     /// True when a field of this name may be shown.
@@ -105,4 +129,12 @@ fn allowed(spec: &FrameSpec<'_>) -> Option<BTreeSet<String>> {
         (Some(a), None) => Some(a.clone()),
         (None, b) => b.clone(),
     }
+}
+
+fn tags(spec: &FrameSpec<'_>) -> BTreeSet<SensitivityTag> {
+    let mut tags = spec.capability.spec().sensitivity.clone();
+    if spec.pii_reader {
+        tags.remove(&SensitivityTag::Pii);
+    }
+    tags
 }

@@ -1,12 +1,15 @@
 //! Facts about a result: deterministic, most important first, each redacted before it is cut.
 
 mod columns;
+mod goal;
 
 use serde_json::{Map, Value};
 use weaver_text::escape;
 
 use crate::frame::{Shape, Shower};
 use crate::redact::MASK;
+
+pub(crate) use goal::Goal;
 
 /// The most facts of a frame, the omission marker among them.
 pub(crate) const MAX_FACTS: usize = 20;
@@ -29,6 +32,14 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// Those first that bear on the goal; otherwise in the order they have.
+    fn ordered(mut self, shower: &Shower<'_>) -> Self {
+        if let Some(goal) = &shower.limits.goal {
+            self.shown.sort_by_cached_key(|fact| std::cmp::Reverse(goal.weight(fact)));
+        }
+        self
+    }
+
     /// At most `max` facts, the last saying how many are missing.
     fn capped(mut self, max: usize) -> Self {
         let total = self.shown.len() + self.more;
@@ -67,13 +78,13 @@ pub(crate) fn facts(shape: &Shape<'_>, shower: &mut Shower<'_>) -> Facts {
         }
         Shape::List(items) => list(items, shower).into(),
         Shape::Object(map) => object(map, shower),
-        Shape::Scalar(value) => plain(|shower| vec![short(value, 200, shower)], shower),
+        Shape::Scalar(value) => plain(|shower| vec![short(value, None, 200, shower)], shower),
         Shape::Text(text) => plain(|shower| prose(text, shower), shower),
         Shape::Binary { media_type, len } => {
             vec![format!("Media type: {media_type}"), format!("Size: {len} bytes")].into()
         }
     };
-    facts.capped(MAX_FACTS)
+    facts.ordered(shower).capped(MAX_FACTS)
 }
 
 /// Facts about content without fields: withheld where only named fields may be seen.
@@ -101,7 +112,7 @@ fn list(items: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     if !items.is_empty() && shower.limits.admits("value") {
         // As many items as can show at all: each takes two characters with its comma.
         let head = items.iter().take(MAX_LIST / 2);
-        let shown = Value::Array(head.map(|item| shower.value(item, 1)).collect());
+        let shown = Value::Array(head.map(|item| shower.value(item, None, 1)).collect());
         facts.push(escape::shorten(&shown.to_string(), MAX_LIST).into_owned());
     } else if !items.is_empty() {
         shower.omit("rows_withheld", items.len());
@@ -113,7 +124,7 @@ fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {
     let (mut kept, gone): (Vec<_>, Vec<_>) =
         map.iter().partition(|(key, _)| shower.limits.admits(key));
     shower.omit("fields_not_allowed", gone.len());
-    kept.sort_by_key(|(key, _)| *key);
+    kept.sort_by_key(|(key, _)| (!shower.limits.bears(key), *key));
     let names: Vec<String> = kept.iter().take(MAX_KEYS).map(|(key, _)| shower.key(key)).collect();
     let mut shown = vec![format!("Keys: {}", names.join(", "))];
     shown.extend(kept.iter().take(MAX_FACTS).map(|(key, value)| field(key, value, shower)));
@@ -122,7 +133,7 @@ fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {
 
 /// `key: value`, or the mask where the key says that the value is sensitive.
 fn field(key: &str, value: &Value, shower: &mut Shower<'_>) -> String {
-    let hidden = shower.hides(key);
+    let hidden = shower.hides(key, value);
     let name = shower.key(key);
     if hidden {
         return format!("{name}: {MASK}");
@@ -136,23 +147,28 @@ fn field(key: &str, value: &Value, shower: &mut Shower<'_>) -> String {
                 keys.into_iter().take(MAX_INNER_KEYS).map(|key| shower.key(key)).collect();
             format!("{name}: dict with keys [{}]", keys.join(", "))
         }
-        scalar => format!("{name}: {}", short(scalar, MAX_VALUE, shower)),
+        scalar => format!("{name}: {}", short(scalar, Some(key), MAX_VALUE, shower)),
     }
 }
 
 /// A scalar in words.
-pub(crate) fn short(value: &Value, max: usize, shower: &mut Shower<'_>) -> String {
+pub(crate) fn short(
+    value: &Value,
+    key: Option<&str>,
+    max: usize,
+    shower: &mut Shower<'_>,
+) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
-        Value::Number(number) => match shower.number(number) {
+        Value::Number(number) => match shower.number(number, key) {
             Value::String(mask) => mask,
             number => number.to_string(),
         },
-        Value::String(text) => shower.string(text, max),
+        Value::String(text) => shower.string(text, key, max),
         Value::Array(_) | Value::Object(_) => {
-            let shown = shower.value(value, 0).to_string();
+            let shown = shower.value(value, key, 0).to_string();
             escape::shorten(&shown, max).into_owned()
         }
     }

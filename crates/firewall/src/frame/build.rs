@@ -62,7 +62,7 @@ pub(crate) fn compose(
         shower.omit(finding, 1);
     }
     draft.frame.provenance = raw.provenance.as_ref().map(|source| ToolProvenance {
-        source_uri: shower.string(&source.source_uri, MAX_URI),
+        source_uri: shower.string(&source.source_uri, None, MAX_URI),
         freshness_s: source.freshness_s,
     });
     draft.counts = shower.counts();
@@ -94,7 +94,11 @@ fn table(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
 
 fn list(items: &[Value], offset: usize, limit: usize, shower: &mut Shower<'_>, draft: &mut Draft) {
     let after = items.get(offset.min(items.len())..).unwrap_or_default();
-    draft.rows.extend(after.iter().take(limit).filter_map(|item| shower.row(item, 1)));
+    let first = shower.bearing(after);
+    let rest = (0..after.len()).filter(|at| !first.contains(at));
+    let order = first.iter().copied().chain(rest).take(limit);
+    let rows = order.filter_map(|at| after.get(at));
+    draft.rows.extend(rows.filter_map(|item| shower.row(item, 1)));
     shower.omit("rows_omitted", after.len().saturating_sub(limit));
 }
 

@@ -1,138 +1,113 @@
-//! Field names that say that their value is sensitive.
+//! Field names that say something of their value: that it is sensitive, or what it is.
+
+mod names;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_text::split;
+use weaver_types::SensitivityTag;
 
-/// Names, as words, at whose end a name is sensitive: `user_email`, `billingCardNumber`.
-const ENDINGS: &[&str] = &[
-    "access key",
-    "access token",
-    "account number",
-    "api key",
-    "auth",
-    "auth key",
-    "auth token",
-    "authorization",
-    "bearer",
-    "bearer token",
-    "card number",
-    "client secret",
-    "connection string",
-    "cookie",
-    "credential",
-    "credentials",
-    "credit card",
-    "cvc",
-    "cvv",
-    "date of birth",
-    "dob",
-    "email",
-    "email address",
-    "encryption key",
-    "iban",
-    "id token",
-    "mail address",
-    "mobile number",
-    "national id",
-    "otp",
-    "passcode",
-    "passphrase",
-    "passport",
-    "passport number",
-    "passwd",
-    "password",
-    "passwords",
-    "phone",
-    "phone number",
-    "pin code",
-    "private key",
-    "pwd",
-    "refresh token",
-    "routing number",
-    "secret",
-    "secret key",
-    "secrets",
-    "security code",
-    "session token",
-    "signing key",
-    "social security",
-    "social security number",
-    "ssn",
-    "tax id",
-    "telephone",
-    "token",
-    "webhook secret",
-];
-
-/// Endings so telling that they count inside a run of lower-case letters too: `userpassword`.
-const GLUED: &[&str] = &[
-    "accesskey",
-    "accesstoken",
-    "apikey",
-    "authtoken",
-    "cardnumber",
-    "clientsecret",
-    "creditcard",
-    "emailaddress",
-    "passphrase",
-    "passwd",
-    "password",
-    "phonenumber",
-    "privatekey",
-    "refreshtoken",
-    "secretkey",
-];
-
-/// Names that end in a sensitive word and hold no secret: places in a listing, and the tokens of
-/// a language model.
-const PLAIN: &[&str] = &[
-    "continuation token",
-    "cursor token",
-    "next page token",
-    "next token",
-    "page token",
-    "previous page token",
-    "prev page token",
-    "sync token",
-    "eos token",
-    "bos token",
-    "pad token",
-    "unk token",
-    "stop token",
-    "per token",
-];
-
-/// Words at the start of a name that ask a question about the rest: `has_password`.
-const QUESTIONS: &[&str] = &["has", "is", "needs", "requires", "require", "no", "without"];
-
-/// The longest name that is looked at, in bytes; longer ones are scanned as text only.
+/// The part of a name that is looked at, from its end, in bytes.
 const MAX_NAME: usize = 256;
+/// The most words of one entry in the lists.
+const MAX_WORDS: usize = 5;
+/// How many names are remembered.
+const MAX_KNOWN: usize = 4_096;
+
+/// What a name says of its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Meaning {
+    /// The value is never shown, whatever it is.
+    pub(crate) hidden: bool,
+    /// The name holds a word that rules look for near a value.
+    pub(crate) context: bool,
+}
+
+/// What names mean, for results with certain tags. Remembers each name, so that the rows of a
+/// table cost one look-up a field.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    tags: BTreeSet<SensitivityTag>,
+    known: BTreeMap<String, Meaning>,
+}
+
+impl Names {
+    /// Names in a result with these tags.
+    pub(crate) fn tagged(tags: BTreeSet<SensitivityTag>) -> Self {
+        Self { tags, known: BTreeMap::new() }
+    }
+
+    /// Names that an operator listed as allowed mean no more than they do without a tag.
+    pub(crate) fn listed<'n>(mut self, names: impl IntoIterator<Item = &'n String>) -> Self {
+        for name in names.into_iter().take(MAX_KNOWN) {
+            self.known.insert(name.clone(), meaning(name, &BTreeSet::new()));
+        }
+        self
+    }
+
+    pub(crate) fn of(&mut self, name: &str) -> Meaning {
+        if let Some(known) = self.known.get(name) {
+            return *known;
+        }
+        let meaning = meaning(name, &self.tags);
+        if self.known.len() < MAX_KNOWN && name.len() <= MAX_NAME {
+            self.known.insert(name.to_owned(), meaning);
+        }
+        meaning
+    }
+}
 
 /// True when a value under this name is never shown, whatever it is.
 ///
 /// Matches by the end of the name, split into words: `user_email` and `apiKey` are sensitive,
 /// `token_count`, `max_tokens`, `email_verified` and `next_page_token` are not.
+#[cfg(test)]
 pub(crate) fn is_sensitive(name: &str) -> bool {
-    if name.len() > MAX_NAME {
-        return false;
-    }
-    let mut words = split::identifier(name);
+    meaning(name, &BTreeSet::new()).hidden
+}
+
+fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
+    let mut words = split::identifier(tail(name));
     while words.last().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit())) {
         words.pop();
     }
-    if words.first().is_some_and(|word| QUESTIONS.contains(&word.as_str())) && words.len() > 1 {
-        return false;
-    }
-    let name = words.join(" ");
-    if PLAIN.iter().any(|plain| ends_with_words(&name, plain)) {
-        return false;
-    }
-    let glued = name.replace(' ', "");
-    ENDINGS.iter().any(|ending| ends_with_words(&name, ending))
-        || GLUED.iter().any(|ending| glued.ends_with(ending))
+    let context = words.iter().any(|word| names::CONTEXT.binary_search(&word.as_str()).is_ok());
+    Meaning { hidden: hidden(&words, tags), context }
 }
 
-fn ends_with_words(name: &str, ending: &str) -> bool {
-    name.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with(' '))
+fn hidden(words: &[String], tags: &BTreeSet<SensitivityTag>) -> bool {
+    let asks = words.first().is_some_and(|word| names::QUESTIONS.contains(&word.as_str()));
+    if asks && words.len() > 1 || ends_in(words, names::PLAIN) {
+        return false;
+    }
+    let glued = words.concat();
+    ends_in(words, names::ENDINGS)
+        || names::GLUED.iter().any(|ending| glued.ends_with(ending))
+        || tags.iter().any(|tag| ends_in(words, more(*tag)))
+}
+
+/// What is sensitive beyond the ordinary in results with this tag.
+fn more(tag: SensitivityTag) -> &'static [&'static str] {
+    match tag {
+        SensitivityTag::Memory => &[],
+        SensitivityTag::Pii => names::PII,
+        SensitivityTag::Pci => names::PCI,
+        SensitivityTag::Secrets => names::SECRETS,
+    }
+}
+
+/// True when the last words are an entry of the sorted list.
+fn ends_in(words: &[String], list: &[&str]) -> bool {
+    (1..=MAX_WORDS.min(words.len())).any(|count| {
+        let last = words.get(words.len() - count..).unwrap_or_default().join(" ");
+        list.binary_search(&last.as_str()).is_ok()
+    })
+}
+
+/// The end of a name, at a character's border.
+fn tail(name: &str) -> &str {
+    let from = name.len().saturating_sub(MAX_NAME);
+    (from..name.len()).find_map(|at| name.get(at..)).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -145,14 +120,18 @@ mod tests {
             "email",
             "user_email",
             "userEmail",
+            "useremail",
             "Email-Address",
+            "E-Mail",
             "apiKey",
             "API_KEY",
             "x-api-key",
             "Authorization",
+            "Proxy-Authorization",
             "password",
             "userPassword",
             "userpassword",
+            "password_hash",
             "DB_PASSWORD",
             "passwd",
             "card_number",
@@ -160,16 +139,20 @@ mod tests {
             "ssn",
             "SSN",
             "cvv",
+            "cvv2",
             "token",
             "access_token",
             "accesstoken",
+            "aws_secret_access_key",
             "secret",
             "client_secret",
             "phone1",
             "email_2",
             "set-cookie",
+            "sessionId",
             "pass\u{200b}word",
             "ｐａｓｓｗｏｒｄ",
+            &format!("{}.password", "x".repeat(5_000)),
         ] {
             assert!(is_sensitive(name), "{name}");
         }
@@ -181,6 +164,7 @@ mod tests {
             "token_count",
             "max_tokens",
             "total_tokens",
+            "total tokens",
             "tokens",
             "next_page_token",
             "nextPageToken",
@@ -198,9 +182,54 @@ mod tests {
             "",
             "card",
             "key",
+            "value",
+            "address",
             "price_per_token",
         ] {
             assert!(!is_sensitive(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tag_makes_more_names_sensitive_unless_they_are_listed() {
+        let mut plain = Names::default();
+        for (tag, name) in [
+            (SensitivityTag::Pii, "first_name"),
+            (SensitivityTag::Pii, "home_address"),
+            (SensitivityTag::Pci, "expiryDate"),
+            (SensitivityTag::Pci, "PAN"),
+            (SensitivityTag::Secrets, "SecretString"),
+            (SensitivityTag::Secrets, "value"),
+        ] {
+            assert!(!plain.of(name).hidden, "{name}");
+            assert!(Names::tagged(BTreeSet::from([tag])).of(name).hidden, "{name}");
+            let listed = [name.to_owned(), "email".to_owned()];
+            let mut names = Names::tagged(BTreeSet::from([tag])).listed(&listed);
+            assert!(!names.of(name).hidden, "{name}");
+            assert!(names.of("email").hidden);
+        }
+        let mut memory = Names::tagged(BTreeSet::from([SensitivityTag::Memory]));
+        assert!(!memory.of("value").hidden && memory.of("token").hidden);
+    }
+
+    #[test]
+    fn some_names_say_what_their_value_is() {
+        let mut names = Names::default();
+        for name in ["passport", "taxReference", "nhs_no", "account_ref"] {
+            assert!(names.of(name).context, "{name}");
+        }
+        for name in ["title", "status", "created_at", "keyboard"] {
+            assert!(!names.of(name).context, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_lists_are_sorted() {
+        for list in
+            [names::ENDINGS, names::PLAIN, names::CONTEXT, names::PII, names::PCI, names::SECRETS]
+        {
+            assert!(list.is_sorted(), "{list:?}");
+            assert!(list.iter().all(|name| name.split(' ').count() <= MAX_WORDS));
         }
     }
 }

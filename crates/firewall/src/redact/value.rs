@@ -1,61 +1,336 @@
 //! Structured values: keys, strings, numbers, and what a field's name says of its value.
+//!
+//! One walk serves both a whole value and the part of one that a frame shows. It goes no deeper
+//! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
-use serde_json::{Map, Value};
+mod nested;
+mod pair;
+#[cfg(test)]
+mod tests;
 
-use super::{Counts, MASK, Redactor, count, field};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// The deepest nesting that is scanned; below it content is left out.
-const MAX_DEPTH: usize = 128;
-/// What stands in place of content below that depth.
-const TOO_DEEP: &str = "[REDACTED: nested data beyond depth limit]";
+use serde_json::{Map, Number, Value};
+
+use super::field::Names;
+use super::{Counts, MASK, Redactor, count};
+pub(crate) use pair::Pairing;
+use pair::Role;
+
+/// What stands in place of content below the deepest level.
+pub(crate) const TOO_DEEP: &str = "[REDACTED: nested data beyond depth limit]";
+/// What stands in place of content beyond the most values of a walk.
+const TOO_MUCH: &str = "[REDACTED: data beyond size limit]";
+/// The most values that one walk looks at.
+const MAX_VALUES: usize = 4_000_000;
+/// The longest string that is scanned together with its name, in bytes.
+const MAX_IN_CONTEXT: usize = 512;
+/// The fewest digits of a number that is scanned, without and with a telling name.
+const MIN_DIGITS: (usize, usize) = (9, 4);
+
+/// The kind under which they are counted.
+const ELIDED: &str = "depth_elided";
+
+/// How far a walk goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Levels of lists and objects.
+    pub(crate) depth: usize,
+    /// Fields of an object.
+    pub(crate) fields: usize,
+    /// Items of a list.
+    pub(crate) items: usize,
+}
+
+impl Bounds {
+    /// A whole value: every field and item, to depth 128.
+    const WHOLE: Self = Self { depth: 128, fields: usize::MAX, items: usize::MAX };
+}
+
+/// What was left out, by kind.
+pub(crate) type Omitted = BTreeMap<&'static str, u64>;
+
+/// What becomes of a string after it was redacted, and the order in which fields are taken.
+pub(crate) trait Finish {
+    /// A redacted string, as it goes into the result.
+    fn string(&mut self, redacted: Cow<'_, str>, omitted: &mut Omitted) -> String;
+    /// A redacted key, as it goes into the result.
+    fn key(&mut self, redacted: Cow<'_, str>) -> String;
+    /// True for a field that is taken before others when there are too many.
+    fn first(&self, key: &str) -> bool;
+}
+
+/// The whole value, nothing finished.
+struct Whole;
+
+impl Finish for Whole {
+    fn string(&mut self, redacted: Cow<'_, str>, _: &mut Omitted) -> String {
+        redacted.into_owned()
+    }
+
+    fn key(&mut self, redacted: Cow<'_, str>) -> String {
+        redacted.into_owned()
+    }
+
+    fn first(&self, _: &str) -> bool {
+        false
+    }
+}
 
 impl Redactor {
     /// The value with keys, strings, numbers and sensitive fields masked.
     pub(crate) fn value(&self, value: &Value, counts: &mut Counts) -> Value {
-        self.at(value, 0, counts)
+        let mut walk = Walk::new(self, Names::default(), Bounds::WHOLE, Whole);
+        let value = walk.value(value, None, 0);
+        join(counts, walk.masked);
+        for _ in 0..walk.omitted.get(ELIDED).copied().unwrap_or(0) {
+            count(counts, "depth");
+        }
+        value
+    }
+}
+
+/// A walk over one value or over the values of one frame.
+pub(crate) struct Walk<'a, F> {
+    redactor: &'a Redactor,
+    names: Names,
+    bounds: Bounds,
+    pub(crate) finish: F,
+    pub(crate) masked: Counts,
+    pub(crate) omitted: Omitted,
+    left: usize,
+    /// Levels of JSON inside strings of JSON.
+    level: usize,
+}
+
+impl<'a, F: Finish> Walk<'a, F> {
+    pub(crate) fn new(redactor: &'a Redactor, names: Names, bounds: Bounds, finish: F) -> Self {
+        let (masked, omitted) = (Counts::new(), Omitted::new());
+        Self { redactor, names, bounds, finish, masked, omitted, left: MAX_VALUES, level: 0 }
     }
 
-    fn at(&self, value: &Value, depth: usize, counts: &mut Counts) -> Value {
+    /// The whole text, redacted.
+    pub(crate) fn redacted<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        self.redactor.text(text, &mut self.masked)
+    }
+
+    /// A value under a name, at a depth.
+    pub(crate) fn value(&mut self, value: &Value, key: Option<&str>, depth: usize) -> Value {
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
-            Value::Number(number) if self.hides_number(number) => {
-                count(counts, "number");
-                Value::String(MASK.to_owned())
+            Value::Number(number) => self.number(number, key),
+            Value::String(text) => Value::String(self.string(text, key, depth)),
+            Value::Array(_) | Value::Object(_) if depth >= self.bounds.depth => {
+                self.elided(TOO_DEEP)
             }
-            Value::Number(_) => value.clone(),
-            Value::String(text) => Value::String(self.text(text, counts).into_owned()),
-            Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => {
-                count(counts, "depth");
-                Value::String(TOO_DEEP.to_owned())
+            Value::Array(_) | Value::Object(_) if self.left == 0 => self.elided(TOO_MUCH),
+            Value::Array(items) if pair::of_two(items) => {
+                self.each(items, |walk, _, two| walk.two(two, depth + 1))
             }
             Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.at(item, depth + 1, counts)).collect())
+                self.each(items, |walk, _, item| walk.value(item, key, depth + 1))
             }
-            Value::Object(map) => Value::Object(self.fields(map, depth, counts)),
+            Value::Object(map) => {
+                self.left = self.left.saturating_sub(map.len() + 1);
+                Value::Object(self.fields(map.iter().collect(), &Pairing::of(map), depth))
+            }
         }
     }
 
-    fn fields(
-        &self,
-        map: &Map<String, Value>,
-        depth: usize,
-        counts: &mut Counts,
-    ) -> Map<String, Value> {
-        let mut out = Map::new();
-        for (key, value) in map {
-            let shown = if field::is_sensitive(key) {
-                count(counts, "field");
-                Value::String(MASK.to_owned())
-            } else {
-                self.at(value, depth + 1, counts)
-            };
-            let mut name = self.text(key, counts).into_owned();
-            // Two masked keys stay two fields.
-            while out.contains_key(&name) {
-                name.push('\'');
+    fn elided(&mut self, marker: &str) -> Value {
+        self.omit(ELIDED, 1);
+        Value::String(marker.to_owned())
+    }
+
+    /// Counts `by` things of this kind that were left out.
+    pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
+        if by > 0 {
+            let count = self.omitted.entry(kind).or_default();
+            *count = count.saturating_add(by as u64);
+        }
+    }
+
+    /// A list, each item made by `make`, as many as the bounds allow.
+    fn each(
+        &mut self,
+        items: &[Value],
+        mut make: impl FnMut(&mut Self, usize, &Value) -> Value,
+    ) -> Value {
+        self.left = self.left.saturating_sub(items.len() + 1);
+        let max = self.bounds.items;
+        let shown = items.iter().take(max).enumerate().map(|(at, item)| make(self, at, item));
+        let mut shown: Vec<Value> = shown.collect();
+        if let Some(more) = items.len().checked_sub(max).filter(|more| *more > 0) {
+            self.omit("items_omitted", more);
+            shown.push(Value::String(format!("… ({more} more)")));
+        }
+        Value::Array(shown)
+    }
+
+    /// A number, or its mask.
+    pub(crate) fn number(&mut self, number: &Number, key: Option<&str>) -> Value {
+        let text = number.to_string();
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        let named = key.filter(|key| self.names.of(key).context);
+        let hidden = match named {
+            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key, &text).is_some(),
+            _ => false,
+        };
+        let hidden = hidden
+            || digits >= MIN_DIGITS.0 && self.redactor.text(&text, &mut Counts::new()) != text;
+        if hidden {
+            count(&mut self.masked, "number");
+            Value::String(MASK.to_owned())
+        } else {
+            Value::Number(number.clone())
+        }
+    }
+
+    /// A string under a name: redacted, then finished.
+    pub(crate) fn string(&mut self, text: &str, key: Option<&str>, depth: usize) -> String {
+        let unpacked = self.unpacked(text, depth);
+        let text = unpacked.as_deref().unwrap_or(text);
+        let named = key.filter(|key| {
+            let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.len());
+            looks && (is_token(text) || self.names.of(key).context)
+        });
+        let redacted = match named.and_then(|key| self.in_context(key, text)) {
+            Some((masked, counts)) => {
+                join(&mut self.masked, counts);
+                Cow::Owned(self.redacted(&masked).into_owned())
             }
-            out.insert(name, shown);
+            None => self.redacted(text),
+        };
+        self.finish.string(redacted, &mut self.omitted)
+    }
+
+    /// The value as it is redacted after its name, where a rule sees more in it there, and what
+    /// was masked.
+    fn in_context(&self, key: &str, text: &str) -> Option<(String, Counts)> {
+        let whole = format!("{key}: {text}");
+        let mut counts = Counts::new();
+        let Cow::Owned(redacted) = self.redactor.text(&whole, &mut counts) else { return None };
+        let before = whole.len() - text.len();
+        let after = whole.get(..before).and_then(|name| redacted.strip_prefix(name));
+        match after {
+            Some(after) => (after != text).then(|| (after.to_owned(), counts)),
+            // Something in the name was masked. It cannot be told what belongs to the value,
+            // unless the value came through unharmed.
+            None => (!redacted.ends_with(text)).then(|| (MASK.to_owned(), counts)),
+        }
+    }
+
+    /// A name and its value in a list of two.
+    fn two(&mut self, two: &Value, depth: usize) -> Value {
+        match two.as_array().map(Vec::as_slice) {
+            Some([Value::String(name), value]) if depth < self.bounds.depth => {
+                let shown = self.under(name, value, depth + 1);
+                Value::Array(vec![Value::String(self.string(name, None, depth)), shown])
+            }
+            _ => self.value(two, None, depth),
+        }
+    }
+
+    /// Rows whose columns are named elsewhere.
+    fn grid(&mut self, rows: &Value, columns: &[&str], depth: usize) -> Value {
+        match rows {
+            Value::Array(rows) if depth < self.bounds.depth => {
+                self.each(rows, |walk, _, row| walk.cells(row, columns, depth + 1))
+            }
+            other => self.value(other, None, depth),
+        }
+    }
+
+    fn cells(&mut self, row: &Value, columns: &[&str], depth: usize) -> Value {
+        match row {
+            Value::Array(cells) if depth < self.bounds.depth => {
+                self.each(cells, |walk, at, cell| match columns.get(at) {
+                    Some(name) => walk.under(name, cell, depth + 1),
+                    None => walk.value(cell, None, depth + 1),
+                })
+            }
+            other => self.value(other, None, depth),
+        }
+    }
+
+    /// True when a value under this name is never shown; counts it. Nothing, true and false are
+    /// no secrets.
+    pub(crate) fn hides(&mut self, name: &str, value: &Value) -> bool {
+        let hides = !matches!(value, Value::Null | Value::Bool(_)) && self.names.of(name).hidden;
+        if hides {
+            count(&mut self.masked, "field");
+        }
+        hides
+    }
+
+    /// A value, or the mask where its name says so.
+    fn under(&mut self, name: &str, value: &Value, depth: usize) -> Value {
+        if self.hides(name, value) {
+            return Value::String(MASK.to_owned());
+        }
+        self.value(value, Some(name), depth)
+    }
+
+    /// Fields of one object, as many as the bounds allow, in the order of their names.
+    pub(crate) fn fields(
+        &mut self,
+        mut fields: Vec<(&String, &Value)>,
+        pairing: &Pairing<'_>,
+        depth: usize,
+    ) -> Map<String, Value> {
+        fields.sort_by_key(|(key, _)| (!self.finish.first(key), *key));
+        let max = self.bounds.fields;
+        self.omit("fields_omitted", fields.len().saturating_sub(max));
+        let mut out = Map::new();
+        let mut doubles = BTreeMap::new();
+        for (key, value) in fields.into_iter().take(max) {
+            let shown = match pairing.role(key) {
+                Role::Rows(columns) => self.grid(value, columns, depth + 1),
+                Role::Value(name) => self.paired(key, name, value, depth + 1),
+                Role::Plain => self.under(key, value, depth + 1),
+            };
+            let name = self.redacted(key);
+            let name = self.finish.key(name);
+            out.insert(fresh(name, &out, &mut doubles), shown);
         }
         out
     }
+
+    /// The value of a name that stands beside it in the same object.
+    fn paired(&mut self, key: &str, name: &str, value: &Value, depth: usize) -> Value {
+        if self.hides(key, value) {
+            return Value::String(MASK.to_owned());
+        }
+        self.under(name, value, depth)
+    }
+}
+
+fn join(counts: &mut Counts, more: Counts) {
+    for (kind, n) in more {
+        let count = counts.entry(kind).or_default();
+        *count = count.saturating_add(n);
+    }
+}
+
+/// Two masked keys stay two fields.
+fn fresh(name: String, taken: &Map<String, Value>, doubles: &mut BTreeMap<String, u64>) -> String {
+    if !taken.contains_key(&name) {
+        return name;
+    }
+    let count = doubles.entry(name.clone()).or_insert(1);
+    loop {
+        *count += 1;
+        let other = format!("{name} ({count})");
+        if !taken.contains_key(&other) {
+            return other;
+        }
+    }
+}
+
+/// One word of letters and digits, long enough for a key.
+fn is_token(text: &str) -> bool {
+    text.len() >= 12
+        && text.bytes().any(|b| b.is_ascii_digit())
+        && !text.bytes().any(|b| b.is_ascii_whitespace())
 }

@@ -29,16 +29,18 @@ pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     let names: Vec<String> = top.iter().map(|key| shower.key(key)).collect();
     facts.push(format!("Top keys: {}", names.join(", ")));
     // A key that is hidden has no statistics either: the least and the greatest are values.
-    let top: Vec<&str> = top.into_iter().filter(|key| !shower.hides(key)).collect();
+    let any = Value::String(String::new());
+    let mut top: Vec<&str> = top.into_iter().filter(|key| !shower.hides(key, &any)).collect();
+    top.sort_by_key(|key| !shower.limits.bears(key));
     let columns: Vec<(&str, Column)> =
         top.iter().map(|key| (*key, Column::of(rows, key))).collect();
     let numeric = columns.iter().filter_map(|(key, column)| Some((*key, column.numbers()?)));
     let numeric: Vec<_> = numeric.take(STATISTICS).collect();
     for (key, numbers) in numeric {
-        facts.push(format!("{}: {}", shower.key(key), numbers.text(shower)));
+        facts.push(format!("{}: {}", shower.key(key), numbers.text(key, shower)));
     }
     for (key, column) in columns.iter().take(STATISTICS) {
-        if let Some(text) = column.distribution(shower) {
+        if let Some(text) = column.distribution(key, shower) {
             facts.push(format!("{}{text}", shower.key(key)));
         }
     }
@@ -112,14 +114,14 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn distribution(&self, shower: &mut Shower<'_>) -> Option<String> {
+    fn distribution(&self, key: &str, shower: &mut Shower<'_>) -> Option<String> {
         match self {
             Self::Truth { yes, no } => Some(format!(": True={yes}, False={no}")),
             Self::Words(words) if words.len() >= 2 => {
                 let parts: Vec<String> = words
                     .iter()
                     .map(|(word, n)| {
-                        let word = shower.string(word, MAX_LABEL);
+                        let word = shower.string(word, Some(key), MAX_LABEL);
                         format!("{}={n}", escape::line(&word))
                     })
                     .collect();
@@ -151,9 +153,9 @@ impl<'a> Numbers<'a> {
 
     /// The least and the greatest are values, so they are masked like values; and the average of
     /// few numbers would give them away.
-    fn text(&self, shower: &mut Shower<'_>) -> String {
+    fn text(&self, key: &str, shower: &mut Shower<'_>) -> String {
         let mut ends = [self.min, self.max].map(|(value, number)| {
-            let shown = short(&Value::Number(number.clone()), usize::MAX, shower);
+            let shown = short(&Value::Number(number.clone()), Some(key), usize::MAX, shower);
             (shown == crate::redact::MASK, value)
         });
         let masked = ends.iter().any(|(masked, _)| *masked);

@@ -1,0 +1,106 @@
+//! Names that stand beside their value: `{"name": "DB_PASSWORD", "value": "x"}`, lists of name and
+//! value, and grids whose columns are named once.
+
+use serde_json::{Map, Value};
+
+/// Keys whose string names the value beside it.
+const NAMES: &[&str] = &[
+    "attribute",
+    "field",
+    "header",
+    "k",
+    "key",
+    "kind",
+    "label",
+    "name",
+    "option",
+    "param",
+    "parameter",
+    "property",
+    "setting",
+    "type",
+    "var",
+    "variable",
+];
+/// Keys of the value beside such a name.
+const VALUES: &[&str] = &[
+    "content",
+    "current",
+    "currentValue",
+    "current_value",
+    "data",
+    "default",
+    "defaultValue",
+    "default_value",
+    "plaintext",
+    "rawValue",
+    "raw_value",
+    "stringValue",
+    "string_value",
+    "text",
+    "v",
+    "val",
+    "value",
+    "values",
+];
+/// Keys of the names of columns, and of the rows below them.
+const COLUMNS: &[&str] = &["column_names", "columnNames", "columns", "fields", "header", "headers"];
+const ROWS: &[&str] = &["data", "records", "rows", "values"];
+/// The longest name.
+const MAX_NAME: usize = 128;
+/// The most columns.
+const MAX_COLUMNS: usize = 256;
+
+/// What the names beside a field say of it.
+pub(super) enum Role<'a> {
+    /// Its own name says all.
+    Plain,
+    /// It is the value of this name.
+    Value(&'a str),
+    /// It holds rows with these columns.
+    Rows(&'a [&'a str]),
+}
+
+/// Which fields of one object name others.
+#[derive(Debug, Default)]
+pub(crate) struct Pairing<'a> {
+    name: Option<&'a str>,
+    columns: Vec<&'a str>,
+}
+
+impl<'a> Pairing<'a> {
+    pub(crate) fn of(map: &'a Map<String, Value>) -> Self {
+        let text = |key: &&str| map.get(*key).and_then(Value::as_str);
+        let valued = VALUES.iter().any(|key| map.contains_key(*key));
+        let name = valued.then(|| NAMES.iter().find_map(text)).flatten();
+        let rows = ROWS.iter().any(|key| map.get(*key).is_some_and(Value::is_array));
+        let columns = rows.then(|| COLUMNS.iter().find_map(|key| columns(map.get(*key)?)));
+        let columns = columns.flatten().unwrap_or_default();
+        Self { name: name.filter(|name| name.len() <= MAX_NAME), columns }
+    }
+
+    pub(super) fn role(&self, key: &str) -> Role<'_> {
+        if !self.columns.is_empty() && ROWS.contains(&key) {
+            return Role::Rows(&self.columns);
+        }
+        match self.name {
+            Some(name) if VALUES.contains(&key) => Role::Value(name),
+            _ => Role::Plain,
+        }
+    }
+}
+
+/// The names of columns: strings, or objects with a `name`.
+fn columns(value: &Value) -> Option<Vec<&str>> {
+    let list = value.as_array().filter(|list| !list.is_empty() && list.len() <= MAX_COLUMNS)?;
+    list.iter().map(|column| column.as_str().or_else(|| column.get("name")?.as_str())).collect()
+}
+
+/// True for a list of lists of two, the first of each a string.
+pub(super) fn of_two(items: &[Value]) -> bool {
+    let two = |item: &Value| match item {
+        Value::Array(two) => matches!(two.as_slice(), [Value::String(_), _]),
+        _ => false,
+    };
+    items.first().is_some_and(two) && items.iter().all(two)
+}

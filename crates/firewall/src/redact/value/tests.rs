@@ -1,0 +1,135 @@
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use super::{MASK, TOO_DEEP};
+use crate::redact::{Counts, Redactor};
+
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::builtin);
+
+fn redacted(value: &Value) -> Value {
+    let once = REDACTOR.value(value, &mut Counts::new());
+    let twice = REDACTOR.value(&once, &mut Counts::new());
+    assert_eq!(twice, once, "not idempotent for {value}");
+    once
+}
+
+#[track_caller]
+fn check(value: Value, wanted: Value) {
+    assert_eq!(redacted(&value), wanted);
+}
+
+#[test]
+fn whatever_lies_under_a_sensitive_name_is_masked_whole() {
+    check(
+        json!({"user_email": {"nested": [1]}, "apiKey": ["a", "b"], "cvv": 123, "total tokens": 123_456}),
+        json!({"user_email": MASK, "apiKey": MASK, "cvv": MASK, "total tokens": 123_456}),
+    );
+    check(
+        json!({"password": null, "has_token": true, "token": false, "max_tokens": 9}),
+        json!({"password": null, "has_token": true, "token": false, "max_tokens": 9}),
+    );
+}
+
+#[test]
+fn a_name_beside_a_value_names_it() {
+    check(
+        json!([{"name": "DB_PASSWORD", "value": "plover"}, {"name": "DB_HOST", "value": "db1"}]),
+        json!([{"name": "DB_PASSWORD", "value": MASK}, {"name": "DB_HOST", "value": "db1"}]),
+    );
+    check(
+        json!({"key": "Authorization", "description": "plain", "val": ["plover"]}),
+        json!({"key": "Authorization", "description": "plain", "val": MASK}),
+    );
+    check(
+        json!({"headers": [["Authorization", "plover"], ["Accept", "text/html"]]}),
+        json!({"headers": [["Authorization", MASK], ["Accept", "text/html"]]}),
+    );
+    check(
+        json!({"required": ["password", "plover"], "name": "token", "note": "plover"}),
+        json!({"required": ["password", "plover"], "name": "token", "note": "plover"}),
+    );
+}
+
+#[test]
+fn columns_that_are_named_once_are_masked_in_every_row() {
+    check(
+        json!({"columns": ["id", "password"], "rows": [[1, "plover"], [2, "xyzzy", "more"], "odd"]}),
+        json!({"columns": ["id", "password"], "rows": [[1, MASK], [2, MASK, "more"], "odd"]}),
+    );
+    check(
+        json!({"fields": [{"name": "ssn"}, {"name": "n"}], "data": [[419_063_188, 2]]}),
+        json!({"fields": [{"name": "ssn"}, {"name": "n"}], "data": [[MASK, 2]]}),
+    );
+}
+
+#[test]
+fn json_in_strings_is_walked() {
+    let inner = json!({"password": "plover", "n": 1}).to_string();
+    let masked = json!({"password": MASK, "n": 1}).to_string();
+    check(json!({"body": inner}), json!({"body": masked}));
+    let twice = json!(json!({"body": inner}).to_string()).to_string();
+    let out = redacted(&json!({ "raw": twice })).to_string();
+    assert!(!out.contains("plover") && out.contains("body"), "{out}");
+    // Left as it was where nothing is masked, to the last blank.
+    check(json!(" { \"a\" :1 } "), json!(" { \"a\" :1 } "));
+    // One of two equal keys is dropped by a reader.
+    let doubled =
+        r#"{"pass_phrase":{"x":"plover"},"pass_phrase":1,"\u0061":{"pwd":"plover"},"a":2}"#;
+    assert!(!redacted(&json!(doubled)).to_string().contains("plover"));
+}
+
+#[test]
+fn json_in_json_has_an_end() {
+    let mut value = json!({"password": "plover"});
+    for _ in 0..8 {
+        value = json!({"b": value.to_string()});
+    }
+    let out = redacted(&value).to_string();
+    assert!(!out.contains("plover") && out.contains(TOO_DEEP), "{out}");
+}
+
+#[test]
+fn what_lies_too_deep_is_left_out() {
+    let deep = (0..200).fold(json!("plover"), |value, _| json!([value]));
+    let mut counts = Counts::new();
+    let out = REDACTOR.value(&deep, &mut counts).to_string();
+    assert!(!out.contains("plover") && out.contains(TOO_DEEP));
+    assert_eq!(counts["depth"], 1);
+    let deep = (0..200).fold(json!("plover"), |value, _| json!({ "a": value }));
+    assert!(!redacted(&deep).to_string().contains("plover"));
+}
+
+#[test]
+fn many_masked_keys_stay_as_many_fields() {
+    let map: serde_json::Map<String, Value> =
+        (0..2_000).map(|n| (format!("p{n}@corp.example.com"), json!(n))).collect();
+    let out = redacted(&Value::Object(map));
+    assert_eq!(out.as_object().unwrap().len(), 2_000);
+    assert!(!out.to_string().contains('@'));
+}
+
+#[test]
+fn a_name_gives_its_value_a_context() {
+    let text = "jane.roe@corp.example.com";
+    check(json!({ "note": text, "contact": text }), json!({ "note": MASK, "contact": MASK }));
+    // What the rules see in `name: value` they see in a field too.
+    for (key, value) in [("api_key_v2", "Zx81Qw-99aKdPq7713Lm"), ("db_pass", "hunter2!")] {
+        let alone = REDACTOR.text(value, &mut Counts::new()).into_owned();
+        let whole = format!("{key}: {value}");
+        let text = REDACTOR.text(&whole, &mut Counts::new()).into_owned();
+        let out = redacted(&json!({ key: value }));
+        let seen = out[key].as_str().unwrap();
+        assert_eq!(format!("{key}: {seen}"), text, "{key} (alone: {alone})");
+    }
+}
+
+#[test]
+fn keys_and_numbers_are_scanned() {
+    check(json!({"4012888888881881": 1}), json!({ MASK: 1 }));
+    check(json!([4_012_888_888_881_881_u64, 17]), json!([MASK, 17]));
+    check(
+        json!({"count": 123_456, "at": 1_767_323_045_006_i64}),
+        json!({"count": 123_456, "at": 1_767_323_045_006_i64}),
+    );
+}

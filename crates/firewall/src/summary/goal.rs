@@ -1,0 +1,123 @@
+//! What bears on a goal: words of the goal, as stems.
+
+use std::collections::BTreeSet;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use serde_json::Value;
+use weaver_text::{escape, split, stem, stop};
+
+/// The part of a goal that is read, in characters.
+const MAX_GOAL: usize = 2_000;
+/// The most words of a goal that count.
+const MAX_STEMS: usize = 64;
+/// The longest word that is looked at, in bytes.
+const MAX_WORD: usize = 64;
+
+/// The stems of a goal's words.
+#[derive(Debug, Clone)]
+pub(crate) struct Goal {
+    stems: Vec<String>,
+    finder: AhoCorasick,
+}
+
+impl Goal {
+    /// Nothing for a goal without a word that means something.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let words = split::words(escape::truncate(text, MAX_GOAL));
+        let stems =
+            words.iter().filter(|word| word.chars().count() > 1 && !stop::is_stop_word(word));
+        let stems: BTreeSet<String> = stems.map(|word| stem::stem(word).into_owned()).collect();
+        let stems: Vec<String> = stems.into_iter().take(MAX_STEMS).collect();
+        if stems.is_empty() {
+            return None;
+        }
+        // `queries` and `query` share the stem `queri`, which is in neither as it stands.
+        let starts = stems.iter().map(|stem| stem.strip_suffix('i').unwrap_or(stem));
+        let finder = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(starts).ok()?;
+        Some(Self { stems, finder })
+    }
+
+    /// How many different words of the goal are in the text.
+    pub(crate) fn weight(&self, text: &str) -> usize {
+        let mut found = BTreeSet::new();
+        self.collect(text, &mut found);
+        found.len()
+    }
+
+    fn collect(&self, text: &str, found: &mut BTreeSet<usize>) {
+        for hit in self.finder.find_overlapping_iter(text) {
+            let at = hit.pattern().as_usize();
+            if !found.contains(&at) && self.is_word(text, hit.start(), hit.end(), at) {
+                found.insert(at);
+            }
+        }
+    }
+
+    /// True when the stem found is that of the whole word around it.
+    fn is_word(&self, text: &str, start: usize, end: usize, at: usize) -> bool {
+        let before = text.get(..start).and_then(|head| head.chars().next_back());
+        let first = text.get(start..).and_then(|tail| tail.chars().next());
+        let inside = before.is_some_and(char::is_alphanumeric)
+            && !(first.is_some_and(char::is_uppercase) && before.is_some_and(char::is_lowercase));
+        if inside {
+            return false;
+        }
+        let rest = text.get(end..).unwrap_or_default();
+        let mut last = text.get(start..end).and_then(|word| word.chars().next_back());
+        let over = |(_, c): &(usize, char)| {
+            let before = last.replace(*c);
+            !c.is_alphanumeric() || c.is_uppercase() && before.is_some_and(char::is_lowercase)
+        };
+        let tail = rest.char_indices().find(over).map_or(rest.len(), |(at, _)| at);
+        if tail > MAX_WORD {
+            return false;
+        }
+        let word = text.get(start..end + tail).unwrap_or_default().to_lowercase();
+        self.stems.get(at).is_some_and(|stem| stem::stem(&word) == *stem || word == *stem)
+    }
+
+    /// How many different words of the goal are in the strings of a value, keys not counted.
+    pub(crate) fn value_weight<'v>(&self, values: impl Iterator<Item = &'v Value>) -> usize {
+        let mut found = BTreeSet::new();
+        let mut left: Vec<&Value> = values.collect();
+        while let Some(value) = left.pop() {
+            match value {
+                Value::String(text) => self.collect(text, &mut found),
+                Value::Number(number) => self.collect(&number.to_string(), &mut found),
+                Value::Array(items) => left.extend(items),
+                Value::Object(map) => left.extend(map.values()),
+                Value::Null | Value::Bool(_) => {}
+            }
+        }
+        found.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_are_matched_by_their_stem() {
+        let goal = Goal::of("Please find the unpaid invoices of Müller AG").unwrap();
+        for (text, weight) in [
+            ("invoice 12", 1),
+            ("Invoicing", 1),
+            ("unpaidInvoice for Müller", 3),
+            ("UNPAID INVOICES", 2),
+            ("invoic-e", 1),
+            ("reinvoice", 0),
+            ("the of find please", 1),
+            ("", 0),
+        ] {
+            assert_eq!(goal.weight(text), weight, "{text}");
+        }
+        let row = json!({"unpaid": 1, "to": ["müller"], "x": {"y": "an invoice"}});
+        assert_eq!(goal.value_weight(row.as_object().unwrap().values()), 2);
+        let query = Goal::of("queries").unwrap();
+        assert!(query.weight("a query") == 1 && query.weight("QUERY") == 1);
+        assert!(Goal::of("please do it for me").is_none() && Goal::of("").is_none());
+    }
+}
