@@ -5,7 +5,9 @@ mod finding;
 pub(crate) mod fit;
 mod shape;
 mod shown;
+mod size;
 
 pub(crate) use build::{Page, build, compose, fill};
 pub(crate) use shape::{Content, Shape, media_type, rows};
 pub(crate) use shown::Shower;
+pub use size::estimated_size;

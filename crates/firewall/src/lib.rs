@@ -23,6 +23,7 @@
 //! - [`FrameSpec`], [`FrameBudget`]: what one frame may hold.
 //! - [`SessionBudget`], [`Session`], [`Reservation`]: tokens over all calls of a session.
 //! - [`HandleQuery`], [`handle`]: stored results and questions about them.
+//! - [`estimated_size`]: how long the JSON of a value is, without writing it.
 //! - [`HandleError`]: why a drill-down was refused.
 
 mod budget;
@@ -38,6 +39,7 @@ mod summary;
 pub use budget::{Reservation, Session, SessionBudget};
 pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
+pub use frame::estimated_size;
 pub use query::HandleQuery;
 pub use redact::{Counts, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
 pub use spec::{FrameBudget, FrameSpec};

@@ -155,7 +155,7 @@ mod tests {
                 assert_eq!(found(text), Vec::<&str>::new(), "{text}");
             }
             for anchor in pattern.anchors {
-                assert!(anchor.len() >= 4 && !anchor.bytes().any(|b| b.is_ascii_uppercase()));
+                assert!(anchor.len() >= 2 && !anchor.bytes().any(|b| b.is_ascii_uppercase()));
             }
         }
     }

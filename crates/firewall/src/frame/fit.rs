@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use weaver_types::{Frame, ResponseMode, Status, Warning};
 
+use super::size;
 use crate::spec::FrameSpec;
 use crate::summary::{Facts, omission};
 
@@ -93,7 +94,7 @@ fn fit_rows(
     counts: &mut BTreeMap<String, u64>,
 ) -> (Vec<Map<String, Value>>, usize) {
     let total = rows.len();
-    let sizes: Vec<usize> = rows.iter().map(|row| chars(row) + 1).collect();
+    let sizes: Vec<usize> = rows.iter().map(|row| size::object_chars(row) + 1).collect();
     if total == 0 || sizes.iter().sum::<usize>() + LIST <= left {
         return (rows, if total == 0 { 0 } else { sizes.iter().sum::<usize>() + LIST });
     }
@@ -126,7 +127,7 @@ fn fit_fields(row: Map<String, Value>, left: usize) -> (Map<String, Value>, usiz
     let mut kept = Map::new();
     let mut used = 3;
     for (key, value) in row {
-        let size = chars(&key) + chars(&value) + 2;
+        let size = size::text_chars(&key) + size::value_chars(&value) + 2;
         if used + size <= left {
             used += size;
             kept.insert(key, value);
@@ -140,11 +141,11 @@ fn fit_fields(row: Map<String, Value>, left: usize) -> (Map<String, Value>, usiz
 fn fit_facts(facts: Facts, left: usize, counts: &mut BTreeMap<String, u64>) -> Vec<String> {
     let Facts { shown: mut facts, more } = facts;
     let total = facts.len() + more;
-    let sizes: Vec<usize> = facts.iter().map(|fact| chars(fact) + 1).collect();
+    let sizes: Vec<usize> = facts.iter().map(|fact| size::text_chars(fact) + 1).collect();
     if more == 0 && sizes.iter().sum::<usize>() + LIST <= left {
         return facts;
     }
-    let marker = chars(&omission(total)) + 1;
+    let marker = size::text_chars(&omission(total)) + 1;
     let Some(left) = left.checked_sub(LIST + WARNING + marker) else {
         add(counts, "facts_omitted", total);
         return Vec::new();

@@ -1,0 +1,173 @@
+//! How long the JSON of a value is, without writing it.
+
+use std::fmt::{self, Write as _};
+
+use serde_json::{Map, Value};
+
+/// The bytes of a value's JSON without blanks, or nothing as soon as there are more than `limit`:
+/// what `serde_json::to_string(value)` would be long, on any text. Nothing is written and nothing
+/// kept, and the walk stops where the limit is passed.
+///
+/// ```
+/// use serde_json::json;
+/// use weaver_firewall::estimated_size;
+///
+/// let value = json!({ "a": [1, true, null], "b": "ü\n" });
+/// assert_eq!(estimated_size(&value, 100), Some(value.to_string().len()));
+/// assert_eq!(estimated_size(&value, 10), None);
+/// ```
+#[must_use]
+pub fn estimated_size(value: &Value, limit: usize) -> Option<usize> {
+    let mut size = Size { left: limit, width: bytes };
+    size.value(value).then(|| limit - size.left)
+}
+
+/// The characters of an object's JSON.
+pub(crate) fn object_chars(map: &Map<String, Value>) -> usize {
+    let mut size = Size { left: usize::MAX, width: chars };
+    size.object(map);
+    usize::MAX - size.left
+}
+
+/// The characters of a value's JSON.
+pub(crate) fn value_chars(value: &Value) -> usize {
+    let mut size = Size { left: usize::MAX, width: chars };
+    size.value(value);
+    usize::MAX - size.left
+}
+
+/// The characters of a text as a JSON string, with its quotes.
+pub(crate) fn text_chars(text: &str) -> usize {
+    let mut size = Size { left: usize::MAX, width: chars };
+    size.text(text);
+    usize::MAX - size.left
+}
+
+/// What is left of the limit. Every step says whether it still fits.
+struct Size {
+    left: usize,
+    /// What one byte of a string adds.
+    width: fn(u8) -> usize,
+}
+
+impl Size {
+    fn take(&mut self, chars: usize) -> bool {
+        match self.left.checked_sub(chars) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn value(&mut self, value: &Value) -> bool {
+        match value {
+            Value::Null | Value::Bool(true) => self.take(4),
+            Value::Bool(false) => self.take(5),
+            Value::Number(number) => {
+                let mut digits = Digits(0);
+                // Counting cannot fail.
+                let _ = write!(digits, "{number}");
+                self.take(digits.0)
+            }
+            Value::String(text) => self.text(text),
+            Value::Array(items) => {
+                self.take(2 + items.len().saturating_sub(1))
+                    && items.iter().all(|item| self.value(item))
+            }
+            Value::Object(map) => self.object(map),
+        }
+    }
+
+    fn object(&mut self, map: &Map<String, Value>) -> bool {
+        self.take(2 + map.len().saturating_sub(1))
+            && map.iter().all(|(key, value)| self.text(key) && self.take(1) && self.value(value))
+    }
+
+    fn text(&mut self, text: &str) -> bool {
+        // A character has at most four bytes: a text that is far too long is not looked at.
+        if !self.take(2) || text.len() / 4 > self.left {
+            return false;
+        }
+        let size: usize = text.bytes().map(self.width).sum();
+        self.take(size)
+    }
+}
+
+fn bytes(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0x00..=0x1f => 6,
+        _ => 1,
+    }
+}
+
+/// The later bytes of a character add none.
+fn chars(byte: u8) -> usize {
+    if byte & 0xc0 == 0x80 { 0 } else { bytes(byte) }
+}
+
+struct Digits(usize);
+
+impl fmt::Write for Digits {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[\\x00-\\x7f]{0,40}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 60, 8, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
+                prop::collection::btree_map(any::<String>(), inner, 0..8)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_length_of_the_json(value in value(), cut in any::<usize>()) {
+            let text = value.to_string();
+            let size = text.len();
+            prop_assert_eq!(estimated_size(&value, usize::MAX), Some(size));
+            prop_assert_eq!(estimated_size(&value, size), Some(size));
+            prop_assert_eq!(estimated_size(&value, cut % size), None);
+            prop_assert_eq!(value_chars(&value), text.chars().count());
+        }
+    }
+
+    #[test]
+    fn the_sizes_of_the_reference() {
+        for (value, size) in [
+            (json!(null), 4),
+            (json!(true), 4),
+            (json!(false), 5),
+            (json!("x".repeat(38)), 40),
+            (json!(12.5), 4),
+            (json!([1, 2, 3]), 7),
+            (json!({"a": 1, "bc": 2}), 14),
+            (json!([]), 2),
+        ] {
+            assert_eq!(estimated_size(&value, 1_000), Some(size), "{value}");
+        }
+    }
+}
