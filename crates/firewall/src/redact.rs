@@ -22,6 +22,7 @@ mod stream;
 mod tests;
 mod validate;
 pub(crate) mod value;
+mod work;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

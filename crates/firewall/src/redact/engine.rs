@@ -16,6 +16,7 @@ use super::file::RuleFileError;
 use super::rule::{MAX_REACH, Rule};
 use super::run;
 use super::scanner::{Hit, ScanRule, Scanner};
+use super::work;
 
 /// How far from a value the text may matter, in bytes, but for values that go on to the end of
 /// their run.
@@ -121,6 +122,7 @@ impl Engine {
     /// Every value of the text, in no order, overlaps included, on character borders.
     pub(crate) fn find(&self, text: &str, found: &mut Vec<Found>) {
         let before = found.len();
+        work::add(text.len() * (1 + self.scanners.len()));
         let mut runs = run::Ends::default();
         for hit in self.anchors.find_overlapping_iter(text) {
             for rule in self.wakes.get(hit.pattern().as_usize()).into_iter().flatten() {

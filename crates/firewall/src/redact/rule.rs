@@ -9,6 +9,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::checksum;
 use super::run;
 use super::validate::Check;
+use super::work;
 
 /// The bytes from an anchor's start that a pattern sees unless its rule says otherwise.
 pub(crate) const REACH: usize = 256;
@@ -63,6 +64,7 @@ impl Rule {
             return None;
         }
         let window = bytes.get(at..bytes.len().min(at + self.reach))?;
+        work::add(window.len());
         let Some(regex) = self.pattern.compiled() else {
             // A pattern that does not compile masks what it might have masked.
             return Some(at..runs.end(text, at));

@@ -1,5 +1,7 @@
 //! Token runs: stretches of the bytes of which keys, tokens and encoded data are made.
 
+use super::work;
+
 /// True for a byte of a token run.
 pub(crate) const fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
@@ -29,6 +31,7 @@ impl Ends {
     pub(crate) fn end(&mut self, text: &str, at: usize) -> usize {
         if !(self.start..self.end).contains(&at) {
             *self = Self { start: at, end: end(text, at) };
+            work::add(self.end - at);
         }
         self.end
     }

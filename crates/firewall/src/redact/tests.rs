@@ -159,6 +159,47 @@ fn without_rules_everything_is_masked() {
     assert_eq!(closed.text("", &mut Counts::new()), "");
 }
 
+#[test]
+fn hostile_text_costs_linear_work() {
+    for unit in [
+        "a",
+        "@",
+        "eyJ",
+        "1",
+        "1 ",
+        "eyJa.",
+        "-----BEGIN PRIVATE KEY-----!",
+        "://a:",
+        "password=",
+        "sk-",
+        "key=",
+        "+1 ",
+        "a@b.",
+        "GB82",
+        "\u{200b}a",
+        "bearer ",
+        "[REDACTED]",
+        "x@y.zz ",
+        "AKIA",
+        "ghp_",
+        "%41",
+        "&#49;",
+        "\\u0041",
+        "{\"password\":\"",
+        "1.1.",
+        "-",
+        ":",
+    ] {
+        let cost = |bytes: usize| {
+            let text = unit.repeat(bytes / unit.len());
+            work::of(|| drop(masked(&text)))
+        };
+        let (small, large) = (cost(20_000), cost(60_000));
+        assert!(large <= small * 4 + 100_000, "{unit:?}: {small} bytes, then {large}");
+        assert!(large <= 60_000 * 200, "{unit:?}: {large} bytes of work");
+    }
+}
+
 /// Examples of all rules: a text, and the value in it.
 fn examples_of_rules() -> Vec<(String, String)> {
     let data = builtin::rules().unwrap();

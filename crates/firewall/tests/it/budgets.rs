@@ -51,7 +51,8 @@ fn b02_reserving_settling_and_giving_back() {
                     None => session.reserve(),
                     Some(want) => session.reserve_up_to(u32::try_from(want).unwrap()),
                 };
-                let result = reserved.as_ref().map_or(json!("BudgetExhausted"), |r| r.tokens().into());
+                let result =
+                    reserved.as_ref().map_or(json!("BudgetExhausted"), |r| r.tokens().into());
                 assert_eq!(result, expected["result"], "{op}");
                 held.extend(reserved.filter(|r| r.tokens() > 0));
             }

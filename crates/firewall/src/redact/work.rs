@@ -1,0 +1,22 @@
+//! How many bytes patterns and scanners are run over: counted in tests, to hold it linear.
+
+#[cfg(test)]
+thread_local! {
+    static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts so many bytes.
+pub(crate) fn add(bytes: usize) {
+    #[cfg(test)]
+    BYTES.with(|all| all.set(all.get() + bytes));
+    #[cfg(not(test))]
+    let _ = bytes;
+}
+
+/// The bytes that were counted while this ran, in this thread.
+#[cfg(test)]
+pub(crate) fn of(run: impl FnOnce()) -> usize {
+    let before = BYTES.with(std::cell::Cell::get);
+    run();
+    BYTES.with(std::cell::Cell::get) - before
+}
