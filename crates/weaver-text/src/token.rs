@@ -1,17 +1,39 @@
 //! Counting tokens as a model's tokenizer does.
+//!
+//! A counter is named explicitly, by [`counter`] or by its type; there is no default, because a
+//! budget means nothing without the vocabulary that it is counted in.
+//!
+//! | name | what it is | cost |
+//! |---|---|---|
+//! | `chars4` | [`CharsPerFour`]: characters / 4 | lowest |
+//! | `estimate` | [`Estimate`]: aware of scripts, code and numbers | low |
+//! | `cl100k_base`, `o200k_base` | [`Tiktoken`]: exact | a second per 5 to 20 MB |
+//!
+//! ```
+//! use weaver_text::token::{self, Count};
+//!
+//! let counter = token::counter("o200k_base")?;
+//! assert_eq!(counter.count("hello world"), Count::Tokens(2));
+//! // A limit bounds the work: the rest of the text is not looked at.
+//! assert!(!counter.within(&"hello world ".repeat(1_000_000), 100));
+//! assert!(token::counter("o200k").is_err());
+//! # Ok::<(), weaver_text::error::TokenError>(())
+//! ```
 
-use std::collections::HashSet;
+mod estimate;
+mod tiktoken;
 
-use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
+pub use self::estimate::Estimate;
+pub use self::tiktoken::Tiktoken;
+
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
 use crate::error::TokenError;
 use crate::escape;
 
-/// Largest piece, in bytes, that is handed to the tokenizer at once.
-const CHUNK: usize = 128 * 1024;
-
-/// How far before the end of a piece a better place to cut is looked for.
-const LOOK_BACK: usize = 256;
+/// Bytes in the longest token of the vocabularies: a run of blanks.
+const LONGEST: usize = 128;
 
 /// The outcome of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,13 +67,23 @@ pub trait TokenCounter: Send + Sync {
     /// The number of tokens in `text`.
     fn count(&self, text: &str) -> Count;
 
+    /// The number of tokens in `text` if it has at most `limit`; otherwise any number above
+    /// `limit`. The counters of this crate stop soon after they have passed it, so that the work
+    /// depends on the limit and not on the text.
+    fn count_up_to(&self, text: &str, limit: usize) -> Count {
+        let _ = limit;
+        self.count(text)
+    }
+
     /// Whether `text` fits into `limit` tokens. May stop counting early.
     fn within(&self, text: &str, limit: usize) -> bool {
-        self.count(text).within(limit)
+        self.count_up_to(text, limit).within(limit)
     }
 }
 
 /// One token for every four characters, rounded up: an estimate that needs no tables.
+///
+/// It is made for English prose. Other text can have far more tokens than it says.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CharsPerFour;
 
@@ -63,122 +95,70 @@ impl TokenCounter for CharsPerFour {
     fn count(&self, text: &str) -> Count {
         Count::Tokens(text.chars().count().div_ceil(4))
     }
-}
 
-/// An exact count with a published vocabulary. The tables are built at the first count, once in
-/// the process.
-///
-/// Text over 128 KiB is counted in pieces, so that no text can exhaust the tokenizer; the pieces
-/// are cut between words where there are words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tiktoken {
-    encoding: Encoding,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Encoding {
-    Cl100k,
-    O200k,
-}
-
-impl Tiktoken {
-    /// The vocabulary of the GPT-4 generation.
-    pub const CL100K: Self = Self { encoding: Encoding::Cl100k };
-    /// The vocabulary of the GPT-4o generation.
-    pub const O200K: Self = Self { encoding: Encoding::O200k };
-
-    /// The counter for `cl100k_base` or `o200k_base`.
-    ///
-    /// # Errors
-    /// Any other name.
-    pub fn named(name: &str) -> Result<Self, TokenError> {
-        match name {
-            "cl100k_base" => Ok(Self::CL100K),
-            "o200k_base" => Ok(Self::O200K),
-            _ => Err(unknown(name, "`cl100k_base`, `o200k_base`")),
-        }
-    }
-
-    fn tables(self) -> &'static CoreBPE {
-        match self.encoding {
-            Encoding::Cl100k => cl100k_base_singleton(),
-            Encoding::O200k => o200k_base_singleton(),
-        }
-    }
-
-    /// Counts until the text ends or `limit` is passed.
-    fn count_up_to(self, text: &str, limit: usize) -> Count {
-        let tables = self.tables();
-        let none = HashSet::new();
-        let mut total = 0usize;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (piece, after) = cut(rest);
-            match tables.count(piece, &none) {
-                Ok(n) => total = total.saturating_add(n),
-                Err(_) => return Count::Over,
-            }
-            if total > limit {
-                break;
-            }
-            rest = after;
-        }
-        Count::Tokens(total)
+    fn count_up_to(&self, text: &str, limit: usize) -> Count {
+        let most = limit.saturating_mul(4).saturating_add(1);
+        Count::Tokens(text.chars().take(most).count().div_ceil(4))
     }
 }
 
-impl TokenCounter for Tiktoken {
-    fn name(&self) -> &str {
-        match self.encoding {
-            Encoding::Cl100k => "cl100k_base",
-            Encoding::O200k => "o200k_base",
-        }
-    }
+/// The names of all counters, as [`counter`] takes them.
+pub const NAMES: [&str; 4] = ["chars4", "estimate", "cl100k_base", "o200k_base"];
 
-    fn count(&self, text: &str) -> Count {
-        self.count_up_to(text, usize::MAX)
-    }
-
-    fn within(&self, text: &str, limit: usize) -> bool {
-        // A token is at least one byte, so a text with few bytes fits without a count.
-        text.len() <= limit || self.count_up_to(text, limit).within(limit)
-    }
-}
-
-/// The counter with this name: `chars4`, `cl100k_base` or `o200k_base`.
+/// The counter with this name, one of [`NAMES`].
 ///
 /// # Errors
-/// Any other name.
-pub fn counter(name: &str) -> Result<Box<dyn TokenCounter>, TokenError> {
-    if name == CharsPerFour.name() {
-        return Ok(Box::new(CharsPerFour));
+/// Any other name; the error lists those that exist.
+pub fn counter(name: &str) -> Result<Arc<dyn TokenCounter>, TokenError> {
+    match name {
+        "chars4" => Ok(Arc::new(CharsPerFour)),
+        "estimate" => Ok(Arc::new(Estimate)),
+        "cl100k_base" => Ok(Arc::new(Tiktoken::CL100K)),
+        "o200k_base" => Ok(Arc::new(Tiktoken::O200K)),
+        _ => Err(unknown(name, "`chars4`, `estimate`, `cl100k_base`, `o200k_base`")),
     }
-    match Tiktoken::named(name) {
-        Ok(counter) => Ok(Box::new(counter)),
-        Err(_) => Err(unknown(name, "`chars4`, `cl100k_base`, `o200k_base`")),
+}
+
+/// Counts what a value looks like when it is written out, such as a JSON value: its braces, quotes
+/// and keys are tokens too. As [`TokenCounter::count_up_to`] otherwise.
+///
+/// Writing stops where the limit is passed for certain, at 128 bytes for every token of it; the
+/// outcome is then [`Count::Over`], as it is if the value cannot be written.
+///
+/// ```
+/// use weaver_text::token::{CharsPerFour, Count, count_displayed};
+///
+/// assert_eq!(count_displayed(&CharsPerFour, &12_345_678, 10), Count::Tokens(2));
+/// ```
+pub fn count_displayed(
+    counter: &dyn TokenCounter,
+    value: &dyn fmt::Display,
+    limit: usize,
+) -> Count {
+    let mut out = Bounded { text: String::new(), room: limit.saturating_mul(LONGEST) };
+    match write!(out, "{value}") {
+        Ok(()) => counter.count_up_to(&out.text, limit),
+        Err(_) => Count::Over,
+    }
+}
+
+/// Text that refuses to grow past its room.
+struct Bounded {
+    text: String,
+    room: usize,
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        self.room = self.room.checked_sub(part.len()).ok_or(fmt::Error)?;
+        self.text.push_str(part);
+        Ok(())
     }
 }
 
 fn unknown(name: &str, known: &'static str) -> TokenError {
     let name = escape::line(escape::truncate(name, 64)).into_owned();
     TokenError::UnknownEncoding { name, known }
-}
-
-/// Splits off a first piece of at most [`CHUNK`] bytes, between a letter and a blank if there is
-/// such a place near its end, otherwise between two characters.
-fn cut(text: &str) -> (&str, &str) {
-    if text.len() <= CHUNK {
-        return (text, "");
-    }
-    let end = text.floor_char_boundary(CHUNK);
-    let from = text.floor_char_boundary(end.saturating_sub(LOOK_BACK));
-    let between_words = text.get(from..end).and_then(|tail| {
-        let blank = tail.as_bytes().windows(3).rposition(
-            |w| matches!(w, [a, b' ', c] if a.is_ascii_alphabetic() && c.is_ascii_alphabetic()),
-        )?;
-        Some(from + blank + 1)
-    });
-    text.split_at_checked(between_words.unwrap_or(end)).unwrap_or((text, ""))
 }
 
 #[cfg(test)]

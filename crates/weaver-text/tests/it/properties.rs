@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use weaver_text::glob::Glob;
-use weaver_text::token::{CharsPerFour, Tiktoken, TokenCounter};
+use weaver_text::token::{self, Count};
 use weaver_text::{escape, invisible, normalise, split, stem, suggest};
 
 /// Text rich in the characters that make trouble.
@@ -106,8 +106,16 @@ proptest! {
 
     #[test]
     fn within_agrees_with_count(text in hostile(), limit in 0usize..80) {
-        for counter in [&CharsPerFour as &dyn TokenCounter, &Tiktoken::CL100K] {
-            prop_assert_eq!(counter.within(&text, limit), counter.count(&text).within(limit));
+        for name in token::NAMES {
+            let counter = token::counter(name).unwrap();
+            let all = counter.count(&text);
+            prop_assert_eq!(counter.within(&text, limit), all.within(limit));
+            let some = counter.count_up_to(&text, limit);
+            prop_assert_eq!(some.within(limit), all.within(limit));
+            if some.within(limit) {
+                prop_assert_eq!(some, all);
+            }
+            prop_assert!(matches!(some, Count::Tokens(_)));
         }
     }
 }
