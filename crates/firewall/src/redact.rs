@@ -7,7 +7,6 @@ mod examples;
 pub(crate) mod field;
 mod file;
 mod machine;
-mod old;
 mod output;
 mod pem;
 mod personal;
@@ -16,6 +15,7 @@ mod plain;
 mod rule;
 mod run;
 mod scanner;
+mod secrets;
 mod settle;
 mod stream;
 #[cfg(test)]

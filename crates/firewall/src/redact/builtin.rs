@@ -6,10 +6,25 @@ use super::engine::Engine;
 use super::file::{self, RuleFileError};
 use super::rule::Rule;
 use super::scanner::Scanner;
-use super::{old, personal};
+use super::{pem, personal, secrets};
 
 /// Rules as data.
-const FILES: &[&str] = &[];
+const FILES: &[&str] = &[
+    include_str!("../../assets/rules/access.toml"),
+    include_str!("../../assets/rules/ai.toml"),
+    include_str!("../../assets/rules/chat.toml"),
+    include_str!("../../assets/rules/cloud_1.toml"),
+    include_str!("../../assets/rules/cloud_2.toml"),
+    include_str!("../../assets/rules/command.toml"),
+    include_str!("../../assets/rules/connection.toml"),
+    include_str!("../../assets/rules/payment.toml"),
+    include_str!("../../assets/rules/vcs.toml"),
+    include_str!("../../assets/rules/vendors_a_c.toml"),
+    include_str!("../../assets/rules/vendors_d_g.toml"),
+    include_str!("../../assets/rules/vendors_h_n.toml"),
+    include_str!("../../assets/rules/vendors_o_s.toml"),
+    include_str!("../../assets/rules/vendors_t_z.toml"),
+];
 
 /// The rules as data.
 pub(crate) fn rules() -> Result<Vec<Rule>, RuleFileError> {
@@ -22,7 +37,7 @@ pub(crate) fn rules() -> Result<Vec<Rule>, RuleFileError> {
 
 /// The rules as code.
 pub(crate) fn scanners() -> Vec<Scanner> {
-    vec![personal::scanner(), old::scanner()]
+    vec![personal::scanner(), pem::SCANNER, secrets::SCANNER]
 }
 
 /// All built-in rules and those of an operator's files, only for these kinds unless none is named.

@@ -2,6 +2,32 @@
 
 use std::ops::Range;
 
+use super::scanner::{Hit, ScanRule, Scanner};
+
+/// The scanner for the engine.
+pub(crate) const SCANNER: Scanner = Scanner { rules: RULES, scan };
+
+/// What it finds.
+const RULES: &[ScanRule] = &[ScanRule {
+    id: "private-key",
+    kind: "private_key",
+    masks: &[
+        (
+            "x -----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- y",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+        ),
+        (
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk",
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk",
+        ),
+    ],
+    keeps: &["-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----"],
+}];
+
+fn scan(text: &str, hits: &mut Vec<Hit>) {
+    hits.extend(blocks(text).into_iter().map(|range| Hit { range, rule: 0 }));
+}
+
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
@@ -10,7 +36,7 @@ const MAX_LABEL: usize = 64;
 const MAX_BLOCK: usize = 64 * 1024;
 
 /// Private keys, from BEGIN to END; without an END, as far as the text looks like a block.
-pub(crate) fn blocks(text: &str) -> Vec<Range<usize>> {
+fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     // The next END at or after a place; searched for once, whatever stands between.
     let mut next_end: Option<usize> = text.find(END);

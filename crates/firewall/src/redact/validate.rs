@@ -1,12 +1,39 @@
-//! Named checks of a value, for rules as data.
+//! Named checks that rules put to what they are about to mask.
+//!
+//! A check sees the masked text only. It answers in time linear in that text.
 
-use super::checksum;
+#[cfg(test)]
+mod tests;
 
-/// A check of a value.
+use crate::redact::checksum;
+
+/// A list of words that keeps its lines.
+macro_rules! words {
+    ($($word:literal)*) => {
+        &[$($word),*]
+    };
+}
+pub(crate) use words;
+
+/// A check: true when the text may be such a value.
 pub(crate) type Check = fn(&str) -> bool;
 
-/// Every check, by its name in rule files.
-const CHECKS: &[(&str, Check)] = &[("luhn", luhn)];
+/// Every check, by the name that rules call it by.
+const CHECKS: &[(&str, Check)] = &[
+    ("base64_json", base64_json),
+    ("basic_pair", basic_pair),
+    ("has_digit", has_digit),
+    ("luhn", luhn),
+    ("mixed", mixed),
+    ("no_double_slash", no_double_slash),
+    ("not_a_path", not_a_path),
+    ("not_a_plain_word", not_a_plain_word),
+    ("not_a_word", not_a_word),
+    ("not_an_identifier", not_an_identifier),
+    ("not_placeholder", not_placeholder),
+    ("not_template", not_template),
+    ("token_like", token_like),
+];
 
 /// The check of this name.
 pub(crate) fn by_name(name: &str) -> Option<Check> {
@@ -18,8 +45,166 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     CHECKS.iter().map(|(name, _)| *name)
 }
 
-/// The digits of the text have a right Luhn sum.
+/// The digits pass the Luhn sum.
 fn luhn(text: &str) -> bool {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).collect();
-    checksum::luhn(&digits)
+    !digits.is_empty() && checksum::luhn(&digits)
 }
+
+/// The first dotted part is base64 of a JSON object, as the head of a JWT is.
+fn base64_json(text: &str) -> bool {
+    let head = text.split('.').next().unwrap_or_default();
+    let standard: String = head
+        .chars()
+        .map(|c| match c {
+            '-' => '+',
+            '_' => '/',
+            other => other,
+        })
+        .collect();
+    checksum::base64(&standard)
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .is_some_and(|json| json.starts_with('{') && json.ends_with('}'))
+}
+
+/// Base64 of `user:password` in printable characters.
+fn basic_pair(text: &str) -> bool {
+    checksum::base64(text)
+        .is_some_and(|bytes| bytes.contains(&b':') && bytes.iter().all(|b| !b.is_ascii_control()))
+}
+
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Letters and digits both.
+fn mixed(text: &str) -> bool {
+    has_digit(text) && text.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+fn no_double_slash(text: &str) -> bool {
+    !text.contains("//")
+}
+
+/// A digit, or both cases after the first letter.
+pub(crate) fn token_like(text: &str) -> bool {
+    let inner = || text.bytes().skip(1);
+    has_digit(text)
+        || inner().any(|b| b.is_ascii_uppercase()) && inner().any(|b| b.is_ascii_lowercase())
+}
+
+/// Something other than letters, or both cases inside: more than one plain word.
+fn not_a_plain_word(text: &str) -> bool {
+    token_like(text) || text.bytes().any(|b| !b.is_ascii_alphabetic() && b != b' ')
+}
+
+/// None of the words that stand where a credential would.
+pub(crate) fn not_a_word(text: &str) -> bool {
+    let text = text.trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
+    text.len() > 24 || !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// No reference to a value kept elsewhere, such as `${X}`, `<x>`, `{{ x }}`, `%s`, `$X`.
+pub(crate) fn not_template(text: &str) -> bool {
+    let start = text.trim_start_matches(['"', '\'', ':', ' ']);
+    let opened = start.starts_with("${")
+        || start.starts_with("$(")
+        || start.starts_with("{{")
+        || start.starts_with('<') && text.contains('>')
+        || start.starts_with("%(")
+        || start.starts_with("#{")
+        || ["%s", "%v", "%d", "{}", "?"].contains(&start);
+    let inside = text.contains("${") || text.contains("{{") || text.contains(":<");
+    let named = start.strip_prefix('$').is_some_and(|name| {
+        !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_' || b.is_ascii_digit())
+    });
+    let whole = start.starts_with('{')
+        && start.ends_with('}')
+        && start.bytes().all(|b| b.is_ascii_alphanumeric() || b"{}_.-".contains(&b));
+    !opened && !inside && !named && !whole && !masked_out(text)
+}
+
+/// Already masked, or nothing but filling.
+fn masked_out(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b"*.xX-_#:".contains(&b))
+}
+
+/// No stand-in: a template, a word, one character again and again, the alphabet, `your-key-here`.
+pub(crate) fn not_placeholder(text: &str) -> bool {
+    not_template(text) && not_a_word(text) && !repeats(text) && !tells_it_is_none(text)
+}
+
+/// One character makes up most of it, or eight of it stand in a row.
+fn repeats(text: &str) -> bool {
+    let mut row = 0_usize;
+    let mut last = 0_u8;
+    let mut same = 0_usize;
+    let mut longest = 0_usize;
+    for byte in text.bytes() {
+        row = if byte == last { row + 1 } else { 1 };
+        last = byte;
+        longest = longest.max(row);
+        same += usize::from(row > 1);
+    }
+    (longest >= 8 && text.len() < 80 || longest >= 30)
+        || text.len() >= 6 && same * 3 >= text.len() * 2
+}
+
+/// A phrase that no key holds by chance.
+fn tells_it_is_none(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    PHRASES.iter().any(|phrase| lower.contains(phrase))
+}
+
+/// No path of a file or of a page.
+pub(crate) fn not_a_path(text: &str) -> bool {
+    let parts = text.split(['/', '\\']).count();
+    let rooted = ["/", "./", "../", "~/", "file:", "http:", "https:", "C:\\"];
+    let file = text.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(end))
+    });
+    !rooted.iter().any(|start| text.starts_with(start)) && parts < 5 && !file
+}
+
+/// No name out of program text: `camelCase`, `a.b.c`, `SCREAMING_NAME`, `snake_name`.
+pub(crate) fn not_an_identifier(text: &str) -> bool {
+    let named = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.$-:".contains(&b));
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let parts = || text.split(['.', '_', '-', ':', '$']);
+    let wordy = parts().all(|part| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        letters.bytes().all(|b| b.is_ascii_alphabetic()) && part.len() - letters.len() <= 3
+    });
+    !(named && wordy && (digits == 0 || parts().count() > 1))
+}
+
+/// Words that stand where a value would.
+const WORDS: &[&str] = words![
+    "abc123" "admin" "apikey" "api_key" "basic" "bearer" "bool" "boolean" "changed" "changeme"
+    "correct" "credentials" "default" "digest" "disabled" "dummy" "empty" "enabled" "error"
+    "example" "expired" "failed" "false" "field" "foo" "forgot" "forgotten" "hidden" "incorrect"
+    "input" "integer" "invalid" "key" "mask" "masked" "missing" "must" "n/a" "negotiate" "new"
+    "nil" "no" "none" "not" "null" "number" "object" "ok" "old" "optional" "passwd" "password"
+    "passphrase" "placeholder" "prompt" "protected" "redacted" "required" "reset" "secret" "set"
+    "stored" "str" "string" "success" "test" "text" "todo" "token" "true" "undefined" "unknown"
+    "unset" "user" "username" "valid" "value" "varchar" "void" "weak" "wrong" "yes" "your"
+];
+
+/// Phrases, in lower case, that mark a stand-in.
+const PHRASES: &[&str] = words![
+    "abcdefghijklmnopqrstuvwxyz" "change-me" "change_me" "changeme" "changethis" "dummy"
+    "enter-your" "enter_your" "example" "fixme" "insert-" "insert_" "my-secret-" "notreal"
+    "not-a-real" "password-here" "placeholder" "redacted" "replace-" "replace_" "replaceme"
+    "sample-" "sample_" "todo" "token-here" "xxxxxx" "your-" "your_" "yourapi" "yourkey"
+    "yoursecret" "yourtoken"
+];
+
+/// Endings of file names.
+const ENDINGS: &[&str] = words![
+    "bin" "cer" "cert" "cfg" "com" "conf" "cpp" "crt" "cs" "css" "csv" "db" "der" "doc" "env"
+    "exe" "gif" "go" "gz" "h" "htm" "html" "ico" "ini" "io" "java" "jar" "jks" "jpeg" "jpg" "js"
+    "json" "key" "keytab" "kt" "log" "md" "mjs" "mp3" "mp4" "net" "org" "p12" "pdf" "pem" "pfx"
+    "php" "png" "properties" "pub" "py" "rb" "rs" "sh" "so" "sql" "svg" "tar" "tf" "tgz" "toml"
+    "ts" "tsx" "txt" "war" "wasm" "webp" "woff" "woff2" "xls" "xlsx" "xml" "yaml" "yml" "zip"
+];

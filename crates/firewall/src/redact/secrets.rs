@@ -1,0 +1,155 @@
+//! Secrets that no prefix gives away: what their name, their neighbours or their form tells.
+//!
+//! Each scanner reads the text once. What it finds at a place depends on at most [`REACH`] bytes
+//! before and after it.
+
+mod assign;
+mod form;
+mod name;
+mod near;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use super::scanner::{Hit, ScanRule, Scanner};
+
+/// A hit depends on at most this many bytes before and after it.
+#[expect(dead_code, reason = "it bounds what the scanners look at")]
+pub(crate) const REACH: usize = 512;
+
+const PASSWORD: usize = 0;
+const SECRET: usize = 1;
+const VENDOR: usize = 2;
+const NAMED: usize = 3;
+const FORM: usize = 4;
+
+/// The scanner for the engine.
+pub(crate) const SCANNER: Scanner = Scanner { rules: RULES, scan };
+
+/// What it finds.
+const RULES: &[ScanRule] = &[
+    ScanRule {
+        id: "password-assignment",
+        kind: "password",
+        masks: &[
+            ("password=hunter2", "hunter2"),
+            ("{\"password\": \"correct horse\"}", "correct horse"),
+            ("{\\\"userPassword\\\": \\\"abc\\\"}", "abc"),
+            ("PGPASSWORD=hw3m6rCkhLEr8$2 psql", "hw3m6rCkhLEr8$2"),
+            ("Server=x;Uid=sa;Pwd=S3cr3t!;", "S3cr3t!"),
+            ("mysqldump --password s3cr3t db", "s3cr3t"),
+            ("<password>q8Vn2Lm</password>", "q8Vn2Lm"),
+            ("<add key=\"DbPassword\" value=\"q8Vn2Lm\"/>", "q8Vn2Lm"),
+            ("- name: DB_PASSWORD\n  value: q8Vn2Lm", "q8Vn2Lm"),
+            ("define('DB_PASSWORD', 'q8Vn2Lm');", "q8Vn2Lm"),
+            ("'db_password' => 'q8Vn2Lm'", "q8Vn2Lm"),
+            ("let password: &str = \"q8Vn2Lm\";", "q8Vn2Lm"),
+        ],
+        keeps: &[
+            "password: required",
+            "the password is wrong",
+            "password=${DB_PASSWORD}",
+            "password_length: 12",
+            "PuttyPassword=0",
+            "\"password\": \"string\"",
+            "forgot password? click",
+            "password = getPassword()",
+            "password: user.password,",
+            "[\"name\", \"password\", \"email\"]",
+            "connect(user=user, password=password)",
+            "--password-file /run/x",
+            "--password <password>",
+        ],
+    },
+    ScanRule {
+        id: "secret-assignment",
+        kind: "secret",
+        masks: &[
+            ("api_key=ABCDEFGH12345678", "ABCDEFGH12345678"),
+            ("plaid_TOKEN :::= \"z18cqmjv8tp9v7oo4mmlcrgo0\"", "z18cqmjv8tp9v7oo4mmlcrgo0"),
+            ("twitchToken := \"iviqrkgt6zv115b3pfkig5iu7sjnrv\"", "iviqrkgt6zv115b3pfkig5iu7sjnrv"),
+            ("aws_secret_access_key=q8rXUtnFEMI/K7MDENG", "q8rXUtnFEMI/K7MDENG"),
+            ("System.setProperty(\"X_TOKEN\", \"hxio5pnt465azx2du\")", "hxio5pnt465azx2du"),
+            ("<fooToken>\n  hxio5pnt465azx2du\n</fooToken>", "hxio5pnt465azx2du"),
+            ("var fooToken string = \"hxio5pnt465azx2du\"", "hxio5pnt465azx2du"),
+            ("x --token=abc12345", "abc12345"),
+        ],
+        keeps: &[
+            "total tokens: 123456",
+            "key: value",
+            "token: abcdefghijkl",
+            "api: https://example.com/v1/users",
+            "author: jane2020",
+            "token_count=12345678",
+            "key = os.environ.get1",
+            "access_key=short",
+            "secret_name: my-app-v2-secret",
+            "nextPageToken: CAUQAA1234567",
+        ],
+    },
+    ScanRule {
+        id: "vendor-token",
+        kind: "api_key",
+        masks: &[
+            (
+                "airvisual - '3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a'",
+                "3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a",
+            ),
+            (
+                "calendarific\n  use 9c4e1f7ab2d8056e3f91a7c5d40b86e2 here",
+                "9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+            ),
+            ("{\"name\": \"clickup\", \"v\": \"t7Yq2mN8rKd0XbL5vW3z\"}", "t7Yq2mN8rKd0XbL5vW3z"),
+        ],
+        keeps: &[
+            "cloudflare build commit 9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
+            "docs at https://www.notion.so/Page-9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+            "github.com/a/b checksum 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+        ],
+    },
+    ScanRule {
+        id: "named-token",
+        kind: "secret",
+        masks: &[
+            ("the secret {t7Yq2mN8rKd0XbL5vW3z} goes here", "t7Yq2mN8rKd0XbL5vW3z"),
+            ("API-TOKEN  q8Vn2LmZ7rKd0XbL5v", "q8Vn2LmZ7rKd0XbL5v"),
+        ],
+        keeps: &[
+            "api key rotation",
+            "access token required",
+            "monkey 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+        ],
+    },
+    ScanRule {
+        id: "token-form",
+        kind: "api_key",
+        masks: &[
+            ("sid SK0123456789abcdef0123456789abcdef", "SK0123456789abcdef0123456789abcdef"),
+            ("m 0123456789abcdef0123456789abcde7-us12", "0123456789abcdef0123456789abcde7-us12"),
+            (
+                "123456789:AAabcdefghij0123456789abcdefghijABC",
+                "123456789:AAabcdefghij0123456789abcdefghijABC",
+            ),
+        ],
+        keeps: &["SKU0123456789", "en-us1", "1:AA"],
+    },
+];
+
+/// Finds secrets in a text.
+fn scan(text: &str, hits: &mut Vec<Hit>) {
+    let bytes = text.as_bytes();
+    assign::scan(bytes, hits);
+    near::scan(bytes, hits);
+}
+
+/// The byte at a place, or 0 beyond the text.
+fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
+
+/// The part of the text; empty when it is out of bounds.
+fn part(bytes: &[u8], range: Range<usize>) -> &[u8] {
+    bytes.get(range).unwrap_or_default()
+}

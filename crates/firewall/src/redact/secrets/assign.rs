@@ -1,0 +1,168 @@
+//! `name = value` in every notation: configuration, program text, JSON, YAML, XML, flags.
+//!
+//! The scan looks at the signs between a name and its value, and from there at most
+//! [`NAME`] bytes back and [`VALUE`] bytes on.
+
+mod value;
+
+use std::ops::Range;
+
+use super::name::{self, Tells};
+use super::{Hit, PASSWORD, SECRET, byte, part};
+use value::Value;
+
+/// The longest name that is read.
+const NAME: usize = 64;
+/// How far apart the name and the value of a pair may stand.
+const PAIR: usize = 48;
+
+/// Finds values by the names before them.
+pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
+    for (at, sign) in bytes.iter().enumerate() {
+        let told = match sign {
+            b'=' => equals(bytes, at),
+            b':' => colon(bytes, at),
+            b'>' => element(bytes, at),
+            b',' => listed(bytes, at),
+            b'-' => flag(bytes, at),
+            _ => None,
+        };
+        let Some((tells, value)) = told else { continue };
+        if value::is_secret(bytes, &value, tells) {
+            let rule =
+                if matches!(tells, Tells::Password | Tells::Pass) { PASSWORD } else { SECRET };
+            hits.push(Hit { range: value.range, rule });
+        }
+    }
+}
+
+type Told = Option<(Tells, Value)>;
+
+fn equals(bytes: &[u8], at: usize) -> Told {
+    let before = byte(bytes, at.wrapping_sub(1));
+    let after = byte(bytes, at + 1);
+    if after == b'=' || b"=!<>~".contains(&before) && at > 0 {
+        return None;
+    }
+    let from = if after == b'>' { at + 2 } else { at + 1 };
+    let told = named(bytes, at)?;
+    Some((told, value::after(bytes, from, b'=')?))
+}
+
+fn colon(bytes: &[u8], at: usize) -> Told {
+    let (after, second) = (byte(bytes, at + 1), byte(bytes, at + 2));
+    if b"=:".contains(&after) || after == b'/' && second == b'/' {
+        return None;
+    }
+    if byte(bytes, at.wrapping_sub(1)) == b':' && byte(bytes, at.wrapping_sub(2)) != b':' {
+        return None;
+    }
+    let told = named(bytes, at)?;
+    Some((told, value::after(bytes, at + 1, b':')?))
+}
+
+/// What the name before the sign at this place tells.
+fn named(bytes: &[u8], sign: usize) -> Option<Tells> {
+    let mut name = name_before(bytes, sign)?;
+    if is_type(part(bytes, name.clone())) {
+        name = name_before(bytes, name.start)?;
+    }
+    let text = part(bytes, name.clone());
+    if matches!(text.len(), 3..=7) && is_value(text) {
+        return paired(bytes, name.start);
+    }
+    name::tells(text)
+}
+
+/// The name that ends before this place, with quotes, brackets and blanks between.
+fn name_before(bytes: &[u8], end: usize) -> Option<Range<usize>> {
+    let mut end = end;
+    let back = |end: usize, most: usize, set: &[u8]| {
+        let run = part(bytes, end.saturating_sub(most)..end);
+        end - run.iter().rev().take_while(|b| set.contains(b)).count()
+    };
+    end = back(end, 4, b":?.|+&*");
+    end = back(end, 24, b" \t");
+    end = back(end, 6, b"\"'`\\]*&:");
+    end = back(end, 4, b" \t");
+    end = back(end, 6, b"\"'`\\]");
+    let run = part(bytes, end.saturating_sub(NAME)..end);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-$@".contains(b);
+    let len = run.iter().rev().take_while(named).count();
+    (len > 1).then(|| end - len..end)
+}
+
+/// Names of types that stand between a name and the sign.
+fn is_type(name: &[u8]) -> bool {
+    [&b"string"[..], b"str", b"any", b"text", b"char", b"nsstring", b"bytes", b"securestring"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn is_value(name: &[u8]) -> bool {
+    [&b"value"[..], b"val", b"default", b"content", b"v"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// What the name of a pair tells: `name: X` before `value: …`.
+fn paired(bytes: &[u8], value: usize) -> Option<Tells> {
+    let run = part(bytes, value.saturating_sub(PAIR)..value);
+    let between = |b: &&u8| b.is_ascii_whitespace() || b"\"'`,;{}\\-".contains(b);
+    let end = value - run.iter().rev().take_while(between).count();
+    let name = name_before(bytes, end)?;
+    let sign = part(bytes, name.start.saturating_sub(6)..name.start);
+    let sign = sign.iter().rev().find(|b| !b.is_ascii_whitespace() && !b"\"'`\\".contains(b))?;
+    b"=:".contains(sign).then(|| name::tells(part(bytes, name)))?
+}
+
+/// `<name>value</name>`.
+fn element(bytes: &[u8], at: usize) -> Told {
+    let run = part(bytes, at.saturating_sub(96)..at);
+    let inside = |b: &&u8| !b"<>\n".contains(b);
+    let start = at - run.iter().rev().take_while(inside).count();
+    if byte(bytes, start.wrapping_sub(1)) != b'<' || start == at {
+        return None;
+    }
+    let tag = part(bytes, start..at);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-:".contains(b);
+    let len = tag.iter().take_while(named).count();
+    let told = name::tells(part(bytes, start..start + len))?;
+    Some((told, value::in_element(bytes, at + 1)?))
+}
+
+/// `("NAME", "value")`.
+fn listed(bytes: &[u8], at: usize) -> Told {
+    let quote = byte(bytes, at.wrapping_sub(1));
+    if !b"\"'`".contains(&quote) {
+        return None;
+    }
+    let name = name_before(bytes, at)?;
+    let open = byte(bytes, name.start.wrapping_sub(1));
+    let told = (open == quote).then(|| name::tells(part(bytes, name.clone())))??;
+    let mut value = value::after(bytes, at + 1, b',')?;
+    // In a list of names, the next name is no value.
+    let call = byte(bytes, name.start.wrapping_sub(2)) == b'(';
+    value.strict = !call;
+    value.quoted.then_some((told, value))
+}
+
+/// `--name value`, `-name value`.
+fn flag(bytes: &[u8], at: usize) -> Told {
+    let before = byte(bytes, at.wrapping_sub(1));
+    if at > 0 && !before.is_ascii_whitespace() && !b"\"'`[(".contains(&before) {
+        return None;
+    }
+    let start = at + 1 + usize::from(byte(bytes, at + 1) == b'-');
+    let run = part(bytes, start..(start + 32).min(bytes.len()));
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let len = run.iter().take_while(named).count();
+    let end = start + len;
+    if len < 2 || !b" \t".contains(&byte(bytes, end)) {
+        return None;
+    }
+    let told = name::tells(part(bytes, start..end))?;
+    let mut value = value::after(bytes, end, b' ')?;
+    value.strict = start == at + 1;
+    (!part(bytes, value.range.clone()).starts_with(b"-")).then_some((told, value))
+}

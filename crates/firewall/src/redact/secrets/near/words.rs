@@ -1,0 +1,155 @@
+//! Words before a token: vendors, words for secrets, and words that say it is something else.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+
+use super::super::{byte, part};
+use crate::redact::validate::words;
+
+/// Names of vendors, one a line; a name that is a common word too has a `?` after it.
+const VENDORS: &str = include_str!("../../../../assets/vendors.txt");
+
+/// How far a word may stand before a token.
+const GAP: usize = 44;
+/// How far before a token a word says that it is no secret.
+const REFUSAL: usize = 28;
+
+/// What a word stands for, from the weakest to the strongest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Word {
+    /// `key`, `api`.
+    Weak,
+    /// The name of a vendor that is a common word.
+    Plain,
+    /// `token`, `secret`.
+    Strong,
+    /// The name of a vendor.
+    Vendor,
+    /// `commit`, `checksum`.
+    Refusal,
+}
+
+/// What stands before a token.
+#[derive(Debug)]
+pub(super) struct Near {
+    pub(super) word: Word,
+    /// A word says that the token is a hash, a version, an identifier of a request.
+    pub(super) refused: bool,
+    /// The name that the token is given, where there is one.
+    pub(super) name: Range<usize>,
+    /// The word stands in that name.
+    pub(super) in_name: bool,
+    /// A sign such as `=` or `:` stands between.
+    pub(super) signed: bool,
+    /// A sign or a quote stands between.
+    pub(super) quoted: bool,
+}
+
+const STRONG: &[&str] = words![
+    "token" "secret" "password" "passwd" "apikey" "api_key" "api-key" "api key" "credential"
+    "bearer" "access key" "accesskey" "access_key" "auth_key" "authkey"
+];
+
+const WEAK: &[&str] = words![
+    "key" "api" "auth" "access" "client" "login" "pass" "creds"
+];
+
+const REFUSALS: &[&str] = words![
+    "sha" "sha1" "sha224" "sha256" "sha384" "sha512" "md5" "crc32" "commit" "checksum" "digest"
+    "hash" "etag" "revision" "rev" "srcrev" "integrity" "version" "uuid" "guid" "trace" "traceid"
+    "span" "request" "correlation" "fingerprint" "thumbprint" "image" "layer" "blob" "subproject"
+    "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
+    "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
+    "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color"
+];
+
+struct Words {
+    search: AhoCorasick,
+    kinds: Vec<Word>,
+}
+
+static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
+    let mut list: Vec<(&str, Word)> = VENDORS
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| match line.strip_suffix('?') {
+            Some(word) => (word, Word::Plain),
+            None => (line, Word::Vendor),
+        })
+        .collect();
+    list.extend(STRONG.iter().map(|word| (*word, Word::Strong)));
+    list.extend(WEAK.iter().map(|word| (*word, Word::Weak)));
+    list.extend(REFUSALS.iter().map(|word| (*word, Word::Refusal)));
+    let search = AhoCorasickBuilder::new()
+        .match_kind(MatchKind::Standard)
+        .ascii_case_insensitive(true)
+        .build(list.iter().map(|(word, _)| *word))
+        .ok()?;
+    Some(Words { search, kinds: list.into_iter().map(|(_, kind)| kind).collect() })
+});
+
+/// The strongest word before the token that starts at this place.
+pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
+    let words = WORDS.as_ref()?;
+    let from = token.saturating_sub(reach);
+    let window = part(bytes, from..token);
+    let name = name_of(bytes, token);
+    let mut best: Option<(Word, usize, usize)> = None;
+    let mut refused = false;
+    for found in words.search.find_overlapping_iter(window) {
+        let (start, end) = (from + found.start(), from + found.end());
+        let word = words.kinds.get(found.pattern().as_usize()).copied()?;
+        let gap = token - end;
+        if gap > GAP || !stands_alone(bytes, start..end, word) {
+            continue;
+        }
+        if word == Word::Refusal {
+            refused |= gap <= REFUSAL;
+        } else if best.is_none_or(|(known, ..)| word >= known) {
+            best = Some((word, start, end));
+        }
+    }
+    let (word, start, end) = best?;
+    let gap = part(bytes, end..token);
+    let signed = gap.iter().any(|b| b"=:>".contains(b));
+    Some(Near {
+        word,
+        refused,
+        in_name: name.start <= start && end <= name.end,
+        name,
+        signed,
+        quoted: signed || gap.iter().any(|b| b"\"'`{(".contains(b)),
+    })
+}
+
+/// The name before the sign before a token; empty where there is none.
+fn name_of(bytes: &[u8], token: usize) -> Range<usize> {
+    let run = part(bytes, token.saturating_sub(24)..token);
+    let between = |b: &&u8| b.is_ascii_whitespace() || b"\"'`=:>,\\(".contains(b);
+    let end = token - run.iter().rev().take_while(between).count();
+    let run = part(bytes, end.saturating_sub(48)..end);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
+    end - run.iter().rev().take_while(named).count()..end
+}
+
+/// True unless the word is the inside of a longer one: `api` in `rapid`, `box` in `boxes`.
+fn stands_alone(bytes: &[u8], word: Range<usize>, kind: Word) -> bool {
+    let long = word.len() >= 7 && kind == Word::Vendor;
+    let (before, first) = (byte(bytes, word.start.wrapping_sub(1)), byte(bytes, word.start));
+    let (last, after) = (byte(bytes, word.end.wrapping_sub(1)), byte(bytes, word.end));
+    let hump = first.is_ascii_uppercase() && before.is_ascii_lowercase();
+    let begins = word.start == 0 || !before.is_ascii_alphabetic() || hump || long;
+    let plural = kind == Word::Strong && after == b's';
+    let capital = last.is_ascii_lowercase() && after.is_ascii_uppercase();
+    let upper = kind != Word::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
+    let ends = !after.is_ascii_alphabetic()
+        || capital
+        || long
+        || plural
+        || upper && word.len() >= 5
+        || kind == Word::Vendor && word.len() >= 5;
+    begins && ends
+}
