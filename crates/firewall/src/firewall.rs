@@ -28,6 +28,8 @@ pub struct RuleName {
     pub id: Arc<str>,
     /// The kind of value that it finds.
     pub kind: Arc<str>,
+    /// Its examples: texts, and what of each is masked.
+    pub masks: Vec<(String, String)>,
 }
 
 /// Makes a firewall with rules of an operator's own, or for some kinds of values only.
@@ -122,7 +124,7 @@ impl Firewall {
         Self { redactor: Arc::new(self.redactor.with_placeholders(held)) }
     }
 
-    /// Every rule's name and kind.
+    /// Every rule's name, kind and examples.
     #[must_use]
     pub fn rules(&self) -> Vec<RuleName> {
         self.redactor.rules()

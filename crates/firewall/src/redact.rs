@@ -129,10 +129,16 @@ impl Redactor {
         spans.found
     }
 
-    /// Every rule's name and kind.
+    /// Every rule's name, kind and examples.
     pub(crate) fn rules(&self) -> Vec<RuleName> {
-        let names = self.engine().map_or(&[][..], Engine::names);
-        names.iter().map(|n| RuleName { id: n.id.clone(), kind: n.kind.clone() }).collect()
+        let Some(engine) = self.engine() else { return Vec::new() };
+        let named = engine.names().iter().enumerate();
+        let rules = named.map(|(rule, name)| RuleName {
+            id: Arc::clone(&name.id),
+            kind: Arc::clone(&name.kind),
+            masks: engine.examples(rule),
+        });
+        rules.collect()
     }
 
     /// How many anchors a text holds.

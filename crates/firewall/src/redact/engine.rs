@@ -119,6 +119,17 @@ impl Engine {
         self.names.get(rule)
     }
 
+    /// The examples of a rule: texts, and what of each is masked.
+    pub(crate) fn examples(&self, rule: usize) -> Vec<(String, String)> {
+        if let Some(rule) = self.rules.get(rule) {
+            return rule.masks.clone();
+        }
+        let scanned = self.scanners.iter().rev().find(|(first, _)| *first <= rule);
+        let found = scanned.and_then(|(first, scanner)| scanner.rules.get(rule - first));
+        let masks = found.map_or(&[][..], |rule| rule.masks);
+        masks.iter().map(|(text, value)| ((*text).to_owned(), (*value).to_owned())).collect()
+    }
+
     /// Every value of the text, in no order, overlaps included, on character borders.
     pub(crate) fn find(&self, text: &str, found: &mut Vec<Found>) {
         let before = found.len();

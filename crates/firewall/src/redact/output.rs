@@ -6,11 +6,12 @@ use std::sync::Arc;
 use super::machine::Sink;
 use super::{Counts, MASK, Redactor, count};
 
-/// Masked text, and counts by kind.
+/// Masked text, and counts by kind; places too, where they are wanted.
 pub(crate) struct Output<'a> {
     redactor: &'a Redactor,
     counts: &'a mut Counts,
     text: &'a mut String,
+    spans: Option<&'a mut Vec<Span>>,
 }
 
 impl<'a> Output<'a> {
@@ -19,7 +20,12 @@ impl<'a> Output<'a> {
         counts: &'a mut Counts,
         text: &'a mut String,
     ) -> Self {
-        Self { redactor, counts, text }
+        Self { redactor, counts, text, spans: None }
+    }
+
+    /// The same, with the places of the values added to these.
+    pub(crate) fn with_spans(self, spans: Option<&'a mut Vec<Span>>) -> Self {
+        Self { spans, ..self }
     }
 
     /// Masks a text as a whole, since it could not be looked at.
@@ -34,13 +40,20 @@ impl Sink for Output<'_> {
         self.text.push_str(text);
     }
 
-    fn mask(&mut self, _: usize, value: &str, rule: usize) {
+    fn mask(&mut self, at: usize, value: &str, rule: usize) {
         let kind = self.redactor.kind(rule);
         count(self.counts, kind);
         self.redactor.write_mask(kind, value, self.text);
+        if let Some(spans) = &mut self.spans {
+            spans.push(Span::new(self.redactor, at, value, rule));
+        }
     }
 
-    fn more(&mut self, _: usize) {}
+    fn more(&mut self, bytes: usize) {
+        if let Some(last) = self.spans.as_mut().and_then(|spans| spans.last_mut()) {
+            last.range.end += bytes;
+        }
+    }
 }
 
 /// A value that was masked.
@@ -52,6 +65,16 @@ pub struct Span {
     pub rule: Arc<str>,
     /// The kind of value.
     pub kind: Arc<str>,
+}
+
+impl Span {
+    fn new(redactor: &Redactor, at: usize, value: &str, rule: usize) -> Self {
+        Self {
+            range: at..at + value.len(),
+            rule: redactor.rule(rule),
+            kind: Arc::clone(redactor.kind(rule)),
+        }
+    }
 }
 
 /// The values alone.
@@ -70,11 +93,7 @@ impl Sink for Spans<'_> {
     fn keep(&mut self, _: &str) {}
 
     fn mask(&mut self, at: usize, value: &str, rule: usize) {
-        self.found.push(Span {
-            range: at..at + value.len(),
-            rule: self.redactor.rule(rule),
-            kind: Arc::clone(self.redactor.kind(rule)),
-        });
+        self.found.push(Span::new(self.redactor, at, value, rule));
     }
 
     fn more(&mut self, bytes: usize) {

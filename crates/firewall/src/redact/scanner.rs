@@ -10,7 +10,6 @@ pub(crate) struct ScanRule {
     /// The kind of value, as counts and warnings name it.
     pub(crate) kind: &'static str,
     /// Texts, and what of each is masked.
-    #[cfg_attr(not(test), expect(dead_code, reason = "examples are run by tests"))]
     pub(crate) masks: &'static [(&'static str, &'static str)],
     /// Texts in which it masks nothing.
     #[cfg_attr(not(test), expect(dead_code, reason = "examples are run by tests"))]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::machine::Machine;
-use super::output::Output;
+use super::output::{Output, Span};
 use super::{Counts, Redactor};
 
 /// Masks a text that comes in pieces. What comes out, put together, is what
@@ -29,6 +29,8 @@ pub struct StreamRedactor {
     held: String,
     origin: usize,
     counts: Counts,
+    /// Where the values stood, if somebody wants to know.
+    spans: Option<Vec<Span>>,
 }
 
 impl StreamRedactor {
@@ -39,7 +41,14 @@ impl StreamRedactor {
             held: String::new(),
             origin: 0,
             counts: Counts::new(),
+            spans: None,
         }
+    }
+
+    /// The same, which remembers where each value stood: memory grows with the number of values.
+    #[must_use]
+    pub fn with_spans(self) -> Self {
+        Self { spans: Some(Vec::new()), ..self }
     }
 
     /// Takes a piece, gives what is decided by now; it may be nothing.
@@ -51,7 +60,8 @@ impl StreamRedactor {
             let (part, after) = rest.split_at(rest.floor_char_boundary(super::machine::WINDOW));
             self.held.push_str(part);
             rest = after;
-            let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided);
+            let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)
+                .with_spans(self.spans.as_mut());
             let Some(engine) = self.redactor.engine() else {
                 self.held.clear();
                 out.all();
@@ -67,18 +77,55 @@ impl StreamRedactor {
     /// Gives the rest; the stream is over.
     pub fn finish(&mut self) -> String {
         let mut decided = String::new();
-        let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided);
+        let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)
+            .with_spans(self.spans.as_mut());
         if let Some(engine) = self.redactor.engine() {
             self.machine.finish(engine, &self.held, self.origin, &mut out);
         }
-        *self =
-            Self { counts: std::mem::take(&mut self.counts), ..Self::new(self.redactor.clone()) };
+        let fresh = Self::new(Arc::clone(&self.redactor));
+        let (counts, spans) = (std::mem::take(&mut self.counts), self.spans.take());
+        *self = Self { counts, spans, ..fresh };
         decided
+    }
+
+    /// Where the values stood that were masked so far, in bytes of the whole input; nothing unless
+    /// [`StreamRedactor::with_spans`] was asked for. The last one may still grow.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        self.spans.as_deref().unwrap_or_default()
     }
 
     /// How many values of each kind were masked so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Firewall;
+
+    #[test]
+    fn a_stream_remembers_the_places_that_the_whole_text_has() {
+        let firewall = Firewall::new();
+        let run = "x".repeat(40_000);
+        let text = format!("\u{e9} mail jane.roe@corp.example.com {run} password=hunter2!");
+        let spans = firewall.spans(&text);
+        assert!(spans.len() >= 3 && spans.iter().any(|span| span.range.len() > 20_000));
+        for size in [1_000, 20_000, 100_000] {
+            let mut stream = firewall.stream().with_spans();
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
+                stream.push(piece);
+                rest = after;
+            }
+            stream.finish();
+            assert_eq!(stream.spans(), spans, "{size}");
+        }
+        let mut plain = firewall.stream();
+        plain.push(&text);
+        assert!(plain.spans().is_empty(), "nobody asked");
     }
 }
