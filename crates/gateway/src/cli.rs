@@ -11,10 +11,13 @@ mod completions;
 mod demo;
 mod exit;
 mod failure;
+mod inspect;
 mod keys;
+mod line_reader;
 mod output;
 mod policy;
 mod reasons;
+mod redact;
 pub mod reference;
 mod route;
 mod serve;
@@ -64,6 +67,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
         Command::Route(args) => route::run(&args),
+        Command::Redact(args) => redact::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Reasons(args) => reasons::run(&args),
         Command::Completions { shell } => completions::run(shell),
     }
@@ -82,6 +87,8 @@ impl Command {
             Self::Approve(args) => args.wants_json(),
             Self::Policy(args) => args.wants_json(),
             Self::Trace(Trace::Verify { output, .. }) => output.json,
+            Self::Redact(args) => args.wants_json(),
+            Self::Inspect(args) => args.output.json,
             Self::Route(_)
             | Self::Serve(_)
             | Self::DemoServer { .. }

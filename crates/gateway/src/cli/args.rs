@@ -98,6 +98,10 @@ pub(super) enum Command {
     Policy(Box<super::policy::args::Policy>),
     /// Rank tools for queries, as the gateway would
     Route(Route),
+    /// Mask secrets and personal data in a text or in JSON lines
+    Redact(Box<super::redact::args::Redact>),
+    /// Show what a model would see of a result, in each mode
+    Inspect(Box<super::inspect::args::Inspect>),
     /// List the reason codes of decisions
     Reasons(Json),
     /// Print completions for a shell

@@ -29,6 +29,8 @@ fn every_command_has_help() {
         "approve",
         "policy",
         "route",
+        "redact",
+        "inspect",
         "reasons",
         "completions",
     ] {

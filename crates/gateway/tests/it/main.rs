@@ -23,11 +23,15 @@ mod guide;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod inspect;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod policy_commands;
 #[cfg(test)]
 mod proxy;
+#[cfg(test)]
+mod redact;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

@@ -1,20 +1,19 @@
 //! Requests, a line at a time and in bounded memory.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use weaver_policy::analysis::{MAX_LINE, RecordedRequest, RequestError};
 use weaver_types::{Clock as _, SystemClock};
 
+use crate::cli::line_reader::LineReader;
 use crate::cli::{Exit, Failure};
 
 /// The lines of a file or of standard input.
 pub(super) struct Lines {
-    from: Box<dyn BufRead>,
+    from: LineReader,
     name: String,
-    number: u64,
     clock: SystemClock,
 }
 
@@ -29,66 +28,26 @@ pub(super) struct Line {
 
 impl Lines {
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let from: Box<dyn BufRead> = if path.as_os_str() == "-" {
-            Box::new(BufReader::new(io::stdin()))
-        } else {
-            Box::new(BufReader::new(File::open(path).map_err(|e| unreadable(path, &e))?))
-        };
+        let from = LineReader::open(path).map_err(|error| unreadable(path, &error))?;
         let name = path.display().to_string();
-        Ok(Self { from, name, number: 0, clock: SystemClock::default() })
+        Ok(Self { from, name, clock: SystemClock::default() })
     }
 
     /// The next line; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Line>, Failure> {
         loop {
-            let Some(bytes) = self.read()? else { return Ok(None) };
-            self.number += 1;
+            let read = self.from.line(MAX_LINE);
+            let read = read.map_err(|error| unreadable(Path::new(&self.name), &error))?;
+            let Some(bytes) = read else { return Ok(None) };
             if bytes.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let request = RecordedRequest::parse(&bytes, self.clock.now());
-            return Ok(Some(Line { number: self.number, request, more_at_hand: self.at_hand() }));
+            return Ok(Some(Line {
+                number: self.from.number(),
+                request: RecordedRequest::parse(&bytes, self.clock.now()),
+                more_at_hand: self.from.more_at_hand(),
+            }));
         }
-    }
-
-    /// One line without its end; of one that is too long only so much that it is refused.
-    fn read(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        let mut out = Vec::new();
-        let bound = u64::try_from(MAX_LINE).unwrap_or(u64::MAX).saturating_add(2);
-        let read = (&mut self.from).take(bound).read_until(b'\n', &mut out);
-        if read.map_err(|error| self.unreadable(&error))? == 0 {
-            return Ok(None);
-        }
-        if out.last() == Some(&b'\n') {
-            out.pop();
-        } else if out.len() > MAX_LINE {
-            self.skip().map_err(|error| self.unreadable(&error))?;
-        }
-        Ok(Some(out))
-    }
-
-    fn unreadable(&self, error: &io::Error) -> Failure {
-        unreadable(Path::new(&self.name), error)
-    }
-
-    /// Drops the rest of a line.
-    fn skip(&mut self) -> io::Result<()> {
-        loop {
-            let buffer = self.from.fill_buf()?;
-            let (used, ended) = match buffer.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at + 1, true),
-                None => (buffer.len(), buffer.is_empty()),
-            };
-            self.from.consume(used);
-            if ended {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Whether nobody waits for the answer to this line before writing the next.
-    fn at_hand(&self) -> bool {
-        self.name != "-"
     }
 }
 

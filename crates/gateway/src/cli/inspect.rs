@@ -1,0 +1,113 @@
+//! `weaver inspect`: what the firewall would make of a result, in each mode.
+
+pub(super) mod args;
+mod look;
+mod result;
+
+use serde_json::{Value, json};
+use weaver_firewall::FrameBudget;
+use weaver_text::{escape, token};
+use weaver_types::{Frame, RawContent, ResponseMode};
+
+use super::redact::engine::firewall;
+use super::{Exit, Failure, output};
+use args::Inspect;
+use look::{Look, Size};
+
+/// Modes that show no more than what was redacted and cut down.
+const MODES: [ResponseMode; 3] =
+    [ResponseMode::Summary, ResponseMode::Table, ResponseMode::HandleOnly];
+
+pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
+    let counter = token::counter(&args.tokens).map_err(|error| {
+        Failure::new(Exit::Usage, error.code(), error).next("name one of them with --tokens")
+    })?;
+    let raw = result::read(&args.file, args.text)?;
+    let look = Look {
+        firewall: firewall(&args.rules, &[], false)?,
+        counter,
+        budget: budget(args),
+        goal: args.goal.as_deref(),
+        raw: &raw,
+    };
+    let modes: &[ResponseMode] = if args.mode.is_empty() { &MODES } else { &args.mode };
+    let whole = look.whole();
+    if args.output.json {
+        let frames: Vec<Value> = modes
+            .iter()
+            .map(|mode| look.frame(*mode).map(|seen| as_json(&seen)))
+            .collect::<Result<_, _>>()?;
+        output::json(&json!({
+            "result": { "kind": result::kind(&raw), "chars": whole.chars, "tokens": whole.tokens },
+            "counter": args.tokens,
+            "frames": frames,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    let name = escape::line(&args.file.display().to_string()).into_owned();
+    let mut text = format!("{name}: {}, {}\n", result::kind(&raw), sized(&whole, &args.tokens));
+    for mode in modes {
+        text.push_str(&shown(&look.frame(*mode)?, &args.tokens));
+    }
+    if args.mode.is_empty() {
+        text.push_str(&output::dim(
+            "\nraw shows the whole result, unredacted; a call gets it only with a token that says \
+             so, as an admin. --mode raw shows it here.\n",
+        ));
+    }
+    output::text(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn budget(args: &Inspect) -> FrameBudget {
+    let usual = FrameBudget::default();
+    FrameBudget {
+        max_chars: args.budget.unwrap_or(usual.max_chars),
+        max_rows: args.rows.unwrap_or(usual.max_rows),
+        max_fields: args.fields.unwrap_or(usual.max_fields),
+        max_depth: args.depth.unwrap_or(usual.max_depth),
+    }
+}
+
+fn as_json(seen: &(Frame, Size)) -> Value {
+    let (frame, size) = seen;
+    json!({
+        "mode": frame.mode.as_str(),
+        "chars": size.chars,
+        "tokens": size.tokens,
+        "frame": frame,
+    })
+}
+
+/// One frame: its size, what it shows, what it warns of.
+fn shown(seen: &(Frame, Size), counter: &str) -> String {
+    let (frame, size) = seen;
+    let mode = output::bold(frame.mode.as_str());
+    let mut out = format!("\n{mode}: {}\n", sized(size, counter));
+    let mut line = |text: &str| out.push_str(&format!("  {}\n", escape::line(text)));
+    frame.facts.iter().for_each(|fact| line(fact));
+    frame.table.iter().for_each(|row| line(&json!(row).to_string()));
+    if let Some(raw) = &frame.raw {
+        line(&raw.to_string());
+    }
+    for warning in &frame.warnings {
+        line(&format!("! {} × {}", warning.kind, warning.count));
+    }
+    out
+}
+
+fn sized(size: &Size, counter: &str) -> String {
+    let tokens = size.tokens.map_or("too many".to_owned(), |tokens| tokens.to_string());
+    format!("{} characters, {tokens} tokens ({counter})", size.chars)
+}
+
+impl Look<'_> {
+    /// The result itself, as text.
+    fn whole(&self) -> Size {
+        match &self.raw.content {
+            RawContent::Json(value) => self.size(&value.to_string()),
+            RawContent::Text(text) => self.size(text),
+            RawContent::Binary { bytes, .. } => Size { chars: bytes.len(), tokens: None },
+        }
+    }
+}

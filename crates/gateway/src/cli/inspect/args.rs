@@ -1,0 +1,66 @@
+//! What can be typed after `weaver inspect`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+use weaver_types::ResponseMode;
+
+use super::super::args::Json;
+use super::super::redact::args::RuleFile;
+
+const HELP: &str = "\
+Examples:
+  weaver inspect answer.json
+  weaver inspect answer.json --mode table --budget 2000 --goal 'unpaid invoices'
+  curl -s https://api.example.com/items | weaver inspect - --json
+
+A frame is what a model gets of a tool's result: redacted, and cut down to a budget. This command
+makes the frames and calls nothing. Sizes are those of the frame's JSON with its ids, its label,
+and a handle as a gateway would add it; lines that begin with `!` are its warnings, counted by
+kind. What is JSON is read as JSON, everything else as text.
+
+The modes: summary (facts), table (rows), handle_only (a reference), raw (all of it, unredacted,
+for tokens that allow it). Without --mode the first three are shown.
+
+Exit codes: 0 done, 2 a wrong command line, 3 a file that cannot be read.";
+
+fn word(text: &str) -> Result<ResponseMode, String> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(in crate::cli) struct Inspect {
+    /// The result; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// Only this mode: summary, table, handle_only, raw
+    #[arg(long, value_parser = word)]
+    pub(super) mode: Vec<ResponseMode>,
+    /// At most so many characters of JSON in a frame; 4,000 unless you say otherwise
+    #[arg(long, value_name = "CHARS")]
+    pub(super) budget: Option<u32>,
+    /// At most so many rows; 50 unless you say otherwise
+    #[arg(long, value_name = "N")]
+    pub(super) rows: Option<u32>,
+    /// At most so many fields a row; 20 unless you say otherwise
+    #[arg(long, value_name = "N")]
+    pub(super) fields: Option<u32>,
+    /// At most so many levels of nesting; 3 unless you say otherwise
+    #[arg(long, value_name = "N")]
+    pub(super) depth: Option<u32>,
+    /// What the caller wants, in words: what bears on it comes first
+    #[arg(long, value_name = "WORDS")]
+    pub(super) goal: Option<String>,
+    /// How tokens are counted: an encoding, or an estimate by name
+    #[arg(long, value_name = "NAME", default_value = "cl100k_base")]
+    pub(super) tokens: String,
+    /// Read the file as text, even where it is JSON
+    #[arg(long)]
+    pub(super) text: bool,
+    #[command(flatten)]
+    pub(super) rules: RuleFile,
+    #[command(flatten)]
+    pub(in crate::cli) output: Json,
+}
