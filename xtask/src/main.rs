@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod doc;
+mod eval;
 mod examples;
 mod features;
 mod fmt;
@@ -58,6 +59,8 @@ enum Verb {
     Interop(interop::Args),
     /// Decide the same calls with other policy engines too, and compare answers and times.
     Peers(peers::Args),
+    /// Say how good a part is, on a corpus that lies outside of the repository.
+    Eval(eval::Args),
     /// Feed made-up input to the parsers of the policy crate.
     Fuzz(fuzz::Args),
     /// Build and verify every package as it would be published, without publishing.
@@ -90,6 +93,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Bench(args) => bench::run(&sh, &args),
         Verb::Interop(args) => interop::run(&sh, &args),
         Verb::Peers(args) => peers::run(&sh, &args),
+        Verb::Eval(args) => eval::run(&sh, &args),
         Verb::Fuzz(args) => fuzz::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),
     }

@@ -1,0 +1,30 @@
+//! `cargo xtask eval`: how good a part is, on a corpus that lies outside of the repository.
+
+mod redaction;
+
+use anyhow::Result;
+use clap::Subcommand;
+use xshell::Shell;
+
+/// What is evaluated.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Precision and recall of `weaver redact`, hard negatives, evasions, agreement of streams.
+    Redaction(redaction::Args),
+}
+
+/// Evaluate one part.
+///
+/// # Errors
+/// When the corpus is not there or cannot be read, and when the command does not build or fails.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    match &args.what {
+        What::Redaction(args) => redaction::run(sh, args),
+    }
+}

@@ -1,0 +1,247 @@
+//! Scoring: a value is caught when every character of it is masked; a masked region is right when
+//! it touches a labelled place.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::corpus::{Case, Gold};
+use super::weaver::{Answer, Found};
+
+/// The source of texts that hold nothing, made to look as if they did.
+const HARD: &str = "hard-negative";
+/// The source of texts in which one rule of another tool finds nothing.
+const RULE: &str = "gitleaks-fp";
+
+/// What a value is. The two are scored apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    Personal,
+    Secret,
+}
+
+impl Class {
+    /// That of a label; `None` for what is shown apart.
+    fn of_label(kind: &str) -> Option<Self> {
+        match kind {
+            "EMAIL" | "PHONE" | "CREDIT_CARD" | "US_SSN" | "IBAN" | "IP" => Some(Self::Personal),
+            "SECRET" | "JWT" | "PRIVATE_KEY" | "CONN_STRING" | "PASSWORD" => Some(Self::Secret),
+            _ => None,
+        }
+    }
+
+    /// That of a type that the command gives: personal data by its words, the rest is secrets.
+    fn of_found(kind: &str) -> Self {
+        const PERSONAL: [&str; 18] = [
+            "email", "phone", "card", "ssn", "iban", "ip", "birth", "passport", "national", "id",
+            "licence", "license", "mac", "health", "tax", "bank", "person", "postcode",
+        ];
+        match kind.split('_').any(|word| PERSONAL.contains(&word)) {
+            true => Self::Personal,
+            false => Self::Secret,
+        }
+    }
+}
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    pub hits: usize,
+    pub all: usize,
+}
+
+impl Part {
+    fn add(&mut self, hit: bool) {
+        self.all += 1;
+        self.hits += usize::from(hit);
+    }
+
+    /// From 0 to 1; `None` of nothing.
+    #[expect(clippy::cast_precision_loss, reason = "counts of a corpus are small")]
+    pub fn share(self) -> Option<f64> {
+        (self.all > 0).then(|| self.hits as f64 / self.all as f64)
+    }
+}
+
+/// All counts.
+#[derive(Debug, Default)]
+pub struct Score {
+    pub precision: BTreeMap<Class, Part>,
+    pub recall: BTreeMap<Class, Part>,
+    pub by_type: BTreeMap<(Class, String), Part>,
+    pub by_source: BTreeMap<(Class, String), Part>,
+    /// Values beyond what is scored, by type.
+    pub apart: BTreeMap<String, Part>,
+    /// Texts that were masked without need, by their rule.
+    pub hard: BTreeMap<String, Part>,
+    pub rule_negatives: Part,
+    missed: Vec<String>,
+    wrong: Vec<String>,
+}
+
+impl Score {
+    /// Adds one text and what was made of it.
+    pub fn add(&mut self, case: &Case, answer: &Answer) {
+        let regions = regions(&answer.spans);
+        match case.source.as_str() {
+            HARD => {
+                self.hard.entry(case.rule.clone()).or_default().add(!regions.is_empty());
+                self.note_wrong(case, &regions);
+            }
+            RULE => {
+                self.rule_negatives.add(!regions.is_empty());
+                self.note_wrong(case, &regions);
+            }
+            _ => self.add_labelled(case, &regions),
+        }
+    }
+
+    /// All hard negatives together.
+    pub fn hard_negatives(&self) -> Part {
+        self.hard.values().fold(Part::default(), |sum, part| Part {
+            hits: sum.hits + part.hits,
+            all: sum.all + part.all,
+        })
+    }
+
+    fn add_labelled(&mut self, case: &Case, regions: &[Found]) {
+        for gold in &case.spans {
+            let caught = regions.iter().any(|r| r.start <= gold.start && gold.end <= r.end);
+            let class = Class::of_label(&gold.kind).filter(|_| !case.optional);
+            match class {
+                Some(class) => {
+                    self.recall.entry(class).or_default().add(caught);
+                    self.by_type.entry((class, gold.kind.clone())).or_default().add(caught);
+                    self.by_source.entry((class, case.source.clone())).or_default().add(caught);
+                }
+                None => self.apart.entry(gold.kind.clone()).or_default().add(caught),
+            }
+            if !caught {
+                let value = part(&case.text, gold.start, gold.end);
+                self.missed.push(format!("{} {} {}: {value:?}", case.source, case.rule, gold.kind));
+            }
+        }
+        if case.optional {
+            return;
+        }
+        for region in regions {
+            let touches = |gold: &Gold| gold.start < region.end && region.start < gold.end;
+            let right = case.spans.iter().chain(&case.ignore).any(touches);
+            self.precision.entry(Class::of_found(&region.kind)).or_default().add(right);
+            if !right {
+                self.note_wrong(case, std::slice::from_ref(region));
+            }
+        }
+    }
+
+    fn note_wrong(&mut self, case: &Case, regions: &[Found]) {
+        for region in regions {
+            let value = part(&case.text, region.start, region.end);
+            let (source, rule, by) = (&case.source, &case.rule, &region.rule);
+            self.wrong.push(format!("{source} {rule}: {} by {by}: {value:?}", region.kind));
+        }
+    }
+
+    /// What was missed, and what was masked without need, a line each.
+    pub fn shown(&self) -> String {
+        let mut out = String::new();
+        for (title, lines) in [("missed", &self.missed), ("masked without need", &self.wrong)] {
+            let _ = writeln!(out, "\n{title}: {}", lines.len());
+            for line in lines {
+                let _ = writeln!(out, "  {line}");
+            }
+        }
+        out
+    }
+}
+
+/// Masked places, joined where they meet; the first of them gives type and rule.
+fn regions(spans: &[Found]) -> Vec<Found> {
+    let mut spans = spans.to_vec();
+    spans.sort_by_key(|span| (span.start, span.end));
+    let mut out: Vec<Found> = Vec::new();
+    for span in spans {
+        match out.last_mut() {
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => out.push(span),
+        }
+    }
+    out
+}
+
+fn part(text: &str, start: usize, end: usize) -> String {
+    text.chars().skip(start).take(end.saturating_sub(start)).take(120).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(start: usize, end: usize, kind: &str) -> Found {
+        Found { start, end, kind: kind.to_owned(), rule: "r".to_owned() }
+    }
+
+    fn gold(start: usize, end: usize, kind: &str) -> Gold {
+        Gold { start, end, kind: kind.to_owned() }
+    }
+
+    fn case(source: &str, spans: Vec<Gold>, ignore: Vec<Gold>) -> Case {
+        let text = "abcdefghijklmnopqrstuvwxyz".to_owned();
+        Case { text, spans, ignore, source: source.to_owned(), ..Case::default() }
+    }
+
+    fn score(case: &Case, spans: Vec<Found>) -> Score {
+        let mut score = Score::default();
+        score.add(case, &Answer { text: String::new(), spans });
+        score
+    }
+
+    #[test]
+    fn a_value_is_caught_only_whole() {
+        let case = case("s", vec![gold(2, 6, "EMAIL")], Vec::new());
+        for (spans, hits) in [
+            (vec![found(2, 6, "email")], 1),
+            (vec![found(0, 9, "email")], 1),
+            (vec![found(2, 4, "email"), found(4, 6, "phone")], 1),
+            (vec![found(2, 5, "email")], 0),
+            (vec![found(2, 4, "email"), found(5, 6, "email")], 0),
+            (vec![], 0),
+        ] {
+            let score = score(&case, spans.clone());
+            assert_eq!(score.recall[&Class::Personal], Part { hits, all: 1 }, "{spans:?}");
+        }
+    }
+
+    #[test]
+    fn a_region_is_right_where_it_touches_a_label() {
+        let case = case("s", vec![gold(2, 6, "SECRET")], vec![gold(10, 12, "PERSON")]);
+        let spans = vec![
+            found(5, 7, "api_key"),
+            found(11, 14, "email"),
+            found(20, 22, "phone"),
+            found(24, 25, "password"),
+        ];
+        let score = score(&case, spans);
+        assert_eq!(score.precision[&Class::Secret], Part { hits: 1, all: 2 });
+        assert_eq!(score.precision[&Class::Personal], Part { hits: 1, all: 2 });
+        assert_eq!(score.recall[&Class::Secret], Part { hits: 0, all: 1 });
+    }
+
+    #[test]
+    fn negatives_count_by_text_and_not_in_the_precision() {
+        let two = vec![found(0, 2, "card"), found(4, 6, "card")];
+        let score = score(&case(HARD, Vec::new(), Vec::new()), two.clone());
+        assert!(score.precision.is_empty());
+        assert_eq!(score.hard_negatives(), Part { hits: 1, all: 1 });
+        let score = super::tests::score(&case(RULE, Vec::new(), Vec::new()), two);
+        assert_eq!(score.rule_negatives, Part { hits: 1, all: 1 });
+    }
+
+    #[test]
+    fn what_is_optional_is_shown_apart() {
+        let mut case = case("s", vec![gold(2, 6, "US_DL")], Vec::new());
+        case.optional = true;
+        let score = score(&case, vec![found(2, 6, "national_id"), found(9, 12, "phone")]);
+        assert!(score.precision.is_empty() && score.recall.is_empty());
+        assert_eq!(score.apart["US_DL"], Part { hits: 1, all: 1 });
+    }
+}
