@@ -1,5 +1,6 @@
 //! Frames of one result, as a gateway would make them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
@@ -17,7 +18,7 @@ const KEPT: Duration = Duration::from_secs(86_400);
 /// One result, and how it is looked at.
 pub(super) struct Look<'a> {
     pub(super) firewall: Firewall,
-    pub(super) counter: Box<dyn TokenCounter>,
+    pub(super) counter: Arc<dyn TokenCounter>,
     pub(super) budget: FrameBudget,
     pub(super) goal: Option<&'a str>,
     pub(super) raw: &'a RawResult,
