@@ -25,8 +25,11 @@ use std::ops::Range;
 
 use super::scanner::{Hit, ScanRule, Scanner};
 use cluster::{Cluster, Hold, Token, before, byte, continues};
-use context::{Context, topic};
+use context::{Context, Words, topic};
 use network::Address;
+
+/// Texts up to this many bytes may be one value, whatever its letters.
+const SHORT: usize = 64;
 
 const EMAIL: usize = 0;
 const PHONE: usize = 1;
@@ -248,10 +251,11 @@ fn scan(text: &str, hits: &mut Vec<Hit>) {
             }
             _ => {
                 let (token, fits) = Token::around(bytes, place);
-                if fits {
+                if fits && !(token.hash && bytes.len() > SHORT) {
                     numbers(text, token, hits);
                 }
-                token.end.max(place + 1)
+                let uuid = cluster::uuid_end(bytes, token);
+                uuid.unwrap_or(token.end).max(place + 1)
             }
         };
     }
@@ -285,48 +289,72 @@ fn numbers(text: &str, token: Token, hits: &mut Vec<Hit>) {
     } else {
         push(text, hits, IBAN, iban::starting(bytes, token));
     }
-    let mut last = None;
-    for hold in [Hold::Loose, Hold::Tight, Hold::Token] {
-        if continues(bytes, token.start, hold) {
-            continue;
+    clusters(text, token, hits);
+}
+
+/// What the token is with what follows: across blanks, without them, and by itself.
+fn clusters(text: &str, token: Token, hits: &mut Vec<Hit>) {
+    let bytes = text.as_bytes();
+    let long = token.end - token.start >= 6;
+    let follows = continues(bytes, token.start, Hold::Loose);
+    let joined = cluster::is_joined(bytes, token.end);
+    let mut end = token.end;
+    let mut blanks = follows;
+    if !follows && (joined || long || lettered(bytes, token.start).is_some()) {
+        if let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose) {
+            groups(text, &cluster, Hold::Loose, hits);
+            end = cluster.end;
+            blanks = cluster.separators & (cluster::BLANK | cluster::BRACKET) != 0;
+        } else {
+            blanks = true;
         }
-        let Some(cluster) = Cluster::gather(bytes, token.start, hold) else { continue };
-        if last == Some(cluster.end) || cluster.len() < 4 {
-            continue;
-        }
-        last = Some(cluster.end);
-        groups(text, &cluster, hold, hits);
     }
-    if bracketed(bytes, token)
-        && continues(bytes, token.start, Hold::Loose)
+    if !blanks || continues(bytes, token.start, Hold::Tight) {
+        return;
+    }
+    if joined
+        && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Tight)
+        && cluster.end != token.end
+        && (follows || cluster.end != end)
+    {
+        groups(text, &cluster, Hold::Tight, hits);
+    } else if long
+        && (follows || end != token.end)
+        && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Token)
+    {
+        groups(text, &cluster, Hold::Token, hits);
+    }
+    if follows
+        && bracketed(bytes, token)
         && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose)
     {
-        push(text, hits, PHONE, phone::number(bytes, &cluster));
+        let words = Words::new(bytes, cluster.start, cluster.end);
+        push(text, hits, PHONE, phone::restarted(&words, &cluster));
     }
 }
 
 /// What groups of digits and letters are, taken together.
 fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
-    let alone = hold != Hold::Token || !continues(bytes, cluster.start, Hold::Tight);
-    if alone && cluster.len() >= 6 {
-        if security::is_ssn(bytes, cluster) {
+    if cluster.len() >= 6 {
+        let words = Words::new(bytes, cluster.start, cluster.end);
+        if security::is_ssn(&words, cluster) {
             push(text, hits, SSN, Some(cluster.start..cluster.end));
         }
-        push(text, hits, PHONE, phone::number(bytes, cluster));
-        documents(text, cluster, hits);
+        push(text, hits, PHONE, phone::number(&words, cluster));
+        documents(text, &words, cluster, hits);
     }
-    if alone
-        && let Some(start) = lettered(bytes, cluster.start)
+    if let Some(start) = lettered(bytes, cluster.start)
         && let Some(cluster) = Cluster::gather(bytes, start, hold)
     {
-        documents(text, &cluster, hits);
+        let words = Words::new(bytes, cluster.start, cluster.end);
+        documents(text, &words, &cluster, hits);
     }
 }
 
 /// Numbers of documents and registers.
-fn documents(text: &str, cluster: &Cluster, hits: &mut Vec<Hit>) {
-    national::kinds(text.as_bytes(), cluster, |row| {
+fn documents(text: &str, words: &Words<'_>, cluster: &Cluster, hits: &mut Vec<Hit>) {
+    national::kinds(words, cluster, |row| {
         push(text, hits, OWN.len() + row, Some(cluster.start..cluster.end));
     });
 }
@@ -337,6 +365,10 @@ fn lettered(bytes: &[u8], start: usize) -> Option<usize> {
         return None;
     }
     let end = start.checked_sub(1)?;
+    let last = before(bytes, end);
+    if bytes.len() > SHORT && !last.is_ascii_uppercase() {
+        return None;
+    }
     let mut at = end;
     while end - at <= 4 && before(bytes, at).is_ascii_alphabetic() {
         at -= 1;

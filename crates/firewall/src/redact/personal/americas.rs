@@ -8,7 +8,7 @@ use super::national::{Row, rows};
 pub(super) const ROWS: &[Row] = rows! {
     "us-itin" "tax_id" ["999-99-9999", "999-999999", "99999-9999"] WrittenLone TAX, itin, ["tax id 993-87-8180 given" => "993-87-8180"], ["lot 993-87-8180 shipped"];
     "us-ein" "tax_id" ["99~9999999"] Spoken TAX, ein, ["tax id 59-6955053 given" => "59-6955053"], ["lot 59-6955053 shipped"];
-    "us-npi" "medical_license" ["9999~999~999"] Lone NPI, npi, ["NPI 2505-189-433 given" => "2505-189-433"], ["lot 2505-189-433 shipped"];
+    "us-npi" "medical_license" ["9999~999~999"] WrittenLone NPI, npi, ["NPI 2505-189-433 given" => "2505-189-433"], ["lot 2505-189-433 shipped"];
     "us-mbi" "health_id" ["9AX9~AX9~AA99"] WrittenOrLone HEALTH, mbi, ["it is 5J78-Y10-JM95 here" => "5J78-Y10-JM95"], ["lot 5J78Y10JM95 shipped"];
     "us-dea" "medical_license" ["AA9999999", "A99999999"] Lone DEA, dea, ["DEA KK3285435 given" => "KK3285435"], ["lot KK3285435 shipped"];
     "us-passport" "passport" ["999999999", "A99999999"] Spoken PASSPORT, any, ["passport 296462994 given" => "296462994"], ["lot 296462994 shipped"];

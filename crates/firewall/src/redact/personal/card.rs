@@ -19,7 +19,15 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
     let first = token.end - token.start;
     let left = before(bytes, token.start);
     let after_point = left == b'.' && before(bytes, token.start - 1).is_ascii_digit();
-    if !(4..=MOST).contains(&first) || left == b'_' || after_point {
+    let inside =
+        matches!(left, b'/' | b'-') && before(bytes, token.start - 1).is_ascii_alphanumeric();
+    if !(4..=MOST).contains(&first) || inside && first < 14 || left == b'_' || after_point {
+        return None;
+    }
+    if first < 12
+        && !byte(bytes, token.end + 1).is_ascii_digit()
+        && byte(bytes, token.end + 1) != b' '
+    {
         return None;
     }
     let mut digits = [0_u8; MOST];
@@ -76,7 +84,7 @@ fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
 
 /// True for groups that cards are printed in, and for one group.
 fn layout(first: usize, last: usize, sign: u8) -> bool {
-    sign == 0 || (first == 4 || first == 6 || first == 8) && last >= 2
+    sign == 0 || (first == 4 || first == 6) && last >= 2
 }
 
 /// A brand with one of its lengths, and the sum.

@@ -27,6 +27,8 @@ pub(super) struct Token {
     pub(super) end: usize,
     /// No letters in it.
     pub(super) digits: bool,
+    /// Hexadecimal digits in lower case, as many as hashes have.
+    pub(super) hash: bool,
 }
 
 impl Token {
@@ -39,12 +41,16 @@ impl Token {
         }
         let mut end = at;
         let mut digits = start == at;
+        let in_hash = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let mut hash = bytes.get(start..at).unwrap_or_default().iter().all(|byte| in_hash(*byte));
         while let Some(byte) = bytes.get(end).copied().filter(|byte| is_word(*byte)) {
             digits &= byte.is_ascii_digit();
+            hash &= in_hash(byte);
             end += 1;
         }
+        hash &= !digits && end - start >= 8;
         let fits = end - start <= LONGEST && !(start > 0 && is_word(before(bytes, start)));
-        (Self { start, end, digits }, fits)
+        (Self { start, end, digits, hash }, fits)
     }
 }
 
@@ -223,4 +229,28 @@ pub(super) fn continues(bytes: &[u8], start: usize, hold: Hold) -> bool {
     }
     let gap = start - at > 1 && seen & (BRACKET | HYPHEN) == 0;
     at < start && at > 0 && !gap && before(bytes, at).is_ascii_digit()
+}
+
+/// True when something may go on after separators here; quick, and true rather than false.
+pub(super) fn is_joined(bytes: &[u8], end: usize) -> bool {
+    if separator(byte(bytes, end)) == 0 {
+        return false;
+    }
+    let next = byte(bytes, end + 1);
+    next.is_ascii_digit()
+        || separator(next) != 0
+        || next.is_ascii_alphabetic() && joins(bytes, end + 1)
+}
+
+/// The end of a UUID whose first group this token is.
+pub(super) fn uuid_end(bytes: &[u8], token: Token) -> Option<usize> {
+    if token.end - token.start != 8 || byte(bytes, token.end) != b'-' {
+        return None;
+    }
+    let rest = bytes.get(token.end..token.end + 28)?;
+    let fits = rest.iter().enumerate().all(|(place, byte)| match place {
+        0 | 5 | 10 | 15 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    });
+    (fits && !is_word(byte(bytes, token.end + 28))).then_some(token.end + 28)
 }

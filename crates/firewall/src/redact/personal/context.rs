@@ -1,5 +1,6 @@
 //! The words around a candidate.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
@@ -7,11 +8,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 use super::cluster::{before, byte};
 
 /// How far before a candidate a word counts, in bytes.
-const WIDE: usize = 96;
+const WIDE: usize = 80;
 /// How far before a candidate a word is its label, in bytes.
 const NEAR: usize = 28;
 /// How far after a candidate a word counts, in bytes.
-const AFTER: usize = 40;
+const AFTER: usize = 32;
 
 /// Subjects that words speak of, as bits.
 pub(super) mod topic {
@@ -20,8 +21,12 @@ pub(super) mod topic {
             $(pub(in crate::redact::personal) const $name: u64 = 1 << $bit;)*
         };
     }
+    /// Subjects with numbers of their own, which are no phone numbers.
+    pub(in crate::redact::personal) const OWNED: u64 =
+        OTHER | CARD | SSN | TAX | PASSPORT | DRIVER | BANK | ROUTING | PERSON | HEALTH | DEVICE;
+
     topics! {
-        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7, DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, BIRTH = 14, MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22,
+        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7, DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, BIRTH = 14, MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22, CALL = 23,
     }
 }
 use topic::*;
@@ -40,13 +45,19 @@ const WORDS: &[(u64, &str)] = &[
          toll free|电话|手机|電話|携帯|전화|휴대폰|телефон|тел|hp|viber|extension",
     ),
     (
+        CALL,
+        "call|calling|called|contact|contact us|reach|number is|mine is|customer service|\
+         support line|ring|number at|tlf|tfno|contacto|contatto",
+    ),
+    (
         OTHER,
         "order*|sku|isbn*|issn|ticket*|tracking|invoice|batch|ref|reference|badge|\
          serial|seq|version|build|commit|price|amount|total|count|epoch|timestamp|ts|\
          ean|upc|gtin|bug|issue|case no|lat|lon|lng|coordinates|point|size|bytes|\
          offset|port|pid|tid|items|qty|quantity|barcode|parcel|shipment|awb|lot|\
          model|part no|asin|duration|elapsed|checksum|hash|sha|uuid|uid|request|\
-         trace|span",
+         trace|span|id|\
+         job|run|zip|postal code|postcode|case|key|account|rows|lines|pages|page|usd|eur|gbp|user",
     ),
     (
         VERSION,
@@ -184,7 +195,7 @@ impl Context {
         let Some(matcher) = MATCHER.as_ref() else { return context };
         let floor = start.saturating_sub(WIDE);
         let mut last = 0;
-        matcher.each(bytes, floor, start, |topics, from, to| {
+        matcher.each(bytes, floor, start, |topics, _, to| {
             context.wide |= topics;
             if start.saturating_sub(to) <= NEAR && !breaks_line(bytes, to, start) {
                 context.near |= topics;
@@ -196,7 +207,6 @@ impl Context {
             if to == last {
                 context.last |= topics;
             }
-            let _ = from;
         });
         let ceiling = end.saturating_add(AFTER).min(bytes.len());
         matcher.each(bytes, end, ceiling, |topics, from, _| {
@@ -211,6 +221,33 @@ impl Context {
     /// True when a word of these subjects stands around.
     pub(super) fn speaks(&self, topics: u64) -> bool {
         self.wide & topics != 0
+    }
+}
+
+/// The words around a candidate, looked up when first asked for, and once.
+pub(super) struct Words<'t> {
+    pub(super) bytes: &'t [u8],
+    start: usize,
+    end: usize,
+    context: Cell<Option<Context>>,
+}
+
+impl<'t> Words<'t> {
+    pub(super) fn new(bytes: &'t [u8], start: usize, end: usize) -> Self {
+        Self { bytes, start, end, context: Cell::new(None) }
+    }
+
+    pub(super) fn get(&self) -> Context {
+        let context = self.context.get();
+        let context = context.unwrap_or_else(|| Context::around(self.bytes, self.start, self.end));
+        self.context.set(Some(context));
+        context
+    }
+
+    /// The label right before names an order, a parcel and the like.
+    pub(super) fn deny(&self) -> bool {
+        let context = self.get();
+        context.last & context.near & topic::OTHER != 0
     }
 }
 

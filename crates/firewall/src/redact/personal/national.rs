@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::ScanRule;
-use super::cluster::{Cluster, HYPHEN, before, byte};
-use super::context::{Context, topic};
+use super::cluster::{Cluster, HYPHEN, POINT, before, byte};
+use super::context::Words;
 
 /// What it takes, besides shape and check, to call a candidate a value. A word of its subject
 /// around is always enough.
@@ -12,13 +12,13 @@ use super::context::{Context, topic};
 pub(super) enum When {
     /// Nothing more; letters must be in upper case.
     Always,
-    /// Its separators.
+    /// All its separators.
     Written,
-    /// Its separators, or nothing else in the text.
+    /// All its separators, or nothing else in the text.
     WrittenOrLone,
     /// Nothing else in the text.
     Lone,
-    /// Its separators, and nothing else in the text.
+    /// All its separators, and nothing else in the text.
     WrittenLone,
     /// The word.
     Spoken,
@@ -110,29 +110,33 @@ static SHAPES: LazyLock<Vec<Vec<Shape>>> = LazyLock::new(|| {
 });
 
 /// The places of the rows that a cluster is a value of.
-pub(super) fn kinds(bytes: &[u8], cluster: &Cluster, mut found: impl FnMut(usize)) {
+pub(super) fn kinds(words: &Words<'_>, cluster: &Cluster, mut found: impl FnMut(usize)) {
     let Some(shapes) = SHAPES.get(cluster.len()) else { return };
     if !cluster.simple {
         return;
     }
-    let mut words = Words { bytes, cluster, context: None };
     let mut part = None;
     for shape in shapes.iter().filter(|shape| shape.fits(cluster)) {
-        let row = shape.row;
-        if !(row.check)(cluster.compact()) || *part.get_or_insert_with(|| is_part(bytes, cluster)) {
-            continue;
+        if *part.get_or_insert_with(|| is_part(words.bytes, cluster)) {
+            return;
         }
-        let written = !cluster.is_one() && !cluster.lower;
-        let lone = || is_alone(bytes, cluster);
+        let row = shape.row;
+        let written = !cluster.is_one() && cluster.breaks == shape.breaks && !cluster.lower;
+        let lone = || is_alone(words.bytes, cluster);
         let sure = match row.when {
-            When::Always => !cluster.lower && !words.deny() || lone(),
-            When::Written => written && !words.deny(),
-            When::WrittenOrLone => written && !words.deny() || lone(),
+            When::Always => !cluster.lower || lone(),
+            When::Written => written,
+            When::WrittenOrLone => written || lone(),
             When::Lone => lone(),
             When::WrittenLone => written && lone(),
             When::Spoken => false,
         };
-        if sure || words.around().speaks(row.topics) {
+        // The sum is quicker to look at than the words, where there is one.
+        let asked = row.when == When::Spoken && !words.get().speaks(row.topics);
+        if !asked
+            && (row.check)(cluster.compact())
+            && (sure && !words.deny() || words.get().speaks(row.topics))
+        {
             found(shape.index);
         }
     }
@@ -143,26 +147,8 @@ impl Shape {
         cluster.letters & !self.either == self.letters
             && cluster.breaks & !self.breaks == 0
             && !(self.hyphens && cluster.separators & !HYPHEN != 0)
-    }
-}
-
-/// The words around a cluster, looked up once.
-struct Words<'t> {
-    bytes: &'t [u8],
-    cluster: &'t Cluster,
-    context: Option<Context>,
-}
-
-impl Words<'_> {
-    fn around(&mut self) -> Context {
-        let around = || Context::around(self.bytes, self.cluster.start, self.cluster.end);
-        *self.context.get_or_insert_with(around)
-    }
-
-    /// The label right before names an order, a parcel and the like.
-    fn deny(&mut self) -> bool {
-        let context = self.around();
-        context.last & context.near & topic::OTHER != 0
+            // One point in a number is a decimal one.
+            && !(cluster.separators & POINT != 0 && cluster.breaks != self.breaks)
     }
 }
 

@@ -221,6 +221,13 @@ pub(super) fn mac(bytes: &[u8], token: Token) -> Option<Range<usize>> {
         (4, b'.', _) | (4, _, b'.') => (b'.', 4, 3),
         _ => return None,
     };
+    // Seen at the first token with a digit; in a date that is another.
+    if most == 6 && before(bytes, token.start) == sign {
+        let pair = bytes.get(token.start.saturating_sub(3)..token.start - 1);
+        if !pair.is_some_and(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
+            return None;
+        }
+    }
     let hex = |from: usize, to: usize| {
         let group = bytes.get(from..to).unwrap_or_default();
         group.len() == size && group.iter().all(u8::is_ascii_hexdigit)

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::cluster::{BLANK, BRACKET, Cluster, HYPHEN, POINT, SLASH, before, byte};
-use super::context::{Context, topic};
+use super::context::{Words, topic};
 use super::plan;
 
 /// The most digits of an extension.
@@ -19,7 +19,8 @@ struct Number<'c> {
 }
 
 /// The phone number that a cluster of digits is.
-pub(super) fn number(bytes: &[u8], cluster: &Cluster) -> Option<Range<usize>> {
+pub(super) fn number(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
+    let bytes = words.bytes;
     let (digits, extension) = split_extension(cluster)?;
     if !(6..=17).contains(&digits.len()) || is_part(bytes, cluster) {
         return None;
@@ -29,21 +30,28 @@ pub(super) fn number(bytes: &[u8], cluster: &Cluster) -> Option<Range<usize>> {
     let whole = Number { digits, sizes, separators: cluster.separators, opened };
     let end = extended(bytes, cluster.end);
     if plus {
-        return prefixes(bytes, cluster, &whole, extension, is_planned)
+        return prefixes(bytes, cluster, &whole, if extension { 0 } else { 3 }, is_planned)
             .or_else(|| is_international(&whole).then_some(cluster.end))
             .map(|end| start..extended(bytes, end));
     }
     if before(bytes, start) != b'#'
-        && let Some(end) = prefixes(bytes, cluster, &whole, extension, |number| {
+        && let Some(end) = prefixes(bytes, cluster, &whole, usize::from(!extension), |number| {
             is_written(number) || is_dialled(number)
         })
     {
         let end = extended(bytes, end);
-        if !denied(bytes, start, end) {
+        if !denied(words) {
             return Some(start..end);
         }
     }
-    is_named(bytes, &whole, start, end).then_some(start..end)
+    is_named(words, &whole, start).then_some(start..end)
+}
+
+/// The phone number that starts inside other groups: in a bracket, or where words name a phone.
+pub(super) fn restarted(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
+    let found = number(words, cluster)?;
+    let named = || words.get().speaks(topic::PHONE);
+    (byte(words.bytes, found.start) == b'(' || named()).then_some(found)
 }
 
 /// The digits before an `x` in the last group, and whether there is one.
@@ -100,22 +108,20 @@ fn prefixes(
     bytes: &[u8],
     cluster: &Cluster,
     whole: &Number<'_>,
-    extension: bool,
+    most: usize,
     fits: impl Fn(&Number<'_>) -> bool,
 ) -> Option<usize> {
     if fits(whole) {
         return Some(cluster.end);
     }
-    if extension {
-        return None;
-    }
     let mut end = cluster.end;
     let (mut digits, mut sizes) = (whole.digits, whole.sizes);
-    for _ in 0..3 {
+    let pairs = sizes.iter().all(|size| *size == 2);
+    for _ in 0..most {
         let (last, rest) = sizes.split_last()?;
         let size = usize::from(*last);
         let gap = end.checked_sub(size)?;
-        if before(bytes, gap) != b' ' || rest.is_empty() {
+        if before(bytes, gap) != b' ' || rest.is_empty() || pairs {
             return None;
         }
         end = gap;
@@ -178,7 +184,7 @@ fn is_written(number: &Number<'_>) -> bool {
         ([b'8', ..], [1, 3, 3, 2, 2]) => true,
         ([b'1', b'3'..=b'9', ..], [3, 4, 4]) => separators & (BLANK | HYPHEN) == separators,
         ([b'6'..=b'9', ..], [3, 2, 2, 2]) => separators == BLANK,
-        (_, [2, 4 | 5, 4]) => opened,
+        (_, [1 | 2, 4 | 5, 4]) => opened,
         (_, [2..=4, ..]) => opened && (9..=11).contains(&digits.len()) && sizes.len() > 2,
         _ => false,
     }
@@ -193,6 +199,9 @@ fn is_trunk(number: &Number<'_>) -> bool {
         Some(_) if *first == 1 => opened || separators & BRACKET != 0,
         Some(_) => (2..=6).contains(first),
     };
+    if opened && (8..=11).contains(&digits.len()) && *last >= 3 {
+        return true;
+    }
     let place = |place: &usize| digits.get(*place) == Some(&b'0');
     let mut starts = sizes.iter().scan(0, |at, size| {
         let start = *at;
@@ -204,6 +213,7 @@ fn is_trunk(number: &Number<'_>) -> bool {
     let fits = match (digits.len(), sizes.len()) {
         (8, groups) => groups >= 4 && separators == BLANK | HYPHEN,
         (9, 3) if *sizes == [3, 2, 4] => false,
+        (9, 2) if separators & SLASH != 0 => false,
         (9, groups) => groups >= 3 || (2..=4).contains(first) && (5..=7).contains(last),
         (10 | 11, 2) => (2..=6).contains(first) && (4..=8).contains(last),
         (10 | 11, groups) => groups <= 5,
@@ -239,25 +249,28 @@ fn is_date(digits: &[u8], sizes: &[u8]) -> bool {
 }
 
 /// Words before say that the number is something else.
-fn denied(bytes: &[u8], start: usize, end: usize) -> bool {
-    let context = Context::around(bytes, start, end);
+fn denied(words: &Words<'_>) -> bool {
+    let context = words.get();
     let other = topic::OTHER | topic::BANK | topic::VERSION;
     context.near & other != 0 && context.last & topic::PHONE == 0
 }
 
 /// A word right before or after names a phone, and nothing says otherwise.
-fn is_named(bytes: &[u8], number: &Number<'_>, start: usize, end: usize) -> bool {
+fn is_named(words: &Words<'_>, number: &Number<'_>, start: usize) -> bool {
     let Number { digits, sizes, separators, .. } = *number;
     let decimal = separators == POINT && sizes.len() == 2;
     let short = sizes.len() == 1 && digits.len() < 7;
     let long = digits.len() > 15;
-    let money = matches!(before(bytes, start), b'$' | b'#');
+    let money = matches!(before(words.bytes, start), b'$' | b'#');
     if decimal || short || long || money || is_date(digits, sizes) {
         return false;
     }
-    let context = Context::around(bytes, start, end);
+    let context = words.get();
     let before = context.last & topic::PHONE != 0 && context.near & topic::PHONE != 0;
-    before || context.after & topic::PHONE != 0
+    // A weaker word, like `call`, needs a better form and nothing against it.
+    let formed = sizes.len() > 1 && digits.len() >= 7 || digits.len() >= 9;
+    let called = formed && context.near & topic::CALL != 0 && context.near & topic::OWNED == 0;
+    before || called || context.after & topic::PHONE != 0
 }
 
 /// The end with an extension: `x12`, `ext. 12`, `extension 12`.

@@ -2,10 +2,11 @@
 
 use super::checksum::{number, same};
 use super::cluster::{BLANK, Cluster, HYPHEN, POINT, before, byte};
-use super::context::{Context, topic};
+use super::context::{Words, topic};
 
 /// True when a cluster of nine digits is a number that can have been given out.
-pub(super) fn is_ssn(bytes: &[u8], cluster: &Cluster) -> bool {
+pub(super) fn is_ssn(words: &Words<'_>, cluster: &Cluster) -> bool {
+    let bytes = words.bytes;
     let digits = cluster.compact();
     if digits.len() != 9 || cluster.letters != 0 || !is_given(digits) {
         return false;
@@ -18,18 +19,12 @@ pub(super) fn is_ssn(bytes: &[u8], cluster: &Cluster) -> bool {
     if glued {
         return false;
     }
-    let named = || {
-        let context = Context::around(bytes, cluster.start, cluster.end);
-        context.last & topic::SSN != 0 || context.near & topic::SSN != 0
-    };
+    let named = || words.get().near & topic::SSN != 0;
     match cluster.sizes() {
         [3, 2, 4] => one_sign && cluster.simple || named(),
         [3, 6] => cluster.separators == HYPHEN || named(),
-        [5, 4] => {
-            // Five and four digits are a postal code too, unless two such stand together.
-            named()
-        }
-        [9] => named(),
+        // Five and four digits are a postal code too.
+        [5, 4] | [9] => named(),
         _ => false,
     }
 }

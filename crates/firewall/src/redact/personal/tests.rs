@@ -82,7 +82,41 @@ fn a_card_is_whole_also_where_it_looks_like_a_phone() {
     }
 }
 
+/// Pieces of texts, with values and without.
+fn pieces() -> impl Strategy<Value = String> {
+    let examples = RULES.iter().flat_map(|rule| rule.masks.iter().map(|(text, _)| *text));
+    let piece = prop_oneof![
+        prop::sample::select(examples.collect::<Vec<_>>()).prop_map(str::to_owned),
+        "[a-z ]{0,20}",
+        "[0-9 .:()/-]{0,30}",
+        "[0-9a-fA-F@:.+() /_#é-]{0,40}",
+        ("[0-9a-z @:.-]{1,3}", 1_usize..200).prop_map(|(unit, times)| unit.repeat(times)),
+    ];
+    prop::collection::vec((piece, "[ \n,]{0,2}"), 0..60)
+        .prop_map(|parts| parts.into_iter().flat_map(|(piece, gap)| [piece, gap]).collect())
+}
+
+/// How far from a value the text may matter, in bytes.
+const REACH: usize = 512;
+
 proptest! {
+    #[test]
+    fn a_value_depends_on_what_is_near(
+        text in pieces().prop_filter("long", |text| text.len() > 2 * REACH + 100),
+        cut in 0_usize..400,
+    ) {
+        let cut = text.ceil_char_boundary(cut);
+        let rest = text.get(cut..).unwrap();
+        let inner = cut + REACH..text.len();
+        let all = |text: &str, offset: usize| {
+            let mut hits = Vec::new();
+            scan(text, &mut hits);
+            let places = hits.into_iter().map(|hit| (hit.range.start + offset, hit.range.end + offset, hit.rule));
+            places.filter(|(start, ..)| inner.contains(start)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(all(&text, 0), all(rest, cut));
+    }
+
     #[test]
     fn any_text_is_scanned(text in "[0-9a-fxA-F@:.+() /_#é-]{0,80}") {
         let mut hits = Vec::new();
