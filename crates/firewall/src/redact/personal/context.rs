@@ -70,7 +70,7 @@ const WORDS: &[(u64, &str)] = &[
         "ip|ips|ipv4|ipv6|address*|addr|host*|server*|client*|src|dst|source|peer|\
          remote*|gateway|dns|nameserver|ping|listen*|bind*|connect*|loopback|subnet|\
          route|cidr|default|broadcast|unspecified|network|interface|from|localhost|\
-         nat64|prefix|netmask|resolver|vpn|proxy|allow|deny|via|multicast",
+         nat64|prefix|netmask|resolver|vpn|proxy|allow|deny|via|multicast|forwarded|ssh|x-real-ip|upstream",
     ),
     (
         CARD,

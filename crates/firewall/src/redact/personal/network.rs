@@ -71,9 +71,9 @@ pub(super) fn v4(bytes: &[u8], token: Token) -> Option<Range<usize>> {
 
 /// True when four small numbers, or the words before, speak of a version.
 fn is_version(bytes: &[u8], values: [u32; 4], start: usize, end: usize) -> bool {
-    let small = values.iter().all(|value| *value <= 40)
-        && values.first().is_some_and(|first| (1..10).contains(first))
-        && values.iter().any(|value| Some(value) != values.first());
+    let [first, second, third, _] = values;
+    let same = values.iter().all(|value| *value == first);
+    let small = (1..=30).contains(&first) && first != 10 && second <= 40 && third <= 100 && !same;
     let clear = matches!(values, [192, 168, ..] | [127, ..] | [255, 255, ..]);
     if clear {
         return false;

@@ -21,30 +21,29 @@ struct Number<'c> {
 /// The phone number that a cluster of digits is.
 pub(super) fn number(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
     let bytes = words.bytes;
-    let (digits, extension) = split_extension(cluster)?;
+    if cluster.letters.count_ones() > 1 || is_date(cluster.compact(), cluster.sizes()) {
+        return None;
+    }
+    let (digits, sizes) = dialled(cluster)?;
+    let sizes = sizes.as_slice();
     if !(6..=17).contains(&digits.len()) || is_part(bytes, cluster) {
         return None;
     }
     let (start, plus, opened) = opening(bytes, cluster);
-    let sizes = cluster.sizes();
     let whole = Number { digits, sizes, separators: cluster.separators, opened };
-    let end = extended(bytes, cluster.end);
+    let cuts = if cluster.letters != 0 { 0 } else { 1 };
     if plus {
-        return prefixes(bytes, cluster, &whole, if extension { 0 } else { 3 }, is_planned)
+        return prefixes(bytes, cluster, &whole, cuts * 3, is_planned)
             .or_else(|| is_international(&whole).then_some(cluster.end))
             .map(|end| start..extended(bytes, end));
     }
-    if before(bytes, start) != b'#'
-        && let Some(end) = prefixes(bytes, cluster, &whole, usize::from(!extension), |number| {
-            is_written(number) || is_dialled(number)
-        })
-    {
-        let end = extended(bytes, end);
-        if !denied(words) {
-            return Some(start..end);
-        }
+    let fits = |number: &Number<'_>| is_written(number) || is_dialled(number);
+    let written = before(bytes, start) != b'#' && fits(&whole) && !denied(words);
+    if written || is_named(words, &whole, start) {
+        return Some(start..extended(bytes, cluster.end));
     }
-    is_named(words, &whole, start).then_some(start..end)
+    let end = prefixes(bytes, cluster, &whole, cuts, fits)?;
+    (before(bytes, start) != b'#' && !denied(words)).then(|| start..extended(bytes, end))
 }
 
 /// The phone number that starts inside other groups: in a bracket, or where words name a phone.
@@ -54,18 +53,20 @@ pub(super) fn restarted(words: &Words<'_>, cluster: &Cluster) -> Option<Range<us
     (byte(words.bytes, found.start) == b'(' || named()).then_some(found)
 }
 
-/// The digits before an `x` in the last group, and whether there is one.
-fn split_extension(cluster: &Cluster) -> Option<(&[u8], bool)> {
+/// The digits, without an extension after an `x` in or as the last group, and their groups.
+fn dialled(cluster: &Cluster) -> Option<(&[u8], Vec<u8>)> {
     let compact = cluster.compact();
+    let mut sizes = cluster.sizes().to_vec();
     if cluster.letters == 0 {
-        return Some((compact, false));
+        return Some((compact, sizes));
     }
     let place = usize::try_from(cluster.letters.trailing_zeros()).ok()?;
-    let tail = compact.len().checked_sub(place + 1)?;
-    let last = usize::from(*cluster.sizes().last()?);
+    let tail = compact.len().checked_sub(place)?;
     let one = cluster.letters.count_ones() == 1 && compact.get(place) == Some(&b'X');
-    (one && (1..=EXTENSION).contains(&tail) && last > tail + 1)
-        .then(|| (compact.get(..place).unwrap_or_default(), true))
+    let last = sizes.pop()?.checked_sub(u8::try_from(tail).ok()?)?;
+    sizes.extend((last > 0).then_some(last));
+    (one && (2..=EXTENSION + 1).contains(&tail) && !sizes.is_empty())
+        .then(|| (compact.get(..place).unwrap_or_default(), sizes))
 }
 
 /// Where the number starts with its bracket and sign, and whether it has a plus or a bracket.
@@ -108,7 +109,7 @@ fn prefixes(
     bytes: &[u8],
     cluster: &Cluster,
     whole: &Number<'_>,
-    most: usize,
+    cuts: usize,
     fits: impl Fn(&Number<'_>) -> bool,
 ) -> Option<usize> {
     if fits(whole) {
@@ -117,7 +118,7 @@ fn prefixes(
     let mut end = cluster.end;
     let (mut digits, mut sizes) = (whole.digits, whole.sizes);
     let pairs = sizes.iter().all(|size| *size == 2);
-    for _ in 0..most {
+    for _ in 0..cuts {
         let (last, rest) = sizes.split_last()?;
         let size = usize::from(*last);
         let gap = end.checked_sub(size)?;
@@ -166,7 +167,7 @@ fn is_international(number: &Number<'_>) -> bool {
 /// A form with separators that only phone numbers have.
 fn is_written(number: &Number<'_>) -> bool {
     let Number { digits, sizes, separators, opened } = *number;
-    if sizes.len() < 2 || is_date(digits, sizes) {
+    if sizes.len() < 2 {
         return false;
     }
     let mixed = separators & !(BLANK | BRACKET) != 0 && separators & BLANK != 0;
@@ -258,15 +259,16 @@ fn denied(words: &Words<'_>) -> bool {
 /// A word right before or after names a phone, and nothing says otherwise.
 fn is_named(words: &Words<'_>, number: &Number<'_>, start: usize) -> bool {
     let Number { digits, sizes, separators, .. } = *number;
-    let decimal = separators == POINT && sizes.len() == 2;
+    let decimal = separators == POINT && sizes.len() == 2 && !matches!(sizes, [3 | 4, 3 | 4]);
     let short = sizes.len() == 1 && digits.len() < 7;
     let long = digits.len() > 15;
     let money = matches!(before(words.bytes, start), b'$' | b'#');
-    if decimal || short || long || money || is_date(digits, sizes) {
+    if decimal || short || long || money {
         return false;
     }
     let context = words.get();
-    let before = context.last & topic::PHONE != 0 && context.near & topic::PHONE != 0;
+    let owned = context.last & topic::OWNED != 0 && context.last & topic::PHONE == 0;
+    let before = context.near & topic::PHONE != 0 && !owned;
     // A weaker word, like `call`, needs a better form and nothing against it.
     let formed = sizes.len() > 1 && digits.len() >= 7 || digits.len() >= 9;
     let called = formed && context.near & topic::CALL != 0 && context.near & topic::OWNED == 0;
