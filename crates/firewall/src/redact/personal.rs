@@ -1,11 +1,12 @@
 //! Personal data: addresses, numbers and documents that name a person.
 //!
-//! One pass stops at digits, colons and `@`. What stands there is read once, brought to one form
+//! One pass stops at digits, colons, brackets and `@`. What stands there is read once, brought to one form
 //! and shown to the rules of that form. Words around are looked up only for a candidate whose form
 //! says too little.
 
 mod americas;
 mod asia;
+mod birth;
 mod card;
 mod checksum;
 mod cluster;
@@ -39,6 +40,8 @@ const IBAN: usize = 4;
 const V4: usize = 5;
 const V6: usize = 6;
 const MAC: usize = 7;
+const WRITTEN_EMAIL: usize = 8;
+const BIRTH: usize = 9;
 
 /// The rules, in the order that hits name them by: those with code of their own, then the tables.
 const RULES: &[ScanRule] = &joined();
@@ -229,6 +232,34 @@ const OWN: &[ScanRule] = &[
         ],
         keeps: &["00:1A:2B:3C:4D", "FF:FF:FF:FF:FF:FF", "10:2F:33-AC-29-C3", "00-11-22"],
     },
+    ScanRule {
+        id: "email-written-out",
+        kind: "email",
+        masks: &[
+            ("write jane[.]roe at corp[.]example[.]com", "jane[.]roe at corp[.]example[.]com"),
+            ("jane.roe (at) corp.example.com!", "jane.roe (at) corp.example.com"),
+            ("jane[at]corp[dot]com", "jane[at]corp[dot]com"),
+            ("jane@corp[.]example[.]com", "jane@corp[.]example[.]com"),
+            ("jane [at] corp [dot] com", "jane [at] corp [dot] com"),
+        ],
+        keeps: &[
+            "seen at evil[.]example",
+            "meet (at) noon",
+            "arr[at] = x.y",
+            "f(at)",
+            "see evil[.]com",
+        ],
+    },
+    ScanRule {
+        id: "date-of-birth",
+        kind: "date_of_birth",
+        masks: &[
+            ("DOB: 12/03/1980", "12/03/1980"),
+            ("{\"birth_date\":\"1980-03-12\"}", "1980-03-12"),
+            ("born on 3.12.1980 in", "3.12.1980"),
+        ],
+        keeps: &["date: 12/03/1980", "born in 1980", "dob changed at the office on 12/03/2020"],
+    },
 ];
 
 /// The rules with their scan.
@@ -244,6 +275,10 @@ fn scan(text: &str, hits: &mut Vec<Hit>) {
         at = match byte(bytes, place) {
             b'@' => {
                 push(text, hits, EMAIL, email::address(bytes, place));
+                place + 1
+            }
+            b'(' | b'[' => {
+                push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place));
                 place + 1
             }
             b':' => {
@@ -269,8 +304,13 @@ fn scan(text: &str, hits: &mut Vec<Hit>) {
 /// The next byte that a value can stand at.
 fn next(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
-    let found = rest.iter().position(|byte| byte.wrapping_sub(b'0') <= 10 || *byte == b'@')?;
+    let found = rest.iter().position(|byte| stops(*byte))?;
     Some(at + found)
+}
+
+/// True for digits, colons, `@` and opening brackets.
+fn stops(byte: u8) -> bool {
+    byte.wrapping_sub(b'0') <= 10 || matches!(byte, b'@' | b'[' | b'(')
 }
 
 fn push(text: &str, hits: &mut Vec<Hit>, rule: usize, range: Option<Range<usize>>) {
@@ -347,6 +387,7 @@ fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
             push(text, hits, SSN, Some(cluster.start..cluster.end));
         }
         push(text, hits, PHONE, phone::number(&words, cluster));
+        push(text, hits, BIRTH, birth::date(bytes, cluster));
         documents(text, &words, cluster, hits);
     }
     if let Some(start) = lettered(bytes, cluster.start)

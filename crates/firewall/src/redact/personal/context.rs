@@ -26,7 +26,9 @@ pub(super) mod topic {
         OTHER | CARD | SSN | TAX | PASSPORT | DRIVER | BANK | ROUTING | PERSON | HEALTH | DEVICE;
 
     topics! {
-        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7, DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, BIRTH = 14, MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22, CALL = 23,
+        PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7,
+        DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, CALL = 14,
+        MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22,
     }
 }
 use topic::*;
@@ -38,7 +40,7 @@ const WORDS: &[(u64, &str)] = &[
         "phone*|telephone*|telefon*|téléphone|teléfono|mobile*|móvil|cell|cellphone|\
          celular|cellulare|tel|fax|telefax|whatsapp|call me|call us|call him|\
          call her|call on|call at|someone call|reach me|reach us|hotline|helpline|\
-         sms|text me|dial|handy|telepono|desk|office|emergency contact|msisdn|\
+         sms|text me|dial|handy|telepono|desk:|office:|-office|-desk|office phone|office number|emergency contact|msisdn|\
          landline|ring me|his number|her number|my number|our number|their number|\
          your number|contact number|contact no|numéro de tél|portable|gsm|rufnummer|\
          mobil|puhelin|matkapuhelin|komórka|pager|voicemail|switchboard|toll-free|\
@@ -129,12 +131,6 @@ const WORDS: &[(u64, &str)] = &[
         "vehicle*|registration|number plate|licence plate|license plate|plate*|\
          plaka*|vrn|car|kennzeichen|kfz*|targa|vin|chassis|reg no|immatriculation|\
          matrícula|matricula|v5c",
-    ),
-    (
-        BIRTH,
-        "birth*|dob|d.o.b|born|geboren*|geburt*|naissance|né le|née le|nacimiento|\
-         nascita|nato il|nata il|birthday|geboortedatum|födelse*|nascimento|urodz*|\
-         生年月日|生日",
     ),
     (MAC, "mac*|hardware address|physical address|ethernet*|bssid|hwaddr|wlan*|ether"),
     (
