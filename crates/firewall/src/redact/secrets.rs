@@ -74,7 +74,7 @@ const RULES: &[ScanRule] = &[
             ("System.setProperty(\"X_TOKEN\", \"hxio5pnt465azx2du\")", "hxio5pnt465azx2du"),
             ("<fooToken>\n  hxio5pnt465azx2du\n</fooToken>", "hxio5pnt465azx2du"),
             ("var fooToken string = \"hxio5pnt465azx2du\"", "hxio5pnt465azx2du"),
-            ("x --token=abc12345", "abc12345"),
+            ("x --token=abc1234567", "abc1234567"),
         ],
         keeps: &[
             "total tokens: 123456",

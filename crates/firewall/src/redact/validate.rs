@@ -5,6 +5,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use crate::redact::checksum;
 
 /// A list of words that keeps its lines.
@@ -151,10 +155,13 @@ fn repeats(text: &str) -> bool {
         || text.len() >= 6 && same * 3 >= text.len() * 2
 }
 
+static SEARCH: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(PHRASES).ok());
+
 /// A phrase that no key holds by chance.
 fn tells_it_is_none(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    PHRASES.iter().any(|phrase| lower.contains(phrase))
+    text.len() < 20 && text.contains("1234567890")
+        || SEARCH.as_ref().is_none_or(|phrases| phrases.is_match(text))
 }
 
 /// No path of a file or of a page.
@@ -174,7 +181,8 @@ pub(crate) fn not_an_identifier(text: &str) -> bool {
     let parts = || text.split(['.', '_', '-', ':', '$']);
     let wordy = parts().all(|part| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
-        letters.bytes().all(|b| b.is_ascii_alphabetic()) && part.len() - letters.len() <= 3
+        letters.bytes().all(|b| b.is_ascii_alphabetic())
+            && part.len() - letters.len() <= if letters.is_empty() { 10 } else { 5 }
     });
     !(named && wordy && (digits == 0 || parts().count() > 1))
 }

@@ -68,7 +68,7 @@ fn named(bytes: &[u8], sign: usize) -> Option<Tells> {
         name = name_before(bytes, name.start)?;
     }
     let text = part(bytes, name.clone());
-    if matches!(text.len(), 3..=7) && is_value(text) {
+    if is_value(text) {
         return paired(bytes, name.start);
     }
     name::tells(text)
@@ -94,13 +94,19 @@ fn name_before(bytes: &[u8], end: usize) -> Option<Range<usize>> {
 
 /// Names of types that stand between a name and the sign.
 fn is_type(name: &[u8]) -> bool {
+    if !matches!(name.len(), 3..=12) || !name.first().is_some_and(|b| b"satcnbSATCNB".contains(b)) {
+        return false;
+    }
     [&b"string"[..], b"str", b"any", b"text", b"char", b"nsstring", b"bytes", b"securestring"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn is_value(name: &[u8]) -> bool {
-    [&b"value"[..], b"val", b"default", b"content", b"v"]
+    if !matches!(name.len(), 3..=7) || !name.first().is_some_and(|b| b"vdcVDC".contains(b)) {
+        return false;
+    }
+    [&b"value"[..], b"val", b"default", b"content"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(name))
 }

@@ -30,11 +30,11 @@ const SECRETS: &[&str] = words![
 
 /// Whole last words.
 const WHOLE: &[&str] = words![
-    "secrets" "creds" "cred" "auth" "pat"
+    "creds" "cred" "auth" "pat"
 ];
 
 const WEAK: &[&str] = words![
-    "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid" "sig"
+    "secrets" "key" "api" "login" "access" "license" "licence" "cookie" "salt" "keys" "session" "sid" "sig"
     "hmac"
 ];
 
@@ -53,6 +53,14 @@ const OPEN: &[&str] = words![
     "sequence" "translation" "i18n" "group" "index" "row" "field" "column" "event" "map" "hot"
     "keyboard" "resume" "sync" "dedupe" "natural" "surrogate" "composite" "unique" "authenticity"
     "lookup" "host" "verification" "max" "min" "num" "per" "total"
+];
+
+/// Last words of names that hold something about a secret, or nothing of the kind.
+const ABOUT: &[&str] = words![
+    "name" "names" "url" "uri" "file" "filename" "path" "vault" "version" "size" "length" "type"
+    "region" "host" "hostname" "port" "email" "mail" "date" "time" "count" "format" "alg"
+    "algorithm" "label" "title" "description" "prefix" "suffix" "arn" "model" "ref" "selector"
+    "hash" "checksum" "digest" "endpoint" "issuer" "audience" "scope" "expires" "location" "bucket"
 ];
 
 /// Takes the last word off a name: words end at punctuation and where `camelCase` has a capital.
@@ -84,14 +92,36 @@ fn ends(word: &[u8], list: &[&str]) -> bool {
     })
 }
 
+/// Whether a name can end as those that tell something: most names are told by two letters.
+fn may_tell(name: &[u8]) -> bool {
+    let mut letters = name.iter().rev().skip_while(|b| !b.is_ascii_alphabetic());
+    let last = letters.next().map_or(0, |b| b.to_ascii_lowercase());
+    let before = letters.next().map_or(0, |b| b.to_ascii_lowercase());
+    matches!(
+        [before, last],
+        [b'r' | b'w' | b'e' | b'i', b'd']
+            | [b's' | b'd' | b'c' | b'i', b'e']
+            | [b'r' | b'e' | b'w' | b'a' | b'l', b't']
+            | [b'n' | b'h' | b'l', b'a']
+            | [b's' | b'l' | b't' | b'd' | b'y', b's']
+            | [b'e' | b'i' | b'o', b'n']
+            | [b'l', b'o']
+            | [b's' | b'p', b'w']
+            | [b'e', b'y' | b'r']
+            | [b'a', b'l' | b'c']
+            | [b'n' | b'i', b'g']
+            | [b't', b'h']
+            | [b'p', b'i']
+            | [b'd', b'p']
+    )
+}
+
 /// What the name tells, if anything.
 pub(super) fn tells(name: &[u8]) -> Option<Tells> {
-    let (rest, word) = pop(name);
-    let last = word.last()?.to_ascii_lowercase();
-    // Most names end otherwise: told by one letter.
-    if !b"destynwhkiagpocl".contains(&last) && !word.eq_ignore_ascii_case(b"bearer") {
+    if !may_tell(name) {
         return None;
     }
+    let (rest, word) = pop(name);
     if ends(word, PASSWORDS) {
         return Some(Tells::Password);
     }
@@ -113,7 +143,7 @@ pub(super) fn tells(name: &[u8]) -> Option<Tells> {
 }
 
 /// True when a word of the name says that its value is no secret.
-fn is_open(mut name: &[u8]) -> bool {
+pub(super) fn is_open(mut name: &[u8]) -> bool {
     for _ in 0..6 {
         let (rest, word) = pop(name);
         if word.is_empty() {
@@ -125,6 +155,11 @@ fn is_open(mut name: &[u8]) -> bool {
         name = rest;
     }
     false
+}
+
+/// True for the name of something about a secret, such as its length or file.
+pub(super) fn is_about(name: &[u8]) -> bool {
+    is_one(pop(name).1, ABOUT)
 }
 
 /// True for the name of an identifier: its last word is `id`, `uuid` and the like.
@@ -162,6 +197,15 @@ mod tests {
         ] {
             assert_eq!(tells(name.as_bytes()), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn every_word_that_tells_passes_the_first_look() {
+        for word in [PASSWORDS, SECRETS, WHOLE, WEAK].concat() {
+            assert!(may_tell(word.as_bytes()), "{word}");
+            assert!(may_tell(word.to_ascii_uppercase().as_bytes()), "{word}");
+        }
+        assert!(["pass", "pw", "psw", "mdp"].iter().all(|word| may_tell(word.as_bytes())));
     }
 
     #[test]

@@ -79,12 +79,14 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
         return;
     }
     let Ok(text) = std::str::from_utf8(raw) else { return };
-    if !not_placeholder(text) || !is_one_token(text, &shape) {
+    if !is_one_token(text, &shape) {
         return;
     }
     let Some(near) = words::before(bytes, token.start, BEFORE) else { return };
-    if let Some(rule) = counts(bytes, &token, &shape, uuid, &near) {
-        hits.push(Hit { range: extended(bytes, token), rule });
+    if let Some(rule) = counts(bytes, &shape, uuid, &near) {
+        if not_placeholder(text) {
+            hits.push(Hit { range: extended(bytes, token), rule });
+        }
     }
 }
 
@@ -106,21 +108,19 @@ fn is_one_token(text: &str, shape: &Shape) -> bool {
 }
 
 /// The rule by which the token counts, if any.
-fn counts(
-    bytes: &[u8],
-    token: &Range<usize>,
-    shape: &Shape,
-    uuid: bool,
-    near: &Near,
-) -> Option<usize> {
+fn counts(bytes: &[u8], shape: &Shape, uuid: bool, near: &Near) -> Option<usize> {
     if near.refused {
         return None;
     }
     let common = uuid || shape.hex && matches!(shape.len, 40 | 64 | 128);
     let named = part(bytes, near.name.clone());
     let identifier = name::is_identifier(named);
+    if near.word != Word::Vendor && (name::is_about(named) || name::is_open(named)) {
+        return None;
+    }
     match near.word {
-        Word::Vendor if !identifier || near.in_name => Some(VENDOR),
+        Word::Vendor if uuid && !near.quoted && near.gap > 6 => None,
+        Word::Vendor if !identifier || near.in_name || near.signed && !common => Some(VENDOR),
         Word::Plain
             if shape.len >= 16 && !identifier && near.quoted && (!common || near.in_name) =>
         {
@@ -132,7 +132,6 @@ fn counts(
         }
         _ => None,
     }
-    .filter(|_| token.end > token.start)
 }
 
 /// The token with what hangs on to it: padding, a second part after a colon.

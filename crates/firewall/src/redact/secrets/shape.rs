@@ -14,6 +14,8 @@ pub(super) struct Shape {
     pub(super) odd: usize,
     /// Different characters.
     pub(super) distinct: u32,
+    /// The longest row of small consonants.
+    pub(super) row: usize,
     /// Only hexadecimal digits, of one case.
     pub(super) hex: bool,
 }
@@ -23,7 +25,7 @@ impl Shape {
         let mut shape = Self { len: token.len(), hex: true, ..Self::default() };
         let mut seen = 0_u128;
         let (mut low, mut high) = (false, false);
-        let mut last = 0_u8;
+        let (mut last, mut row) = (0_u8, 0_usize);
         for (at, &this) in token.iter().enumerate() {
             seen |= 1 << (this & 127);
             let (digit, letter) = (this.is_ascii_digit(), this.is_ascii_alphabetic());
@@ -37,6 +39,8 @@ impl Shape {
             let begins = byte(token, at + 1).is_ascii_lowercase();
             let odd = this.is_ascii_uppercase() && last.is_ascii_lowercase() && !begins;
             shape.odd += usize::from(odd);
+            row = if this.is_ascii_lowercase() && !b"aeiouy".contains(&this) { row + 1 } else { 0 };
+            shape.row = shape.row.max(row);
             last = this;
         }
         shape.hex &= !(low && high);
@@ -56,8 +60,15 @@ impl Shape {
                     self.turns >= 4 && self.len >= 16 || self.turns >= 3 && self.len < 16
                 }
                 (true, false) => disorder >= 3 && disorder * 9 >= self.len,
-                (false, _) => self.digits == 0 && self.len >= 20 && self.odd * 8 >= self.len,
+                (false, _) => self.digits == 0 && self.len >= 20 && self.is_babble(),
             }
+    }
+}
+
+impl Shape {
+    /// Letters that make no words.
+    fn is_babble(&self) -> bool {
+        self.odd * 8 >= self.len || self.letters == self.len && self.row >= 5
     }
 }
 

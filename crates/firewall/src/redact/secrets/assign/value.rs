@@ -93,7 +93,11 @@ fn is_quote(byte: u8) -> bool {
 pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
     let raw = part(bytes, value.range.clone());
     let Ok(text) = std::str::from_utf8(raw) else { return false };
-    if text.is_empty() || text.starts_with(['[', '(']) || !not_placeholder(text) {
+    if text.is_empty()
+        || text.starts_with(['[', '('])
+        || text.starts_with("ENC[")
+        || !not_placeholder(text)
+    {
         return false;
     }
     let shape = Shape::of(raw);
@@ -167,7 +171,7 @@ fn is_token(text: &str, shape: &Shape, value: &Value) -> bool {
     let letters = shape.digits == 0 && shape.random();
     let spaced = text.contains(' ');
     let enough = if shape.len < 20 { 2.7 } else { 3.0 };
-    shape.len >= 8
+    shape.len >= 10
         && !spaced
         && (mixed || long_number || letters)
         && (!value.strict || shape.random() || shape.turns >= 3)

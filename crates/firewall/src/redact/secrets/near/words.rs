@@ -43,6 +43,8 @@ pub(super) struct Near {
     pub(super) in_name: bool,
     /// A sign such as `=` or `:` stands between.
     pub(super) signed: bool,
+    /// How many bytes stand between.
+    pub(super) gap: usize,
     /// A sign or a quote stands between.
     pub(super) quoted: bool,
 }
@@ -121,6 +123,7 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
         in_name: name.start <= start && end <= name.end,
         name,
         signed,
+        gap: token - end,
         quoted: signed || gap.iter().any(|b| b"\"'`{(".contains(b)),
     })
 }
