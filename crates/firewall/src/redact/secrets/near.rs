@@ -83,10 +83,10 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
         return;
     }
     let Some(near) = words::before(bytes, token.start, BEFORE) else { return };
-    if let Some(rule) = counts(bytes, &shape, uuid, &near) {
-        if not_placeholder(text) {
-            hits.push(Hit { range: extended(bytes, token), rule });
-        }
+    if let Some(rule) = counts(bytes, &shape, uuid, &near)
+        && not_placeholder(text)
+    {
+        hits.push(Hit { range: extended(bytes, token), rule });
     }
 }
 
