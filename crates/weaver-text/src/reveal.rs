@@ -54,8 +54,11 @@ pub const GROWTH: usize = 4;
 /// the text, then those of what they hold.
 ///
 /// Returns whether all readings are there. It is false only if they together would pass
-/// [`GROWTH`] times the length of the text, plus 256 bytes.
+/// [`GROWTH`] times the length of the text, plus 256 bytes, or if the text has 4 GiB or more.
 pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
+    if u32::try_from(text.len()).is_err() {
+        return false;
+    }
     let mut room = text.len().saturating_mul(GROWTH).saturating_add(256);
     let mut from = out.len();
     let mut complete = readings(text, layers, None, &mut room, out);

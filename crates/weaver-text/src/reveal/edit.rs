@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::layer::{Layer, Layers};
-use super::map::{Map, Piece, Shape};
+use super::map::{Map, Piece, Shape, long, short};
 use super::view::View;
 
 /// Bytes of context that a view shows around a replacement, at least.
@@ -15,12 +15,12 @@ const LEFT: usize = 256;
 const RIGHT: usize = 1024;
 
 /// One replacement. Its text and pieces start where those of the one before end.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Edit {
-    start: usize,
-    end: usize,
-    text_end: usize,
-    pieces_end: usize,
+    start: u32,
+    end: u32,
+    text_end: u32,
+    pieces_end: u32,
     layer: Layer,
 }
 
@@ -60,16 +60,16 @@ impl Edits {
         if len == 0 {
             return;
         }
-        let closed = self.list.last().map_or(0, |edit| edit.pieces_end);
+        let closed = self.list.last().map_or(0, |edit| long(edit.pieces_end));
         let open = self.pieces.len() > closed;
         // A gap between two replacements must stay between two pieces.
-        let joined = open || self.list.last().is_some_and(|edit| edit.end == range.start);
-        match self.pieces.last_mut() {
-            Some(last) if joined && extends(last, self.out, &range, shape) => last.end = range.end,
-            _ => {
-                let Range { start, end } = range;
-                self.pieces.push(Piece { out: self.out, input: start, end, shape });
-            }
+        let joined = open || self.list.last().is_some_and(|edit| long(edit.end) == range.start);
+        let taken = match self.pieces.last_mut() {
+            Some(last) => joined && last.extend(self.out, &range, shape),
+            None => false,
+        };
+        if !taken {
+            self.pieces.push(Piece::new(self.out, range, shape));
         }
         self.out += len;
     }
@@ -82,23 +82,19 @@ impl Edits {
     /// Counts what follows the last source up to `end`, such as padding, to its last unit.
     pub(super) fn stretch(&mut self, end: usize) {
         if let Some(last) = self.pieces.last_mut() {
-            last.end = end;
+            last.stretch(end);
         }
     }
 
     /// Ends the replacement of `range` by what was put in since the one before.
     pub(super) fn close(&mut self, range: Range<usize>, layer: Layer) {
-        let (text_end, pieces_end) = (self.text.len(), self.pieces.len());
+        let (start, end) = (short(range.start), short(range.end));
+        let (text_end, pieces_end) = (short(self.text.len()), short(self.pieces.len()));
         match self.list.last_mut() {
-            Some(last) if last.end == range.start && last.layer == layer => {
-                last.end = range.end;
-                last.text_end = text_end;
-                last.pieces_end = pieces_end;
+            Some(last) if last.end == start && last.layer == layer => {
+                *last = Edit { start: last.start, end, text_end, pieces_end, layer };
             }
-            _ => {
-                let Range { start, end } = range;
-                self.list.push(Edit { start, end, text_end, pieces_end, layer });
-            }
+            _ => self.list.push(Edit { start, end, text_end, pieces_end, layer }),
         }
     }
 
@@ -114,7 +110,7 @@ impl Edits {
         let mut next = 0;
         let mut floor = 0;
         while let Some(first) = self.list.get(next) {
-            let start = left(text, first.start, floor);
+            let start = left(text, long(first.start), floor);
             let (after, end) = self.group(text, next);
             let view = self.view(text, start..end, next..after, base);
             let Some(rest) = room.checked_sub(view.text.len()) else { return false };
@@ -131,11 +127,11 @@ impl Edits {
         let mut last = first;
         let mut reach = 0;
         while let Some(edit) = self.list.get(last) {
-            if reach < (edit.end + CONTEXT).min(text.len()) {
-                reach = right(text, edit.end);
+            if reach < (long(edit.end) + CONTEXT).min(text.len()) {
+                reach = right(text, long(edit.end));
             }
             match self.list.get(last + 1) {
-                Some(next) if next.start <= reach.saturating_add(CONTEXT) => last += 1,
+                Some(next) if long(next.start) <= reach.saturating_add(CONTEXT) => last += 1,
                 _ => break,
             }
         }
@@ -150,20 +146,21 @@ impl Edits {
         base: Option<&View>,
     ) -> View {
         let before = edits.start.checked_sub(1).and_then(|i| self.list.get(i));
-        let mut from = before.map_or((0, 0), |edit| (edit.text_end, edit.pieces_end));
+        let mut from = before.map_or((0, 0), |edit| (long(edit.text_end), long(edit.pieces_end)));
         let mut layers = base.map_or(Layers::NONE, |view| view.layers);
         let mut decoded = String::with_capacity(span.len());
-        let mut pieces = Vec::new();
+        let mut pieces = Vec::with_capacity(2 * edits.len() + 1);
         let mut at = span.start;
         for edit in self.list.get(edits).unwrap_or_default() {
-            copy(text, at..edit.start, &mut decoded, &mut pieces);
-            for piece in self.pieces.get(from.1..edit.pieces_end).unwrap_or_default() {
-                pieces.push(Piece { out: piece.out - from.0 + decoded.len(), ..*piece });
+            copy(text, at..long(edit.start), &mut decoded, &mut pieces);
+            let to = (long(edit.text_end), long(edit.pieces_end));
+            for piece in self.pieces.get(from.1..to.1).unwrap_or_default() {
+                pieces.push(piece.moved(from.0, decoded.len()));
             }
-            decoded.push_str(self.text.get(from.0..edit.text_end).unwrap_or_default());
+            decoded.push_str(self.text.get(from.0..to.0).unwrap_or_default());
             layers = layers.with(edit.layer);
-            from = (edit.text_end, edit.pieces_end);
-            at = edit.end;
+            from = to;
+            at = long(edit.end);
         }
         copy(text, at..span.end, &mut decoded, &mut pieces);
         let map = Arc::new(Map { pieces, len: decoded.len() });
@@ -171,20 +168,9 @@ impl Edits {
     }
 }
 
-/// Whether `range`, in this shape, goes on where `last` ends.
-fn extends(last: &Piece, out: usize, range: &Range<usize>, shape: Shape) -> bool {
-    let Shape::Units { per, width, step } = shape else { return false };
-    last.shape == shape
-        && width == step
-        && last.end == range.start
-        && (out - last.out).is_multiple_of(per.max(1))
-        && (last.end - last.input).is_multiple_of(step.max(1))
-}
-
 fn copy(text: &str, range: Range<usize>, decoded: &mut String, pieces: &mut Vec<Piece>) {
     let Some(part) = text.get(range.clone()).filter(|part| !part.is_empty()) else { return };
-    let Range { start, end } = range;
-    pieces.push(Piece { out: decoded.len(), input: start, end, shape: Shape::COPY });
+    pieces.push(Piece::new(decoded.len(), range, Shape::COPY));
     decoded.push_str(part);
 }
 

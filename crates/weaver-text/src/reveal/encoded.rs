@@ -156,12 +156,15 @@ impl<'a> Source<'a> {
 
     /// Where the digit with this number stands.
     fn place(&self, digit: usize) -> usize {
+        if self.gap == 0 {
+            return self.start + digit;
+        }
         self.start + digit + digit / self.line * self.gap
     }
 
     fn digit(&self, digit: usize) -> Option<u8> {
         let at = self.place(digit);
-        if digit > 0 && digit.is_multiple_of(self.line) {
+        if self.gap > 0 && digit > 0 && digit.is_multiple_of(self.line) {
             let between = self.bytes.get(at - self.gap..at)?;
             if !matches!(between, b"\n" | b"\r\n") {
                 return None;
@@ -208,6 +211,11 @@ impl<'a> Source<'a> {
 /// Replaces the digits from the start of the source on, as far as they hold text. Returns the end
 /// of that.
 fn decode(source: &Source<'_>, edits: &mut Edits) -> Option<usize> {
+    // Most runs hold no text, and nearly all of them show it in the first bytes.
+    let head: [u8; FEWEST] = std::array::from_fn(|at| source.byte(at).unwrap_or_default());
+    if !may_be_text(&head) {
+        return None;
+    }
     let first: Vec<u8> = (0..FIRST).map_while(|at| source.byte(at)).collect();
     let index = wide(&first);
     let text = match index {
@@ -273,6 +281,16 @@ fn plain(source: &Source<'_>, mut bytes: Vec<u8>) -> Option<String> {
     }
     bytes.truncate(good);
     String::from_utf8(bytes).ok()
+}
+
+/// Whether text could start with these bytes.
+fn may_be_text(head: &[u8; FEWEST]) -> bool {
+    if head.contains(&0) {
+        // Two bytes for each character, or a short run.
+        return true;
+    }
+    let whole = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
+    whole && head.iter().filter(|b| is_odd(**b)).count() <= 1
 }
 
 /// A control character that text does not have.

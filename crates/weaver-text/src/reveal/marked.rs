@@ -67,9 +67,8 @@ fn spaced(text: &str, edits: &mut Edits) {
         let (start, end) = singles(bytes, at, done);
         let run = bytes.get(start..end).unwrap_or_default();
         if run.len() >= 2 * SINGLES - 1 {
-            let shape = Shape::Units { per: 1, width: 1, step: 2 };
             let word: String = run.iter().step_by(2).map(|b| char::from(*b)).collect();
-            edits.piece(start..end, &word, shape);
+            edits.piece(start..end, &word, Shape::Spaced);
             edits.close(start..end, Layer::Spaced);
         }
         done = end.max(at);

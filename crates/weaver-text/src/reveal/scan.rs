@@ -24,11 +24,28 @@ pub(super) fn encodings(text: &str, layers: Layers, tags: Tags, edits: &mut Edit
         if looks_into_runs {
             encoded::runs(bytes, at..found, layers, edits);
         }
-        at = sign(text, found, (layers, tags), edits);
+        at = match plain_letters(bytes, found) {
+            0 => sign(text, found, (layers, tags), edits),
+            len => found + len,
+        };
     }
     if looks_into_runs {
         encoded::runs(bytes, at..bytes.len(), layers, edits);
     }
+}
+
+/// The bytes from `at` on that belong to letters in which nothing hides, as their first bytes tell:
+/// Greek, Cyrillic, Hebrew, most ideographs and Hangul.
+fn plain_letters(bytes: &[u8], at: usize) -> usize {
+    let mut len = 0;
+    while let Some(first) = bytes.get(at + len) {
+        len += match first {
+            0xce..=0xd7 => 2,
+            0xe4..=0xe9 | 0xeb | 0xec => 3,
+            _ => break,
+        };
+    }
+    len
 }
 
 /// Whether [`encodings`] would look closer at anything.
