@@ -34,9 +34,11 @@ mod glyph;
 mod layer;
 mod map;
 mod marked;
+mod pairs;
 mod scan;
 mod view;
 mod web;
+mod work;
 
 pub use self::layer::{Layer, Layers};
 pub use self::view::View;

@@ -1,5 +1,7 @@
 //! Terminal escape sequences.
 
+use super::work;
+
 /// The end of the sequence that the escape character at `at` starts, or the one-character form of
 /// `ESC [`. One that does not end is that character alone. Looks no further than the next one.
 pub(super) fn end(bytes: &[u8], at: usize) -> usize {
@@ -24,12 +26,15 @@ pub(super) fn end(bytes: &[u8], at: usize) -> usize {
 /// The length of a control sequence behind its introducer: parameters, then one final byte.
 fn control(bytes: &[u8]) -> Option<usize> {
     let len = bytes.iter().take_while(|b| matches!(b, b' '..=b'?')).count();
+    work::looked_at(len);
     bytes.get(len).filter(|b| matches!(b, b'@'..=b'~')).map(|_| len + 1)
 }
 
 /// The length of a string for the terminal, with its end mark: BEL or `ESC \`.
 fn string(bytes: &[u8]) -> Option<usize> {
-    let len = bytes.iter().position(|b| matches!(b, 0x07 | 0x1b | b'\n'))?;
+    let end = bytes.iter().position(|b| matches!(b, 0x07 | 0x1b | b'\n'));
+    work::looked_at(end.unwrap_or(bytes.len()));
+    let len = end?;
     match bytes.get(len..)? {
         [0x07, ..] => Some(len + 1),
         [0x1b, b'\\', ..] => Some(len + 2),

@@ -4,6 +4,7 @@
 //! backslashes before an escape therefore counts as one, whatever the depth.
 
 use super::web::number;
+use super::work;
 
 /// Most digits in `\u{…}`.
 const BRACED: usize = 8;
@@ -42,7 +43,10 @@ pub(super) fn escape(bytes: &[u8], at: usize) -> Found {
 }
 
 fn run(bytes: &[u8], at: usize) -> usize {
-    bytes.get(at..).unwrap_or_default().iter().take_while(|b| **b == b'\\').count()
+    let rest = bytes.get(at..).unwrap_or_default();
+    let len = rest.iter().take_while(|b| **b == b'\\').count();
+    work::looked_at(len);
+    len
 }
 
 /// The character whose number is written from `at` on: `u0040`, `u{40}`, `U00000040`, `x40`, `100`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::layer::{Layer, Layers};
 use super::map::{Map, Piece, Shape, long, short};
 use super::view::View;
+use super::work;
 
 /// Bytes of context that a view shows around a replacement, at least.
 const CONTEXT: usize = 64;
@@ -174,23 +175,41 @@ fn copy(text: &str, range: Range<usize>, decoded: &mut String, pieces: &mut Vec<
     decoded.push_str(part);
 }
 
-/// Where the context before `at` starts: at a word, if one starts near enough.
+/// Where the context before `at` starts: at a word, if one starts near enough, and never inside a
+/// number, which would be another number then.
 fn left(text: &str, at: usize, floor: usize) -> usize {
     let near = text.floor_char_boundary(at.saturating_sub(CONTEXT)).max(floor);
     let far = at.saturating_sub(LEFT).max(floor);
-    let bytes = text.as_bytes().get(far..near).unwrap_or_default();
-    if far == floor && !bytes.iter().copied().any(is_break) {
-        return floor;
+    let bytes = text.as_bytes();
+    let between = bytes.get(far..near).unwrap_or_default();
+    work::looked_at(between.len());
+    match between.iter().copied().rposition(is_break) {
+        Some(i) => far + i + 1,
+        None if far == floor => floor,
+        None => {
+            let rest = bytes.get(near..at).unwrap_or_default();
+            near + rest.iter().take_while(|b| b.is_ascii_digit()).count()
+        }
     }
-    bytes.iter().copied().rposition(is_break).map_or(near, |i| far + i + 1)
 }
 
-/// Where the context after `at` ends: at the end of a word, if one ends near enough.
+/// Where the context after `at` ends: at the end of a word, if one ends near enough, and never
+/// inside a number.
 fn right(text: &str, at: usize) -> usize {
     let near = text.ceil_char_boundary((at + CONTEXT).min(text.len()));
     let far = text.floor_char_boundary(near.saturating_add(RIGHT)).max(near);
-    let bytes = text.as_bytes().get(near..far).unwrap_or_default();
-    bytes.iter().copied().position(is_break).map_or(far, |i| near + i)
+    let bytes = text.as_bytes();
+    let between = bytes.get(near..far).unwrap_or_default();
+    let end = between.iter().copied().position(is_break);
+    work::looked_at(end.unwrap_or(between.len()));
+    match end {
+        Some(i) => near + i,
+        None if far == text.len() => far,
+        None => {
+            let digits = between.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+            far - digits
+        }
+    }
 }
 
 /// A byte that ends a word, a field or a value.

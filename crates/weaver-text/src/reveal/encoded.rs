@@ -5,12 +5,14 @@ use std::ops::Range;
 use super::edit::Edits;
 use super::layer::{Layer, Layers};
 use super::map::Shape;
+use super::pairs;
+use super::work;
 
 /// Fewest digits, padding not counted, in a run that is looked into.
 const SHORTEST: usize = 14;
 
 /// Fewest bytes of text that a run must hold.
-const FEWEST: usize = 8;
+pub(super) const FEWEST: usize = 8;
 
 /// Fewest bytes between two places in a run at which a reading is tried.
 const STRIDE: usize = 4;
@@ -49,8 +51,21 @@ fn sextet(byte: u8) -> Option<u8> {
     SEXTETS.get(usize::from(byte)).copied().filter(|s| *s < 64)
 }
 
+/// Replaces the runs in `range` that hold text, and hexadecimal digits in pairs.
+pub(super) fn digits(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mut Edits) {
+    let mut from = range.start;
+    if layers.contains(Layer::Hex) {
+        while let Some(found) = pairs::next(bytes, from..range.end) {
+            runs(bytes, from..found.span.start, layers, edits);
+            from = found.span.end;
+            found.put(edits);
+        }
+    }
+    runs(bytes, from..range.end, layers, edits);
+}
+
 /// Replaces the runs in `range` that hold text.
-pub(super) fn runs(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mut Edits) {
+fn runs(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mut Edits) {
     let bytes = bytes.get(..range.end).unwrap_or(bytes);
     let mut at = range.start;
     // A run of `SHORTEST` digits from `at` on, or the last byte in it that is none.
@@ -64,8 +79,11 @@ pub(super) fn runs(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mu
     }
 }
 
-/// The first sign of a run of digits: whether [`runs`] would look into any.
-pub(super) fn has_run(bytes: &[u8]) -> bool {
+/// Whether [`digits`] would look into anything.
+pub(super) fn has_digits(bytes: &[u8], layers: Layers) -> bool {
+    if layers.contains(Layer::Hex) && pairs::next(bytes, 0..bytes.len()).is_some() {
+        return true;
+    }
     let mut at = 0;
     while let Some(window) = bytes.get(at..at + SHORTEST) {
         match window.iter().rposition(|b| sextet(*b).is_none()) {
@@ -78,7 +96,9 @@ pub(super) fn has_run(bytes: &[u8]) -> bool {
 
 fn end_of_run(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|b| sextet(**b).is_some()).count()
+    let len = rest.iter().take_while(|b| sextet(**b).is_some()).count();
+    work::looked_at(len);
+    at + len
 }
 
 /// Replaces what can be read in one run. Returns where to go on: behind the run, or behind the
@@ -96,7 +116,10 @@ fn run(bytes: &[u8], run: Range<usize>, layers: Layers, edits: &mut Edits) -> us
         at += STRIDE;
         let rest = bytes.get(at..run.end).unwrap_or_default();
         match rest.iter().position(|b| !b.is_ascii_alphanumeric()) {
-            Some(i) => at += i + 1,
+            Some(i) => {
+                work::looked_at(i);
+                at += i + 1;
+            }
             None => break,
         }
     }
@@ -163,6 +186,7 @@ impl<'a> Source<'a> {
     }
 
     fn digit(&self, digit: usize) -> Option<u8> {
+        work::looked_at(1);
         let at = self.place(digit);
         if self.gap > 0 && digit > 0 && digit.is_multiple_of(self.line) {
             let between = self.bytes.get(at - self.gap..at)?;
@@ -294,7 +318,7 @@ fn may_be_text(head: &[u8; FEWEST]) -> bool {
 }
 
 /// A control character that text does not have.
-fn is_odd(byte: u8) -> bool {
+pub(super) fn is_odd(byte: u8) -> bool {
     byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r')
 }
 

@@ -3,6 +3,7 @@
 use super::edit::Edits;
 use super::layer::Layer;
 use super::map::Shape;
+use super::work;
 
 /// Fewest single characters in a row that are taken for a word with blanks in it.
 const SINGLES: usize = 8;
@@ -39,6 +40,7 @@ fn joined(bytes: &[u8], edits: &mut Edits) {
         let after = bytes.get(from..bytes.len().min(from + HALF)).unwrap_or_default();
         let left = before.iter().rev().take_while(|b| is_word(**b));
         let right = after.iter().take_while(|b| is_word(**b));
+        work::looked_at(left.clone().chain(right.clone()).count());
         if left.clone().count() == 0 || right.clone().count() == 0 {
             continue;
         }
@@ -101,6 +103,7 @@ fn singles(bytes: &[u8], at: usize, floor: usize) -> (usize, usize) {
         }
         next = end + 1;
     }
+    work::looked_at(first.saturating_sub(start) + end.saturating_sub(start));
     (start, end)
 }
 

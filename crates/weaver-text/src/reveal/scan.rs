@@ -7,6 +7,7 @@ use super::encoded;
 use super::glyph::{Tags, glyph};
 use super::layer::{Layer, Layers};
 use super::web::{self, Reference};
+use super::work;
 
 /// Bytes that are looked over at once.
 const BLOCK: usize = 32;
@@ -22,7 +23,7 @@ pub(super) fn encodings(text: &str, layers: Layers, tags: Tags, edits: &mut Edit
     while let Some(found) = next_sign(bytes, at) {
         // No sign is a digit of base64, so that runs lie between them.
         if looks_into_runs {
-            encoded::runs(bytes, at..found, layers, edits);
+            encoded::digits(bytes, at..found, layers, edits);
         }
         at = match plain_letters(bytes, found) {
             0 => sign(text, found, (layers, tags), edits),
@@ -30,7 +31,7 @@ pub(super) fn encodings(text: &str, layers: Layers, tags: Tags, edits: &mut Edit
         };
     }
     if looks_into_runs {
-        encoded::runs(bytes, at..bytes.len(), layers, edits);
+        encoded::digits(bytes, at..bytes.len(), layers, edits);
     }
 }
 
@@ -51,7 +52,7 @@ fn plain_letters(bytes: &[u8], at: usize) -> usize {
 /// Whether [`encodings`] would look closer at anything.
 pub(super) fn has_encodings(text: &str, layers: Layers) -> bool {
     let bytes = text.as_bytes();
-    next_sign(bytes, 0).is_some() || (layers.overlaps(RUNS) && encoded::has_run(bytes))
+    next_sign(bytes, 0).is_some() || (layers.overlaps(RUNS) && encoded::has_digits(bytes, layers))
 }
 
 /// A byte with which an encoding may start, runs of digits apart.
@@ -74,6 +75,7 @@ fn next_sign(bytes: &[u8], at: usize) -> Option<usize> {
         .count();
     let from = clean * BLOCK;
     let left = blocks.get(clean).map_or(tail, |block| block.as_slice());
+    work::looked_at(from + left.len());
     left.iter().position(|byte| is_sign(*byte)).map(|i| at + from + i)
 }
 

@@ -106,6 +106,14 @@ fn values_are_read_through_every_single_layer() {
         }
         check("value: ", &each(value, |c| format!("{:02x}", u32::from(c))), "", value);
         check("value: 0x", &each(value, |c| format!("{:02X}", u32::from(c))), ";", value);
+        for (before, after) in
+            [("", " "), ("", ":"), ("", "-"), ("0x", " "), ("0x", ", "), ("0X", ",")]
+        {
+            let pairs = each(value, |c| format!("{before}{:02x}{after}", u32::from(c)));
+            let pairs = pairs.strip_suffix(after).unwrap();
+            check("value: ", pairs, "", value);
+            check("[", pairs, "]\n", value);
+        }
         check("value: ", &halves(value, "\n"), "", value);
         check("value: ", &halves(value, "\r\n"), " x", value);
         check(
@@ -136,4 +144,68 @@ fn keys_and_nested_strings_keep_their_place() {
     check("", &text, "", &format!("{{\"a\": \"{{\"b\": \"{{\"c\": \"{EMAIL}\"}}\"}}\"}}"));
     let text = "{\"jane.roe\\u0040corp.example.com\": 1}";
     assert_eq!(found(text, EMAIL), ["jane.roe\\u0040corp.example.com"]);
+}
+
+/// Beginnings of all sorts, each of which asks for a look ahead or back.
+const UNITS: [&str; 44] = [
+    "a",
+    "7",
+    " ",
+    "\n",
+    "a-",
+    "1 ",
+    "0x",
+    "ab:",
+    "a\n",
+    "7\r\n",
+    "%",
+    "%4",
+    "%41",
+    "%u",
+    "&",
+    "&#",
+    "&#0",
+    "&amp",
+    "\\",
+    "\\u",
+    "\\ud83d\\",
+    "\\u{",
+    "\\x",
+    "\\\"",
+    "\u{1b}",
+    "\u{1b}]",
+    "\u{1b}[",
+    "\u{1b}(",
+    "\u{9b}",
+    ";",
+    "\u{200b}",
+    "\u{fe0f}",
+    "\u{e0101}",
+    "\u{e0041}",
+    "４",
+    "٤",
+    "[",
+    "[.]",
+    " at ",
+    " dot ",
+    "amFuZS5y",
+    "b2VAY29y",
+    "QQ==",
+    "34",
+];
+
+#[test]
+fn work_grows_with_the_text_and_no_faster() {
+    let pairs = UNITS.iter().flat_map(|a| UNITS.iter().map(move |b| format!("{a}{b}")));
+    let long = UNITS.iter().flat_map(|a| ["", "\n", " "].map(|b| format!("{}{b}", a.repeat(70))));
+    for unit in pairs.chain(long) {
+        let per_byte = |len: usize| {
+            let text = unit.repeat(len / unit.len() + 1);
+            work::steps();
+            views(&text, Layers::ALL, &mut Vec::new());
+            work::steps() / text.len()
+        };
+        let (small, large) = (per_byte(500), per_byte(4000));
+        assert!(large <= 2 * small + 20 && large <= 150, "{unit:?}: {small} then {large}");
+    }
 }
