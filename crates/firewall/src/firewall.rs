@@ -179,6 +179,11 @@ impl Firewall {
         self.redactor.spans(text)
     }
 
+    /// The rules.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     /// Masks a text that comes in pieces.
     #[must_use]
     pub fn stream(&self) -> StreamRedactor {

@@ -8,6 +8,7 @@ mod shown;
 mod size;
 
 pub(crate) use build::{Page, build, compose, fill};
+pub(crate) use fit::json_len;
 pub(crate) use shape::{Content, Shape, media_type, rows};
 pub(crate) use shown::Shower;
 pub use size::estimated_size;

@@ -22,6 +22,7 @@
 //! - [`Firewall`]: frames, drill-downs and redaction.
 //! - [`FrameSpec`], [`FrameBudget`]: what one frame may hold.
 //! - [`SessionBudget`], [`Session`], [`Reservation`]: tokens over all calls of a session.
+//! - [`FrameStream`], [`StreamItem`]: frames of a result that comes bit by bit.
 //! - [`HandleQuery`], [`handle`]: stored results and questions about them.
 //! - [`estimated_size`]: how long the JSON of a value is, without writing it.
 //! - [`HandleError`]: why a drill-down was refused.
@@ -34,6 +35,7 @@ pub mod handle;
 mod query;
 mod redact;
 mod spec;
+mod stream;
 mod summary;
 
 pub use budget::{Reservation, Session, SessionBudget};
@@ -43,6 +45,7 @@ pub use frame::estimated_size;
 pub use query::HandleQuery;
 pub use redact::{Counts, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
 pub use spec::{FrameBudget, FrameSpec};
+pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

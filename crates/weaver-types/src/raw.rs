@@ -66,6 +66,27 @@ impl RawResult {
     }
 }
 
+/// A piece of a result that comes bit by bit. Its `Debug` shows sizes only.
+#[derive(Clone, PartialEq)]
+pub enum RawChunk {
+    /// A whole JSON value: a row, or a list of rows.
+    Json(Value),
+    /// A piece of a text, cut anywhere.
+    Text(String),
+    /// A piece of a text in UTF-8, cut anywhere, in the middle of a character too; or of bytes.
+    Bytes(Vec<u8>),
+}
+
+impl fmt::Debug for RawChunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(_) => f.write_str("Json(..)"),
+            Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Self::Bytes(bytes) => write!(f, "Bytes({} bytes)", bytes.len()),
+        }
+    }
+}
+
 impl fmt::Debug for RawContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -166,6 +166,8 @@ reasons! {
     Timeout = "timeout";
     /// The execution failed.
     ExecutionFailed = "execution_failed";
+    /// Whoever asked went away before the end.
+    Cancelled = "cancelled";
     /// It was begun and its end was never seen.
     OutcomeUnknown = "outcome_unknown";
     /// Something inside failed; nothing was done on its account.

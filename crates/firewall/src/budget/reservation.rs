@@ -20,12 +20,15 @@ pub struct Reservation {
     granted: Granted,
     /// What is held now: what was granted, and what it grew by.
     held: u32,
+    /// Counted and not charged yet.
     counted: Saturating<u32>,
+    /// Charged already.
+    charged: u64,
 }
 
 impl Reservation {
     pub(super) fn new(session: Session, granted: Granted) -> Self {
-        Self { session, granted, held: granted.tokens, counted: Saturating(0) }
+        Self { session, granted, held: granted.tokens, counted: Saturating(0), charged: 0 }
     }
 
     /// Tokens that are set aside.
@@ -44,7 +47,7 @@ impl Reservation {
     /// Tokens counted so far.
     #[must_use]
     pub fn counted(&self) -> u64 {
-        self.counted.0.into()
+        self.charged.saturating_add(self.counted.0.into())
     }
 
     /// Counts a frame if what is set aside has room for its JSON and for `beside` more tokens. A
@@ -118,6 +121,15 @@ impl Reservation {
 
     fn tokens_of(&self, json: &str) -> Option<u32> {
         self.session.counter().count(json).tokens().map(|tokens| saturated(tokens as u64))
+    }
+
+    /// Charges what was counted so far; the rest stays set aside.
+    pub fn spend(&mut self) {
+        let counted = self.counted.0;
+        self.session.meter().settle(counted.min(self.held), counted);
+        self.held = self.held.saturating_sub(counted);
+        self.charged = self.charged.saturating_add(counted.into());
+        self.counted.0 = 0;
     }
 
     /// Charges what was counted and gives the rest back.

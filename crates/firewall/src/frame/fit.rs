@@ -203,6 +203,25 @@ fn chars(value: &impl Serialize) -> usize {
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
 }
 
+/// The bytes of the JSON form, never fewer than its characters.
+pub(crate) fn json_len(value: &impl Serialize) -> usize {
+    let mut counter = Bytes(0);
+    serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
+}
+
+struct Bytes(usize);
+
+impl io::Write for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 struct Counter(usize);
 
 impl io::Write for Counter {

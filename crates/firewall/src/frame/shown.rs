@@ -148,6 +148,16 @@ impl<'a> Shower<'a> {
         self.walk.value(value, key, depth)
     }
 
+    /// A redacted line as a row, or nothing when the restriction on fields leaves no name for it.
+    pub(crate) fn line(&mut self, redacted: &str) -> Option<Map<String, Value>> {
+        if !self.limits.admits("value") {
+            self.omit("text_withheld", 1);
+            return None;
+        }
+        let max = self.limits.cell_chars();
+        Some([("value".to_owned(), Value::String(self.cut(redacted, max)))].into_iter().collect())
+    }
+
     /// One row of a table, or nothing when the restriction on fields leaves no name for it.
     pub(crate) fn row(&mut self, value: &Value, depth: usize) -> Option<Map<String, Value>> {
         let Value::Object(map) = value else {

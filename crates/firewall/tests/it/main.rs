@@ -13,4 +13,6 @@ mod interleavings;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod streams;
+#[cfg(test)]
 mod support;

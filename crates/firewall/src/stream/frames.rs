@@ -1,0 +1,387 @@
+//! Chunks in, frames out: each within its budget, and all of them together within the same.
+
+use serde_json::Value;
+use weaver_types::{Frame, Handle, RawChunk, RawContent, RawResult, ResponseMode, Status, Warning};
+
+use super::line::{Decoded, Decoder, Lines};
+use super::whole::StreamWhole;
+use crate::budget::Reservation;
+use crate::firewall::Firewall;
+use crate::frame::{compose, json_len};
+use crate::spec::{FrameSpec, Limits};
+
+/// Characters that are kept back for the last frame, beyond its smallest form without a handle:
+/// the handle, and what is said of the stream.
+const END_ROOM: usize = 1_000;
+/// Tokens that are kept back for it.
+const END_TOKENS: u32 = 500;
+/// A part is worth its frame when it has at least this share of the whole budget.
+const SHARE: usize = 8;
+
+/// And so it is with so many rows.
+const MANY: usize = 10;
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// All of it came.
+    Complete,
+    /// Nothing came for too long.
+    Silent,
+    /// It broke off with an error.
+    Failed,
+    /// Whoever asked went away.
+    Cancelled,
+}
+
+impl StreamEnd {
+    /// The word for it in the last frame.
+    fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Complete => None,
+            Self::Silent => Some("stream_silent"),
+            Self::Failed => Some("stream_failed"),
+            Self::Cancelled => Some("stream_cancelled"),
+        }
+    }
+}
+
+/// Something to be shown.
+#[derive(Debug)]
+enum Row {
+    Value(Value),
+    /// A line of a text, redacted.
+    Line(String),
+}
+
+impl Row {
+    fn size(&self) -> usize {
+        match self {
+            Self::Value(value) => json_len(value),
+            Self::Line(line) => line.len(),
+        }
+    }
+}
+
+/// Makes the frames of one stream.
+///
+/// As a table, rows and redacted lines are shown as they come; as a summary or a handle, the last
+/// frame alone shows something. The JSON of all frames together has at most `max_chars`
+/// characters ([`Firewall::min_chars`] and a handle at the least), they have at most `max_rows`
+/// rows, and no more tokens than were reserved. What goes beyond is counted. The values of a JSON
+/// chunk are redacted one by one; pieces of text are redacted as the one text that they are.
+///
+/// Raw mode shows each chunk as it came, as [`Firewall::frame`] does, within the tokens alone.
+#[derive(Debug)]
+pub struct FrameStream<'a> {
+    firewall: &'a Firewall,
+    spec: FrameSpec<'a>,
+    mode: ResponseMode,
+    /// Characters that are kept back for the last frame.
+    end_room: usize,
+    reserved: Option<Reservation>,
+    lines: Lines,
+    decoder: Decoder,
+    binary: bool,
+    whole: StreamWhole,
+    /// Rows that no frame has shown yet, and their size.
+    pending: Vec<Row>,
+    size: usize,
+    rows_left: usize,
+    chars_left: usize,
+    share: usize,
+    parts: u64,
+    chunks: u64,
+    /// No further part fits.
+    full: bool,
+    omitted: u64,
+}
+
+impl<'a> FrameStream<'a> {
+    /// A stream whose frames keep to this spec, and to what is reserved where tokens are counted.
+    /// The spec's handle is not used; the last frame gets its own.
+    #[must_use]
+    pub fn new(firewall: &'a Firewall, spec: FrameSpec<'a>, reserved: Option<Reservation>) -> Self {
+        let limits = Limits::of(&spec);
+        let mode = if spec.strict { ResponseMode::HandleOnly } else { limits.mode };
+        Self {
+            firewall,
+            end_room: END_ROOM + spec.capability.id().as_str().len(),
+            mode,
+            reserved,
+            lines: Lines::new(firewall.stream()),
+            decoder: Decoder::default(),
+            binary: false,
+            whole: StreamWhole::default(),
+            pending: Vec::new(),
+            size: 0,
+            rows_left: limits.rows,
+            chars_left: limits.chars,
+            share: limits.chars / SHARE,
+            parts: 0,
+            chunks: 0,
+            full: false,
+            omitted: 0,
+            spec: FrameSpec { handle: None, mode, ..spec },
+        }
+    }
+
+    /// Takes a chunk; gives a part once there is enough to show, the first one at once.
+    pub fn push(&mut self, chunk: RawChunk) -> Option<Frame> {
+        self.chunks = self.chunks.saturating_add(1);
+        let frame = match self.mode {
+            ResponseMode::Raw => self.unredacted(&chunk),
+            ResponseMode::Table => {
+                self.queue(&chunk);
+                self.part()
+            }
+            ResponseMode::Summary | ResponseMode::HandleOnly => None,
+        };
+        self.whole.push(chunk);
+        frame
+    }
+
+    /// What came so far as one result, to be stored. Of more than
+    /// [`MAX_WHOLE`](crate::MAX_WHOLE) bytes, the head, with the finding `stream_cut`.
+    #[must_use]
+    pub fn whole(&mut self) -> RawResult {
+        std::mem::take(&mut self.whole).into_raw()
+    }
+
+    /// Tokens of all parts so far; 0 where none are counted.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.reserved.as_ref().map_or(0, Reservation::counted)
+    }
+
+    /// How many parts were made.
+    #[must_use]
+    pub fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    /// How many chunks came.
+    #[must_use]
+    pub fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    /// The last frame, and what was reserved, with all frames counted. `whole` is what
+    /// [`FrameStream::whole`] gave; the handle stands for it.
+    #[must_use]
+    pub fn end(
+        mut self,
+        how: StreamEnd,
+        whole: &RawResult,
+        handle: Option<Handle>,
+    ) -> (Frame, Option<Reservation>) {
+        if self.mode == ResponseMode::Table {
+            let rest = self.lines.finish();
+            self.enqueue(rest.into_iter().map(Row::Line));
+        }
+        let mut reserved = self.reserved.take();
+        let said = self.said(how);
+        let spec = FrameSpec { handle, ..self.spec.clone() };
+        let first = self.last(whole, &spec, &said);
+        let mut frame = match &mut reserved {
+            Some(reserved) => {
+                reserved.fit(first, &spec, |spec| Some(self.last(whole, spec, &said)))
+            }
+            None => first,
+        };
+        frame.status = match how {
+            StreamEnd::Complete => frame.status,
+            _ if self.chunks > 0 => Status::Partial,
+            _ => Status::Error,
+        };
+        (frame, reserved)
+    }
+
+    fn last(&self, whole: &RawResult, spec: &FrameSpec<'_>, said: &[Warning]) -> Frame {
+        let room = json_len(&said);
+        let mut spec = spec.clone();
+        let chars =
+            self.chars_left.min(usize::try_from(spec.budget.max_chars).unwrap_or(usize::MAX));
+        spec.budget.max_chars = narrow(chars.saturating_sub(room));
+        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.rows_left));
+        let shows_rest = spec.mode == ResponseMode::Table
+            && !(self.binary && self.parts == 0 && self.pending.is_empty());
+        let mut frame = if shows_rest || spec.mode == ResponseMode::Raw {
+            self.table(whole, &spec)
+        } else {
+            self.firewall.frame(whole, &spec)
+        };
+        merge(&mut frame.warnings, said);
+        frame
+    }
+
+    /// A frame of what no frame has shown yet; its status and origin are those of `of`.
+    fn table(&self, of: &RawResult, spec: &FrameSpec<'_>) -> Frame {
+        let limits = Limits::of(spec);
+        compose(self.firewall.redactor(), of, spec, &limits, |shower, draft| {
+            for row in &self.pending {
+                draft.rows.extend(match row {
+                    Row::Value(value) => shower.row(value, 1),
+                    Row::Line(line) => shower.line(line),
+                });
+            }
+        })
+    }
+
+    /// What the last frame says of the stream as a whole.
+    fn said(&self, how: StreamEnd) -> Vec<Warning> {
+        let mut said = Vec::new();
+        let mut say = |kind: String, count: u64| {
+            if count > 0 {
+                said.push(Warning { kind, count });
+            }
+        };
+        for (kind, count) in self.lines.counts() {
+            say(format!("redacted_{kind}"), *count);
+        }
+        let omitted = match self.mode {
+            ResponseMode::Raw => "chunks_omitted",
+            _ => "rows_omitted",
+        };
+        say(omitted.to_owned(), self.omitted);
+        let broken = self.binary && self.parts > 0 || self.decoder.is_open();
+        say("bytes_withheld".to_owned(), broken.into());
+        if let Some(word) = how.word() {
+            say(word.to_owned(), 1);
+        }
+        if json_len(&said) > END_ROOM / 2 {
+            let count = said.iter().fold(0_u64, |sum, warning| sum.saturating_add(warning.count));
+            let word = how.word().unwrap_or("content_omitted").to_owned();
+            said = vec![Warning { kind: word, count }];
+        }
+        said
+    }
+
+    /// The rows and lines of a chunk, to be shown.
+    fn queue(&mut self, chunk: &RawChunk) {
+        match chunk {
+            RawChunk::Json(value) => {
+                let before = self.lines.finish();
+                self.enqueue(before.into_iter().map(Row::Line));
+                match value {
+                    Value::Array(items) => self.enqueue(items.iter().cloned().map(Row::Value)),
+                    other => self.enqueue(std::iter::once(Row::Value(other.clone()))),
+                }
+            }
+            RawChunk::Text(text) => self.text(text),
+            RawChunk::Bytes(_) if self.binary => {}
+            RawChunk::Bytes(bytes) => match self.decoder.push(bytes) {
+                Decoded::Binary => self.binary = true,
+                Decoded::Text(text) => self.text(&text),
+            },
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.pending.len() >= self.rows_left {
+            // Nothing of it can be shown any more.
+            let lines = text.bytes().filter(|b| *b == b'\n').count();
+            self.omitted = self.omitted.saturating_add(lines as u64);
+            return;
+        }
+        let lines = self.lines.push(text);
+        self.enqueue(lines.into_iter().map(Row::Line));
+    }
+
+    fn enqueue(&mut self, rows: impl Iterator<Item = Row>) {
+        for row in rows {
+            if self.pending.len() < self.rows_left {
+                self.size = self.size.saturating_add(row.size());
+                self.pending.push(row);
+            } else {
+                self.omitted = self.omitted.saturating_add(1);
+            }
+        }
+    }
+
+    /// A part with all pending rows, if it is worth a frame and there is room for it.
+    fn part(&mut self) -> Option<Frame> {
+        let worth = self.parts == 0 || self.size >= self.share || self.pending.len() >= MANY;
+        if self.full || self.pending.is_empty() || !worth {
+            return None;
+        }
+        let least = self.firewall.min_chars(&self.spec);
+        let room = self.chars_left.saturating_sub(least + self.end_room);
+        if room < least + self.share.min(self.size) {
+            self.full = true;
+            return None;
+        }
+        let mut spec = self.spec.clone();
+        spec.budget.max_chars = narrow(room);
+        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.rows_left));
+        let mut frame = self.table(&RawResult::json(Value::Null), &spec);
+        frame.is_final = false;
+        if !self.takes(&frame) {
+            return None;
+        }
+        self.pending.clear();
+        self.size = 0;
+        self.parts += 1;
+        self.rows_left = self.rows_left.saturating_sub(frame.table.len());
+        self.chars_left = self.chars_left.saturating_sub(json_chars(&frame));
+        Some(frame)
+    }
+
+    fn unredacted(&mut self, chunk: &RawChunk) -> Option<Frame> {
+        if self.full {
+            self.omitted = self.omitted.saturating_add(1);
+            return None;
+        }
+        let content = match chunk.clone() {
+            RawChunk::Json(value) => RawContent::Json(value),
+            RawChunk::Text(text) => RawContent::Text(text),
+            RawChunk::Bytes(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => RawContent::Text(text),
+                Err(error) => RawContent::Binary {
+                    media_type: "application/octet-stream".to_owned(),
+                    bytes: error.into_bytes(),
+                },
+            },
+        };
+        let raw = RawResult { content, ..RawResult::text("") };
+        let mut frame = self.firewall.frame(&raw, &self.spec);
+        frame.is_final = false;
+        if !self.takes(&frame) {
+            self.omitted = self.omitted.saturating_add(1);
+            return None;
+        }
+        self.parts += 1;
+        Some(frame)
+    }
+
+    /// Counts a part, where tokens are counted and there is room for it.
+    fn takes(&mut self, frame: &Frame) -> bool {
+        let Some(reserved) = &mut self.reserved else { return true };
+        let takes = reserved.takes(frame, END_TOKENS);
+        if takes {
+            // It is on its way: what happens to the rest of the stream changes nothing of it.
+            reserved.spend();
+        }
+        self.full |= !takes;
+        takes
+    }
+}
+
+/// Adds warnings to those that are there, each kind once.
+fn merge(warnings: &mut Vec<Warning>, said: &[Warning]) {
+    for more in said {
+        match warnings.iter_mut().find(|warning| warning.kind == more.kind) {
+            Some(warning) => warning.count = warning.count.saturating_add(more.count),
+            None => warnings.push(more.clone()),
+        }
+    }
+    warnings.sort_by(|a, b| a.kind.cmp(&b.kind));
+}
+
+fn json_chars(frame: &Frame) -> usize {
+    serde_json::to_string(frame).map_or(usize::MAX / 4, |json| json.chars().count())
+}
+
+fn narrow(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

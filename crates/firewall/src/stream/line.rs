@@ -1,0 +1,100 @@
+//! Text that comes in pieces, as redacted lines.
+
+use crate::redact::{Counts, StreamRedactor};
+
+/// The longest line that is kept, in bytes: more than any cell shows.
+const MAX_LINE: usize = 8 * 1024;
+
+/// What came of a piece of bytes.
+pub(super) enum Decoded {
+    Text(String),
+    /// This is no UTF-8.
+    Binary,
+}
+
+/// Joins characters that were cut in the middle.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    /// The beginning of a character: at most three bytes.
+    held: Vec<u8>,
+}
+
+impl Decoder {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Decoded {
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        match String::from_utf8(all) {
+            Ok(text) => Decoded::Text(text),
+            Err(error) => {
+                let whole = error.utf8_error().valid_up_to();
+                let cut_short = error.utf8_error().error_len().is_none();
+                let mut all = error.into_bytes();
+                if !cut_short {
+                    return Decoded::Binary;
+                }
+                self.held = all.split_off(whole);
+                String::from_utf8(all).map_or(Decoded::Binary, Decoded::Text)
+            }
+        }
+    }
+
+    /// True when the bytes ended in the middle of a character.
+    pub(super) fn is_open(&self) -> bool {
+        !self.held.is_empty()
+    }
+}
+
+/// Lines of one text, redacted as a whole whatever its pieces were.
+#[derive(Debug)]
+pub(super) struct Lines {
+    redactor: StreamRedactor,
+    /// The beginning of a line that is not over.
+    line: String,
+    /// Something came since the last line break.
+    open: bool,
+}
+
+impl Lines {
+    pub(super) fn new(redactor: StreamRedactor) -> Self {
+        Self { redactor, line: String::new(), open: false }
+    }
+
+    /// The lines that are whole by now.
+    pub(super) fn push(&mut self, piece: &str) -> Vec<String> {
+        let decided = self.redactor.push(piece);
+        self.split(&decided)
+    }
+
+    /// The rest: no more text follows on this one.
+    pub(super) fn finish(&mut self) -> Vec<String> {
+        let decided = self.redactor.finish();
+        let mut lines = self.split(&decided);
+        if std::mem::take(&mut self.open) {
+            lines.push(std::mem::take(&mut self.line));
+        }
+        lines
+    }
+
+    /// How many values of each kind were masked.
+    pub(super) fn counts(&self) -> &Counts {
+        self.redactor.counts()
+    }
+
+    fn split(&mut self, decided: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        for piece in decided.split_inclusive('\n') {
+            let (text, over) = match piece.strip_suffix('\n') {
+                Some(text) => (text.strip_suffix('\r').unwrap_or(text), true),
+                None => (piece, false),
+            };
+            let room = MAX_LINE.saturating_sub(self.line.len());
+            let (head, _) = text.split_at(text.floor_char_boundary(room));
+            self.line.push_str(head);
+            self.open = !over;
+            if over {
+                lines.push(std::mem::take(&mut self.line));
+            }
+        }
+        lines
+    }
+}

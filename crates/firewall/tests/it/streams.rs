@@ -1,0 +1,277 @@
+//! Streams: the cases of agent-kernel, and what holds for every way of cutting.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use weaver_firewall::{
+    FrameBudget, FrameSpec, FrameStream, MASK, MAX_WHOLE, Reservation, SessionBudget, StreamEnd,
+    StreamItem,
+};
+use weaver_types::{Frame, RawChunk, RawContent, RawResult, ResponseMode, Status};
+
+use crate::support::{FIREWALL, cases, chars, spec, warned};
+
+/// All frames of a stream without a handle, and what it left as its whole.
+fn streamed(
+    spec: &FrameSpec<'_>,
+    chunks: impl IntoIterator<Item = RawChunk>,
+    reserved: Option<Reservation>,
+) -> (Vec<StreamItem>, RawResult) {
+    let mut stream = FrameStream::new(&FIREWALL, spec.clone(), reserved);
+    let parts = chunks.into_iter().filter_map(|chunk| stream.push(chunk));
+    let mut items: Vec<StreamItem> = parts.map(StreamItem::Part).collect();
+    let whole = stream.whole();
+    let (end, reserved) = stream.end(StreamEnd::Complete, &whole, None);
+    items.push(StreamItem::End(end));
+    if let Some(reserved) = reserved {
+        reserved.settle();
+    }
+    (items, whole)
+}
+
+fn texts(pieces: &[&str]) -> Vec<RawChunk> {
+    pieces.iter().map(|piece| RawChunk::Text((*piece).to_owned())).collect()
+}
+
+/// Everything that was shown in cells, in order, as one text.
+fn shown(items: &[StreamItem]) -> String {
+    let cells = items.iter().flat_map(|item| &item.frame().table).flat_map(|row| row.values());
+    cells.map(|cell| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned)).collect()
+}
+
+fn end(items: &[StreamItem]) -> &Frame {
+    let Some(StreamItem::End(frame)) = items.last() else { panic!("no last frame") };
+    assert!(frame.is_final);
+    let parts = &items[..items.len() - 1];
+    assert!(parts.iter().all(|i| matches!(i, StreamItem::Part(frame) if !frame.is_final)));
+    frame
+}
+
+#[test]
+fn r06_a_text_in_pieces_is_redacted_as_the_text_that_it_is() {
+    let case = cases("R06");
+    let (inputs, outputs) = (&case["input"]["cases"], &case["output"]["cases"]);
+    for (pieces, expected) in inputs.as_array().unwrap().iter().zip(outputs.as_array().unwrap()) {
+        let mut stream = FIREWALL.stream();
+        let mut out = String::new();
+        for piece in pieces.as_array().unwrap() {
+            out += &stream.push(piece.as_str().unwrap());
+        }
+        out += &stream.finish();
+        let emitted = expected["emitted"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let theirs: String = emitted.chain(expected["flushed"].as_str()).collect();
+        // Of an authorization we mask the value, and leave the word before it.
+        let masked = theirs.replace("x [REDACTED] tail", "x Bearer [REDACTED] tail");
+        assert_eq!(out, masked, "{pieces}");
+    }
+}
+
+#[test]
+fn r07_rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {
+    let case = cases("R07");
+    let inputs = case["input"]["cases"].as_array().unwrap();
+    let table = spec(ResponseMode::Table);
+    for input in inputs {
+        let rows = input.as_array().unwrap();
+        let (items, whole) = streamed(&table, rows.iter().cloned().map(RawChunk::Json), None);
+        end(&items);
+        let shown: usize = items.iter().map(|item| item.frame().table.len()).sum();
+        assert_eq!(shown, rows.len(), "{input}");
+        assert!(matches!(whole.content, RawContent::Json(_)));
+    }
+    let (items, _) = streamed(&table, [RawChunk::Json(inputs[2][0].clone())], None);
+    assert_eq!(json!(items[0].frame().table), json!([{ "n": 1, "email": MASK }]));
+    // The same as pieces of one text: masked, though no piece holds the whole address.
+    let (items, _) = streamed(&table, texts(&["mail bob@", "corp.com done"]), None);
+    assert_eq!(json!(end(&items).table), json!([{ "value": "mail [REDACTED] done" }]));
+    assert_eq!(warned(end(&items), "redacted_email"), Some(1));
+}
+
+#[test]
+fn x04_no_piece_is_cut_inside_of_a_value() {
+    let case = cases("X04");
+    let text = case["input"]["text"].as_str().unwrap();
+    let mut stream = FIREWALL.stream();
+    let mut out = stream.push(text);
+    out += &stream.finish();
+    assert!(!out.contains("bob@example.com") && !out.contains("@example"), "{out}");
+    assert_eq!(out, FIREWALL.redact_text(text).text);
+}
+
+#[test]
+fn the_first_rows_come_at_once_and_the_rest_in_worthy_parts() {
+    let row = |n: usize| RawChunk::Json(json!({ "id": n }));
+    let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), None);
+    assert_eq!(stream.push(row(0)).map(|frame| frame.table.len()), Some(1));
+    assert!(stream.push(row(1)).is_none());
+    let more: Vec<usize> =
+        (2..20).filter_map(|n| stream.push(row(n))).map(|frame| frame.table.len()).collect();
+    assert!(!more.is_empty() && more.iter().all(|rows| *rows > 1), "{more:?}");
+}
+
+#[test]
+fn a_summary_or_a_handle_is_one_frame_over_the_whole() {
+    let rows: Vec<Value> = (0..100).map(|n| json!({ "id": n, "open": n % 2 == 0 })).collect();
+    for mode in [ResponseMode::Summary, ResponseMode::HandleOnly] {
+        let chunks = rows.iter().cloned().map(RawChunk::Json);
+        let (items, whole) = streamed(&spec(mode), chunks, None);
+        assert_eq!(items.len(), 1);
+        assert_eq!(end(&items), &FIREWALL.frame(&RawResult::json(json!(rows)), &spec(mode)));
+        assert_eq!(whole.content, RawContent::Json(json!(rows)));
+    }
+    let strict = FrameSpec { strict: true, ..spec(ResponseMode::Table) };
+    let (items, _) = streamed(&strict, rows.into_iter().map(RawChunk::Json), None);
+    assert_eq!((items.len(), end(&items).mode), (1, ResponseMode::HandleOnly));
+}
+
+#[test]
+fn characters_cut_in_the_middle_are_joined_and_bytes_that_are_no_text_are_withheld() {
+    let text = "grün, 緑, 🟢\n";
+    let bytes = text.as_bytes().iter().map(|b| RawChunk::Bytes(vec![*b]));
+    let (items, whole) = streamed(&spec(ResponseMode::Table), bytes, None);
+    assert_eq!(shown(&items), text.trim_end());
+    assert_eq!(whole.content, RawContent::Text(text.to_owned()));
+
+    let chunks = [b"\x89PNG".to_vec(), b"secret=hunter2\x00\xff".to_vec()].map(RawChunk::Bytes);
+    let (items, whole) = streamed(&spec(ResponseMode::Table), chunks, None);
+    assert!(matches!(whole.content, RawContent::Binary { .. }));
+    assert!(!serde_json::to_string(end(&items)).unwrap().contains("hunter2"));
+}
+
+#[test]
+fn how_it_ended_stands_in_the_last_frame() {
+    let ends = [
+        (StreamEnd::Silent, "stream_silent"),
+        (StreamEnd::Failed, "stream_failed"),
+        (StreamEnd::Cancelled, "stream_cancelled"),
+    ];
+    for (how, word) in ends {
+        for (chunks, status) in [(0, Status::Error), (2, Status::Partial)] {
+            let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), None);
+            for n in 0..chunks {
+                stream.push(RawChunk::Json(json!({ "id": n })));
+            }
+            let whole = stream.whole();
+            let (frame, _) = stream.end(how, &whole, None);
+            assert_eq!((frame.status, warned(&frame, word)), (status, Some(1)));
+        }
+    }
+}
+
+#[test]
+fn of_a_long_stream_the_head_is_kept_and_cut_between_lines() {
+    let line = format!("{} AKIAIOSFODNN7EXAMPL2\n", "x".repeat(75));
+    let chunks = (0..MAX_WHOLE / line.len() + 10).map(|_| RawChunk::Text(line.clone()));
+    let (items, whole) = streamed(&spec(ResponseMode::HandleOnly), chunks, None);
+    assert_eq!(whole.findings, ["stream_cut"]);
+    assert_eq!(warned(end(&items), "stream_cut"), Some(1));
+    let RawContent::Text(kept) = whole.content else { panic!("no text") };
+    assert!(kept.len() <= MAX_WHOLE && kept.len() > MAX_WHOLE - 16 * 1024);
+    assert!(kept.ends_with('\n'));
+}
+
+#[test]
+fn raw_shows_chunks_as_they_came_and_only_within_the_tokens() {
+    let chunk = || RawChunk::Text("password=hunter2 ".repeat(40));
+    let session = SessionBudget::named("chars4").unwrap().with_total(3_000).open(0);
+    let raw = spec(ResponseMode::Raw);
+    let (items, _) = streamed(&raw, (0..50).map(|_| chunk()), session.reserve());
+    assert!(items.len() > 3 && items.len() < 20, "{}", items.len());
+    assert!(items[0].frame().raw.as_ref().unwrap().as_str().unwrap().contains("hunter2"));
+    assert!(warned(end(&items), "chunks_omitted").is_some());
+    assert!(session.used() <= 3_000);
+}
+
+/// A text with values that must not be seen, and its cuts.
+fn cut_text() -> impl Strategy<Value = Vec<String>> {
+    let word = prop_oneof![
+        Just("jane.roe@corp.example.com"),
+        Just("password=hunter2!"),
+        Just("4012 8888 8888 1881"),
+        Just("plain words\n"),
+        Just("größe "),
+    ];
+    let words = prop::collection::vec(word, 0..80);
+    (words, prop::collection::vec(1_usize..60, 1..20)).prop_map(|(words, cuts)| {
+        let text: String = words.join(" ");
+        let mut pieces = Vec::new();
+        let mut rest = text.as_str();
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let at = rest.ceil_char_boundary((*cut).min(rest.len()));
+            let (piece, after) = rest.split_at(at);
+            pieces.push(piece.to_owned());
+            rest = after;
+        }
+        pieces
+    })
+}
+
+fn chunks_of(pieces: Vec<String>, kinds: &[u8]) -> Vec<RawChunk> {
+    let kinds = kinds.iter().cycle();
+    pieces
+        .into_iter()
+        .zip(kinds)
+        .map(|(piece, kind)| match kind {
+            0 => RawChunk::Bytes(piece.into_bytes()),
+            1 => RawChunk::Json(json!({ "note": piece, "n": 7 })),
+            2 => RawChunk::Json(json!([[piece], {}, null])),
+            _ => RawChunk::Text(piece),
+        })
+        .collect()
+}
+
+fn budget(max_rows: u32, max_chars: u32) -> FrameSpec<'static> {
+    let budget = FrameBudget { max_rows, max_chars, ..FrameBudget::default() };
+    FrameSpec { budget, ..spec(ResponseMode::Table) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn however_a_text_is_cut_no_frame_and_no_sum_of_frames_shows_a_value(pieces in cut_text()) {
+        let text: String = pieces.concat();
+        let roomy = budget(1_000, 200_000);
+        let chunks = pieces.into_iter().map(RawChunk::Text);
+        let (items, whole) = streamed(&roomy, chunks, None);
+        let all = shown(&items);
+        for secret in ["jane.roe@", "hunter2", "8888 1881"] {
+            prop_assert!(!all.contains(secret), "{} in {}", secret, all);
+        }
+        let expected: String = FIREWALL.redact_text(&text).text.lines().collect();
+        prop_assert_eq!(all, expected);
+        let kept = if text.is_empty() { json!([]).to_string() } else { text };
+        let held = match whole.content {
+            RawContent::Text(text) => text,
+            RawContent::Json(value) => value.to_string(),
+            RawContent::Binary { .. } => String::new(),
+        };
+        prop_assert_eq!(held, kept);
+    }
+
+    #[test]
+    fn frames_keep_their_budgets_one_by_one_and_together(
+        pieces in cut_text(),
+        kinds in prop::collection::vec(0_u8..5, 1..6),
+        (rows, max) in (0_u32..60, 0_u32..6_000),
+        total in 0_u32..4_000,
+    ) {
+        let spec = budget(rows, max);
+        let session = SessionBudget::named("chars4").unwrap().with_total(total).open(0);
+        let reserved = session.reserve();
+        let counted = reserved.is_some();
+        let (items, _) = streamed(&spec, chunks_of(pieces, &kinds), reserved);
+        let least = FIREWALL.min_chars(&spec);
+        let sum: usize = items.iter().map(|item| chars(item.frame())).sum();
+        prop_assert!(sum <= (max as usize).max(least + 600), "{} of {}", sum, max);
+        let shown: usize = items.iter().map(|item| item.frame().table.len()).sum();
+        prop_assert!(shown <= rows as usize, "{} of {}", shown, rows);
+        if counted {
+            let tokens: usize = items.iter().map(|item| chars(item.frame()).div_ceil(4)).sum();
+            prop_assert!(tokens <= total as usize + least.div_ceil(4) + 150, "{} of {}", tokens, total);
+            prop_assert_eq!(session.used() as usize, tokens.min(total as usize));
+        }
+    }
+}
