@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use weaver_types::{BoxFuture, CallId, CapabilityId, RawResult, RunId};
+use weaver_types::{BoxFuture, CallId, CapabilityId, RawChunk, RawResult, RunId};
 
 /// A call that was verified, decided and recorded: the only thing that a driver accepts.
 ///
@@ -153,10 +153,23 @@ impl DriverError {
     }
 }
 
+/// A result that comes bit by bit.
+pub trait ChunkSource: Send {
+    /// The next chunk, or `None` when all of them came. An error ends the stream.
+    fn next(&mut self) -> BoxFuture<'_, Option<Result<RawChunk, DriverError>>>;
+}
+
 /// Something that can execute a capability.
 pub trait Driver: Send + Sync {
     /// Executes one attempt of a call. Dropping the future abandons it.
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>>;
+
+    /// The result of one attempt bit by bit, where the driver can; by default it cannot, and
+    /// [`Driver::execute`] stands in. Dropping the source abandons the call. A stream is never
+    /// tried again, and [`AuthorizedCall::timeout`] bounds the wait for each chunk.
+    fn stream(&self, _call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        None
+    }
 
     /// A short name for the log, for example `mcp:files`.
     fn name(&self) -> &str;

@@ -4,19 +4,24 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use weaver_firewall::StreamWhole;
 use weaver_types::{BoxFuture, RawResult};
 
-use crate::driver::{AuthorizedCall, Driver, DriverError};
+use crate::chunk_queue::{ChunkQueue, ChunkSender};
+use crate::driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 use crate::worker::Workers;
 
 type Blocking = dyn Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync;
 type Async =
     dyn Fn(AuthorizedCall) -> BoxFuture<'static, Result<RawResult, DriverError>> + Send + Sync;
 
+type Streaming = dyn Fn(AuthorizedCall, &ChunkSender) -> Result<(), DriverError> + Send + Sync;
+
 enum Body {
     Inline(Arc<Blocking>),
     Blocking(Arc<Blocking>, Workers),
     Async(Arc<Async>),
+    Streaming(Arc<Streaming>, Workers),
 }
 
 /// A host function as a driver.
@@ -50,13 +55,38 @@ impl FnDriver {
     {
         Self { name: "fn".to_owned(), body: Body::Async(Arc::new(move |call| Box::pin(f(call)))) }
     }
+
+    /// A function that sends its result bit by bit. It runs on a thread of its own and waits while
+    /// the chunks that it sent are not taken; once nobody takes them, sending fails and it should
+    /// return. Where a call is not streamed, the chunks become one result.
+    pub fn streaming(
+        f: impl Fn(AuthorizedCall, &ChunkSender) -> Result<(), DriverError> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: "fn".to_owned(), body: Body::Streaming(Arc::new(f), Workers::shared()) }
+    }
+}
+
+fn started(f: &Arc<Streaming>, workers: &Workers, call: AuthorizedCall) -> ChunkQueue {
+    let f = Arc::clone(f);
+    ChunkQueue::start(|sender| {
+        workers.run(move || {
+            sender.finish(caught(|| f(call, &sender)));
+            Ok(RawResult::text(""))
+        })
+    })
+}
+
+async fn joined(mut source: ChunkQueue) -> Result<RawResult, DriverError> {
+    let mut whole = StreamWhole::default();
+    while let Some(chunk) = source.next().await {
+        whole.push(chunk?);
+    }
+    Ok(whole.into_raw())
 }
 
 /// What `f` returns; a panic is an error of the tool and ends nothing else. How far it came is
 /// unknown.
-pub(crate) fn caught(
-    f: impl FnOnce() -> Result<RawResult, DriverError>,
-) -> Result<RawResult, DriverError> {
+pub(crate) fn caught<T>(f: impl FnOnce() -> Result<T, DriverError>) -> Result<T, DriverError> {
     catch_unwind(AssertUnwindSafe(f))
         .unwrap_or_else(|_| Err(DriverError::Lost("the tool's function panicked".to_owned())))
 }
@@ -73,6 +103,14 @@ impl Driver for FnDriver {
                 workers.run(move || f(call))
             }
             Body::Async(f) => f(call),
+            Body::Streaming(f, workers) => Box::pin(joined(started(f, workers, call))),
+        }
+    }
+
+    fn stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        match &self.body {
+            Body::Streaming(f, workers) => Some(Box::new(started(f, workers, call.clone()))),
+            Body::Inline(_) | Body::Blocking(..) | Body::Async(_) => None,
         }
     }
 

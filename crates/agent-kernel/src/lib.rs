@@ -16,6 +16,8 @@
 mod approval;
 mod arguments;
 mod bounds;
+mod call_stream;
+mod chunk_queue;
 mod clock_guard;
 mod driver;
 mod error;
@@ -43,7 +45,9 @@ pub use approval::{
     StoredApproval, read_standing,
 };
 pub use arguments::MAX_ARGUMENTS;
-pub use driver::{AuthorizedCall, Driver, DriverError};
+pub use call_stream::CallStream;
+pub use chunk_queue::ChunkSender;
+pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 pub use error::{KernelError, RegistryError};
 pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};

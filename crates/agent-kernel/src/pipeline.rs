@@ -33,6 +33,7 @@ mod revoke;
 mod share;
 mod signal;
 mod stand_in;
+mod stream;
 mod transition;
 mod unfinished;
 mod verify;

@@ -25,14 +25,7 @@ pub(crate) struct Attempted {
 impl Kernel {
     pub(crate) async fn attempt(&self, ready: &Ready<'_>) -> Attempted {
         let target = &ready.target;
-        let arguments = target.arguments.as_ref().map(|a| a.object.clone()).unwrap_or_default();
-        let inner = Arc::new(CallParts {
-            call: ready.call.clone(),
-            run: ready.caller.run.run_id.clone(),
-            capability: target.capability.id().clone(),
-            arguments,
-            timeout: timeout(target, &ready.limits()),
-        });
+        let inner = authorized(ready);
         let most = retries(target, &ready.caller.run.settings.budget);
         let mut spent = Duration::ZERO;
         let mut attempt = 0;
@@ -58,6 +51,19 @@ impl Kernel {
             }
         }
     }
+}
+
+/// What a driver gets of a committed call.
+pub(crate) fn authorized(ready: &Ready<'_>) -> Arc<CallParts> {
+    let target = &ready.target;
+    let arguments = target.arguments.as_ref().map(|a| a.object.clone()).unwrap_or_default();
+    Arc::new(CallParts {
+        call: ready.call.clone(),
+        run: ready.caller.run.run_id.clone(),
+        capability: target.capability.id().clone(),
+        arguments,
+        timeout: timeout(target, &ready.limits()),
+    })
 }
 
 fn timeout(target: &Target, limits: &Constraints) -> Duration {

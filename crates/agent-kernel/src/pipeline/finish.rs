@@ -26,24 +26,22 @@ use crate::run_state::RunDelta;
 const PII_READER: &str = "pii_reader";
 
 /// How a call ended, before it is recorded.
-struct Ended {
-    result: ToolResult<Frame>,
-    kind: EventKind,
-    failure: Option<ReasonCode>,
-    put: Option<Put>,
+pub(crate) struct Ended {
+    pub(crate) result: ToolResult<Frame>,
+    pub(crate) kind: EventKind,
+    pub(crate) failure: Option<ReasonCode>,
+    pub(crate) put: Option<Put>,
     /// Tokens of what is shown.
-    tokens: u64,
+    pub(crate) tokens: u64,
     /// The label of what is shown; `None` when nothing of the tool's is.
-    shown: Option<Label>,
+    pub(crate) shown: Option<Label>,
+    /// What the log says of a stream.
+    pub(crate) stream: Option<serde_json::Value>,
 }
 
 impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused any more.
-    pub(crate) async fn run_to_end(
-        &self,
-        mut ready: Ready<'_>,
-        mut watch: Watch<'_>,
-    ) -> Invocation {
+    pub(crate) async fn run_to_end(&self, mut ready: Ready<'_>, watch: Watch<'_>) -> Invocation {
         let Attempted { result, retries, spent } = self.attempt(&ready).await;
         let mut share = std::mem::take(&mut ready.share);
         let mut ended = match result {
@@ -52,6 +50,17 @@ impl Kernel {
         };
         ended.result.retries = retries;
         ended.result.latency_us = micros(spent);
+        self.conclude(ready, watch, ended, share).await
+    }
+
+    /// Records how a call ended, charges what was shown, and answers.
+    pub(crate) async fn conclude(
+        &self,
+        ready: Ready<'_>,
+        mut watch: Watch<'_>,
+        mut ended: Ended,
+        share: Share,
+    ) -> Invocation {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
         let recorded = self.record_end(&ready, &watch, &ended).await;
@@ -105,7 +114,7 @@ impl Kernel {
         }
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
         let tokens = share.tokens();
-        Ended { result, kind: EventKind::Outcome, failure, put, tokens, shown }
+        Ended { result, kind: EventKind::Outcome, failure, put, tokens, shown, stream: None }
     }
 
     /// What decides how much a frame of this call may show.
@@ -133,7 +142,7 @@ impl Kernel {
 
     /// Stores a result behind a handle. A raw result is shown whole and needs none, unless its
     /// session may have no room for it.
-    fn keep(
+    pub(crate) fn keep(
         &self,
         ready: &Ready<'_>,
         mode: ResponseMode,
@@ -159,7 +168,7 @@ impl Kernel {
             .map_err(|_| ())
     }
 
-    fn failed(&self, ready: &Ready<'_>, error: &DriverError) -> Ended {
+    pub(crate) fn failed(&self, ready: &Ready<'_>, error: &DriverError) -> Ended {
         let capability = &ready.target.capability;
         let spec = capability.spec();
         // Whether a write that timed out or lost its server has happened is unknown.
@@ -179,7 +188,7 @@ impl Kernel {
             DriverError::Timeout(_) => None,
             _ => Some(label::framed(capability, ResponseMode::Summary, &ready.call)),
         };
-        Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown }
+        Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown, stream: None }
     }
 
     async fn record_end(
@@ -205,6 +214,7 @@ impl Kernel {
             .maybe("reason", ended.failure.map(|reason| json!(reason)))
             .with("retries", json!(result.retries))
             .with("latency_us", json!(result.latency_us))
+            .maybe("stream", ended.stream.clone())
             .maybe("frame", result.data.as_ref().map(frame_digest))
             .run(&delta)
             .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
@@ -225,7 +235,7 @@ fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
     result.trace_id = ready.caller.run.trace_id.clone();
     result.span_id = span_id(&ready.call);
     let kind = EventKind::OutcomeUnknown;
-    Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown: None }
+    Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown: None, stream: None }
 }
 
 /// A driver's error in the eight words of the SecondBrain kernel.
@@ -255,6 +265,6 @@ fn frame_digest(frame: &Frame) -> serde_json::Value {
     })
 }
 
-fn micros(spent: Duration) -> u64 {
+pub(crate) fn micros(spent: Duration) -> u64 {
     u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)
 }

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
-use weaver_types::{Check, Contribution, Decision, DecisionKey, EventKind, ReasonCode, Verdict};
+use weaver_types::{
+    Check, Contribution, Decision, DecisionKey, EventKind, Label, ReasonCode, ResponseMode, Verdict,
+};
 
 use super::invoke::Ready;
 use super::label;
@@ -51,7 +53,7 @@ impl Kernel {
             Some(released) => Some(self.consumption(released).ok_or_else(|| refused(gone(ready)))?),
             None => None,
         };
-        let delta = RunDelta { tool_calls: 1, ..RunDelta::default() };
+        let delta = RunDelta { tool_calls: 1, label: shown_early(ready), ..RunDelta::default() };
         let told = used.as_ref().map(|used| used.told.clone());
         let mut batch = self.intent_batch(ready, &open, &delta, told).ok_or_else(|| {
             let detail = "the intent has no recordable form".to_owned();
@@ -64,8 +66,16 @@ impl Kernel {
         }
         let effects = ready.target.capability.spec().effects;
         let slot_of = slot.clone();
-        let mut watch =
-            Watch { kernel: self, slot: slot_of, call, open, effects, over: false, told: false };
+        let mut watch = Watch {
+            kernel: self,
+            slot: slot_of,
+            call,
+            open,
+            effects,
+            over: false,
+            told: false,
+            harmless: false,
+        };
         let budget = Some(&ready.caller.run.settings.budget);
         let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
         let Err(error) = self.step(step).await else {
@@ -117,6 +127,7 @@ impl Kernel {
             principal: ready.caller.principal.id.clone(),
             capability: capability.id().clone(),
             worst: label::stored(capability, &ready.call),
+            tokens: ready.outlet.as_ref().map_or(0, |_| ready.share.held()),
         }
     }
 
@@ -159,6 +170,13 @@ impl Kernel {
                 .with_event(event),
         )
     }
+}
+
+/// Parts of a stream are shown before its outcome is recorded, so their label is taken on now.
+fn shown_early(ready: &Ready<'_>) -> Option<Label> {
+    let mode = ready.effective_mode();
+    let early = ready.outlet.is_some() && mode <= ResponseMode::Table;
+    early.then(|| label::framed(&ready.target.capability, mode, &ready.call))
 }
 
 /// Why an intent was not taken.

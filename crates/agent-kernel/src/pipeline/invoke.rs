@@ -12,6 +12,7 @@ use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
 use super::resume::{Holding, Released};
 use super::share::Share;
+use crate::call_stream::{CallStream, Outlet};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
 use crate::token::Token;
@@ -44,6 +45,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) released: Option<Box<Released>>,
     /// What it may take of its session.
     pub(crate) share: Share,
+    /// Where its result is shown as it comes; `None` for a call that is answered in one.
+    pub(crate) outlet: Option<Outlet>,
 }
 
 impl Kernel {
@@ -57,6 +60,36 @@ impl Kernel {
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
+    ) -> Invocation {
+        self.invoke_into(caller, token, arguments, mode, None).await
+    }
+
+    /// Executes what a token stands for, once, and shows its result as it comes, where the driver
+    /// can stream; otherwise in one frame. The same checks, one intent and one outcome.
+    ///
+    /// What a stream may show is bounded as for one frame. The time limit of a call bounds the
+    /// wait for each chunk. The run takes on the label of the result with the intent, since parts
+    /// are shown before the end is recorded; the last frame is shown after it.
+    pub fn invoke_stream<'k>(
+        &'k self,
+        caller: Caller<'k>,
+        token: &'k Token,
+        arguments: &'k Value,
+        mode: ResponseMode,
+    ) -> CallStream<'k> {
+        let outlet = Outlet::default();
+        let into = Some(outlet.clone());
+        let work = Box::pin(self.invoke_into(caller, token, arguments, mode, into));
+        CallStream::new(work, outlet)
+    }
+
+    async fn invoke_into(
+        &self,
+        caller: Caller<'_>,
+        token: &Token,
+        arguments: &Value,
+        mode: ResponseMode,
+        outlet: Option<Outlet>,
     ) -> Invocation {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
@@ -104,6 +137,7 @@ impl Kernel {
                     arguments,
                     released,
                     share: Share::default(),
+                    outlet,
                 };
                 self.go(&policy, ready, slot).await
             }
@@ -131,7 +165,12 @@ impl Kernel {
         let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
             Err(said) => ready.decision.clone().tightened(*said),
             Ok(()) => match self.commit_intent(&ready, &slot).await {
-                Ok(watch) => return self.run_to_end(ready, watch).await,
+                Ok(watch) => {
+                    return match ready.outlet.take() {
+                        Some(outlet) => self.stream_to_end(ready, watch, &outlet).await,
+                        None => self.run_to_end(ready, watch).await,
+                    };
+                }
                 Err(decision) => decision,
             },
         };

@@ -6,6 +6,7 @@ use weaver_types::ledger::{MAX_PAGE, Namespace};
 use super::transition::Step;
 use super::unfinished::OpenCall;
 use crate::error::KernelError;
+use crate::hot_run::lock;
 use crate::kernel::Kernel;
 use crate::wait::block_on;
 
@@ -34,6 +35,10 @@ impl Kernel {
             .ok_or_else(|| stored("it has no recordable form".to_owned()))?;
         let (run, slot) = (&open.run, &slot);
         let step = Step { run, slot, opener: None, delta, batch, budget: None };
-        block_on(self.step(step)).map_err(|error| stored(error.to_string()))
+        block_on(self.step(step)).map_err(|error| stored(error.to_string()))?;
+        if let Some(session) = lock(slot).and_then(|run| run.session().cloned()) {
+            session.charge(open.tokens);
+        }
+        Ok(())
     }
 }

@@ -51,6 +51,21 @@ impl Share {
         self.escalated.then_some("session_budget_low")
     }
 
+    /// Tokens that are set aside.
+    pub(crate) fn held(&self) -> u64 {
+        self.reserved.as_ref().map_or(0, |reserved| reserved.tokens().into())
+    }
+
+    /// What was set aside, to be charged as a stream goes on.
+    pub(crate) fn take(&mut self) -> Option<Reservation> {
+        self.reserved.take()
+    }
+
+    /// The same, when the stream is over.
+    pub(crate) fn put(&mut self, reserved: Option<Reservation>) {
+        self.reserved = reserved;
+    }
+
     /// True where the session is bounded.
     pub(crate) fn is_bounded(&self) -> bool {
         self.reserved.is_some()

@@ -27,6 +27,14 @@ pub(crate) struct OpenCall {
     pub(crate) capability: CapabilityId,
     /// The label that the run takes if the end is never seen.
     pub(crate) worst: Label,
+    /// The tokens that are charged if the end is never seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl OpenCall {
@@ -61,14 +69,27 @@ impl Kernel {
 
     /// What closes a call whose end nobody saw. `None` when it has no recordable form.
     pub(crate) fn unknown_end(&self, call: &CallId, open: &OpenCall) -> Option<(RunDelta, Batch)> {
-        let delta = RunDelta { label: Some(open.worst.clone()), ..RunDelta::default() };
+        self.early_end(call, open, (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown))
+    }
+
+    fn early_end(
+        &self,
+        call: &CallId,
+        open: &OpenCall,
+        (kind, reason): (EventKind, ReasonCode),
+    ) -> Option<(RunDelta, Batch)> {
+        let delta = RunDelta {
+            label: Some(open.worst.clone()),
+            prompt_tokens: open.tokens,
+            ..RunDelta::default()
+        };
         let event = Payload::new()
             .with("principal", json!(open.principal))
             .with("capability", json!(open.capability))
             .with("success", json!(false))
-            .with("reason", json!(ReasonCode::OutcomeUnknown))
+            .with("reason", json!(reason))
             .run(&delta)
-            .event(EventKind::OutcomeUnknown, self.now(), &open.run, Some(call))?;
+            .event(kind, self.now(), &open.run, Some(call))?;
         Some((delta, self.closing(call, Durability::Disk).with_event(event)))
     }
 }
@@ -83,6 +104,8 @@ pub(crate) struct Watch<'k> {
     pub(crate) effects: Effects,
     pub(crate) over: bool,
     pub(crate) told: bool,
+    /// A call that can be given up without leaving anything open: its end is then `cancelled`.
+    pub(crate) harmless: bool,
 }
 
 impl Watch<'_> {
@@ -111,7 +134,12 @@ impl Drop for Watch<'_> {
         }
         let worst = self.open.worst.clone();
         self.tell(Some(&worst));
-        if let Some((delta, batch)) = self.kernel.unknown_end(&self.call, &self.open) {
+        let end = if self.harmless {
+            (EventKind::Outcome, ReasonCode::Cancelled)
+        } else {
+            (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown)
+        };
+        if let Some((delta, batch)) = self.kernel.early_end(&self.call, &self.open, end) {
             let (run, slot) = (&self.open.run, &self.slot);
             let step = Step { run, slot, opener: None, delta, batch, budget: None };
             // Nobody is left to wait for it. If it is not taken, the next opening records it.

@@ -1,0 +1,128 @@
+//! From a function that may block to a stream: a bounded queue of chunks.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use weaver_types::{BoxFuture, RawChunk, RawResult};
+
+use crate::driver::{ChunkSource, DriverError};
+
+/// How many chunks wait for whoever reads them; then the sender waits.
+const MOST: usize = 4;
+
+#[derive(Default)]
+struct State {
+    chunks: VecDeque<RawChunk>,
+    end: Option<Result<(), DriverError>>,
+    /// Nobody reads any more.
+    closed: bool,
+    waker: Option<Waker>,
+}
+
+type Shared = Arc<(Mutex<State>, Condvar)>;
+
+/// Where a streaming function puts its chunks.
+pub struct ChunkSender(Shared);
+
+impl ChunkSender {
+    /// Hands a chunk over. Waits while the reader has some left to read.
+    ///
+    /// # Errors
+    /// [`DriverError::Lost`], when nobody reads any more: the function should return.
+    pub fn send(&self, chunk: RawChunk) -> Result<(), DriverError> {
+        let gone = || DriverError::Lost("nobody reads the stream any more".to_owned());
+        let mut state = self.0.0.lock().map_err(|_| gone())?;
+        while state.chunks.len() >= MOST && !state.closed {
+            state = self.0.1.wait(state).map_err(|_| gone())?;
+        }
+        if state.closed {
+            return Err(gone());
+        }
+        state.chunks.push_back(chunk);
+        let waker = state.waker.take();
+        drop(state);
+        wake(waker);
+        Ok(())
+    }
+
+    /// Nothing more follows.
+    pub(crate) fn finish(&self, end: Result<(), DriverError>) {
+        let Ok(mut state) = self.0.0.lock() else { return };
+        state.end = Some(end);
+        let waker = state.waker.take();
+        drop(state);
+        wake(waker);
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// The reading side: a function at work, and what it has sent.
+pub(crate) struct ChunkQueue {
+    shared: Shared,
+    /// Its work; it ends with an error when it could not be started.
+    work: Option<BoxFuture<'static, Result<RawResult, DriverError>>>,
+}
+
+impl ChunkQueue {
+    /// A sender, and the stream of what it sends while `work`, made with it, goes on.
+    pub(crate) fn start(
+        work: impl FnOnce(ChunkSender) -> BoxFuture<'static, Result<RawResult, DriverError>>,
+    ) -> Self {
+        let shared = Shared::default();
+        let work = work(ChunkSender(Arc::clone(&shared)));
+        Self { shared, work: Some(work) }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RawChunk, DriverError>>> {
+        let lost = || Some(Err(DriverError::Lost("the stream's thread died".to_owned())));
+        if let Some(work) = &mut self.work
+            && let Poll::Ready(result) = work.as_mut().poll(context)
+        {
+            self.work = None;
+            if let Err(error) = result {
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+        let Ok(mut state) = self.shared.0.lock() else { return Poll::Ready(lost()) };
+        if let Some(chunk) = state.chunks.pop_front() {
+            self.shared.1.notify_one();
+            return Poll::Ready(Some(Ok(chunk)));
+        }
+        match state.end.take() {
+            Some(Ok(())) => {
+                state.end = Some(Ok(()));
+                Poll::Ready(None)
+            }
+            Some(Err(error)) => {
+                state.end = Some(Ok(()));
+                Poll::Ready(Some(Err(error)))
+            }
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl ChunkSource for ChunkQueue {
+    fn next(&mut self) -> BoxFuture<'_, Option<Result<RawChunk, DriverError>>> {
+        Box::pin(std::future::poll_fn(|context| self.poll(context)))
+    }
+}
+
+impl Drop for ChunkQueue {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.shared.0.lock() {
+            state.closed = true;
+            state.chunks.clear();
+        }
+        self.shared.1.notify_all();
+    }
+}

@@ -1,0 +1,166 @@
+//! Streaming: chunks are read as fast as their frames are taken; one outcome at the end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use serde_json::json;
+use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
+use weaver_types::ledger::Put;
+use weaver_types::{EventKind, Handle, RawResult, ResponseMode, ToolResult};
+
+use super::Invocation;
+use super::attempt::authorized;
+use super::finish::{Ended, micros};
+use super::invoke::Ready;
+use super::share::Share;
+use super::unfinished::Watch;
+use crate::call_stream::Outlet;
+use crate::driver::{AuthorizedCall, ChunkSource, DriverError};
+use crate::kernel::Kernel;
+use crate::wait::{contained, within};
+
+/// How a stream came to its end.
+struct Over {
+    how: StreamEnd,
+    error: Option<DriverError>,
+    spent: Duration,
+}
+
+impl Kernel {
+    /// Executes a committed call, shows what comes of it, and records its end.
+    pub(crate) async fn stream_to_end(
+        &self,
+        mut ready: Ready<'_>,
+        mut watch: Watch<'_>,
+        outlet: &Outlet,
+    ) -> Invocation {
+        let call = AuthorizedCall { inner: authorized(&ready), attempt: 0 };
+        let entry = ready.target.entry.clone();
+        // A driver that panics here has not begun; `execute` then says what is wrong with it.
+        let opened = catch_unwind(AssertUnwindSafe(|| entry.driver.stream(&call))).ok().flatten();
+        let Some(source) = opened else {
+            watch.open.tokens = 0;
+            let done = self.run_to_end(ready, watch).await;
+            if let Some(frame) = done.result.as_ref().and_then(|result| result.data.clone()) {
+                outlet.leave(StreamItem::End(frame));
+            }
+            return done;
+        };
+        let mut share = std::mem::take(&mut ready.share);
+        let mode = ready.effective_mode().max(share.floor());
+        let limits = ready.limits();
+        let spec = self.frame_spec(&ready, mode, &limits);
+        let mut stream = FrameStream::new(&self.firewall, spec, share.take());
+        let over =
+            self.pump(&ready, &mut watch, (source, call.timeout()), &mut stream, outlet).await;
+        let ended = self.stream_ended(&ready, mode, stream, over, &mut share);
+        let end = ended.result.data.clone();
+        let done = self.conclude(ready, watch, ended, share).await;
+        // The outcome stands in the log; now the last frame may be seen.
+        if let Some(frame) = end.filter(|_| done.result.as_ref().is_some_and(|r| r.data.is_some()))
+        {
+            outlet.leave(StreamItem::End(frame));
+        }
+        done
+    }
+
+    /// Reads the source to its end, and shows the parts.
+    async fn pump(
+        &self,
+        ready: &Ready<'_>,
+        watch: &mut Watch<'_>,
+        (mut source, limit): (Box<dyn ChunkSource + '_>, Duration),
+        stream: &mut FrameStream<'_>,
+        outlet: &Outlet,
+    ) -> Over {
+        let spec = ready.target.capability.spec();
+        watch.harmless = !spec.effects.writes() || spec.idempotent;
+        watch.open.tokens = 0;
+        let mut spent = Duration::ZERO;
+        loop {
+            let begun = self.clock.monotonic();
+            let next = within(contained(|| source.next()), limit, self.timer.as_ref()).await;
+            spent += self.clock.monotonic().saturating_sub(begun);
+            let (how, error) = match next {
+                Some(Some(Some(Ok(chunk)))) if !self.is_revoked(ready.claims) => {
+                    if let Some(part) = stream.push(chunk) {
+                        watch.open.tokens = stream.tokens();
+                        outlet.show(StreamItem::Part(part)).await;
+                    }
+                    continue;
+                }
+                Some(Some(Some(Ok(_)))) => {
+                    let revoked = DriverError::Failed("the grant was revoked".to_owned());
+                    (StreamEnd::Cancelled, Some(revoked))
+                }
+                Some(Some(Some(Err(error)))) => (StreamEnd::Failed, Some(error)),
+                Some(Some(None)) => (StreamEnd::Complete, None),
+                Some(None) => {
+                    let panicked = DriverError::Lost("the tool's function panicked".to_owned());
+                    (StreamEnd::Failed, Some(panicked))
+                }
+                None => (StreamEnd::Silent, Some(DriverError::Timeout(limit))),
+            };
+            return Over { how, error, spent };
+        }
+    }
+
+    /// The last frame, and what is to be recorded.
+    fn stream_ended(
+        &self,
+        ready: &Ready<'_>,
+        mode: ResponseMode,
+        mut stream: FrameStream<'_>,
+        over: Over,
+        share: &mut Share,
+    ) -> Ended {
+        let Over { how, error, spent } = over;
+        let capability = &ready.target.capability;
+        let (chunks, parts) = (stream.chunks(), stream.parts());
+        let mut whole = stream.whole();
+        whole.findings.extend(share.finding());
+        let (handle, put) = self.kept(ready, mode, &mut whole);
+        let (frame, reserved) = stream.end(how, &whole, handle);
+        share.put(reserved);
+        let shown = Some(frame.label.clone());
+        let mut ended = match &error {
+            Some(error) => self.failed(ready, error),
+            None => {
+                let result =
+                    ToolResult::ok(ready.call.clone(), capability.id().clone(), frame.clone());
+                let (kind, failure) = (EventKind::Outcome, None);
+                Ended { result, kind, failure, put: None, tokens: 0, shown: None, stream: None }
+            }
+        };
+        let said = ended.shown.take().map(|said| match &shown {
+            Some(shown) => said.join(shown),
+            None => said,
+        });
+        ended.shown = said.or(shown);
+        ended.put = put;
+        ended.tokens = share.tokens();
+        ended.stream = Some(json!({
+            "chunks": chunks, "parts": parts, "complete": how == StreamEnd::Complete,
+        }));
+        ended.result.latency_us = micros(spent);
+        ended.result.provenance.clone_from(&frame.provenance);
+        ended.result.data = Some(frame);
+        ended
+    }
+
+    /// The handle of the whole, where it can be stored.
+    fn kept(
+        &self,
+        ready: &Ready<'_>,
+        mode: ResponseMode,
+        whole: &mut RawResult,
+    ) -> (Option<Handle>, Option<Put>) {
+        match self.keep(ready, mode, whole, true) {
+            Ok(stored) => stored.unzip(),
+            Err(()) => {
+                whole.findings.push("not_stored");
+                (None, None)
+            }
+        }
+    }
+}

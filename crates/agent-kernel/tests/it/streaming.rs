@@ -1,0 +1,352 @@
+//! Streams through the kernel: the gates of every call, bounded parts, one outcome.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{
+    CallStream, Caller, ChunkSender, DriverError, FnDriver, Invocation, RevocationSubject, Token,
+    block_on,
+};
+use weaver_firewall::{HandleQuery, SessionBudget, StreamItem};
+use weaver_types::ledger::Ledger;
+use weaver_types::{
+    CapabilityDraft, Effects, Frame, Principal, RawChunk, RawResult, ReasonCode, ResponseMode,
+    RunContext, Status, Verdict,
+};
+
+use crate::support::{
+    Asked, World, ana, answer, draft, fold, kinds, log, memory, open_policy, snapshot, succeeded,
+};
+
+const ID: &str = "db.rows";
+
+fn row(n: usize) -> RawChunk {
+    RawChunk::Json(json!({ "id": n, "note": "something to read" }))
+}
+
+fn waiting(effects: Effects, timeout_ms: u32) -> CapabilityDraft {
+    CapabilityDraft { timeout_ms, ..draft(ID, effects) }
+}
+
+fn streaming(
+    effects: Effects,
+    f: impl Fn(&ChunkSender) -> Result<(), DriverError> + Send + Sync + 'static,
+) -> World {
+    streaming_on(memory(), effects, f)
+}
+
+fn streaming_on(
+    ledger: Arc<dyn Ledger>,
+    effects: Effects,
+    f: impl Fn(&ChunkSender) -> Result<(), DriverError> + Send + Sync + 'static,
+) -> World {
+    let session = SessionBudget::named("chars4").unwrap();
+    let world = World::bounded(ledger, open_policy(), session);
+    let executed = Arc::clone(&world.executed);
+    let driver = FnDriver::streaming(move |_, sender| {
+        executed.fetch_add(1, Ordering::SeqCst);
+        f(sender)
+    });
+    world.driven(waiting(effects, 60_000), driver);
+    world
+}
+
+/// One call, from its grant on.
+struct Play<'w> {
+    world: &'w World,
+    run: RunContext,
+    who: Principal,
+    token: Token,
+    arguments: Value,
+    mode: ResponseMode,
+}
+
+impl<'w> Play<'w> {
+    fn new(world: &'w World, mode: ResponseMode) -> Self {
+        let (run, who) = (world.run(), ana());
+        let asked = Asked::new(ID).mode(mode);
+        let caller = Caller { run: &run, principal: &who };
+        let grant = block_on(world.kernel.grant(caller, asked.call()));
+        let token = grant.token.unwrap();
+        Self { world, run, who, token, arguments: json!({}), mode }
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { run: &self.run, principal: &self.who }
+    }
+
+    fn stream(&self) -> CallStream<'_> {
+        self.world.kernel.invoke_stream(self.caller(), &self.token, &self.arguments, self.mode)
+    }
+
+    /// Everything, to the end.
+    fn whole(&self) -> (Vec<StreamItem>, Invocation) {
+        let mut stream = self.stream();
+        let mut items = Vec::new();
+        while let Some(item) = block_on(stream.next()) {
+            items.push(item);
+        }
+        (items, stream.finished().unwrap().clone())
+    }
+
+    fn outcome(&self) -> Value {
+        let last = log(self.world.ledger.as_ref()).pop().unwrap();
+        json!({ "kind": last.kind, "payload": last.payload })
+    }
+
+    fn used(&self) -> u64 {
+        self.world.kernel.session(&self.run).unwrap().used().into()
+    }
+}
+
+fn tokens(items: &[StreamItem]) -> u64 {
+    let json = |item: &StreamItem| serde_json::to_string(item.frame()).unwrap();
+    items.iter().map(|item| json(item).chars().count().div_ceil(4) as u64).sum()
+}
+
+fn end(items: &[StreamItem]) -> &Frame {
+    let Some(StreamItem::End(frame)) = items.last() else { panic!("no end in {items:?}") };
+    assert!(items.iter().rev().skip(1).all(|item| matches!(item, StreamItem::Part(_))));
+    frame
+}
+
+fn warned(frame: &Frame, kind: &str) -> bool {
+    frame.warnings.iter().any(|warning| warning.kind == kind)
+}
+
+#[test]
+fn rows_are_shown_as_they_come_with_one_intent_and_one_outcome() {
+    let world =
+        streaming(Effects::READ_LOCAL, |sender| (0..40).try_for_each(|n| sender.send(row(n))));
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    assert!(succeeded(&done) && items.len() > 2, "{items:?}");
+    let ids: Vec<&Value> =
+        items.iter().flat_map(|item| &item.frame().table).map(|row| &row["id"]).collect();
+    assert!(ids.iter().enumerate().all(|(n, id)| **id == json!(n)), "{ids:?}");
+    assert_eq!(done.result.as_ref().unwrap().data.as_ref(), Some(end(&items)));
+    assert_eq!(kinds(world.ledger.as_ref()), ["run.started", "call.intent", "call.outcome"]);
+
+    let stream = &play.outcome()["payload"]["stream"];
+    assert_eq!((&stream["chunks"], &stream["complete"]), (&json!(40), &json!(true)));
+    let folded = fold(world.ledger.as_ref(), &play.run.run_id);
+    assert_eq!(snapshot(world.ledger.as_ref(), &play.run.run_id).unwrap(), folded);
+    assert_eq!((folded.meters.prompt_tokens, play.used()), (tokens(&items), tokens(&items)));
+
+    // The handle of the last frame stands for all of it.
+    let handle = &end(&items).handle.as_ref().unwrap().handle_id;
+    let query = HandleQuery { offset: 39, ..HandleQuery::default() };
+    let view = block_on(world.kernel.expand(play.caller(), handle, &query));
+    assert_eq!(view.result.unwrap().data.unwrap().table[0]["id"], 39);
+}
+
+#[test]
+fn the_outcome_is_in_the_log_before_the_last_frame_is_seen() {
+    let world = streaming(Effects::READ_LOCAL, |sender| sender.send(row(0)));
+    let play = Play::new(&world, ResponseMode::Table);
+    let mut stream = play.stream();
+    let first = block_on(stream.next()).unwrap();
+    assert!(matches!(first, StreamItem::Part(_)));
+    // What was shown counts for the run, whatever comes.
+    let label = snapshot(world.ledger.as_ref(), &play.run.run_id).unwrap().label;
+    assert_eq!(label, first.frame().label);
+    assert!(matches!(block_on(stream.next()), Some(StreamItem::End(_))));
+    assert_eq!(play.outcome()["kind"], "call.outcome");
+    assert!(block_on(stream.next()).is_none());
+}
+
+#[test]
+fn what_cannot_stream_is_one_frame() {
+    let world = World::new(open_policy());
+    world.answering(draft(ID, Effects::READ_LOCAL), |_| Ok(RawResult::json(json!([{ "id": 1 }]))));
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    assert_eq!((items.len(), end(&items).is_final), (1, true));
+    assert!(succeeded(&done));
+    let (again, done) = play.whole();
+    assert!(again.is_empty(), "the token is used");
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::TokenUsed));
+    assert_eq!(world.executed(), 1);
+}
+
+#[test]
+fn a_refused_stream_has_no_items_and_executes_nothing() {
+    let world = streaming(Effects::READ_LOCAL, |sender| sender.send(row(0)));
+    let mut play = Play::new(&world, ResponseMode::Table);
+    play.arguments = json!({ "other": 1 });
+    let (items, done) = play.whole();
+    assert!(items.is_empty());
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::TokenScope));
+    play.arguments = json!({});
+    play.run.dry_run = true;
+    let (items, done) = play.whole();
+    assert!(items.is_empty() && done.decision.allowed() && done.result.is_none());
+    assert_eq!(world.executed(), 0);
+}
+
+#[test]
+fn silence_ends_a_stream_and_the_last_frame_says_so() {
+    let (release, gate) = mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let world = World::new(open_policy());
+    let driver = FnDriver::streaming(move |_, sender| {
+        sender.send(row(0))?;
+        let _ = gate.lock().unwrap().recv();
+        Ok(())
+    });
+    world.driven(waiting(Effects::READ_LOCAL, 500), driver);
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    let frame = end(&items);
+    assert_eq!((items.len(), frame.status), (2, Status::Partial));
+    assert!(warned(frame, "stream_silent"), "{frame:?}");
+    assert!(!succeeded(&done));
+    let outcome = play.outcome();
+    assert_eq!(
+        (&outcome["kind"], &outcome["payload"]["reason"]),
+        (&json!("call.outcome"), &json!("timeout"))
+    );
+    assert_eq!(outcome["payload"]["stream"]["complete"], false);
+    drop(release);
+}
+
+#[test]
+fn an_error_in_the_middle_is_redacted_and_what_came_stays() {
+    let world = streaming(Effects::READ_LOCAL, |sender| {
+        sender.send(row(0))?;
+        Err(DriverError::Failed("upstream: Bearer abcdefgh12345678 bob@corp.com".to_owned()))
+    });
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    assert!(warned(end(&items), "stream_failed"));
+    assert_eq!(end(&items).status, Status::Partial);
+    let said = &done.result.as_ref().unwrap().error_message;
+    assert!(!said.contains("bob@corp.com") && !said.contains("abcdefgh"), "{said}");
+    assert_eq!(play.outcome()["payload"]["reason"], "execution_failed");
+}
+
+#[test]
+fn a_function_that_panics_ends_its_stream() {
+    let world = streaming(Effects::READ_LOCAL, |sender| {
+        sender.send(row(0))?;
+        panic!("on purpose")
+    });
+    let (items, done) = Play::new(&world, ResponseMode::Table).whole();
+    assert!(warned(end(&items), "stream_failed") && !succeeded(&done));
+}
+
+fn endless() -> impl Fn(&ChunkSender) -> Result<(), DriverError> + Send + Sync {
+    |sender| (0..).try_for_each(|n| sender.send(row(n)))
+}
+
+/// Waits until what was submitted stands in the log.
+fn settled(world: &World, events: usize) -> Value {
+    while log(world.ledger.as_ref()).len() < events {
+        std::thread::yield_now();
+    }
+    let last = log(world.ledger.as_ref()).pop().unwrap();
+    json!({ "kind": last.kind, "reason": last.payload["reason"] })
+}
+
+#[test]
+fn who_goes_away_ends_the_call() {
+    for (effects, kind, reason) in [
+        (Effects::READ_LOCAL, "call.outcome", "cancelled"),
+        (Effects::WRITE_LOCAL, "call.outcome_unknown", "outcome_unknown"),
+    ] {
+        let world = streaming(effects, endless());
+        let play = Play::new(&world, ResponseMode::Table);
+        let mut stream = play.stream();
+        let first = block_on(stream.next()).unwrap();
+        drop(stream);
+        assert_eq!(settled(&world, 3), json!({ "kind": kind, "reason": reason }));
+        let shown = tokens(std::slice::from_ref(&first));
+        assert_eq!(play.used(), shown, "what was seen is charged, no more and no less");
+        let session = world.kernel.session(&play.run).unwrap();
+        assert_eq!(u64::from(session.remaining()), u64::from(session.total()) - shown);
+        assert_eq!(fold(world.ledger.as_ref(), &play.run.run_id).meters.prompt_tokens, shown);
+    }
+}
+
+#[test]
+fn a_tool_is_read_no_faster_than_its_frames_are_taken() {
+    let sent = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&sent);
+    let world = streaming(Effects::READ_LOCAL, move |sender| {
+        (0..).try_for_each(|n| {
+            sender.send(row(n))?;
+            count.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        })
+    });
+    let play = Play::new(&world, ResponseMode::Table);
+    let mut stream = play.stream();
+    assert!(block_on(stream.next()).is_some());
+    std::thread::yield_now();
+    // The one that was shown, and what the queue holds.
+    assert!(sent.load(Ordering::SeqCst) <= 6);
+}
+
+#[test]
+fn a_revoked_grant_ends_its_stream() {
+    let world = streaming(Effects::READ_LOCAL, endless());
+    let play = Play::new(&world, ResponseMode::Table);
+    let mut stream = play.stream();
+    assert!(block_on(stream.next()).is_some());
+    let subject = RevocationSubject::Principal(play.who.id.clone());
+    world.clock.advance(std::time::Duration::from_secs(1));
+    block_on(world.kernel.revoke(subject, &play.who.id)).unwrap();
+    let mut items = Vec::new();
+    while let Some(item) = block_on(stream.next()) {
+        items.push(item);
+    }
+    assert!(warned(end(&items), "stream_cancelled"), "{items:?}");
+}
+
+#[test]
+fn a_stream_that_a_crash_cut_off_is_unknown_and_charged_with_all_it_held() {
+    let ledger = memory();
+    let run = {
+        let world = streaming_on(Arc::clone(&ledger), Effects::READ_LOCAL, endless());
+        let play = Play::new(&world, ResponseMode::Table);
+        let mut stream = play.stream();
+        assert!(block_on(stream.next()).is_some());
+        // As if the process had died: nothing is run that would end the call.
+        std::mem::forget(stream);
+        play.run
+    };
+    let again = streaming_on(Arc::clone(&ledger), Effects::READ_LOCAL, endless());
+    assert_eq!(kinds(ledger.as_ref()).last().unwrap(), "call.outcome_unknown");
+    let folded = fold(ledger.as_ref(), &run.run_id);
+    assert_eq!(folded, snapshot(ledger.as_ref(), &run.run_id).unwrap());
+    assert_eq!(folded.meters.prompt_tokens, u64::from(SessionBudget::RESERVATION));
+    assert_eq!(again.kernel.session(&run).unwrap().used(), SessionBudget::RESERVATION);
+    assert_eq!(again.executed(), 0, "it is not tried again");
+}
+
+#[test]
+fn a_value_that_is_cut_between_chunks_is_in_no_frame_and_not_behind_the_handle() {
+    let text = "mail jane.roe@corp.example.com or call\n".repeat(40);
+    let pieces: Vec<String> =
+        text.as_bytes().chunks(7).map(|b| String::from_utf8(b.to_vec()).unwrap()).collect();
+    let world = streaming(Effects::READ_LOCAL, move |sender| {
+        pieces.iter().try_for_each(|piece| sender.send(RawChunk::Text(piece.clone())))
+    });
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, _) = play.whole();
+    let handle = &end(&items).handle.as_ref().unwrap().handle_id;
+    let view = block_on(world.kernel.expand(play.caller(), handle, &HandleQuery::default()));
+    let seen = format!("{items:?}{view:?}");
+    assert!(!seen.contains("jane.roe") && !seen.contains("corp.example"), "{seen}");
+    assert!(seen.contains("[REDACTED] or call"), "{seen}");
+}
+
+#[test]
+fn a_call_that_is_not_streamed_gets_the_chunks_as_one_result() {
+    let world =
+        streaming(Effects::READ_LOCAL, |sender| (0..3).try_for_each(|n| sender.send(row(n))));
+    let done = world.call(&world.run(), &ana(), &Asked::new(ID));
+    assert_eq!(done.result.unwrap().data.unwrap().table.len(), 3);
+}
