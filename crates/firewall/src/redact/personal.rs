@@ -258,7 +258,7 @@ const OWN: &[ScanRule] = &[
             ("{\"birth_date\":\"1980-03-12\"}", "1980-03-12"),
             ("born on 3.12.1980 in", "3.12.1980"),
         ],
-        keeps: &["date: 12/03/1980", "born in 1980", "dob changed at the office on 12/03/2020"],
+        keeps: &["date: 12/03/1980", "born in 1980", "the dob field, changed on 12/03/2020"],
     },
 ];
 
@@ -386,8 +386,8 @@ fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
         if security::is_ssn(&words, cluster) {
             push(text, hits, SSN, Some(cluster.start..cluster.end));
         }
-        push(text, hits, PHONE, phone::number(&words, cluster));
-        push(text, hits, BIRTH, birth::date(bytes, cluster));
+        push(text, hits, PHONE, phone::phone(&words, cluster));
+        push(text, hits, BIRTH, birth::date(&words, cluster));
         documents(text, &words, cluster, hits);
     }
     if let Some(start) = lettered(bytes, cluster.start)

@@ -34,6 +34,7 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
     let mut count = 0;
     let mut at = token.start;
     let mut sign = 0;
+    let mut groups = 0;
     let mut found = None;
     loop {
         let group = at;
@@ -44,12 +45,13 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
             count += 1;
             at += 1;
         }
+        groups += 1;
         if count > MOST || at - group < 2 {
             break;
         }
         let number = digits.get(..count).unwrap_or_default();
-        if ends(bytes, at, sign) && layout(first, at - group, sign) && is_card(number) {
-            let weak = sign == 0 && (count < 14 || number.first() == Some(&b'1'));
+        if ends(bytes, at, sign) && layout(first, groups) && is_card(number) {
+            let weak = sign == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
             found = Some(Card { range: token.start..at, weak });
         }
         let Some(next) = joined(bytes, at, &mut sign) else { break };
@@ -82,9 +84,9 @@ fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
     }
 }
 
-/// True for groups that cards are printed in, and for one group.
-fn layout(first: usize, last: usize, sign: u8) -> bool {
-    sign == 0 || (first == 4 || first == 6) && last >= 2
+/// True for one group, or three and more of which the first has four digits.
+fn layout(first: usize, groups: usize) -> bool {
+    groups == 1 || groups > 2 && first == 4
 }
 
 /// A brand with one of its lengths, and the sum.
@@ -97,16 +99,17 @@ pub(super) fn is_card(digits: &[u8]) -> bool {
     let length = digits.len();
     let brand = match two {
         34 | 37 => length == 15,
-        30 => matches!(three, 300..=305 | 309) && matches!(length, 14..=19),
-        36 | 38 | 39 => matches!(length, 14..=19),
-        40..=49 => matches!(length, 13 | 16 | 18 | 19),
+        30 => matches!(three, 300..=305 | 309) && matches!(length, 14 | 16),
+        36 | 38 | 39 => matches!(length, 14 | 16),
+        40..=49 => matches!(length, 13 | 16 | 19),
         51..=55 => length == 16,
         22..=27 => matches!(four, 2200..=2204 | 2221..=2720) && length == 16,
-        35 => length == 16 || matches!(four, 3528..=3589) && matches!(length, 17..=19),
+        35 => length == 16,
         21 => four == 2131 && length == 15,
         10..=19 => length == 15,
-        60 | 64 | 65 => matches!(length, 16..=19),
-        62 | 81 => matches!(length, 16..=19),
+        60 | 64 | 65 => matches!(length, 16 | 19),
+        62 => matches!(length, 16..=19),
+        81 => length == 16,
         50 | 56..=59 | 61 | 63 | 66..=69 => matches!(length, 12..=19),
         82 => matches!(three, 820..=829) && length == 16,
         97 => four == 9792 && length == 16,

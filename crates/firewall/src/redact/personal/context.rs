@@ -8,11 +8,11 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 use super::cluster::{before, byte};
 
 /// How far before a candidate a word counts, in bytes.
-const WIDE: usize = 80;
+const WIDE: usize = 56;
 /// How far before a candidate a word is its label, in bytes.
-const NEAR: usize = 28;
+const NEAR: usize = 32;
 /// How far after a candidate a word counts, in bytes.
-const AFTER: usize = 32;
+const AFTER: usize = 28;
 
 /// Subjects that words speak of, as bits.
 pub(super) mod topic {
@@ -25,10 +25,14 @@ pub(super) mod topic {
     pub(in crate::redact::personal) const OWNED: u64 =
         OTHER | CARD | SSN | TAX | PASSPORT | DRIVER | BANK | ROUTING | PERSON | HEALTH | DEVICE;
 
+    /// Subjects whose short words may be parts of longer names.
+    pub(in crate::redact::personal) const SHORT: u64 = PHONE | IP | SSN | MAC | OTHER | VERSION;
+
     topics! {
         PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7,
         DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, CALL = 14,
         MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22,
+        BIRTH = 23,
     }
 }
 use topic::*;
@@ -47,9 +51,14 @@ const WORDS: &[(u64, &str)] = &[
          toll free|电话|手机|電話|携帯|전화|휴대폰|телефон|тел|hp|viber|extension",
     ),
     (
+        BIRTH,
+        "birth*|dob|d.o.b|d.o.b.|born|born on|geboren*|geburt*|naissance|né le|née le|\
+         nacimiento|nascita|nato il|nata il|nascimento|geboorte*|urodz*|födelse*|生年月日",
+    ),
+    (
         CALL,
         "call|calling|called|contact|contact us|reach|number is|mine is|customer service|\
-         support line|ring|number at|tlf|tfno|contacto|contatto",
+         support line|number at|tlf|tfno|contacto|contatto",
     ),
     (
         OTHER,
@@ -82,9 +91,9 @@ const WORDS: &[(u64, &str)] = &[
     (SSN, "ssn*|social security*|social sec|soc sec|ss#|social"),
     (
         TAX,
-        "tax*|tin|itin|ein|fein|steuer*|idnr|vat*|ust*|umsatzsteuer*|taxpayer*|\
+        "tax*|tin|itin|ein|fein|steuer*|idnr|vat|ust-id*|ustid*|umsatzsteuer*|taxpayer*|\
          fiscal*|fiscale|partita iva|p.iva|piva|nif|cif|nip|regon|inn|инн|tva|btw|\
-         mwst|rfc|cuit|cuil|rut|ruc|nit|abn|gst*|finanzamt|iva|pps*|siren|siret|utr|\
+         mwst|rfc|cuit|cuil|rut|ruc|nit|abn|gst|gstin|finanzamt|iva|pps|ppsn|pps number|siren|siret|utr|\
          tfn|cnpj|oib",
     ),
     (
@@ -96,9 +105,11 @@ const WORDS: &[(u64, &str)] = &[
     ),
     (
         DRIVER,
-        "driver*|driving*|licence|license|dl|führerschein*|fuehrerschein*|permis|\
-         patente|carnet de conducir|dvla|permit|운전면허*|dln|rijbewijs|prawo jazdy|\
-         drivers|lic#|dls|cdls",
+        "driver licen*|driver's licen*|drivers licen*|driver_licen*|drivers_licen*|\
+         driverlicen*|driverslicen*|driving licen*|driving_licen*|licence number|\
+         license number|licence no|license no|dl number|dl no|dl#|dln|lic#|\
+         führerschein*|fuehrerschein*|permis de conduire|patente di guida|\
+         carnet de conducir|dvla|운전면허*|rijbewijs|prawo jazdy",
     ),
     (
         BANK,
@@ -111,11 +122,11 @@ const WORDS: &[(u64, &str)] = &[
         "national id*|national identity*|identity number|identity code|id number|\
          id no|citizen*|personal id*|personal identity|identification*|\
          national number|id code|nric|fin|mykad|nik|ktp|kimlik*|tc|tckn|personnummer|\
-         pnr|hetu|henkilötunnus*|fødselsnummer|fodselsnummer|personnr|cpr*|pesel|nin|\
+         pnr|hetu|henkilötunnus*|fødselsnummer|fodselsnummer|personnr|cpr|cpr-nr|pesel|nin|\
          bsn|burgerservicenummer|sofinummer|nir|insee|sécurité sociale|\
          securite sociale|numéro de sécu|rijksregister*|registre national|rodné*|\
          rodne*|cnp|egn|oib|amka|isikukood|asmens kodas|personas kods|emso|jmbg|dni|\
-         nie|curp|cpf|rg|cedula|cédula|rut|aadhaar*|aadhar*|uidai|uid|resident*|身份证*|\
+         nie|curp|cpf|rg|cedula|cédula|rut|aadhaar*|aadhar*|uidai|resident*|身份证*|\
          주민*|마이넘버|マイナンバー|my number|ahv|avs|svnr|sozialversicherung*|rvnr|\
          teudat zehut|sin|social insurance|rsa id|id nr|snils|снилс|rrn|frn|外国人*|\
          외국인*|birth number|kennitala|insurance number|umid|tnin|thai id|iin",
@@ -180,6 +191,8 @@ pub(super) struct Context {
     pub(super) near: u64,
     /// Subjects of words right after.
     pub(super) after: u64,
+    /// Subjects of words right before, in the same field, or a few bytes after.
+    pub(super) label: u64,
     /// Of the labels before, the subjects of the last word.
     pub(super) last: u64,
 }
@@ -193,8 +206,12 @@ impl Context {
         let mut last = 0;
         matcher.each(bytes, floor, start, |topics, _, to| {
             context.wide |= topics;
-            if start.saturating_sub(to) <= NEAR && !breaks_line(bytes, to, start) {
+            let gap = bytes.get(to..start).unwrap_or_default();
+            if gap.len() <= NEAR && !gap.contains(&b'\n') {
                 context.near |= topics;
+                if !gap.iter().any(|byte| b",;{}|".contains(byte)) {
+                    context.label |= topics;
+                }
             }
             if to > last {
                 last = to;
@@ -210,13 +227,16 @@ impl Context {
             if from - end <= 2 {
                 context.after |= topics;
             }
+            if from - end <= 16 {
+                context.label |= topics;
+            }
         });
         context
     }
 
-    /// True when a word of these subjects stands around.
+    /// True when a word of these subjects is the label of the candidate.
     pub(super) fn speaks(&self, topics: u64) -> bool {
-        self.wide & topics != 0
+        self.label & topics != 0
     }
 }
 
@@ -253,7 +273,10 @@ impl Matcher {
         for hit in self.words.find_overlapping_iter(window) {
             let (start, end) = (from + hit.start(), from + hit.end());
             let Some((topics, open)) = self.meaning.get(hit.pattern().as_usize()) else { continue };
-            if starts_word(bytes, start) && (*open || ends_word(bytes, end)) {
+            let short = topics & SHORT == 0 && end - start <= 3;
+            let part = short && matches!(byte(bytes, end), b'_' | b'0'..=b'9')
+                || topics & CALL != 0 && before(bytes, start) == b'_';
+            if starts_word(bytes, start) && (*open || ends_word(bytes, end)) && !part {
                 found(*topics, start, end);
             }
         }
@@ -268,10 +291,7 @@ fn starts_word(bytes: &[u8], at: usize) -> bool {
 
 /// True where a word ends, also before a plural or the next part of a name like `phoneNumber`.
 fn ends_word(bytes: &[u8], at: usize) -> bool {
-    let next = byte(bytes, at);
-    !next.is_ascii_lowercase() || next == b's' && !byte(bytes, at + 1).is_ascii_alphabetic()
-}
-
-fn breaks_line(bytes: &[u8], from: usize, to: usize) -> bool {
-    bytes.get(from..to).is_some_and(|gap| gap.contains(&b'\n'))
+    let (last, next) = (before(bytes, at), byte(bytes, at));
+    let plural = next == b's' && !byte(bytes, at + 1).is_ascii_alphabetic();
+    !next.is_ascii_alphabetic() || plural || last.is_ascii_lowercase() && next.is_ascii_uppercase()
 }

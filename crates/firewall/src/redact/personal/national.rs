@@ -72,6 +72,8 @@ struct Shape {
     either: u64,
     /// A separator may stand before.
     breaks: u64,
+    /// The last of these places, where a check digit may stand apart.
+    last: u64,
     /// Only hyphens may stand there.
     hyphens: bool,
     /// The place of the row among all.
@@ -84,12 +86,14 @@ static SHAPES: LazyLock<Vec<Vec<Shape>>> = LazyLock::new(|| {
     let mut lengths: Vec<Vec<Shape>> = Vec::new();
     for (index, row) in TABLES.into_iter().flatten().enumerate() {
         for text in row.shapes {
-            let mut shape = Shape { letters: 0, either: 0, breaks: 0, hyphens: false, index, row };
+            let mut shape =
+                Shape { letters: 0, either: 0, breaks: 0, last: 0, hyphens: false, index, row };
             let mut length = 0;
             for sign in text.bytes() {
                 match sign {
                     b'~' | b'-' => {
-                        shape.breaks |= 1 << length;
+                        shape.last = 1 << length;
+                        shape.breaks |= shape.last;
                         shape.hyphens |= sign == b'-';
                     }
                     b'A' => shape.letters |= 1 << length,
@@ -145,7 +149,7 @@ pub(super) fn kinds(words: &Words<'_>, cluster: &Cluster, mut found: impl FnMut(
 impl Shape {
     fn fits(&self, cluster: &Cluster) -> bool {
         cluster.letters & !self.either == self.letters
-            && cluster.breaks & !self.breaks == 0
+            && (cluster.breaks == 0 || cluster.breaks == self.breaks || cluster.breaks == self.last)
             && !(self.hyphens && cluster.separators & !HYPHEN != 0)
             // One point in a number is a decimal one.
             && !(cluster.separators & POINT != 0 && cluster.breaks != self.breaks)

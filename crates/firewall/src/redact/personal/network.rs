@@ -161,7 +161,9 @@ fn is_bare(bytes: &[u8], run: &[u8], start: usize, end: usize) -> bool {
         return false;
     }
     let context = Context::around(bytes, start, end);
-    let spoken = context.near & topic::IP != 0 && before(bytes, start) != b'[';
+    let clear = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'=' | b'(' | b')' | b',');
+    let apart = clear(before(bytes, start)) && clear(byte(bytes, end)) && (numeric || run == b"::");
+    let spoken = context.near & topic::IP != 0 && apart;
     prefix(bytes, end, 128) == end && !spoken
 }
 

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::checksum::{is_day, number};
 use super::cluster::{BLANK, BRACKET, Cluster, HYPHEN, POINT, SLASH, before, byte};
 use super::context::{Words, topic};
 use super::plan;
@@ -19,7 +20,7 @@ struct Number<'c> {
 }
 
 /// The phone number that a cluster of digits is.
-pub(super) fn number(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
+pub(super) fn phone(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
     let bytes = words.bytes;
     if cluster.letters.count_ones() > 1 || is_date(cluster.compact(), cluster.sizes()) {
         return None;
@@ -48,8 +49,8 @@ pub(super) fn number(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize
 
 /// The phone number that starts inside other groups: in a bracket, or where words name a phone.
 pub(super) fn restarted(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>> {
-    let found = number(words, cluster)?;
-    let named = || words.get().speaks(topic::PHONE);
+    let found = phone(words, cluster)?;
+    let named = || words.get().wide & topic::PHONE != 0;
     (byte(words.bytes, found.start) == b'(' || named()).then_some(found)
 }
 
@@ -175,7 +176,9 @@ fn is_written(number: &Number<'_>) -> bool {
         return false;
     }
     match (digits, sizes) {
-        ([b'0', b'0', rest @ ..], [2..=6, ..]) => sizes.len() > 2 && plan::is_international(rest),
+        ([b'0', b'0', rest @ ..], [2..=6, ..]) => {
+            sizes.len() > 2 && !counted(digits, sizes) && plan::is_international(rest)
+        }
         ([b'0', ..], _) => is_trunk(number),
         (_, [3, 3, 4] | [1, 3, 3, 4] | [3, 7] | [6, 4]) => {
             let plain = !mixed || opened || separators & (HYPHEN | BLANK) == separators;
@@ -203,13 +206,7 @@ fn is_trunk(number: &Number<'_>) -> bool {
     if opened && (8..=11).contains(&digits.len()) && *last >= 3 {
         return true;
     }
-    let place = |place: &usize| digits.get(*place) == Some(&b'0');
-    let mut starts = sizes.iter().scan(0, |at, size| {
-        let start = *at;
-        *at += usize::from(*size);
-        Some(start)
-    });
-    let counted = sizes.len() > 3 && starts.all(|at| place(&at));
+    let counted = sizes.len() > 2 && counted(digits, sizes);
     let pointed = separators == POINT && sizes.len() < 3;
     let fits = match (digits.len(), sizes.len()) {
         (8, groups) => groups >= 4 && separators == BLANK | HYPHEN,
@@ -218,10 +215,23 @@ fn is_trunk(number: &Number<'_>) -> bool {
         (9, groups) => groups >= 3 || (2..=4).contains(first) && (5..=7).contains(last),
         (10 | 11, 2) => (2..=6).contains(first) && (4..=8).contains(last),
         (10 | 11, groups) => groups <= 5,
-        (12, groups) => (2..=4).contains(&groups) && *first <= 5,
+        (12, groups) => {
+            let long = matches!(digits.get(1), Some(b'1' | b'8'));
+            long && (2..=4).contains(&groups) && *first <= 5
+        }
         _ => false,
     };
     area && fits && *last >= 2 && !counted && !pointed && sizes.iter().skip(1).all(|n| *n >= 2)
+}
+
+/// Every group starts with a zero.
+fn counted(digits: &[u8], sizes: &[u8]) -> bool {
+    let mut at = 0;
+    sizes.iter().all(|size| {
+        let zero = digits.get(at) == Some(&b'0');
+        at += usize::from(*size);
+        zero
+    })
 }
 
 /// Digits without separators that only a mobile number of the region has.
@@ -241,10 +251,15 @@ fn is_dialled(number: &Number<'_>) -> bool {
 /// Groups that read as a date with the year first or last.
 fn is_date(digits: &[u8], sizes: &[u8]) -> bool {
     let century = |at: usize| matches!(digits.get(at..at + 2), Some(b"19" | b"20"));
+    let day = |a: usize, b: usize| {
+        let (left, right) = (number(digits, 0, a), number(digits, a, b));
+        is_day(left, right) || is_day(right, left)
+    };
     match sizes {
-        [4, 1 | 2, ..] => century(0),
-        [2, 2, 4, ..] => century(4),
-        [1, 2, 4, ..] | [2, 1, 4, ..] => century(3),
+        [4, 1 | 2, ..] => century(0) && number(digits, 4, 6) <= 12,
+        [2, 2, 4, ..] => century(4) && day(2, 4),
+        [1, 2, 4, ..] => century(3) && day(1, 3),
+        [2, 1, 4, ..] => century(3) && day(2, 3),
         _ => false,
     }
 }
@@ -253,7 +268,7 @@ fn is_date(digits: &[u8], sizes: &[u8]) -> bool {
 fn denied(words: &Words<'_>) -> bool {
     let context = words.get();
     let other = topic::OTHER | topic::BANK | topic::VERSION;
-    context.near & other != 0 && context.last & topic::PHONE == 0
+    context.last & context.near & other != 0 && context.last & topic::PHONE == 0
 }
 
 /// A word right before or after names a phone, and nothing says otherwise.
