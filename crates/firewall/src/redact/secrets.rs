@@ -1,6 +1,6 @@
 //! Secrets that no prefix gives away: what their name, their neighbours or their form tells.
 //!
-//! Each scanner reads the text once. What it finds at a place depends on at most [`REACH`] bytes
+//! Each scanner reads the text once. What it finds at a place depends on at most 512 bytes
 //! before and after it.
 
 mod assign;
@@ -13,11 +13,15 @@ mod tests;
 
 use std::ops::Range;
 
+use super::run;
 use super::scanner::{Hit, ScanRule, Scanner};
 
 /// A hit depends on at most this many bytes before and after it.
-#[expect(dead_code, reason = "it bounds what the scanners look at")]
-pub(crate) const REACH: usize = 512;
+#[cfg(test)]
+const REACH: usize = 512;
+
+/// The longest value that is read. One that is as long is masked to the end of its run.
+const LONG: usize = 320;
 
 const PASSWORD: usize = 0;
 const SECRET: usize = 1;
@@ -142,6 +146,10 @@ fn scan(text: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     assign::scan(bytes, hits);
     near::scan(bytes, hits);
+    let mut runs = run::Ends::default();
+    for hit in hits.iter_mut().filter(|hit| hit.range.len() >= LONG) {
+        hit.range.end = hit.range.end.max(runs.end(text, hit.range.end.saturating_sub(1)));
+    }
 }
 
 /// The byte at a place, or 0 beyond the text.

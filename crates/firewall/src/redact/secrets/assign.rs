@@ -1,7 +1,7 @@
 //! `name = value` in every notation: configuration, program text, JSON, YAML, XML, flags.
 //!
 //! The scan looks at the signs between a name and its value, and from there at most
-//! [`NAME`] bytes back and [`VALUE`] bytes on.
+//! [`NAME`] bytes back and [`LONG`](super::LONG) bytes on.
 
 mod value;
 
@@ -13,6 +13,8 @@ use value::Value;
 
 /// The longest name that is read.
 const NAME: usize = 64;
+/// How far a name may stand before its sign.
+const GAP: usize = 32;
 /// How far apart the name and the value of a pair may stand.
 const PAIR: usize = 48;
 
@@ -76,20 +78,40 @@ fn named(bytes: &[u8], sign: usize) -> Option<Tells> {
 
 /// The name that ends before this place, with quotes, brackets and blanks between.
 fn name_before(bytes: &[u8], end: usize) -> Option<Range<usize>> {
-    let mut end = end;
-    let back = |end: usize, most: usize, set: &[u8]| {
-        let run = part(bytes, end.saturating_sub(most)..end);
-        end - run.iter().rev().take_while(|b| set.contains(b)).count()
-    };
-    end = back(end, 4, b":?.|+&*");
-    end = back(end, 24, b" \t");
-    end = back(end, 6, b"\"'`\\]*&:");
-    end = back(end, 4, b" \t");
-    end = back(end, 6, b"\"'`\\]");
+    let between = part(bytes, end.saturating_sub(GAP)..end);
+    let end = end - between.iter().rev().take_while(|b| is(**b, BETWEEN)).count();
     let run = part(bytes, end.saturating_sub(NAME)..end);
-    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-$@".contains(b);
-    let len = run.iter().rev().take_while(named).count();
+    let len = run.iter().rev().take_while(|b| is(**b, NAMED)).count();
     (len > 1).then(|| end - len..end)
+}
+
+/// Characters between a name and its sign, or parts of the sign.
+const BETWEEN: u8 = 1;
+/// Characters of names.
+const NAMED: u8 = 2;
+
+const CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0_u8; 256];
+    let mut at = 0;
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, in bounds")]
+    while at < 256 {
+        table[at] = match at as u8 {
+            b':' | b'?' | b'|' | b'+' | b'&' | b'*' | b' ' | b'\t' | b'"' | b'\'' | b'`'
+            | b'\\' | b']' => BETWEEN,
+            b'.' => BETWEEN | NAMED,
+            b'_' | b'-' | b'$' | b'@' => NAMED,
+            byte if byte.is_ascii_alphanumeric() => NAMED,
+            _ => 0,
+        };
+        at += 1;
+    }
+    table
+}
+
+fn is(byte: u8, class: u8) -> bool {
+    CLASSES.get(usize::from(byte)).is_some_and(|known| known & class != 0)
 }
 
 /// Names of types that stand between a name and the sign.

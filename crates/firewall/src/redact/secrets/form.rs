@@ -9,13 +9,12 @@ use crate::redact::validate::not_placeholder;
 /// The token in the run, if the run is one whose form is known.
 pub(super) fn known(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     let raw = part(bytes, run.clone());
-    let text = std::str::from_utf8(raw).ok()?;
-    let range = if is_twilio(raw) || is_mailchimp(raw) || is_marked(raw) || is_dotted(text) {
+    let range = if is_twilio(raw) || is_mailchimp(raw) || is_marked(raw) || is_dotted(raw) {
         run
     } else {
         bot(bytes, run)?
     };
-    not_placeholder(text).then_some(range)
+    std::str::from_utf8(raw).is_ok_and(not_placeholder).then_some(range)
 }
 
 /// `SK` or `AC` and 32 hexadecimal digits.
@@ -56,18 +55,20 @@ fn is_marked(raw: &[u8]) -> bool {
 }
 
 /// A Discord bot's token, a Vault token of the old form.
-fn is_dotted(text: &str) -> bool {
-    let mut parts = text.split('.');
+fn is_dotted(raw: &[u8]) -> bool {
+    if !raw.first().is_some_and(|b| b"MNOs".contains(b)) {
+        return false;
+    }
+    let mut parts = raw.split(|b| *b == b'.');
     let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let Some(third) = parts.next() else {
-        return first == "s" && second.len() == 24 && Shape::of(second.as_bytes()).random();
+        return first == b"s" && second.len() == 24 && Shape::of(second).random();
     };
     parts.next().is_none()
         && matches!(first.len(), 23..=28)
-        && first.starts_with(['M', 'N', 'O'])
         && matches!(second.len(), 6 | 7)
         && matches!(third.len(), 27..=38)
-        && Shape::of(first.as_bytes()).random()
+        && Shape::of(first).random()
 }
 
 /// A Telegram bot's token: a number, a colon, and 35 characters from `A` on.

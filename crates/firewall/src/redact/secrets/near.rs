@@ -119,8 +119,8 @@ fn counts(bytes: &[u8], shape: &Shape, uuid: bool, near: &Near) -> Option<usize>
         return None;
     }
     match near.word {
-        Word::Vendor if uuid && !near.quoted && near.gap > 6 => None,
-        Word::Vendor if !identifier || near.in_name || near.signed && !common => Some(VENDOR),
+        Word::Vendor if uuid && !near.quoted && near.gap > 3 => None,
+        Word::Vendor if !identifier || near.in_name => Some(VENDOR),
         Word::Plain
             if shape.len >= 16 && !identifier && near.quoted && (!common || near.in_name) =>
         {

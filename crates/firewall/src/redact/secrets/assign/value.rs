@@ -4,12 +4,9 @@ use std::ops::Range;
 
 use super::super::name::{self, Tells};
 use super::super::shape::{Shape, is_uuid};
-use super::super::{byte, part};
+use super::super::{LONG, byte, part};
 use crate::redact::checksum;
 use crate::redact::validate::{not_a_path, not_an_identifier, not_placeholder};
-
-/// The longest value that is read.
-const VALUE: usize = 320;
 
 /// A value and how it stands there.
 #[derive(Debug)]
@@ -41,7 +38,7 @@ pub(super) fn after(bytes: &[u8], from: usize, sign: u8) -> Option<Value> {
     let quote = byte(bytes, start + slashes);
     if is_quote(quote) && slashes < 8 {
         let from = start + slashes + 1;
-        let run = part(bytes, from..(from + VALUE).min(bytes.len()));
+        let run = part(bytes, from..(from + LONG).min(bytes.len()));
         let mut escaped = false;
         let len = run.iter().position(|b| {
             let ends = !escaped && (*b == quote || slashes > 0 && *b == b'\\') || *b == b'\n';
@@ -55,7 +52,7 @@ pub(super) fn after(bytes: &[u8], from: usize, sign: u8) -> Option<Value> {
         }
         start = from;
     }
-    let run = part(bytes, start..(start + VALUE).min(bytes.len()));
+    let run = part(bytes, start..(start + LONG).min(bytes.len()));
     let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>,;&)]}\\".contains(b);
     let len = run.iter().position(ends).unwrap_or(run.len());
     let trimmed = part(bytes, start..start + len);
@@ -77,7 +74,7 @@ pub(super) fn in_element(bytes: &[u8], from: usize) -> Option<Value> {
     if part(bytes, start..start + 9) == b"<![CDATA[" {
         start += 9;
     }
-    let run = part(bytes, start..(start + VALUE).min(bytes.len()));
+    let run = part(bytes, start..(start + LONG).min(bytes.len()));
     let ends = |b: &u8| b"<]\r\n".contains(b);
     let len = run.iter().position(ends)?;
     let trimmed = part(bytes, start..start + len);
@@ -176,7 +173,7 @@ fn is_token(text: &str, shape: &Shape, value: &Value) -> bool {
         && (mixed || long_number || letters)
         && (!value.strict || shape.random() || shape.turns >= 3)
         && not_a_path(text)
-        && not_an_identifier(text)
+        && (letters || not_an_identifier(text))
         && !text.contains("::")
         && !text.contains("//")
         && checksum::entropy(text) >= enough

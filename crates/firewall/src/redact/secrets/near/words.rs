@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
-use super::super::{byte, part};
+use super::super::{byte, name, part};
 use crate::redact::validate::words;
 
 /// Names of vendors, one a line; a name that is a common word too has a `?` after it.
@@ -64,7 +64,7 @@ const REFUSALS: &[&str] = words![
     "span" "request" "correlation" "fingerprint" "thumbprint" "image" "layer" "blob" "subproject"
     "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
     "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
-    "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color"
+    "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc["
 ];
 
 struct Words {
@@ -108,8 +108,11 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
         if gap > GAP || !stands_alone(bytes, start..end, word) {
             continue;
         }
+        if matches!(word, Word::Strong | Word::Weak) && is_open(bytes, start..end) {
+            continue;
+        }
         if word == Word::Refusal {
-            refused |= gap <= REFUSAL;
+            refused |= gap <= REFUSAL || byte(bytes, end - 1) == b'[';
         } else if best.is_none_or(|(known, ..)| word >= known) {
             best = Some((word, start, end));
         }
@@ -126,6 +129,14 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
         gap: token - end,
         quoted: signed || gap.iter().any(|b| b"\"'`{(".contains(b)),
     })
+}
+
+/// True when the word ends a name of something that anyone may see: `csrf_token`.
+fn is_open(bytes: &[u8], word: Range<usize>) -> bool {
+    let run = part(bytes, word.start.saturating_sub(32)..word.start);
+    let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_-".contains(b);
+    let len = run.iter().rev().take_while(named).count();
+    len > 0 && name::is_open(part(bytes, word.start - len..word.end))
 }
 
 /// The name before the sign before a token; empty where there is none.
@@ -148,7 +159,8 @@ fn stands_alone(bytes: &[u8], word: Range<usize>, kind: Word) -> bool {
     let plural = kind == Word::Strong && after == b's';
     let capital = last.is_ascii_lowercase() && after.is_ascii_uppercase();
     let upper = kind != Word::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
-    let ends = !after.is_ascii_alphabetic()
+    let ends = last == b'['
+        || !after.is_ascii_alphabetic()
         || capital
         || long
         || plural
