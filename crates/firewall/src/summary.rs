@@ -2,6 +2,7 @@
 
 mod columns;
 mod goal;
+mod prose;
 
 use serde_json::{Map, Value};
 use weaver_text::escape;
@@ -13,12 +14,10 @@ pub(crate) use goal::Goal;
 
 /// The most facts of a frame, the omission marker among them.
 pub(crate) const MAX_FACTS: usize = 20;
-/// Characters of a text.
-const MAX_TEXT: usize = 500;
 /// Characters of a value in a fact.
 pub(crate) const MAX_VALUE: usize = 80;
-/// Characters of the items of a list.
-const MAX_LIST: usize = 100;
+/// Characters of an item of a list.
+const MAX_ITEM: usize = 100;
 /// Keys of an object that are named.
 const MAX_KEYS: usize = 20;
 /// Keys of an object inside an object that are named.
@@ -76,10 +75,10 @@ pub(crate) fn facts(shape: &Shape<'_>, shower: &mut Shower<'_>) -> Facts {
             }
             facts.into()
         }
-        Shape::List(items) => list(items, shower).into(),
+        Shape::List(items) => list(items, shower),
         Shape::Object(map) => object(map, shower),
         Shape::Scalar(value) => plain(|shower| vec![short(value, None, 200, shower)], shower),
-        Shape::Text(text) => plain(|shower| prose(text, shower), shower),
+        Shape::Text(text) => plain(|shower| prose::facts(text, shower), shower),
         Shape::Binary { media_type, len } => {
             vec![format!("Media type: {media_type}"), format!("Size: {len} bytes")].into()
         }
@@ -97,27 +96,19 @@ fn plain(make: impl FnOnce(&mut Shower<'_>) -> Vec<String>, shower: &mut Shower<
     }
 }
 
-fn prose(text: &str, shower: &mut Shower<'_>) -> Vec<String> {
-    let redacted = shower.redacted(text);
-    let mut facts = vec![shower.cut(&redacted, MAX_TEXT)];
-    let more = redacted.chars().skip(MAX_TEXT).count();
-    if more > 0 {
-        facts.push(format!("… ({more} more characters; full data via handle)"));
-    }
-    facts
-}
-
-fn list(items: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
-    let mut facts = vec![format!("List of {} items", items.len())];
-    if !items.is_empty() && shower.limits.admits("value") {
-        // As many items as can show at all: each takes two characters with its comma.
-        let head = items.iter().take(MAX_LIST / 2);
-        let shown = Value::Array(head.map(|item| shower.value(item, None, 1)).collect());
-        facts.push(escape::shorten(&shown.to_string(), MAX_LIST).into_owned());
-    } else if !items.is_empty() {
+/// The items of a list, one a fact; those first that bear on the goal.
+fn list(items: &[Value], shower: &mut Shower<'_>) -> Facts {
+    let mut shown = vec![format!("List of {} items", items.len())];
+    if !shower.limits.admits("value") {
         shower.omit("rows_withheld", items.len());
+        return shown.into();
     }
-    facts
+    let first = shower.bearing(items);
+    let rest = (0..items.len()).filter(|at| !first.contains(at));
+    let order = first.iter().copied().chain(rest).take(MAX_FACTS);
+    let items_shown = order.filter_map(|at| items.get(at));
+    shown.extend(items_shown.map(|item| short(item, None, MAX_ITEM, shower)));
+    Facts { shown, more: items.len().saturating_sub(MAX_FACTS) }
 }
 
 fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {

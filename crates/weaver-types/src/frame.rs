@@ -158,6 +158,9 @@ pub struct ResultEnvelope {
     pub status: Status,
     /// How confidential and how trustworthy it is.
     pub label: Label,
+    /// Where the data came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<ToolProvenance>,
 }
 
 impl From<&Frame> for ResultEnvelope {
@@ -168,13 +171,29 @@ impl From<&Frame> for ResultEnvelope {
             byte_size: handle.byte_size,
         });
         Self {
-            summary: frame.facts.join("; "),
+            summary: summary(frame),
             facts: frame.facts.clone(),
             artifacts: artifact.into_iter().collect(),
             views: frame.handle.as_ref().map(|handle| handle.views.clone()).unwrap_or_default(),
             status: frame.status,
             label: frame.label.clone(),
+            provenance: frame.provenance.clone(),
         }
+    }
+}
+
+/// The facts in one line, or how much a frame without facts shows.
+fn summary(frame: &Frame) -> String {
+    if !frame.facts.is_empty() {
+        return frame.facts.join("; ");
+    }
+    let total = frame.handle.as_ref().and_then(|handle| handle.total_rows);
+    match (frame.table.len(), total) {
+        (0, None) if frame.handle.is_some() => "full data via handle".to_owned(),
+        (0, None) => String::new(),
+        (0, Some(total)) => format!("{total} rows via handle"),
+        (shown, Some(total)) if total > shown as u64 => format!("{shown} of {total} rows"),
+        (shown, _) => format!("{shown} rows"),
     }
 }
 

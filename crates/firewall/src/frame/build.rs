@@ -6,6 +6,7 @@ use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProve
 use super::fit::{self, Draft};
 use super::shape::{Content, Shape};
 use super::shown::Shower;
+use super::size::estimated_size;
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
 use crate::summary;
@@ -111,11 +112,9 @@ fn lines(text: &str, offset: usize, limit: usize, shower: &mut Shower<'_>, draft
     let redacted = shower.redacted(text);
     let max = shower.limits.cell_chars();
     let mut rest = redacted.lines().skip(offset);
-    for line in rest.by_ref().take(limit) {
-        let mut row = Map::new();
-        row.insert("value".to_owned(), Value::String(shower.cut(line, max)));
-        draft.rows.push(row);
-    }
+    let shown: Vec<&str> = rest.by_ref().take(limit).collect();
+    let shown = shower.lines(&shown, max).into_iter();
+    draft.rows.extend(shown.map(|line| Map::from_iter([("value".to_owned(), line.into())])));
     shower.omit("rows_omitted", rest.count());
 }
 
@@ -138,6 +137,10 @@ fn unredacted(raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
         }
     });
     frame.provenance.clone_from(&raw.provenance);
+    let most = usize::try_from(spec.budget.max_chars).unwrap_or(usize::MAX);
+    if frame.raw.as_ref().and_then(|raw| estimated_size(raw, most)).is_none() {
+        frame.warnings.push(Warning { kind: "raw_over_budget".to_owned(), count: 1 });
+    }
     frame.warnings.push(Warning { kind: "raw_unredacted".to_owned(), count: 1 });
     for finding in &raw.findings {
         frame.warnings.push(Warning { kind: (*finding).to_owned(), count: 1 });

@@ -95,11 +95,11 @@ impl Detector {
 
     /// Tells the kind of each finding; findings of one pattern do not overlap.
     fn find(&self, text: &str, mut tell: impl FnMut(&'static str)) {
-        let mut ends = vec![0_usize; self.patterns.len()];
+        let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
         for hit in self.anchors.find_overlapping_iter(text) {
             let Some(owner) = self.owners.get(hit.pattern().as_usize()) else { continue };
             let Some((kind, regex)) = self.patterns.get(*owner) else { continue };
-            let Some(end) = ends.get_mut(*owner) else { continue };
+            let end = ends.entry(*owner).or_default();
             if hit.start() < *end || is_inside(text, hit.start()) {
                 continue;
             }

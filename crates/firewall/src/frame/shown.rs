@@ -10,6 +10,7 @@ use super::finding::Findings;
 use crate::redact::Redactor;
 use crate::redact::value::{Bounds, Finish, Omitted, Pairing, Walk};
 use crate::spec::Limits;
+use crate::summary::Goal;
 
 /// The longest key that is shown, in characters.
 const MAX_KEY: usize = 128;
@@ -37,8 +38,13 @@ struct Shown<'a> {
 impl Shown<'_> {
     /// Redacted text as it may be shown: escaped, at most `max` characters.
     fn cut(&mut self, redacted: &str, max: usize, omitted: &mut Omitted) -> String {
+        self.findings.look(escape::truncate(redacted, max));
+        Self::escaped(redacted, max, omitted)
+    }
+
+    /// The same without a look for hidden instructions.
+    fn escaped(redacted: &str, max: usize, omitted: &mut Omitted) -> String {
         let head = escape::truncate(redacted, max.saturating_add(1));
-        self.findings.look(head);
         let shown = escape::shorten(&escape::block(head), max).into_owned();
         if head.len() < redacted.len() || shown.ends_with('…') && !head.ends_with('…') {
             let count = omitted.entry("text_cut").or_default();
@@ -75,24 +81,46 @@ impl<'a> Shower<'a> {
     /// shown of it, so that the order tells nothing of what is hidden.
     pub(crate) fn bearing(&self, rows: &[Value]) -> Vec<usize> {
         let Some(goal) = &self.limits.goal else { return Vec::new() };
-        let may = |row: &Value| match row {
-            Value::Object(map) => {
-                let seen = map.iter().filter(|(key, _)| self.limits.admits(key));
-                goal.value_weight(seen.map(|(_, value)| value)) > 0
-            }
-            other => goal.value_weight(std::iter::once(other)) > 0,
-        };
-        let candidates = rows.iter().enumerate().filter(|(_, row)| may(row)).take(MAX_CANDIDATES);
         let mut scratch = Self::new(self.redactor, self.limits);
+        let candidates = rows.iter().enumerate().filter_map(|(at, row)| {
+            let fields = self.fields_that_may_bear(goal, row);
+            (!fields.is_empty()).then_some((at, row, fields))
+        });
         let mut found: Vec<(usize, usize)> = candidates
-            .filter_map(|(at, row)| {
-                let shown = scratch.row(row, 1)?;
-                Some((goal.value_weight(shown.values()), at))
+            .take(MAX_CANDIDATES)
+            .map(|(at, row, fields)| match row {
+                Value::Object(map) => {
+                    let shown = scratch.walk.fields(fields, &Pairing::of(map), 1);
+                    (goal.value_weight(shown.values()), at)
+                }
+                other => {
+                    let shown = scratch.value(other, None, 1);
+                    (goal.value_weight(std::iter::once(&shown)), at)
+                }
             })
             .filter(|(weight, _)| *weight > 0)
             .collect();
         found.sort_by_key(|(weight, at)| (std::cmp::Reverse(*weight), *at));
         found.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// The fields of a row that may be seen and whose content names something of the goal, masked
+    /// or not. A row without fields has one without a name.
+    fn fields_that_may_bear<'v>(
+        &self,
+        goal: &Goal,
+        row: &'v Value,
+    ) -> Vec<(&'v String, &'v Value)> {
+        static NAMELESS: String = String::new();
+        let bears = |value: &Value| goal.value_weight(std::iter::once(value)) > 0;
+        match row {
+            Value::Object(map) => {
+                let seen = map.iter().filter(|(key, _)| self.limits.admits(key));
+                seen.filter(|(_, value)| bears(value)).collect()
+            }
+            other if bears(other) => vec![(&NAMELESS, other)],
+            _ => Vec::new(),
+        }
     }
 
     /// Counts `by` things of this kind that were left out.
@@ -118,6 +146,15 @@ impl<'a> Shower<'a> {
         self.walk.finish.cut(redacted, max, &mut self.walk.omitted)
     }
 
+    /// Redacted lines as they may be shown, each escaped and at most `max` characters. They are
+    /// looked through together: a sentence may go on in the next line.
+    pub(crate) fn lines(&mut self, redacted: &[&str], max: usize) -> Vec<String> {
+        let heads: Vec<&str> = redacted.iter().map(|line| escape::truncate(line, max)).collect();
+        self.walk.finish.findings.look(&heads.join("\n"));
+        let omitted = &mut self.walk.omitted;
+        redacted.iter().map(|line| Shown::escaped(line, max, omitted)).collect()
+    }
+
     /// A string under a name, if it has one: redacted whole, then escaped and cut.
     pub(crate) fn string(&mut self, text: &str, key: Option<&str>, max: usize) -> String {
         let cell = std::mem::replace(&mut self.walk.finish.cell, max);
@@ -128,7 +165,7 @@ impl<'a> Shower<'a> {
 
     /// A key: one line, redacted, escaped and cut.
     pub(crate) fn key(&mut self, key: &str) -> String {
-        let redacted = self.walk.redacted(key);
+        let redacted = self.walk.name(key);
         self.walk.finish.key(redacted)
     }
 

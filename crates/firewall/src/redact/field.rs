@@ -21,6 +21,8 @@ pub(crate) struct Meaning {
     pub(crate) hidden: bool,
     /// The name holds a word that rules look for near a value.
     pub(crate) context: bool,
+    /// Nothing in the name itself is masked.
+    pub(crate) clean: bool,
 }
 
 /// What names mean, for results with certain tags. Remembers each name, so that the rows of a
@@ -43,6 +45,13 @@ impl Names {
             self.known.insert(name.clone(), meaning(name, &BTreeSet::new()));
         }
         self
+    }
+
+    /// Remembers that nothing in this name is masked.
+    pub(crate) fn clean(&mut self, name: &str) {
+        if let Some(known) = self.known.get_mut(name) {
+            known.clean = true;
+        }
     }
 
     pub(crate) fn of(&mut self, name: &str) -> Meaning {
@@ -72,7 +81,7 @@ fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
         words.pop();
     }
     let context = words.iter().any(|word| names::CONTEXT.binary_search(&word.as_str()).is_ok());
-    Meaning { hidden: hidden(&words, tags), context }
+    Meaning { hidden: hidden(&words, tags), context, clean: false }
 }
 
 fn hidden(words: &[String], tags: &BTreeSet<SensitivityTag>) -> bool {

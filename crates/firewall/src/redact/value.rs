@@ -175,10 +175,8 @@ impl<'a, F: Finish> Walk<'a, F> {
         let named = key.filter(|key| self.names.of(key).context);
         let hidden = match named {
             Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key, &text).is_some(),
-            _ => false,
+            _ => digits >= MIN_DIGITS.0 && self.redactor.text(&text, &mut Counts::new()) != text,
         };
-        let hidden = hidden
-            || digits >= MIN_DIGITS.0 && self.redactor.text(&text, &mut Counts::new()) != text;
         if hidden {
             count(&mut self.masked, "number");
             Value::String(MASK.to_owned())
@@ -195,18 +193,21 @@ impl<'a, F: Finish> Walk<'a, F> {
             let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.len());
             looks && (is_token(text) || self.names.of(key).context)
         });
-        let redacted = match named.and_then(|key| self.in_context(key, text)) {
-            Some((masked, counts)) => {
-                join(&mut self.masked, counts);
-                Cow::Owned(self.redacted(&masked).into_owned())
-            }
+        let redacted = match named {
+            Some(key) => match self.in_context(key, text) {
+                Some((masked, counts)) => {
+                    join(&mut self.masked, counts);
+                    Cow::Owned(masked)
+                }
+                None => Cow::Borrowed(text),
+            },
             None => self.redacted(text),
         };
         self.finish.string(redacted, &mut self.omitted)
     }
 
-    /// The value as it is redacted after its name, where a rule sees more in it there, and what
-    /// was masked.
+    /// The value as it is redacted after its name, and what was masked; nothing where it stays as
+    /// it is.
     fn in_context(&self, key: &str, text: &str) -> Option<(String, Counts)> {
         let whole = format!("{key}: {text}");
         let mut counts = Counts::new();
@@ -219,6 +220,18 @@ impl<'a, F: Finish> Walk<'a, F> {
             // unless the value came through unharmed.
             None => (!redacted.ends_with(text)).then(|| (MASK.to_owned(), counts)),
         }
+    }
+
+    /// A name, redacted.
+    pub(crate) fn name<'t>(&mut self, name: &'t str) -> Cow<'t, str> {
+        if self.names.of(name).clean {
+            return Cow::Borrowed(name);
+        }
+        let redacted = self.redacted(name);
+        if redacted == name {
+            self.names.clean(name);
+        }
+        redacted
     }
 
     /// A name and its value in a list of two.
@@ -290,7 +303,7 @@ impl<'a, F: Finish> Walk<'a, F> {
                 Role::Value(name) => self.paired(key, name, value, depth + 1),
                 Role::Plain => self.under(key, value, depth + 1),
             };
-            let name = self.redacted(key);
+            let name = self.name(key);
             let name = self.finish.key(name);
             out.insert(fresh(name, &out, &mut doubles), shown);
         }
@@ -328,9 +341,14 @@ fn fresh(name: String, taken: &Map<String, Value>, doubles: &mut BTreeMap<String
     }
 }
 
-/// One word of letters and digits, long enough for a key.
+/// One word of letters and digits, long enough for a key, and no date.
 fn is_token(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let date = matches!(bytes.get(..5), Some([_, _, _, _, b'-']))
+        && bytes.iter().take(4).all(u8::is_ascii_digit)
+        && bytes.get(7) == Some(&b'-');
     text.len() >= 12
-        && text.bytes().any(|b| b.is_ascii_digit())
-        && !text.bytes().any(|b| b.is_ascii_whitespace())
+        && !date
+        && bytes.iter().any(u8::is_ascii_digit)
+        && !bytes.iter().any(u8::is_ascii_whitespace)
 }

@@ -76,7 +76,7 @@ impl Goal {
         self.stems.get(at).is_some_and(|stem| stem::stem(&word) == *stem || word == *stem)
     }
 
-    /// How many different words of the goal are in the strings of a value, keys not counted.
+    /// How many different words of the goal are in the strings of values, keys not counted.
     pub(crate) fn value_weight<'v>(&self, values: impl Iterator<Item = &'v Value>) -> usize {
         let mut found = BTreeSet::new();
         let mut left: Vec<&Value> = values.collect();

@@ -55,7 +55,7 @@ fn objects_lists_and_texts_are_summed_up() {
             "t: True".to_owned(),
         ]
     );
-    assert_eq!(summary(json!([1, "a"])), ["List of 2 items", "[1,\"a\"]"]);
+    assert_eq!(summary(json!([1, "a"])), ["List of 2 items", "1", "a"]);
     assert_eq!(summary(json!("hello")), ["hello"]);
     assert_eq!(summary(json!(5)), ["5"]);
     assert_eq!(summary(json!({})), ["Keys: "]);

@@ -5,7 +5,13 @@ mod budgets;
 #[cfg(test)]
 mod expand;
 #[cfg(test)]
+mod findings;
+#[cfg(test)]
+mod frame_vectors;
+#[cfg(test)]
 mod frames;
+#[cfg(test)]
+mod goals;
 #[cfg(test)]
 mod handles;
 #[cfg(test)]

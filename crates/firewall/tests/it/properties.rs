@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use weaver_firewall::{FrameBudget, HandleQuery};
-use weaver_types::{RawResult, ResponseMode};
+use weaver_firewall::{FrameBudget, HandleQuery, MASK};
+use weaver_types::{Constraints, Frame, RawResult, ResponseMode};
 
-use crate::support::{FIREWALL, chars, spec};
+use crate::support::{FIREWALL, capability, chars, spec};
 
 const SECRETS: &[&str] = &[
     "jane.roe@corp.example.com",
@@ -61,6 +61,39 @@ fn raw() -> impl Strategy<Value = RawResult> {
     })
 }
 
+#[derive(Debug)]
+struct Wanted {
+    budget: FrameBudget,
+    mode: ResponseMode,
+    fields: Vec<String>,
+    goal: Option<String>,
+    pii_reader: bool,
+    strict: bool,
+}
+
+fn wanted() -> impl Strategy<Value = Wanted> {
+    let budget = (0_u32..60, 0_u32..25, 0_u32..6_000, 0_u32..9);
+    let budget = budget.prop_map(|(max_rows, max_fields, max_chars, max_depth)| FrameBudget {
+        max_rows,
+        max_fields,
+        max_chars,
+        max_depth,
+    });
+    let fields = prop::collection::vec("[a-z]{1,3}", 0..3);
+    let goal = prop::option::of("[a-z ]{0,30}");
+    let mode = prop::sample::select(&MODES);
+    (budget, mode, fields, goal, any::<bool>(), any::<bool>()).prop_map(
+        |(budget, mode, fields, goal, pii_reader, strict)| Wanted {
+            budget,
+            mode,
+            fields,
+            goal,
+            pii_reader,
+            strict,
+        },
+    )
+}
+
 proptest! {
     #[test]
     fn a_frame_never_exceeds_its_budget(raw in raw(), more in 0_usize..3_000, mode in prop::sample::select(&MODES)) {
@@ -71,6 +104,43 @@ proptest! {
         prop_assert!(chars(&frame) <= max, "{} of {max}: {frame:?}", chars(&frame));
         let page = FIREWALL.expand(&raw, &HandleQuery::default(), &spec).unwrap();
         prop_assert!(chars(&page) <= max);
+    }
+
+    #[test]
+    fn no_setting_breaks_the_budget(raw in raw(), wanted in wanted()) {
+        let Wanted { budget, mode, fields, goal, pii_reader, strict } = wanted;
+        let capability = capability(&fields.iter().map(String::as_str).collect::<Vec<_>>());
+        let constraints = Constraints { mode: strict.then_some(ResponseMode::Summary), ..Constraints::default() };
+        let mut spec = spec(mode);
+        (spec.budget, spec.goal, spec.pii_reader) = (budget, goal.as_deref(), pii_reader);
+        (spec.capability, spec.constraints) = (&capability, &constraints);
+        let most = FIREWALL.min_chars(&spec).max(budget.max_chars as usize);
+        let frame = FIREWALL.frame(&raw, &spec);
+        prop_assert!(chars(&frame) <= most, "{} of {most}: {frame:?}", chars(&frame));
+        prop_assert!(frame.facts.len() <= 20 && frame.table.len() <= budget.max_rows as usize);
+        prop_assert!(frame.table.iter().all(|row| row.len() <= (budget.max_fields as usize).max(1)));
+        prop_assert_eq!(&frame, &FIREWALL.frame(&raw, &spec));
+        let text = serde_json::to_string(&frame).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Frame>(&text).unwrap(), frame);
+    }
+
+    #[test]
+    fn what_the_redactor_masks_whole_is_nowhere_in_the_frame(value in value(), wanted in wanted()) {
+        let mut spec = spec(wanted.mode);
+        (spec.budget, spec.goal) = (wanted.budget, wanted.goal.as_deref());
+        let frame = FIREWALL.frame(&RawResult::json(value.clone()), &spec);
+        let shown = serde_json::to_string(&frame).unwrap();
+        let mut left = vec![&value];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::String(text) if text.len() >= 9 && FIREWALL.redact_text(text).text == MASK => {
+                    prop_assert!(!shown.contains(text.as_str()), "{text} in {shown}");
+                }
+                Value::Array(items) => left.extend(items),
+                Value::Object(map) => left.extend(map.values()),
+                _ => {}
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use serde_json::json;
 use weaver_types::{
     CallId, CapabilityId, Frame, Handle, HandleId, Label, LocaleCode, ResponseMode, ResultEnvelope,
-    RunSettings, Status, Timestamp, ToolErrorCode, ToolResult,
+    RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance,
+    ToolResult,
 };
 
 #[test]
@@ -98,6 +99,15 @@ fn an_envelope_is_the_projection_of_a_frame() {
     });
     assert_eq!(serde_json::to_value(ResultEnvelope::from(&whole)).unwrap(), wanted);
     assert!(ResultEnvelope::from(&frame(None)).artifacts.is_empty());
+    let without_facts = |handle| Frame { facts: Vec::new(), ..frame(handle) };
+    let summary = |frame: &Frame| ResultEnvelope::from(frame).summary;
+    assert_eq!(summary(&without_facts(whole.handle.clone())), "1 of 2 rows");
+    assert_eq!(summary(&without_facts(None)), "1 rows");
+    let stored = Frame { table: Vec::new(), ..without_facts(whole.handle.clone()) };
+    assert_eq!(summary(&stored), "2 rows via handle");
+    let source = ToolProvenance { source_uri: "file:x".to_owned(), freshness_s: None };
+    let from = Frame { provenance: Some(source.clone()), ..stored };
+    assert_eq!(ResultEnvelope::from(&from).provenance, Some(source));
 }
 
 #[test]
