@@ -39,7 +39,7 @@ const MAX_BLOCK: usize = 64 * 1024;
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     // The next END at or after a place; searched for once, whatever stands between.
-    let mut next_end: Option<usize> = text.find(END);
+    let mut next_end: Option<usize> = Some(0);
     for (start, _) in text.match_indices(BEGIN) {
         if found.last().is_some_and(|last| start < last.end) {
             continue;

@@ -21,6 +21,10 @@ const PAIR: usize = 48;
 /// Finds values by the names before them.
 pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
     for (at, sign) in bytes.iter().enumerate() {
+        // All signs stand close together; most text stands elsewhere.
+        if !matches!(sign, b','..=b'>') {
+            continue;
+        }
         let told = match sign {
             b'=' => equals(bytes, at),
             b':' => colon(bytes, at),

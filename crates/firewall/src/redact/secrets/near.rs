@@ -21,44 +21,50 @@ const BEFORE: usize = 72;
 
 /// Finds tokens by what stands around them and by their form.
 pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
-    let mut start = 0;
-    let (mut digit, mut letter) = (false, false);
-    for (at, &this) in bytes.iter().chain(std::iter::once(&b' ')).enumerate() {
-        let class = CLASSES.get(usize::from(this)).copied().unwrap_or(0);
-        if class != 0 {
-            digit |= class == 1;
-            letter |= class == 2;
+    let least = *LENGTHS.start();
+    let mut from = 0;
+    // `from` begins a run or follows one. A run that is long enough covers the byte at `probe`.
+    while let Some(probe) = Some(from + least - 1).filter(|probe| *probe < bytes.len()) {
+        if !is_token(byte(bytes, probe)) {
+            from = probe + 1;
             continue;
         }
-        if digit && letter && LENGTHS.contains(&(at - start)) {
-            consider(bytes, start..at, hits);
+        let before = part(bytes, from..probe);
+        let start = probe - before.iter().rev().take_while(|b| is_token(**b)).count();
+        let rest = part(bytes, probe..bytes.len());
+        let end = probe + rest.iter().take_while(|b| is_token(**b)).count();
+        if LENGTHS.contains(&(end - start)) {
+            consider(bytes, start..end, hits);
         }
-        start = at + 1;
-        (digit, letter) = (false, false);
+        from = end + 1;
     }
 }
 
-/// 1 for digits, 2 for letters, 3 for other characters of tokens.
-const CLASSES: [u8; 256] = classes();
+/// Characters of tokens.
+const TOKENS: [bool; 256] = tokens();
 
-const fn classes() -> [u8; 256] {
-    let mut table = [0_u8; 256];
+const fn tokens() -> [bool; 256] {
+    let mut table = [false; 256];
     let mut at = 0;
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, in bounds")]
     while at < 256 {
-        let b = at as u8;
-        table[at] = match b {
-            b'0'..=b'9' => 1,
-            b'a'..=b'z' | b'A'..=b'Z' => 2,
-            b'_' | b'-' | b'+' | b'/' | b'.' | b'~' => 3,
-            _ => 0,
-        };
+        let byte = at as u8;
+        table[at] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.' | b'~');
         at += 1;
     }
     table
 }
 
+fn is_token(byte: u8) -> bool {
+    TOKENS.get(usize::from(byte)).is_some_and(|token| *token)
+}
+
 fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
+    let whole = part(bytes, run.clone());
+    if !whole.iter().any(u8::is_ascii_digit) || !whole.iter().any(u8::is_ascii_alphabetic) {
+        return;
+    }
     if let Some(range) = form::known(bytes, run.clone()) {
         hits.push(Hit { range, rule: FORM });
         return;
