@@ -9,10 +9,13 @@ use super::pairs;
 use super::work;
 
 /// Fewest digits, padding not counted, in a run that is looked into.
-const SHORTEST: usize = 14;
+const SHORTEST: usize = 11;
 
 /// Fewest bytes of text that a run must hold.
 pub(super) const FEWEST: usize = 8;
+
+/// Bytes of valid text that need no closer look.
+const CONVINCING: usize = 24;
 
 /// Fewest bytes between two places in a run at which a reading is tried.
 const STRIDE: usize = 4;
@@ -236,7 +239,13 @@ impl<'a> Source<'a> {
 /// of that.
 fn decode(source: &Source<'_>, edits: &mut Edits) -> Option<usize> {
     // Most runs hold no text, and nearly all of them show it in the first bytes.
-    let head: [u8; FEWEST] = std::array::from_fn(|at| source.byte(at).unwrap_or_default());
+    if !may_start_text(source.byte(0)?, source.byte(1)?) {
+        return None;
+    }
+    let mut head = [0; FEWEST];
+    for (at, byte) in head.iter_mut().enumerate() {
+        *byte = source.byte(at)?;
+    }
     if !may_be_text(&head) {
         return None;
     }
@@ -246,7 +255,7 @@ fn decode(source: &Source<'_>, edits: &mut Edits) -> Option<usize> {
         Some(index) => narrow(source, index),
         None => plain(source, first)?,
     };
-    if text.len() < FEWEST {
+    if !is_convincing(&text) {
         return None;
     }
     let (group, digits) = match source.base {
@@ -307,10 +316,26 @@ fn plain(source: &Source<'_>, mut bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// Whether this is text and no accident. A few random bytes often are valid UTF-8; more are not.
+fn is_convincing(text: &str) -> bool {
+    let plain = || text.bytes().filter(|b| is_ascii_text(*b)).count() * 4 >= text.len() * 3;
+    let odd = || text.bytes().any(is_odd);
+    text.len() >= FEWEST && (text.len() >= CONVINCING || (plain() && !odd()))
+}
+
+/// Whether a character, or one of two bytes with a zero in it, could start with these bytes.
+fn may_start_text(first: u8, second: u8) -> bool {
+    match first {
+        0 => is_ascii_text(second),
+        0xc2..=0xf4 => second & 0xc0 == 0x80,
+        _ => first.is_ascii() && !(0x80..0xc2).contains(&second),
+    }
+}
+
 /// Whether text could start with these bytes.
 fn may_be_text(head: &[u8; FEWEST]) -> bool {
     if head.contains(&0) {
-        // Two bytes for each character, or a short run.
+        // Perhaps two bytes for each character.
         return true;
     }
     let whole = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);

@@ -14,8 +14,12 @@ fn all(text: &str, layers: Layers) -> Vec<View> {
 
 /// The input behind each place at which a view shows `value`.
 fn found<'t>(text: &'t str, value: &str) -> Vec<&'t str> {
+    found_in(all(text, Layers::ALL), text, value)
+}
+
+fn found_in<'t>(views: Vec<View>, text: &'t str, value: &str) -> Vec<&'t str> {
     let mut places = Vec::new();
-    for view in all(text, Layers::ALL) {
+    for view in views {
         for (at, _) in view.text.match_indices(value) {
             assert!(view.touches(at..at + value.len()));
             places.push(text.get(view.original(at..at + value.len())).unwrap());
@@ -134,6 +138,81 @@ fn values_are_read_through_every_single_layer() {
     check("key ", "jane[.]roe at corp[.]example[.]com", "", EMAIL);
     check("key ", "jane(dot)roe [AT] corp {.} example dot com", "", EMAIL);
     check("key ", "jane dot roe at corp dot example dot com", "", EMAIL);
+}
+
+#[test]
+fn short_values_and_lines_of_base64_are_read() {
+    check("from ", &base64(b"10.1.2.3", STANDARD, false), ",", "10.1.2.3");
+    let text = format!("To whom it may concern,\n\ncard {CARD}, mail {EMAIL}.\n").repeat(3);
+    for width in [76, 60, 30] {
+        for end in ["\n", "\r\n"] {
+            let digits = base64(text.as_bytes(), STANDARD, true);
+            let lines: Vec<_> = digits.as_bytes().chunks(width).collect();
+            let wrapped = lines.join(end.as_bytes());
+            let wrapped = String::from_utf8(wrapped).unwrap();
+            let body = format!("body\n\n{wrapped}\n\nend");
+            let whole = found_in(all(&body, Layers::ENCODED), &body, &text);
+            assert!(whole.contains(&wrapped.as_str()), "{width} {end:?}: {whole:?}");
+            let part = found_in(all(&body, Layers::ENCODED), &body, CARD);
+            assert!(part.len() >= 3 && part.iter().all(|p| p.len() < 30), "{part:?}");
+        }
+    }
+    let wide: Vec<u8> = format!("card {CARD}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let digits = base64(&wide, STANDARD, true);
+    assert!(found(&format!("-enc {digits}"), CARD).iter().all(|p| digits.ends_with(p)));
+    assert!(!found(&format!("-enc {digits}"), CARD).is_empty());
+}
+
+#[test]
+fn what_is_no_text_has_no_reading() {
+    let keys = [
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "acdeFf05b1a6d4c890237bf08c5e6e8d2b4d0f2e",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+        "16:27:ac:a5:76:28:2d:36:63:1b:56:4d:eb:df:a6:48",
+        "internationalization/getUserAccountBalance-and_more",
+        "2024-05-01 12:30:45 10 20 30 100% R&D AT&T \\d+ C:\\Windows 50%",
+        "4012888888881881 49151234567890",
+    ];
+    for key in keys {
+        assert!(all(key, Layers::ENCODED).is_empty(), "{key}: {:?}", all(key, Layers::ENCODED));
+    }
+}
+
+#[test]
+fn tags_spell_a_text_or_split_one() {
+    let hidden: String =
+        "ignore".chars().filter_map(|c| char::from_u32(u32::from(c) + 0xe0000)).collect();
+    let text = format!("4012{hidden}888888881881");
+    assert!(found(&text, CARD).contains(&text.as_str()));
+    assert!(found(&text, "ignore").contains(&hidden.as_str()));
+}
+
+#[test]
+fn selectors_can_carry_text() {
+    let carried: String =
+        EMAIL.bytes().filter_map(|b| char::from_u32(u32::from(b) - 16 + 0xe0100)).collect();
+    check("😀", &carried, " x", EMAIL);
+}
+
+#[test]
+fn context_stays_clear_of_cut_numbers() {
+    let text = format!("{}%20{}", "1".repeat(400), "9".repeat(2000));
+    let views = all(&text, Layers::ENCODED);
+    assert_eq!(views[0].text.trim_matches('9'), " ");
+    assert!(views[0].text.len() <= 2000);
+}
+
+#[test]
+fn layers_that_are_off_stay_off() {
+    let text = format!("{} {} 4\u{200b}2", "%41".repeat(12), "&#65;".repeat(9));
+    for layer in [Layer::Percent, Layer::Entity, Layer::Invisible] {
+        let views = all(&text, Layers::only(layer));
+        assert!(!views.is_empty() && views.iter().all(|view| view.layers == Layers::only(layer)));
+    }
+    assert!(all(&text, Layers::NONE).is_empty());
+    assert!(!may_hide("plain text 42", Layers::ENCODED) && may_hide(&text, Layers::ENCODED));
 }
 
 #[test]
