@@ -148,7 +148,23 @@ fn readings(
         return None;
     }
     // Letters glued to the front shift the groups of four.
-    (0..4).find_map(|shift| decode(&Source::new(bytes, at + shift, end, Base::SixtyFour), edits))
+    (0..4)
+        .filter(|shift| may_start(bytes, at + shift))
+        .find_map(|shift| decode(&Source::new(bytes, at + shift, end, Base::SixtyFour), edits))
+}
+
+/// Whether text can start with the first two digits at `at`, of which nearly all runs have others:
+/// an ASCII character, a character of several bytes, or a zero and a character.
+fn may_start(bytes: &[u8], at: usize) -> bool {
+    let Some([a, b]) = bytes.get(at..at + 2) else { return false };
+    match (sextet(*a), sextet(*b)) {
+        (Some(first), Some(second)) => match first {
+            0..32 => true,
+            48..62 => second & 0b1100 == 0b1000,
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +197,7 @@ impl<'a> Source<'a> {
     }
 
     /// Where the digit with this number stands.
+    #[inline]
     fn place(&self, digit: usize) -> usize {
         if self.gap == 0 {
             return self.start + digit;
@@ -188,6 +205,7 @@ impl<'a> Source<'a> {
         self.start + digit + digit / self.line * self.gap
     }
 
+    #[inline]
     fn digit(&self, digit: usize) -> Option<u8> {
         work::looked_at(1);
         let at = self.place(digit);
