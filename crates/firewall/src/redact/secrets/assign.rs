@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::name::{self, Tells};
 use super::{Hit, PASSWORD, SECRET, byte, part};
+use crate::redact::work;
 use value::Value;
 
 /// The longest name that is read.
@@ -34,6 +35,7 @@ pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
             _ => None,
         };
         let Some((tells, value)) = told else { continue };
+        work::add(value.range.len());
         if value::is_secret(bytes, &value, tells) {
             let rule =
                 if matches!(tells, Tells::Password | Tells::Pass) { PASSWORD } else { SECRET };

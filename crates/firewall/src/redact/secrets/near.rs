@@ -12,6 +12,7 @@ use super::name;
 use super::shape::{Shape, is_uuid};
 use super::{FORM, Hit, NAMED, VENDOR, byte, part};
 use crate::redact::validate::{not_a_path, not_placeholder};
+use crate::redact::work;
 use words::{Near, Word};
 
 /// The shortest and the longest run that counts as a token.
@@ -62,6 +63,7 @@ fn is_token(byte: u8) -> bool {
 
 fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
     let whole = part(bytes, run.clone());
+    work::add(whole.len());
     if !whole.iter().any(u8::is_ascii_digit) || !whole.iter().any(u8::is_ascii_alphabetic) {
         return;
     }

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
 use super::super::{byte, name, part};
 use crate::redact::validate::words;
+use crate::redact::work;
 
 /// Names of vendors, one a line; a name that is a common word too has a `?` after it.
 const VENDORS: &str = include_str!("../../../../assets/vendors.txt");
@@ -98,6 +99,7 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
     let words = WORDS.as_ref()?;
     let from = token.saturating_sub(reach);
     let window = part(bytes, from..token);
+    work::add(window.len());
     let name = name_of(bytes, token);
     let mut best: Option<(Word, usize, usize)> = None;
     let mut refused = false;
@@ -167,4 +169,23 @@ fn stands_alone(bytes: &[u8], word: Range<usize>, kind: Word) -> bool {
         || upper && word.len() >= 5
         || kind == Word::Vendor && word.len() >= 5;
     begins && ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vendors_are_plain_sorted_and_named_once() {
+        let names: Vec<&str> = VENDORS.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(names.is_sorted_by(|a, b| a < b), "sort the names; each stands once");
+        assert!(names.len() > 1_000);
+        for name in names {
+            let plain = name.trim_end_matches('?');
+            assert!(plain.len() >= 3, "{name}");
+            let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+            assert!(plain.bytes().all(known), "{name}");
+        }
+        assert!(WORDS.is_some());
+    }
 }
