@@ -1,4 +1,4 @@
-//! A kernel in memory with one tool: five rows of three fields.
+//! A kernel in memory with one tool that gives rows: five of three fields, or those of the caller.
 
 use std::sync::Arc;
 
@@ -7,11 +7,13 @@ use weaver_agent_kernel::{
     Call, Caller, FnDriver, Grant, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry,
     Settings, ThreadTimer, block_on,
 };
+use weaver_firewall::HandleQuery;
 use weaver_policy::{Contracts, Policy, PolicySet};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Clock, Effects, LogId, OsRandom, Principal, PrincipalId,
-    RawResult, ResponseMode, RunBudget, RunContext, RunSettings, SystemClock, ToolSpec,
+    CapabilityId, CapabilityRequest, Clock, Effects, HandleId, LogId, OsRandom, Principal,
+    PrincipalId, RawResult, ResponseMode, RunBudget, RunContext, RunSettings, SystemClock,
+    ToolSpec,
 };
 
 use crate::Failure;
@@ -31,14 +33,21 @@ impl Desk {
     /// # Errors
     /// When a part cannot be made.
     pub fn new() -> Result<Self, Failure> {
+        let rows: Vec<Value> = (0..5)
+            .map(|n| json!({ "id": n, "name": format!("Person {n}"), "team": "north" }))
+            .collect();
+        Self::with_rows(Value::Array(rows))
+    }
+
+    /// The same, whose tool gives these rows.
+    ///
+    /// # Errors
+    /// When a part cannot be made.
+    pub fn with_rows(rows: Value) -> Result<Self, Failure> {
         let registry = Registry::new();
         let spec = ToolSpec::new("people.list", "List people")
             .with_effects(Effects::READ_LOCAL)
             .arg("team", "string", true);
-        let rows: Vec<Value> = (0..5)
-            .map(|n| json!({ "id": n, "name": format!("Person {n}"), "team": "north" }))
-            .collect();
-        let rows = Value::Array(rows);
         let driver = FnDriver::inline(move |_| Ok(RawResult::json(rows.clone())));
         registry.register(spec.build()?, Arc::new(driver))?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
@@ -80,9 +89,21 @@ impl Desk {
     /// Grants and invokes; `None` when the grant was refused.
     #[must_use]
     pub fn grant_and_invoke(&self) -> Option<Invocation> {
-        let token = self.grant().token?;
-        let mode = ResponseMode::Summary;
+        self.invoke(ResponseMode::Summary)
+    }
+
+    /// The same, in this mode.
+    #[must_use]
+    pub fn invoke(&self, mode: ResponseMode) -> Option<Invocation> {
+        let call = Call { request: &self.request, arguments: Some(&self.arguments), mode };
+        let token = block_on(self.kernel.grant(self.caller(), call)).token?;
         Some(block_on(self.kernel.invoke(self.caller(), &token, &self.arguments, mode)))
+    }
+
+    /// Asks for a part of a stored result.
+    #[must_use]
+    pub fn expand(&self, handle: &HandleId, query: &HandleQuery) -> Invocation {
+        block_on(self.kernel.expand(self.caller(), handle, query))
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "stack")]
 pub mod kernel;
+pub mod records;
 pub mod rules;
 pub mod scenario;
 #[cfg(feature = "stack")]

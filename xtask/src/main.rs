@@ -14,6 +14,7 @@ mod lint;
 mod package;
 mod peers;
 mod process;
+mod speed;
 mod tally;
 mod test;
 mod tidy;
@@ -61,7 +62,9 @@ enum Verb {
     Peers(peers::Args),
     /// Say how good a part is, on a corpus that lies outside of the repository.
     Eval(eval::Args),
-    /// Feed made-up input to the parsers of the policy crate.
+    /// Say how fast a part is, beside its peer on the same inputs.
+    Speed(speed::Args),
+    /// Feed made-up input to the parsers of the policy crate and to the firewall.
     Fuzz(fuzz::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),
@@ -94,6 +97,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Interop(args) => interop::run(&sh, &args),
         Verb::Peers(args) => peers::run(&sh, &args),
         Verb::Eval(args) => eval::run(&sh, &args),
+        Verb::Speed(args) => speed::run(&sh, &args),
         Verb::Fuzz(args) => fuzz::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),
     }

@@ -1,0 +1,36 @@
+//! The processor time of this process.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+fn now() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
+}
+
+/// The median of so many runs, after one that does not count.
+pub fn median(runs: usize, mut work: impl FnMut()) -> Duration {
+    work();
+    once(runs, work)
+}
+
+/// The median of so many runs, the first among them.
+pub fn once(runs: usize, mut work: impl FnMut()) -> Duration {
+    let mut times: Vec<Duration> = (0..runs.max(1))
+        .map(|_| {
+            let start = now();
+            work();
+            now().saturating_sub(start)
+        })
+        .collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Megabytes a second.
+#[expect(clippy::cast_precision_loss, reason = "sizes of megabytes")]
+pub fn speed(bytes: usize, time: Duration) -> f64 {
+    bytes as f64 / 1e6 / time.as_secs_f64().max(1e-9)
+}
