@@ -35,6 +35,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weaver_firewall::SessionBudget;
 use weaver_policy::PolicySet;
 use weaver_types::signature::PublicKey;
 use weaver_types::{PrincipalId, RunSettings, Timestamp};
@@ -82,6 +83,8 @@ pub struct Config {
     pub principal: PrincipalId,
     /// Safety mode, language and caps of a run. Without caps unless the file sets them.
     pub run: RunSettings,
+    /// The tokens that the frames of a run may come to; none are counted unless the file says so.
+    pub session: Option<SessionBudget>,
     /// After how long without a call a run ends.
     pub idle: Duration,
     /// The ledger.

@@ -70,6 +70,16 @@ impl SessionBudget {
     }
 }
 
+/// Equal when total and reservation are and the counters have one name.
+impl PartialEq for SessionBudget {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |budget: &Self| (budget.total, budget.reservation);
+        of(self) == of(other) && self.counter.name() == other.counter.name()
+    }
+}
+
+impl Eq for SessionBudget {}
+
 impl fmt::Debug for SessionBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionBudget")

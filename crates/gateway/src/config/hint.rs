@@ -55,9 +55,9 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
         "bearer_token_env_var" => {
             "write `headers = { Authorization = \"Bearer ${VAR}\" }` with that variable"
         }
-        "max_prompt_tokens" | "max_cost_usd_cents" => {
-            "remove it: nothing in the gateway measures tokens or cost yet, so the cap would not hold; \
-             cap calls and time instead"
+        "max_cost_usd_cents" => {
+            "remove it: nothing in the gateway measures cost yet, so the cap would not hold; cap \
+             calls, time and tokens instead"
         }
         "timeout" => "write it as `timeout_ms`, in milliseconds",
         "workingDirectory" | "working_directory" => "write it as `cwd`",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weaver_firewall::SessionBudget;
 use weaver_policy::Finding;
 use weaver_types::signature::PublicKey;
 use weaver_types::{LocaleCode, MAX_RETRIES, PrincipalId, RunBudget, RunSettings, SafetyMode};
@@ -62,6 +63,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let approval_wait = approval_wait(gateway.as_ref(), &mut out);
     let sentinels = get(gateway.as_ref(), "sentinels");
     let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
+    let session = read_session(&parsed.file, run.as_ref(), &mut out);
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
@@ -80,6 +82,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 sentinels,
                 principal,
                 run,
+                session,
                 idle,
                 store,
                 inbox,
@@ -201,12 +204,15 @@ fn path(
     Some(base.join(text))
 }
 
-const RUN: [&str; 6] = [
+const RUN: [&str; 9] = [
     "safety_mode",
     "locale",
     "max_tool_calls",
     "max_retries_per_tool",
     "max_latency_ms",
+    "max_prompt_tokens",
+    "session_tokens",
+    "token_counter",
     "idle_minutes",
 ];
 
@@ -225,6 +231,7 @@ fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettin
     let mut budget = RunBudget::unlimited();
     budget.max_tool_calls = whole("max_tool_calls", MAX_COUNT);
     budget.max_latency_ms = whole("max_latency_ms", MAX_COUNT);
+    budget.max_prompt_tokens = whole("max_prompt_tokens", MAX_COUNT);
     if let Some(retries) = whole("max_retries_per_tool", u64::from(MAX_RETRIES)) {
         budget.max_retries_per_tool = u8::try_from(retries).unwrap_or(0);
     }
@@ -236,6 +243,37 @@ fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettin
         ..RunSettings::default()
     };
     (settings, Duration::from_secs(idle.unwrap_or(60) * 60))
+}
+
+/// The tokens of a run: counted where a cap needs it, by a counter that the file names.
+fn read_session(
+    file: &Path,
+    section: Option<&Section<'_>>,
+    out: &mut Vec<Finding>,
+) -> Option<SessionBudget> {
+    let most = u64::from(u32::MAX);
+    let total = get(section, "session_tokens").and_then(|node| node.whole(1..=most, out));
+    let Some(named) = get(section, "token_counter") else {
+        let cap = ["session_tokens", "max_prompt_tokens"]
+            .into_iter()
+            .find(|cap| get(section, cap).is_some())?;
+        let message = format!("`token_counter` is missing, by which `{cap}` is counted");
+        let remedy = "name the model's own: `token_counter = \"o200k_base\"`, or \"cl100k_base\", \"chars4\"";
+        out.push(whole(&file.display().to_string(), "config.missing_key", message, remedy));
+        return None;
+    };
+    let name = named.text(out)?;
+    match SessionBudget::named(name) {
+        Ok(budget) => {
+            let total = total.and_then(|total| u32::try_from(total).ok());
+            Some(budget.with_total(total.unwrap_or(u32::MAX)))
+        }
+        Err(error) => {
+            let remedy = "name a counter that this build has";
+            out.push(named.finding("config.word", error.to_string(), remedy));
+            None
+        }
+    }
 }
 
 fn upstreams(

@@ -37,7 +37,8 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         holder: format!("weaver serve --config {}", config.file.display()),
     };
     let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
-    let settings = Settings { human_channel: false, ..Settings::default() };
+    let session = config.session.clone();
+    let settings = Settings { human_channel: false, session, ..Settings::default() };
     let accepted = policy.high_water(&settings.tenant, ledger.as_ref())?;
     ledger.commit(accepted).wait()?;
     let registry = Arc::new(Registry::new());

@@ -226,11 +226,32 @@ fn a_relative_program_starts_at_the_configuration_and_a_bare_name_does_not() {
 
 #[test]
 fn a_cap_that_nothing_measures_is_refused() {
-    for cap in ["max_prompt_tokens = 4000", "max_cost_usd_cents = 0.5"] {
+    let folder = Folder::new();
+    folder.append("weaver.toml", "\n[run]\nmax_cost_usd_cents = 0.5\n");
+    let run = folder.check(&[]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.err.contains("the cap would not hold"), "{run:?}");
+}
+
+#[test]
+fn tokens_are_counted_by_a_counter_that_the_file_names() {
+    let folder = Folder::new();
+    assert_eq!(loaded(&folder).session, None);
+    let counter = "token_counter = \"o200k_base\"";
+    for (caps, total) in [("session_tokens = 9000", 9_000), ("max_prompt_tokens = 7", u32::MAX)] {
         let folder = Folder::new();
-        folder.append("weaver.toml", &format!("\n[run]\n{cap}\n"));
+        folder.append("weaver.toml", &format!("\n[run]\n{caps}\n{counter}\n"));
+        let session = loaded(&folder).session.unwrap();
+        assert_eq!(session.open(0).total(), total);
+
+        let folder = Folder::new();
+        folder.append("weaver.toml", &format!("\n[run]\n{caps}\n"));
         let run = folder.check(&[]);
         assert_eq!(run.code, 3, "{run:?}");
-        assert!(run.err.contains("the cap would not hold"), "{run:?}");
+        assert!(run.err.contains("`token_counter` is missing"), "{run:?}");
     }
+    let folder = Folder::new();
+    folder.append("weaver.toml", "\n[run]\nsession_tokens = 5\ntoken_counter = \"p50k\"\n");
+    let run = folder.check(&[]);
+    assert!(run.code == 3 && run.err.contains("p50k"), "{run:?}");
 }
