@@ -48,7 +48,7 @@ const WORDS: &[(u64, &str)] = &[
          landline|ring me|his number|her number|my number|our number|their number|\
          your number|contact number|contact no|numéro de tél|portable|gsm|rufnummer|\
          mobil|puhelin|matkapuhelin|komórka|pager|voicemail|switchboard|toll-free|\
-         toll free|电话|手机|電話|携帯|전화|휴대폰|телефон|тел|hp|viber|extension",
+         toll free|电话|手机|電話|携帯|전화|휴대폰|телефон|тел|hp|viber",
     ),
     (
         BIRTH,

@@ -28,7 +28,7 @@ pub(super) enum When {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) rule: ScanRule,
-    /// `9` a digit, `A` a letter, `X` either, `~` a place where a separator may stand,
+    /// `9` a digit, `A` a letter, `*` either, `~` a place where a separator may stand,
     /// `-` one where only a hyphen may.
     pub(super) shapes: &'static [&'static str],
     pub(super) when: When,
@@ -97,7 +97,7 @@ static SHAPES: LazyLock<Vec<Vec<Shape>>> = LazyLock::new(|| {
                         shape.hyphens |= sign == b'-';
                     }
                     b'A' => shape.letters |= 1 << length,
-                    b'X' => shape.either |= 1 << length,
+                    b'*' => shape.either |= 1 << length,
                     _ => {}
                 }
                 length += usize::from(!matches!(sign, b'~' | b'-'));

@@ -176,9 +176,10 @@ fn is_written(number: &Number<'_>) -> bool {
         return false;
     }
     match (digits, sizes) {
-        ([b'0', b'0', rest @ ..], [2..=6, ..]) => {
-            sizes.len() > 2 && !counted(digits, sizes) && plan::is_international(rest)
-        }
+        ([b'0', b'0', rest @ ..], [first @ 2..=5, ..]) if sizes.len() > 2 => match first {
+            2 => plan::is_international(rest),
+            _ => plan::is_of_code(rest, usize::from(*first) - 2),
+        },
         ([b'0', ..], _) => is_trunk(number),
         (_, [3, 3, 4] | [1, 3, 3, 4] | [3, 7] | [6, 4]) => {
             let plain = !mixed || opened || separators & (HYPHEN | BLANK) == separators;

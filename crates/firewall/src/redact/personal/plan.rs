@@ -157,17 +157,16 @@ const CODES: &[(u16, u8, u8)] = &[
 
 /// True for a country code followed by as many digits as that country's numbers have.
 pub(super) fn is_international(digits: &[u8]) -> bool {
-    (1..=3).any(|width| {
-        let Some((code, rest)) = digits.split_at_checked(width) else { return false };
-        let code = code.iter().fold(0_u16, |sum, byte| sum * 10 + u16::from(byte - b'0'));
-        let first = rest.first().copied().unwrap_or(b'0');
-        let american = code != 1 || first >= b'2';
-        CODES.iter().any(|(known, fewest, most)| {
-            *known == code
-                && american
-                && (usize::from(*fewest)..=usize::from(*most)).contains(&rest.len())
-        })
-    })
+    (1..=3).any(|width| is_of_code(digits, width))
+}
+
+/// True when the first digits, as many as said, are a country code, and the number has its length.
+pub(super) fn is_of_code(digits: &[u8], width: usize) -> bool {
+    let Some((code, rest)) = digits.split_at_checked(width) else { return false };
+    let code = code.iter().fold(0_u16, |sum, byte| sum * 10 + u16::from(byte - b'0'));
+    let american = code != 1 || rest.first().is_some_and(|first| *first >= b'2');
+    let fits = |fewest: u8, most: u8| (fewest.into()..=most.into()).contains(&rest.len());
+    american && CODES.iter().any(|(known, fewest, most)| *known == code && fits(*fewest, *most))
 }
 
 /// A North American number: area and exchange start with 2 to 9, the area is no service code.

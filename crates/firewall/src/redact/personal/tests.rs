@@ -225,7 +225,7 @@ fn examples() {
                         continue;
                     }
                     b'A' => b'A' + roll(26) as u8,
-                    b'X' if roll(2) == 0 => b'A' + roll(26) as u8,
+                    b'*' if roll(2) == 0 => b'A' + roll(26) as u8,
                     _ => b'0' + roll(10) as u8,
                 };
                 compact.push(c);

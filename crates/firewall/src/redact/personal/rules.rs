@@ -1,0 +1,235 @@
+//! The rules, by name, with examples.
+
+use super::{ScanRule, national};
+
+pub(super) const EMAIL: usize = 0;
+pub(super) const PHONE: usize = 1;
+pub(super) const CARD: usize = 2;
+pub(super) const SSN: usize = 3;
+pub(super) const IBAN: usize = 4;
+pub(super) const V4: usize = 5;
+pub(super) const V6: usize = 6;
+pub(super) const MAC: usize = 7;
+pub(super) const WRITTEN_EMAIL: usize = 8;
+pub(super) const BIRTH: usize = 9;
+
+/// The rules, in the order that hits name them by: those with code of their own, then the tables.
+pub(super) const RULES: &[ScanRule] = &joined();
+
+#[expect(clippy::indexing_slicing, reason = "runs while compiling, where it cannot panic")]
+const fn joined() -> [ScanRule; OWN.len() + national::COUNT] {
+    let mut rules = [OWN[0]; OWN.len() + national::COUNT];
+    let mut count = 0;
+    while count < OWN.len() {
+        rules[count] = OWN[count];
+        count += 1;
+    }
+    let mut table = 0;
+    while table < national::TABLES.len() {
+        let mut row = 0;
+        while row < national::TABLES[table].len() {
+            rules[count] = national::TABLES[table][row].rule;
+            count += 1;
+            row += 1;
+        }
+        table += 1;
+    }
+    rules
+}
+
+/// The rules with code of their own, in the order of their places above.
+pub(super) const OWN: &[ScanRule] = &[
+    ScanRule {
+        id: "email",
+        kind: "email",
+        masks: &[
+            ("mail jane.roe@corp.example.com now", "jane.roe@corp.example.com"),
+            ("<a href=\"mailto:a+b@x-y.co.uk\">", "a+b@x-y.co.uk"),
+            ("grüße@müller.de", "grüße@müller.de"),
+            ("x@y.cd.", "x@y.cd"),
+            ("email:o'neil@yahoo.com", "o'neil@yahoo.com"),
+        ],
+        keeps: &[
+            "@decorator",
+            "user@host",
+            "git@",
+            "a @ b.com",
+            "@scope/pkg@1.2.3",
+            "icon@2x.png",
+            "git@github.com:org/repo.git",
+            "getty@tty1.service",
+        ],
+    },
+    ScanRule {
+        id: "phone",
+        kind: "phone",
+        masks: &[
+            ("tel: +1 (415) 555-2671", "+1 (415) 555-2671"),
+            ("lead,+8222120497,warm", "+8222120497"),
+            ("Desk: +41 (0)96 471 07 95", "+41 (0)96 471 07 95"),
+            ("lead,01512 3456254,warm", "01512 3456254"),
+            ("lead,(11) 96123-9452,warm", "(11) 96123-9452"),
+            ("lead,8 (912) 345-66-62,warm", "8 (912) 345-66-62"),
+            ("lead,08-12 37 19,warm", "08-12 37 19"),
+            ("mobile: 432 03 163", "432 03 163"),
+            ("+1-903-140-4508x769 home", "+1-903-140-4508x769"),
+            ("phone: 5551234567", "5551234567"),
+            ("{\"phone\":\"030 1234567\"}", "030 1234567"),
+            ("{\"homePhone\":5551234567}", "5551234567"),
+            ("(37) 788-063-Office", "(37) 788-063"),
+            ("0917-123-4567", "0917-123-4567"),
+            ("call +41 21 235 97 57 17 times", "+41 21 235 97 57"),
+            ("202-555-0143 ext. 12", "202-555-0143 ext. 12"),
+            ("my number is (04895) 54442 198.", "(04895) 54442 198"),
+            ("lead,415-666-3621x0135,warm", "415-666-3621x0135"),
+            ("call (415) 020-7251 x259", "(415) 020-7251 x259"),
+        ],
+        keeps: &[
+            "2024-01-02 10:11:12",
+            "total tokens: 123456",
+            "10.0.0.1",
+            "call 12 times",
+            "telemetry 123456",
+            "call 2024-01-02 10.10",
+            "917-123-4567",
+            "ISBN 0-306-40615-2",
+            "lat=-26.14473 lon=91.57204",
+            "01 02 03 04 05",
+            "Order #003811708594 shipped",
+            "tracking: 2851 8479 4357 7055",
+            "01-02-2023 10:00",
+            "9785 1234 0987",
+            "my credit card number is 36168002586008",
+            "mobile order 12345678",
+        ],
+    },
+    ScanRule {
+        id: "card",
+        kind: "card",
+        masks: &[
+            ("card 4012 8888 8888 1881 ok", "4012 8888 8888 1881"),
+            ("4111111111111111", "4111111111111111"),
+            ("3782 822463 10005", "3782 822463 10005"),
+            ("3782-822463-10005", "3782-822463-10005"),
+            ("5019717010103742", "5019717010103742"),
+            ("122000000000003", "122000000000003"),
+        ],
+        keeps: &[
+            "reference 5358796624245208",
+            "1714000000000",
+            "978-3-16-148410-0",
+            "1.4111111111111111",
+            "4111111111111111.5",
+            "x4111111111111111",
+            "4111 1111 1111 1112",
+        ],
+    },
+    ScanRule {
+        id: "us-ssn",
+        kind: "ssn",
+        masks: &[
+            ("SSN 419-06-3188 verified", "419-06-3188"),
+            ("value: 123-45-6789", "123-45-6789"),
+            ("536 22 1234", "536 22 1234"),
+            ("078.05.1123", "078.05.1123"),
+            ("my ssn is 536221234", "536221234"),
+            ("078-051121", "078-051121"),
+        ],
+        keeps: &[
+            "000-12-3456",
+            "911-89-1234",
+            "1536-22-1234",
+            "536-22-12345",
+            "badge 666-37-5808",
+            "693-09.4444",
+            "ssn: 000123456",
+        ],
+    },
+    ScanRule {
+        id: "iban",
+        kind: "iban",
+        masks: &[
+            ("IBAN GB82 WEST 1234 5698 7654 32 please", "GB82 WEST 1234 5698 7654 32"),
+            ("pay DE89370400440532013000", "DE89370400440532013000"),
+        ],
+        keeps: &["GB82 WEST 1234 5698 7654 31", "US12345678901234567890"],
+    },
+    ScanRule {
+        id: "ipv4",
+        kind: "ip",
+        masks: &[
+            ("from 192.168.0.1:8080 to", "192.168.0.1"),
+            ("Route is 10.0.0.0/8.", "10.0.0.0/8"),
+            ("10.0.0.0/123", "10.0.0.0"),
+            ("ping 8.8.4.4", "8.8.4.4"),
+        ],
+        keeps: &[
+            "openssl version 1.2.3.4",
+            "lib==101.2.3.4",
+            "Chrome/120.0.0.0 Safari",
+            "192.168.1.256",
+            "oid 1.3.6.1.4.1",
+            "v1.2.3.4",
+            "section 3.2.1.4",
+        ],
+    },
+    ScanRule {
+        id: "ipv6",
+        kind: "ip",
+        masks: &[
+            ("Connect to [2001:db8::1]:8080", "2001:db8::1"),
+            ("fe80::1%eth0", "fe80::1%eth0"),
+            ("Tunnel to 2001:db8::10.0.0.1", "2001:db8::10.0.0.1"),
+            ("Prefix: 2001:db8::/32", "2001:db8::/32"),
+            ("connecting from ::1", "::1"),
+        ],
+        keeps: &[
+            "std::cout",
+            "Time 12:34:56",
+            "foo :: Int",
+            "2001::db8::1",
+            "xs[::2]",
+            "12345:db8::1",
+            "fe80::1text",
+            "Port 80:443",
+        ],
+    },
+    ScanRule {
+        id: "mac",
+        kind: "mac",
+        masks: &[
+            ("MAC 00:1A:2B:3C:4D:5E", "00:1A:2B:3C:4D:5E"),
+            ("00-1A-2B-3C-4D-5E", "00-1A-2B-3C-4D-5E"),
+            ("My MAC is 0012.3456.789a", "0012.3456.789a"),
+        ],
+        keeps: &["00:1A:2B:3C:4D", "FF:FF:FF:FF:FF:FF", "10:2F:33-AC-29-C3", "00-11-22"],
+    },
+    ScanRule {
+        id: "email-written-out",
+        kind: "email",
+        masks: &[
+            ("write jane[.]roe at corp[.]example[.]com", "jane[.]roe at corp[.]example[.]com"),
+            ("jane.roe (at) corp.example.com!", "jane.roe (at) corp.example.com"),
+            ("jane[at]corp[dot]com", "jane[at]corp[dot]com"),
+            ("jane@corp[.]example[.]com", "jane@corp[.]example[.]com"),
+            ("jane [at] corp [dot] com", "jane [at] corp [dot] com"),
+        ],
+        keeps: &[
+            "seen at evil[.]example",
+            "meet (at) noon",
+            "arr[at] = x.y",
+            "f(at)",
+            "see evil[.]com",
+        ],
+    },
+    ScanRule {
+        id: "date-of-birth",
+        kind: "date_of_birth",
+        masks: &[
+            ("DOB: 12/03/1980", "12/03/1980"),
+            ("{\"birth_date\":\"1980-03-12\"}", "1980-03-12"),
+            ("born on 3.12.1980 in", "3.12.1980"),
+        ],
+        keeps: &["date: 12/03/1980", "born in 1980", "the dob field, changed on 12/03/2020"],
+    },
+];
