@@ -45,7 +45,7 @@ impl SessionBudget {
     /// # Errors
     /// When there is no counter of that name.
     pub fn named(counter: &str) -> Result<Self, TokenError> {
-        token::counter(counter).map(|counter| Self::new(Arc::from(counter)))
+        token::counter(counter).map(Self::new)
     }
 
     /// The same with another total, in tokens. `u32::MAX` counts and, in practice, bounds nothing.
