@@ -1,7 +1,7 @@
 //! The transducer: text in, in any pieces; what to keep and what to mask out.
 //!
-//! It works in steps of a fixed size. A step owns [`STEP`] bytes and sees [`BEHIND`] bytes before
-//! and [`AHEAD`] bytes after them. Where steps begin depends on the text alone, and a whole text is
+//! A step owns [`STEP`] bytes, or a little more where it finds nothing, and sees [`BEHIND`] bytes
+//! before and [`AHEAD`] bytes after them. Where steps begin depends on the text alone, and a whole text is
 //! fed to the same machine at once: so text and stream agree, however the text is cut.
 
 use std::ops::Range;
@@ -13,8 +13,10 @@ use super::{pem, run, settle};
 const STEP: usize = 13 * 1_024;
 /// The bytes that it sees after them.
 const AHEAD: usize = 3 * 1_024;
+/// The bytes after a place that decide about it where no mask is near.
+const CLEAR: usize = 2 * NEAR;
 /// The bytes that it sees before them.
-const BEHIND: usize = 2 * NEAR;
+const BEHIND: usize = NEAR;
 /// How much text is held back at most.
 pub(crate) const WINDOW: usize = STEP + AHEAD;
 /// A token run is shown up to so many bytes; what goes beyond is masked.
@@ -124,15 +126,18 @@ impl Machine {
         sink: &mut impl Sink,
     ) {
         let from = self.at - origin;
-        let owned = if last { region.len() } else { region.floor_char_boundary(from + STEP) };
+        let mut owned = if last { region.len() } else { region.floor_char_boundary(from + STEP) };
         let mut at = from;
         if let Some(open) = self.open.take() {
             at = self.swallow(open, region, from..owned, last);
             sink.more(at - from);
             self.masked.push(self.at..origin + at);
         }
-        if at < owned || !last {
+        if at < owned {
             let mut found = self.found(engine, region, origin, at);
+            if !last && found.iter().all(|f| f.range.end + CLEAR < owned) {
+                owned = region.floor_char_boundary(region.len().saturating_sub(CLEAR)).max(owned);
+            }
             found.retain(|f| f.range.end > at && f.range.start < owned);
             for value in &mut found {
                 value.range.start = value.range.start.max(at);
