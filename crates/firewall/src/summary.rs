@@ -9,6 +9,7 @@ use weaver_text::escape;
 
 use crate::frame::{Shape, Shower};
 use crate::redact::MASK;
+use crate::redact::value::Pairing;
 
 pub(crate) use goal::Goal;
 
@@ -66,9 +67,11 @@ pub(crate) fn facts(shape: &Shape<'_>, shower: &mut Shower<'_>) -> Facts {
     let facts = match shape {
         Shape::Rows { rows, around } => {
             let mut facts = columns::facts(rows, shower);
+            let get = |key: &str| around.iter().find(|(name, _)| *name == key).map(|found| found.1);
+            let beside = Pairing::among(get);
             for (key, value) in around {
                 if shower.limits.admits(key) {
-                    facts.push(field(key, value, shower));
+                    facts.push(field(key, value, &beside, shower));
                 } else {
                     shower.omit("fields_not_allowed", 1);
                 }
@@ -112,19 +115,22 @@ fn list(items: &[Value], shower: &mut Shower<'_>) -> Facts {
 }
 
 fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {
+    let beside = Pairing::of(map);
     let (mut kept, gone): (Vec<_>, Vec<_>) =
         map.iter().partition(|(key, _)| shower.limits.admits(key));
     shower.omit("fields_not_allowed", gone.len());
     kept.sort_by_key(|(key, _)| (!shower.limits.bears(key), *key));
     let names: Vec<String> = kept.iter().take(MAX_KEYS).map(|(key, _)| shower.key(key)).collect();
     let mut shown = vec![format!("Keys: {}", names.join(", "))];
-    shown.extend(kept.iter().take(MAX_FACTS).map(|(key, value)| field(key, value, shower)));
+    shown
+        .extend(kept.iter().take(MAX_FACTS).map(|(key, value)| field(key, value, &beside, shower)));
     Facts { shown, more: kept.len().saturating_sub(MAX_FACTS) }
 }
 
 /// `key: value`, or the mask where the key says that the value is sensitive.
-fn field(key: &str, value: &Value, shower: &mut Shower<'_>) -> String {
-    let hidden = shower.hides(key, value);
+fn field(key: &str, value: &Value, beside: &Pairing<'_>, shower: &mut Shower<'_>) -> String {
+    let named = beside.name_of(key);
+    let hidden = shower.hides(key, value) || named.is_some_and(|name| shower.hides(name, value));
     let name = shower.key(key);
     if hidden {
         return format!("{name}: {MASK}");
@@ -138,7 +144,9 @@ fn field(key: &str, value: &Value, shower: &mut Shower<'_>) -> String {
                 keys.into_iter().take(MAX_INNER_KEYS).map(|key| shower.key(key)).collect();
             format!("{name}: dict with keys [{}]", keys.join(", "))
         }
-        scalar => format!("{name}: {}", short(scalar, Some(key), MAX_VALUE, shower)),
+        scalar => {
+            format!("{name}: {}", short(scalar, Some(named.unwrap_or(key)), MAX_VALUE, shower))
+        }
     }
 }
 

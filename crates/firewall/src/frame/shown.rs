@@ -18,7 +18,7 @@ const MAX_KEY: usize = 128;
 const MAX_ITEMS: usize = 50;
 
 /// The most rows of which it is asked, as they would be shown, whether they bear on the goal.
-const MAX_CANDIDATES: usize = 200;
+const MAX_CANDIDATES: usize = 100;
 
 /// Shows values, and counts by kind what it masked or left out.
 pub(crate) struct Shower<'a> {
@@ -172,6 +172,13 @@ impl<'a> Shower<'a> {
     /// True when this value under this key is never shown; counts it.
     pub(crate) fn hides(&mut self, key: &str, value: &Value) -> bool {
         self.walk.hides(key, value)
+    }
+
+    /// True when in one of the rows a name beside this field says what its value is: such a column
+    /// is many columns in one.
+    pub(crate) fn tells(&mut self, rows: &[Value], key: &str) -> bool {
+        Pairing::may_name(key)
+            && rows.iter().filter_map(Value::as_object).any(|map| self.walk.tells(map, key))
     }
 
     /// A number or its mask.

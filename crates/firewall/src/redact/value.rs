@@ -277,6 +277,12 @@ impl<'a, F: Finish> Walk<'a, F> {
         hides
     }
 
+    /// True when the name beside this field says what its value is.
+    pub(crate) fn tells(&mut self, map: &Map<String, Value>, key: &str) -> bool {
+        let name = Pairing::of(map).name_of(key).map(|name| self.names.of(name));
+        name.is_some_and(|meaning| meaning.hidden || meaning.context)
+    }
+
     /// A value, or the mask where its name says so.
     fn under(&mut self, name: &str, value: &Value, depth: usize) -> Value {
         if self.hides(name, value) {

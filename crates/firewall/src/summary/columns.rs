@@ -30,7 +30,10 @@ pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     facts.push(format!("Top keys: {}", names.join(", ")));
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
-    let mut top: Vec<&str> = top.into_iter().filter(|key| !shower.hides(key, &any)).collect();
+    let mut top: Vec<&str> = top
+        .into_iter()
+        .filter(|key| !shower.hides(key, &any) && !shower.tells(rows, key))
+        .collect();
     top.sort_by_key(|key| !shower.limits.bears(key));
     let columns: Vec<(&str, Column)> =
         top.iter().map(|key| (*key, Column::of(rows, key))).collect();

@@ -1,6 +1,10 @@
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use weaver_firewall::{FrameBudget, MASK};
-use weaver_types::{Constraints, RawContent, RawResult, ResponseMode, Status, ToolProvenance};
+use weaver_types::{
+    Constraints, RawContent, RawResult, ResponseMode, SensitivityTag, Status, ToolProvenance,
+};
 
 use crate::support::{FIREWALL, capability, chars, names, spec, warned};
 
@@ -241,4 +245,42 @@ fn no_budget_shows_what_a_reader_could_not_parse() {
     let text = serde_json::to_string(&frame).unwrap();
     assert_eq!(serde_json::from_str::<weaver_types::Frame>(&text).unwrap(), frame);
     assert_eq!(warned(&frame, "depth_elided"), Some(1));
+}
+
+#[test]
+fn tags_mask_more_names_unless_listed_or_exempt() {
+    let rows =
+        RawResult::json(json!([{"id": 1, "first_name": "Jane", "zip": 80331, "email": "x"}]));
+    let shown = |fields: &[&str], pii_reader| {
+        let mut tagged = crate::support::draft(fields);
+        tagged.sensitivity = BTreeSet::from([SensitivityTag::Pii]);
+        let tagged = tagged.build().unwrap();
+        let mut spec = spec(ResponseMode::Table);
+        (spec.capability, spec.pii_reader) = (&tagged, pii_reader);
+        json!(FIREWALL.frame(&rows, &spec).table)
+    };
+    assert_eq!(
+        shown(&[], false),
+        json!([{"id": 1, "first_name": MASK, "zip": MASK, "email": MASK}])
+    );
+    assert_eq!(shown(&["id", "zip"], false), json!([{"id": 1, "zip": 80331}]));
+    let all = json!([{"id": 1, "first_name": "Jane", "zip": 80331, "email": MASK}]);
+    assert_eq!(shown(&["id"], true), all);
+}
+
+#[test]
+fn json_in_a_cell_and_names_beside_values_are_masked_in_every_mode() {
+    let inner = json!({"password": "plover", "n": 1}).to_string();
+    let rows = json!([
+        {"name": "DB_PASSWORD", "value": "plover", "body": inner},
+        {"name": "DB_HOST", "value": "db1", "body": "{}"},
+    ]);
+    let config = json!({"columns": ["id", "api_key"], "rows": [[1, "plover"]], "body": inner});
+    for mode in [ResponseMode::Summary, ResponseMode::Table] {
+        for value in [&rows, &config] {
+            let raw = RawResult::json(value.clone());
+            let text = serde_json::to_string(&FIREWALL.frame(&raw, &spec(mode))).unwrap();
+            assert!(!text.contains("plover"), "{mode:?}: {text}");
+        }
+    }
 }

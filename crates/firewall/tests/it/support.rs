@@ -17,6 +17,10 @@ static OPEN: LazyLock<Capability> = LazyLock::new(|| capability(&[]));
 static NONE: LazyLock<Constraints> = LazyLock::new(Constraints::default);
 
 pub(crate) fn capability(fields: &[&str]) -> Capability {
+    draft(fields).build().unwrap()
+}
+
+pub(crate) fn draft(fields: &[&str]) -> CapabilityDraft {
     let id = CapabilityId::parse("crm.list").unwrap();
     CapabilityDraft {
         description: "Lists people.".to_owned(),
@@ -25,8 +29,6 @@ pub(crate) fn capability(fields: &[&str]) -> Capability {
         timeout_ms: 1_000,
         ..CapabilityDraft::new(id, "list", Effects::READ_OPEN, Agents::Any)
     }
-    .build()
-    .unwrap()
 }
 
 pub(crate) fn names(fields: &[&str]) -> BTreeSet<String> {

@@ -70,23 +70,35 @@ pub(crate) struct Pairing<'a> {
 
 impl<'a> Pairing<'a> {
     pub(crate) fn of(map: &'a Map<String, Value>) -> Self {
-        let text = |key: &&str| map.get(*key).and_then(Value::as_str);
-        let valued = VALUES.iter().any(|key| map.contains_key(*key));
+        Self::among(|key| map.get(key))
+    }
+
+    /// The same for fields that are found by `get`.
+    pub(crate) fn among(get: impl Fn(&str) -> Option<&'a Value>) -> Self {
+        let text = |key: &&str| get(key).and_then(Value::as_str);
+        let valued = VALUES.iter().any(|key| get(key).is_some());
         let name = valued.then(|| NAMES.iter().find_map(text)).flatten();
-        let rows = ROWS.iter().any(|key| map.get(*key).is_some_and(Value::is_array));
-        let columns = rows.then(|| COLUMNS.iter().find_map(|key| columns(map.get(*key)?)));
+        let rows = ROWS.iter().any(|key| get(key).is_some_and(Value::is_array));
+        let columns = rows.then(|| COLUMNS.iter().find_map(|key| columns(get(key)?)));
         let columns = columns.flatten().unwrap_or_default();
         Self { name: name.filter(|name| name.len() <= MAX_NAME), columns }
+    }
+
+    /// True for a field that a name beside it can be the name of.
+    pub(crate) fn may_name(key: &str) -> bool {
+        VALUES.contains(&key)
+    }
+
+    /// The name of the value of this field, if it stands beside it.
+    pub(crate) fn name_of(&self, key: &str) -> Option<&'a str> {
+        self.name.filter(|_| Self::may_name(key))
     }
 
     pub(super) fn role(&self, key: &str) -> Role<'_> {
         if !self.columns.is_empty() && ROWS.contains(&key) {
             return Role::Rows(&self.columns);
         }
-        match self.name {
-            Some(name) if VALUES.contains(&key) => Role::Value(name),
-            _ => Role::Plain,
-        }
+        self.name_of(key).map_or(Role::Plain, Role::Value)
     }
 }
 
