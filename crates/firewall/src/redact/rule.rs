@@ -69,12 +69,8 @@ impl Rule {
             // A pattern that does not compile masks what it might have masked.
             return Some(at..runs.end(text, at));
         };
-        if !regex.is_match(window) {
-            return None;
-        }
-        let groups = regex.captures(window)?;
-        let found = groups.iter().skip(1).flatten().next().or_else(|| groups.get(0))?;
-        let mut range = whole(text, at + found.start()..at + found.end());
+        let found = value_in(regex, window)?;
+        let mut range = whole(text, at + found.start..at + found.end);
         let value = text.get(range.clone())?;
         if value.is_empty() || !self.accepts(text, &range, value) {
             return None;
@@ -94,6 +90,20 @@ impl Rule {
             })
             && self.context.as_ref().is_none_or(|context| context.is_near(text, range))
     }
+}
+
+/// The first group that took part, or the whole match.
+fn value_in(regex: &Regex, window: &[u8]) -> Option<Range<usize>> {
+    // Groups cost more to find than the match: they are asked for only where there are any.
+    if regex.captures_len() == 1 {
+        return regex.find(window).map(|found| found.range());
+    }
+    if !regex.is_match(window) {
+        return None;
+    }
+    let groups = regex.captures(window)?;
+    let found = groups.iter().skip(1).flatten().next().or_else(|| groups.get(0))?;
+    Some(found.range())
 }
 
 fn is_word(byte: &u8) -> bool {
