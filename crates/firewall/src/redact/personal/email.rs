@@ -101,7 +101,7 @@ pub(super) fn bracketed(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     } else {
         let blank = usize::from(before(bytes, at) == b' ');
         let after = usize::from(byte(bytes, sign.end) == b' ');
-        (at - blank, sign.end + after)
+        (at.saturating_sub(blank), sign.end + after)
     };
     let start = local_with_signs(bytes, at_start)?;
     // `seen at evil[.]example` is no address, `jane.roe at …` is one.
