@@ -63,6 +63,24 @@ fn two_colons_are_an_address_where_the_words_say_so() {
     assert_eq!(shown("a :: b"), []);
 }
 
+/// Numbers of machines stand alone in structured data.
+#[test]
+fn a_number_alone_is_seldom_taken_for_a_document() {
+    let masked = |first: u64, step: u64| {
+        (0..2_000).filter(|n| !shown(&(first + n * step).to_string()).is_empty()).count()
+    };
+    for (first, step) in [
+        (1_700_000_000, 7_919),
+        (1_700_000_000_000, 7_919_113),
+        (1_700_000_000_000_000, 7_919_113_007),
+        (100_000_007, 433_261),
+        (20_000_000_011, 39_916_801),
+    ] {
+        let count = masked(first, step);
+        assert!(count <= 40, "{first}: {count}");
+    }
+}
+
 #[test]
 fn numbers_that_nobody_has_are_no_ssn() {
     for bad in ["000-12-3456", "666-12-3456", "900-12-3456", "536-00-1234", "536-22-0000"] {
