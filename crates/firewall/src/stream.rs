@@ -1,6 +1,7 @@
 //! Results that come bit by bit: chunks in, bounded and redacted frames out.
 
 mod frames;
+mod intake;
 mod line;
 mod whole;
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::{Frame, Handle, RawChunk, RawContent, RawResult, ResponseMode, Status, Warning};
 
-use super::line::{Decoded, Decoder, Lines};
+use super::intake::{Intake, Row};
 use super::whole::StreamWhole;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
@@ -46,23 +46,6 @@ impl StreamEnd {
     }
 }
 
-/// Something to be shown.
-#[derive(Debug)]
-enum Row {
-    Value(Value),
-    /// A line of a text, redacted.
-    Line(String),
-}
-
-impl Row {
-    fn size(&self) -> usize {
-        match self {
-            Self::Value(value) => json_len(value),
-            Self::Line(line) => line.len(),
-        }
-    }
-}
-
 /// Makes the frames of one stream.
 ///
 /// As a table, rows and redacted lines are shown as they come; as a summary or a handle, the last
@@ -80,21 +63,15 @@ pub struct FrameStream<'a> {
     /// Characters that are kept back for the last frame.
     end_room: usize,
     reserved: Option<Reservation>,
-    lines: Lines,
-    decoder: Decoder,
-    binary: bool,
+    intake: Intake,
     whole: StreamWhole,
-    /// Rows that no frame has shown yet, and their size.
-    pending: Vec<Row>,
-    size: usize,
-    rows_left: usize,
     chars_left: usize,
     share: usize,
     parts: u64,
     chunks: u64,
     /// No further part fits.
     full: bool,
-    omitted: u64,
+    withheld: u64,
 }
 
 impl<'a> FrameStream<'a> {
@@ -109,19 +86,14 @@ impl<'a> FrameStream<'a> {
             end_room: END_ROOM + spec.capability.id().as_str().len(),
             mode,
             reserved,
-            lines: Lines::new(firewall.stream()),
-            decoder: Decoder::default(),
-            binary: false,
+            intake: Intake::new(firewall.stream(), limits.rows),
             whole: StreamWhole::default(),
-            pending: Vec::new(),
-            size: 0,
-            rows_left: limits.rows,
             chars_left: limits.chars,
             share: limits.chars / SHARE,
             parts: 0,
             chunks: 0,
             full: false,
-            omitted: 0,
+            withheld: 0,
             spec: FrameSpec { handle: None, mode, ..spec },
         }
     }
@@ -132,7 +104,7 @@ impl<'a> FrameStream<'a> {
         let frame = match self.mode {
             ResponseMode::Raw => self.unredacted(&chunk),
             ResponseMode::Table => {
-                self.queue(&chunk);
+                self.intake.push(&chunk);
                 self.part()
             }
             ResponseMode::Summary | ResponseMode::HandleOnly => None,
@@ -176,8 +148,7 @@ impl<'a> FrameStream<'a> {
         handle: Option<Handle>,
     ) -> (Frame, Option<Reservation>) {
         if self.mode == ResponseMode::Table {
-            let rest = self.lines.finish();
-            self.enqueue(rest.into_iter().map(Row::Line));
+            self.intake.finish();
         }
         let mut reserved = self.reserved.take();
         let said = self.said(how);
@@ -203,9 +174,9 @@ impl<'a> FrameStream<'a> {
         let chars =
             self.chars_left.min(usize::try_from(spec.budget.max_chars).unwrap_or(usize::MAX));
         spec.budget.max_chars = narrow(chars.saturating_sub(room));
-        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.rows_left));
+        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.intake.room()));
         let shows_rest = spec.mode == ResponseMode::Table
-            && !(self.binary && self.parts == 0 && self.pending.is_empty());
+            && !(self.intake.is_binary() && self.parts == 0 && self.intake.rows().is_empty());
         let mut frame = if shows_rest || spec.mode == ResponseMode::Raw {
             self.table(whole, &spec)
         } else {
@@ -219,7 +190,7 @@ impl<'a> FrameStream<'a> {
     fn table(&self, of: &RawResult, spec: &FrameSpec<'_>) -> Frame {
         let limits = Limits::of(spec);
         compose(self.firewall.redactor(), of, spec, &limits, |shower, draft| {
-            for row in &self.pending {
+            for row in self.intake.rows() {
                 draft.rows.extend(match row {
                     Row::Value(value) => shower.row(value, 1),
                     Row::Line(line) => shower.line(line),
@@ -236,15 +207,12 @@ impl<'a> FrameStream<'a> {
                 said.push(Warning { kind, count });
             }
         };
-        for (kind, count) in self.lines.counts() {
+        for (kind, count) in self.intake.counts() {
             say(format!("redacted_{kind}"), *count);
         }
-        let omitted = match self.mode {
-            ResponseMode::Raw => "chunks_omitted",
-            _ => "rows_omitted",
-        };
-        say(omitted.to_owned(), self.omitted);
-        let broken = self.binary && self.parts > 0 || self.decoder.is_open();
+        say("rows_omitted".to_owned(), self.intake.omitted());
+        say("chunks_omitted".to_owned(), self.withheld);
+        let broken = self.intake.is_binary() && self.parts > 0 || self.intake.is_broken();
         say("bytes_withheld".to_owned(), broken.into());
         if let Some(word) = how.word() {
             say(word.to_owned(), 1);
@@ -257,79 +225,36 @@ impl<'a> FrameStream<'a> {
         said
     }
 
-    /// The rows and lines of a chunk, to be shown.
-    fn queue(&mut self, chunk: &RawChunk) {
-        match chunk {
-            RawChunk::Json(value) => {
-                let before = self.lines.finish();
-                self.enqueue(before.into_iter().map(Row::Line));
-                match value {
-                    Value::Array(items) => self.enqueue(items.iter().cloned().map(Row::Value)),
-                    other => self.enqueue(std::iter::once(Row::Value(other.clone()))),
-                }
-            }
-            RawChunk::Text(text) => self.text(text),
-            RawChunk::Bytes(_) if self.binary => {}
-            RawChunk::Bytes(bytes) => match self.decoder.push(bytes) {
-                Decoded::Binary => self.binary = true,
-                Decoded::Text(text) => self.text(&text),
-            },
-        }
-    }
-
-    fn text(&mut self, text: &str) {
-        if self.pending.len() >= self.rows_left {
-            // Nothing of it can be shown any more.
-            let lines = text.bytes().filter(|b| *b == b'\n').count();
-            self.omitted = self.omitted.saturating_add(lines as u64);
-            return;
-        }
-        let lines = self.lines.push(text);
-        self.enqueue(lines.into_iter().map(Row::Line));
-    }
-
-    fn enqueue(&mut self, rows: impl Iterator<Item = Row>) {
-        for row in rows {
-            if self.pending.len() < self.rows_left {
-                self.size = self.size.saturating_add(row.size());
-                self.pending.push(row);
-            } else {
-                self.omitted = self.omitted.saturating_add(1);
-            }
-        }
-    }
-
     /// A part with all pending rows, if it is worth a frame and there is room for it.
     fn part(&mut self) -> Option<Frame> {
-        let worth = self.parts == 0 || self.size >= self.share || self.pending.len() >= MANY;
-        if self.full || self.pending.is_empty() || !worth {
+        let worth =
+            self.parts == 0 || self.intake.size() >= self.share || self.intake.rows().len() >= MANY;
+        if self.full || self.intake.rows().is_empty() || !worth {
             return None;
         }
         let least = self.firewall.min_chars(&self.spec);
         let room = self.chars_left.saturating_sub(least + self.end_room);
-        if room < least + self.share.min(self.size) {
+        if room < least + self.share.min(self.intake.size()) {
             self.full = true;
             return None;
         }
         let mut spec = self.spec.clone();
         spec.budget.max_chars = narrow(room);
-        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.rows_left));
+        spec.budget.max_rows = spec.budget.max_rows.min(narrow(self.intake.room()));
         let mut frame = self.table(&RawResult::json(Value::Null), &spec);
         frame.is_final = false;
         if !self.takes(&frame) {
             return None;
         }
-        self.pending.clear();
-        self.size = 0;
+        self.intake.shown(frame.table.len());
         self.parts += 1;
-        self.rows_left = self.rows_left.saturating_sub(frame.table.len());
         self.chars_left = self.chars_left.saturating_sub(json_chars(&frame));
         Some(frame)
     }
 
     fn unredacted(&mut self, chunk: &RawChunk) -> Option<Frame> {
         if self.full {
-            self.omitted = self.omitted.saturating_add(1);
+            self.withheld = self.withheld.saturating_add(1);
             return None;
         }
         let content = match chunk.clone() {
@@ -347,7 +272,7 @@ impl<'a> FrameStream<'a> {
         let mut frame = self.firewall.frame(&raw, &self.spec);
         frame.is_final = false;
         if !self.takes(&frame) {
-            self.omitted = self.omitted.saturating_add(1);
+            self.withheld = self.withheld.saturating_add(1);
             return None;
         }
         self.parts += 1;
