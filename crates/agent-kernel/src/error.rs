@@ -1,5 +1,6 @@
 //! Errors of setting up: registering, keys, opening. A refused call is no error but a decision.
 
+use weaver_firewall::HandleError;
 use weaver_types::ledger::LedgerError;
 use weaver_types::{CapabilityId, RandomError};
 
@@ -64,6 +65,9 @@ pub enum KernelError {
     /// No randomness.
     #[error(transparent)]
     Random(#[from] RandomError),
+    /// The stored results cannot be read or removed.
+    #[error(transparent)]
+    Handle(#[from] HandleError),
     /// A stored form cannot be read.
     #[error("{what} in the ledger cannot be read: {problem}")]
     Stored {
@@ -81,6 +85,7 @@ impl KernelError {
         match self {
             Self::Ledger(error) => error.code(),
             Self::Random(_) => "random.failed",
+            Self::Handle(error) => error.code(),
             Self::Stored { .. } => "kernel.stored",
         }
     }

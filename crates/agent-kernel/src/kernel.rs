@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use serde_json::Value;
+use weaver_firewall::handle::{HandleBudget, Shelf};
 use weaver_firewall::{Firewall, FrameBudget, Session, SessionBudget};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
@@ -46,6 +47,8 @@ pub struct Settings {
     /// `max_prompt_tokens` counts the same tokens, so where both are set, the lower one is met
     /// first.
     pub session: Option<SessionBudget>,
+    /// How much is kept behind handles, and for how long.
+    pub handles: HandleBudget,
 }
 
 impl Default for Settings {
@@ -57,6 +60,7 @@ impl Default for Settings {
             human_channel: true,
             frame_budget: FrameBudget::default(),
             session: None,
+            handles: HandleBudget::default(),
         }
     }
 }
@@ -157,6 +161,7 @@ pub struct Kernel {
     pub(crate) settings: Settings,
     pub(crate) ports: Ports,
     pub(crate) firewall: Firewall,
+    pub(crate) shelf: Shelf,
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
@@ -185,6 +190,8 @@ impl Kernel {
         let (holds, void) = Holds::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
+        let seal = parts.ports.handle_key.clone();
+        let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
         let log = ledger.head()?.log;
         let runs = Runs::new(parts.settings.session.clone());
         let kernel = Self {
@@ -197,8 +204,9 @@ impl Kernel {
             timer: parts.timer,
             keys: parts.keys,
             settings: parts.settings,
+            firewall: Firewall::new().with_views(parts.ports.views.clone()),
             ports: parts.ports,
-            firewall: Firewall::new(),
+            shelf,
             runs,
             revocations,
             pending: PendingGrants::default(),
@@ -212,6 +220,7 @@ impl Kernel {
         };
         kernel.void(void)?;
         kernel.recover()?;
+        kernel.remove_ended()?;
         Ok(kernel)
     }
 

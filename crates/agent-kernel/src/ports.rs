@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use weaver_firewall::handle::HandleKey;
+use weaver_firewall::view::ViewRegistry;
 use weaver_policy::signal::Watch;
 
 use crate::approval::ResolverPort;
@@ -17,4 +19,9 @@ pub struct Ports {
     pub resolver: Option<ResolverPort>,
     /// The sources of signals, told of each finished call and asked before each decision.
     pub signals: Arc<Watch>,
+    /// Views of stored results beside the built-in ones.
+    pub views: ViewRegistry,
+    /// The key under which results are encrypted before they are stored. Without one they are
+    /// stored as they are, and what was stored under a key cannot be looked into.
+    pub handle_key: Option<HandleKey>,
 }

@@ -43,6 +43,26 @@ pub enum HandleError {
         /// Why.
         detail: String,
     },
+    /// The result is larger than what is kept behind one handle. It can be shown all the same.
+    #[error("the result has {size} bytes, at most {max} are kept behind a handle")]
+    TooLarge {
+        /// Its size in bytes.
+        size: u64,
+        /// The most that is kept.
+        max: u64,
+    },
+    /// The stored result is encrypted, and the key is missing.
+    #[error("the result behind handle `{id}` is encrypted; open the store with its key")]
+    Sealed {
+        /// Whose result.
+        id: HandleId,
+    },
+    /// A setting cannot be used.
+    #[error("the setting cannot be used: {detail}")]
+    Config {
+        /// Which, and what it must be.
+        detail: String,
+    },
     /// What is stored cannot be what was written.
     #[error("the record of handle `{id}` is damaged: {detail}")]
     Damaged {
@@ -81,9 +101,12 @@ impl HandleError {
             Self::Revoked { .. } => ReasonCode::HandleRevoked,
             Self::Constraint { .. } => ReasonCode::HandleConstraintViolation,
             Self::Query { .. } => ReasonCode::InvalidConstraint,
-            Self::Unstorable { .. } | Self::Damaged { .. } | Self::Newer { .. } => {
-                ReasonCode::InternalError
-            }
+            Self::Unstorable { .. }
+            | Self::TooLarge { .. }
+            | Self::Sealed { .. }
+            | Self::Config { .. }
+            | Self::Damaged { .. }
+            | Self::Newer { .. } => ReasonCode::InternalError,
             Self::Store(_) => ReasonCode::LedgerUnavailable,
             Self::Random(_) => ReasonCode::InternalError,
         }

@@ -8,9 +8,11 @@ use weaver_types::{Frame, RawResult};
 
 use crate::error::HandleError;
 use crate::frame::{build, fit};
-use crate::query::{HandleQuery, drill};
+use crate::handle::OpenResult;
+use crate::query::{HandleQuery, Memo, Source, drill};
 use crate::redact::{Counts, Placeholders, Redactor, RuleFileError, Span, StreamRedactor};
 use crate::spec::FrameSpec;
+use crate::view::ViewRegistry;
 
 /// Text with everything masked that a rule knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +87,7 @@ impl FirewallBuilder {
     /// [`RuleFileError`], naming the rule that is wrong and what it must be.
     pub fn build(self) -> Result<Firewall, RuleFileError> {
         let redactor = Redactor::new(&self.files, &self.kinds)?;
-        let firewall = Firewall { redactor: Arc::new(redactor) };
+        let firewall = Firewall { redactor: Arc::new(redactor), views: Arc::default() };
         Ok(match self.placeholders {
             Some(held) => firewall.with_placeholders(held),
             None => firewall,
@@ -97,6 +99,7 @@ impl FirewallBuilder {
 #[derive(Debug, Clone)]
 pub struct Firewall {
     redactor: Arc<Redactor>,
+    views: Arc<ViewRegistry>,
 }
 
 impl Default for Firewall {
@@ -109,7 +112,19 @@ impl Firewall {
     /// A firewall with the built-in rules.
     #[must_use]
     pub fn new() -> Self {
-        Self { redactor: Arc::new(Redactor::builtin()) }
+        Self { redactor: Arc::new(Redactor::builtin()), views: Arc::default() }
+    }
+
+    /// The same with these views beside the built-in ones.
+    #[must_use]
+    pub fn with_views(self, views: ViewRegistry) -> Self {
+        Self { views: Arc::new(views), ..self }
+    }
+
+    /// The views.
+    #[must_use]
+    pub fn views(&self) -> &ViewRegistry {
+        &self.views
     }
 
     /// A firewall with more rules, or with fewer kinds of values.
@@ -121,7 +136,8 @@ impl Firewall {
     /// The same firewall, with placeholders for masks, numbered in this table.
     #[must_use]
     pub fn with_placeholders(&self, held: Arc<Placeholders>) -> Self {
-        Self { redactor: Arc::new(self.redactor.with_placeholders(held)) }
+        let views = Arc::clone(&self.views);
+        Self { redactor: Arc::new(self.redactor.with_placeholders(held)), views }
     }
 
     /// Every rule's name, kind and examples.
@@ -144,18 +160,41 @@ impl Firewall {
     /// What may be seen of a part of a stored result: a table, or a summary where strict mode or
     /// the constraints ask for it. Same redaction, same budget, same label as a first frame.
     ///
-    /// Rows of an array are its items; of a text, its lines; an object is one row.
+    /// Rows of an array are its items; of a text, its lines; an object is one row. A page never
+    /// has more rows than the constraints allow; any number of pages can be asked for, each of
+    /// them decided and recorded like a call.
     ///
     /// # Errors
     /// [`HandleError::Constraint`], when the query names a field that may not be seen, or more
-    /// rows or fields than the budget has.
+    /// rows or fields than the budget has; [`HandleError::Query`], when it asks for a view that
+    /// the result does not have.
     pub fn expand(
         &self,
         raw: &RawResult,
         query: &HandleQuery,
         spec: &FrameSpec<'_>,
     ) -> Result<Frame, HandleError> {
-        drill(&self.redactor, raw, query, spec)
+        let source = Source { raw, memo: &Memo::default(), digest: None };
+        drill((&self.redactor, &self.views), &source, query, spec)
+    }
+
+    /// The same for a result that stays open: what one question computes, the next one finds.
+    ///
+    /// # Errors
+    /// Those of [`Firewall::expand`].
+    pub fn look(
+        &self,
+        opened: &OpenResult,
+        query: &HandleQuery,
+        spec: &FrameSpec<'_>,
+    ) -> Result<Frame, HandleError> {
+        let mut source = opened.source();
+        let own = Memo::default();
+        // What one run's placeholders made of it is not for another run.
+        if self.redactor.has_placeholders() || !source.memo.holds_for(spec) {
+            source.memo = &own;
+        }
+        drill((&self.redactor, &self.views), &source, query, spec)
     }
 
     /// The floor of `max_chars`: the size of the smallest frame for this spec, which has ids,

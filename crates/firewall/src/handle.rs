@@ -4,11 +4,22 @@
 //! which the handle was made; everybody else gets the answer for a handle that does not exist.
 //! What the record says (constraints, allowed fields) was fixed when the result was stored; a
 //! caller cannot bring a looser copy.
+//!
+//! A [`Shelf`] keeps them within a [`HandleBudget`], encrypted where it has a [`HandleKey`].
 
+mod budget;
+mod index;
+mod open_result;
 mod record;
+mod seal;
+mod shelf;
 mod store;
 
+pub use budget::{HandleBudget, MAX_ENTRIES, TTL};
+pub use open_result::OpenResult;
 pub use record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
+pub use seal::HandleKey;
+pub use shelf::Shelf;
 pub use store::{
-    Access, HandleGrant, MAX_INLINE, MAX_STORED_DEPTH, StoredHandle, TTL, content, key, load, store,
+    Access, HandleGrant, MAX_INLINE, MAX_STORED_DEPTH, StoredHandle, content, key, load,
 };

@@ -23,8 +23,9 @@
 //! - [`FrameSpec`], [`FrameBudget`]: what one frame may hold.
 //! - [`SessionBudget`], [`Session`], [`Reservation`]: tokens over all calls of a session.
 //! - [`FrameStream`], [`StreamItem`]: frames of a result that comes bit by bit.
-//! - [`HandleQuery`], [`handle`]: stored results and questions about them.
 //! - [`estimated_size`]: how long the JSON of a value is, without writing it.
+//! - [`handle`]: stored results. [`HandleQuery`], [`view`]: questions about them, and other ways to
+//!   look at them.
 //! - [`HandleError`]: why a drill-down was refused.
 
 mod budget;
@@ -37,12 +38,13 @@ mod redact;
 mod spec;
 mod stream;
 mod summary;
+pub mod view;
 
 pub use budget::{Reservation, Session, SessionBudget};
 pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
 pub use frame::estimated_size;
-pub use query::HandleQuery;
+pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
 pub use redact::{Counts, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
 pub use spec::{FrameBudget, FrameSpec};
 pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};

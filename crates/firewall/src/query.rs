@@ -1,41 +1,92 @@
 //! Questions about a stored result.
 
+mod aggregate;
+mod cell;
+mod column;
+mod condition;
 mod drill;
+mod form;
+mod select;
+mod sort;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use drill::drill;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+pub(crate) use drill::{Memo, Source, drill};
+pub(crate) use form::{unknown, wrong};
+
+pub use aggregate::{Aggregate, Function};
+pub use condition::{Condition, Test};
+pub use sort::SortKey;
 
 use crate::error::HandleError;
 
-/// The keys of a query.
-const KEYS: [&str; 3] = ["fields", "limit", "offset"];
-/// The most fields that one query names.
-const MAX_FIELDS: usize = 256;
+/// A view of a stored result, asked for by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewRequest {
+    /// The name of the view, one of those that the handle lists.
+    pub name: String,
+    /// Its arguments.
+    pub args: Map<String, Value>,
+}
 
-/// A question about a stored result: which rows, which fields.
+impl ViewRequest {
+    /// A view without arguments.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), args: Map::new() }
+    }
+}
+
+/// A question about a stored result: first the view, then which of its rows, in which order, what
+/// they come to, and which page and fields of that.
+///
+/// Conditions, order and aggregates see values as they are shown, and only fields that may be
+/// shown: a question tells nothing that a look would not.
 ///
 /// ```
 /// use serde_json::json;
 /// use weaver_firewall::HandleQuery;
 ///
-/// let query = HandleQuery::parse(&json!({ "offset": 10, "fields": ["id"] }))?;
-/// assert_eq!((query.offset, query.limit), (10, None));
-/// let wrong = HandleQuery::parse(&json!({ "ofset": 10 })).unwrap_err();
-/// assert!(wrong.to_string().contains("`offset`"));
+/// let query = HandleQuery::parse(&json!({
+///     "filter": { "status": "open", "amount": { "gte": 100, "lt": 500 } },
+///     "sort": ["-amount", "name"],
+///     "offset": 10,
+///     "fields": ["id", "amount"],
+/// }))?;
+/// assert_eq!((query.offset, query.limit, query.filter.len()), (10, None, 3));
+///
+/// let query = HandleQuery::parse(&json!({
+///     "group_by": "region",
+///     "aggregate": ["count", "sum(amount)"],
+///     "sort": "-sum(amount)",
+/// }))?;
+/// assert_eq!(query.aggregate.len(), 2);
+///
+/// let wrong = HandleQuery::parse(&json!({ "filter": { "amount": { "gtee": 1 } } })).unwrap_err();
+/// assert!(wrong.to_string().contains("`gte`"));
 /// # Ok::<(), weaver_firewall::HandleError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct HandleQuery {
+    /// The view whose rows are meant; without one, the rows of the result itself.
+    pub view: Option<ViewRequest>,
+    /// What must be true of a row, all of it.
+    pub filter: Vec<Condition>,
+    /// The order, most important key first; without one, as the rows came.
+    pub sort: Vec<SortKey>,
+    /// One row for each value of this field, with the aggregates; a count if there are none.
+    pub group_by: Option<String>,
+    /// What the rows come to, in one row or in one for each group.
+    pub aggregate: Vec<Aggregate>,
     /// How many rows to pass over; 0 by default.
     pub offset: u64,
     /// How many rows at most; without it, as many as fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Only these fields; all that may be seen when empty.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
@@ -46,19 +97,18 @@ impl HandleQuery {
     /// # Errors
     /// [`HandleError::Query`], naming the key, what it must be, and the key probably meant.
     pub fn parse(value: &Value) -> Result<Self, HandleError> {
-        let Value::Object(map) = value else {
-            return Err(wrong(format!("it must be an object with the keys {}", KEYS.join(", "))));
-        };
-        let mut query = Self::default();
-        for (key, value) in map {
-            match key.as_str() {
-                "offset" => query.offset = whole(key, value)?,
-                "limit" => query.limit = Some(whole(key, value)?),
-                "fields" => query.fields = names(value)?,
-                _ => return Err(unknown(key)),
-            }
-        }
-        Ok(query)
+        form::parse(value)
+    }
+
+    /// True when rows come out that are computed, not stored.
+    #[must_use]
+    pub fn is_aggregated(&self) -> bool {
+        !self.aggregate.is_empty() || self.group_by.is_some()
+    }
+
+    /// True when rows are looked into before they are shown.
+    fn is_selective(&self) -> bool {
+        self.is_aggregated() || !self.filter.is_empty() || !self.sort.is_empty()
     }
 }
 
@@ -70,59 +120,8 @@ impl TryFrom<Value> for HandleQuery {
     }
 }
 
-fn wrong(detail: String) -> HandleError {
-    HandleError::Query { detail }
-}
-
-fn whole(key: &str, value: &Value) -> Result<u64, HandleError> {
-    value.as_u64().ok_or_else(|| wrong(format!("`{key}` must be a whole number from 0 on")))
-}
-
-fn names(value: &Value) -> Result<Vec<String>, HandleError> {
-    let problem = || wrong(format!("`fields` must be a list of at most {MAX_FIELDS} names"));
-    let list = value.as_array().filter(|list| list.len() <= MAX_FIELDS).ok_or_else(problem)?;
-    list.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(problem)).collect()
-}
-
-fn unknown(key: &str) -> HandleError {
-    let shown = weaver_text::escape::line(weaver_text::escape::truncate(key, 64)).into_owned();
-    wrong(match weaver_text::suggest::nearest(key, KEYS) {
-        Some(meant) => format!("unknown key `{shown}`; did you mean `{meant}`?"),
-        None => format!("unknown key `{shown}`; the keys are {}", KEYS.join(", ")),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_is_not_understood_is_refused() {
-        for (query, says) in [
-            (json!([]), "must be an object"),
-            (json!({"offset": -1}), "`offset` must be a whole number"),
-            (json!({"offset": 1.0}), "`offset` must be a whole number"),
-            (json!({"limit": "5"}), "`limit` must be a whole number"),
-            (json!({"limit": true}), "`limit` must be a whole number"),
-            (json!({"fields": "id"}), "`fields` must be a list"),
-            (json!({"fields": [1]}), "`fields` must be a list"),
-            (json!({"filds": []}), "did you mean `fields`?"),
-            (json!({"filter": {}}), "unknown key `filter`"),
-        ] {
-            let error = HandleQuery::parse(&query).unwrap_err();
-            assert!(error.to_string().contains(says), "{query}: {error}");
-            assert_eq!(error.code(), "invalid_constraint");
-            assert!(serde_json::from_value::<HandleQuery>(query).is_err());
-        }
-    }
-
-    #[test]
-    fn a_query_round_trips() {
-        let query = HandleQuery { offset: 3, limit: Some(0), fields: vec!["a".into(), "b".into()] };
-        let text = serde_json::to_string(&query).unwrap();
-        assert_eq!(serde_json::from_str::<HandleQuery>(&text).unwrap(), query);
-        assert_eq!(HandleQuery::parse(&json!({})).unwrap(), HandleQuery::default());
+impl Serialize for HandleQuery {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        form::write(self).serialize(serializer)
     }
 }

@@ -73,6 +73,11 @@ impl Redactor {
         Self { engine: self.engine.clone(), placeholders: Some(held) }
     }
 
+    /// True when masks are numbered in a table, so that they differ between runs.
+    pub(crate) fn has_placeholders(&self) -> bool {
+        self.placeholders.is_some()
+    }
+
     fn engine(&self) -> Option<&Engine> {
         self.engine.as_deref()
     }

@@ -143,9 +143,9 @@ impl Kernel {
             // A page is in the order that was asked for.
             goal: None,
         };
-        let raw = handle::content(record, self.blobs.as_ref())?;
-        let first = self.firewall.expand(&raw, query, &spec)?;
-        Ok(share.fit(first, &spec, |spec| self.firewall.expand(&raw, query, spec).ok()))
+        let opened = self.shelf.open(record, self.blobs.as_ref())?;
+        let first = self.firewall.look(&opened, query, &spec)?;
+        Ok(share.fit(first, &spec, |spec| self.firewall.look(&opened, query, spec).ok()))
     }
 
     async fn show(&self, view: View<'_>, frame: Frame, share: Share) -> Invocation {

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weaver_firewall::{FrameSpec, handle};
-use weaver_types::ledger::{Durability, Put};
+use weaver_firewall::handle::{HandleGrant, StoredHandle};
+use weaver_firewall::{FrameSpec, HandleError};
+use weaver_types::ledger::Durability;
 use weaver_types::{
-    Constraints, EventKind, Frame, Handle, Label, RawResult, ReasonCode, ResponseMode, SafetyMode,
-    Status, ToolErrorCode, ToolResult,
+    Constraints, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
+    ToolErrorCode, ToolResult,
 };
 
 use super::attempt::Attempted;
@@ -30,7 +31,8 @@ pub(crate) struct Ended {
     pub(crate) result: ToolResult<Frame>,
     pub(crate) kind: EventKind,
     pub(crate) failure: Option<ReasonCode>,
-    pub(crate) put: Option<Put>,
+    /// The stored result, and the result itself for the questions to come.
+    pub(crate) kept: Option<(StoredHandle, RawResult)>,
     /// Tokens of what is shown.
     pub(crate) tokens: u64,
     /// The label of what is shown; `None` when nothing of the tool's is.
@@ -69,10 +71,18 @@ impl Kernel {
             Ok(()) => {
                 watch.over = true;
                 share.settle();
+                if let Some((stored, raw)) = ended.kept.take() {
+                    self.shelf.keep_open(&stored, raw);
+                }
             }
             // The effect has happened and its end is not in the log: it reads "outcome unknown"
             // there, and the caller is told the same.
-            Err(problem) => ended = unrecorded(&ready, &problem),
+            Err(problem) => {
+                if let Some((stored, _)) = &ended.kept {
+                    self.shelf.abandon(stored, self.blobs.as_ref());
+                }
+                ended = unrecorded(&ready, &problem);
+            }
         }
         self.remember(Explanation {
             call: ready.call.clone(),
@@ -90,15 +100,10 @@ impl Kernel {
         let capability = &ready.target.capability;
         let mode = ready.effective_mode().max(share.floor());
         raw.findings.extend(share.finding());
-        let (stored, put) = match self.keep(ready, mode, &raw, share.is_bounded()) {
-            Ok(stored) => stored.unzip(),
-            Err(()) => {
-                raw.findings.push("not_stored");
-                (None, None)
-            }
-        };
+        let stored = self.keep(ready, mode, &mut raw, share.is_bounded());
         let limits = ready.limits();
-        let spec = FrameSpec { handle: stored, ..self.frame_spec(ready, mode, &limits) };
+        let handle = stored.as_ref().map(|stored| stored.handle.clone());
+        let spec = FrameSpec { handle, ..self.frame_spec(ready, mode, &limits) };
         let first = self.firewall.frame(&raw, &spec);
         let frame = share.fit(first, &spec, |spec| Some(self.firewall.frame(&raw, spec)));
         let shown = Some(frame.label.clone());
@@ -114,7 +119,8 @@ impl Kernel {
         }
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
         let tokens = share.tokens();
-        Ended { result, kind: EventKind::Outcome, failure, put, tokens, shown, stream: None }
+        let kept = stored.map(|stored| (stored, raw));
+        Ended { result, kind: EventKind::Outcome, failure, kept, tokens, shown, stream: None }
     }
 
     /// What decides how much a frame of this call may show.
@@ -140,19 +146,19 @@ impl Kernel {
         }
     }
 
-    /// Stores a result behind a handle. A raw result is shown whole and needs none, unless its
-    /// session may have no room for it.
+    /// Stores a result behind a handle; a finding says when it could not be. A raw result is shown
+    /// whole and needs none, unless its session may have no room for it.
     pub(crate) fn keep(
         &self,
         ready: &Ready<'_>,
         mode: ResponseMode,
-        raw: &RawResult,
+        raw: &mut RawResult,
         bounded: bool,
-    ) -> Result<Option<(Handle, Put)>, ()> {
+    ) -> Option<StoredHandle> {
         if mode == ResponseMode::Raw && !bounded {
-            return Ok(None);
+            return None;
         }
-        let grant = handle::HandleGrant {
+        let grant = HandleGrant {
             tenant: &self.settings.tenant,
             principal: &ready.caller.principal.id,
             run: &ready.caller.run.run_id,
@@ -161,11 +167,19 @@ impl Kernel {
             constraints: &ready.limits(),
             pii_reader: ready.caller.principal.has_role(PII_READER),
             label: &label::stored(&ready.target.capability, &ready.call),
+            views: self.firewall.views(),
             now: self.now(),
         };
-        handle::store(raw, grant, self.blobs.as_ref(), self.random.as_ref())
-            .map(|stored| Some((stored.handle, stored.put)))
-            .map_err(|_| ())
+        match self.shelf.store(raw, grant, self.blobs.as_ref(), self.random.as_ref()) {
+            Ok(stored) => Some(stored),
+            Err(error) => {
+                raw.findings.push(match error {
+                    HandleError::TooLarge { .. } => "not_stored_too_large",
+                    _ => "not_stored",
+                });
+                None
+            }
+        }
     }
 
     pub(crate) fn failed(&self, ready: &Ready<'_>, error: &DriverError) -> Ended {
@@ -188,7 +202,7 @@ impl Kernel {
             DriverError::Timeout(_) => None,
             _ => Some(label::framed(capability, ResponseMode::Summary, &ready.call)),
         };
-        Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown, stream: None }
+        Ended { result, kind, failure: Some(reason), kept: None, tokens: 0, shown, stream: None }
     }
 
     async fn record_end(
@@ -220,7 +234,10 @@ impl Kernel {
             .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
-        batch.put.extend(ended.put.clone());
+        if let Some((stored, _)) = &ended.kept {
+            batch.put.push(stored.put.clone());
+            batch.delete.extend(stored.delete.clone());
+        }
         let step = Step::new(ready.caller, &watch.slot, delta, batch);
         self.step(step).await.map_err(|error| error.to_string())
     }
@@ -235,7 +252,7 @@ fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
     result.trace_id = ready.caller.run.trace_id.clone();
     result.span_id = span_id(&ready.call);
     let kind = EventKind::OutcomeUnknown;
-    Ended { result, kind, failure: Some(reason), put: None, tokens: 0, shown: None, stream: None }
+    Ended { result, kind, failure: Some(reason), kept: None, tokens: 0, shown: None, stream: None }
 }
 
 /// A driver's error in the eight words of the SecondBrain kernel.

@@ -1,7 +1,7 @@
 //! Recovery: calls that were begun before a crash, and whose end nobody saw.
 
 use weaver_types::CallId;
-use weaver_types::ledger::{MAX_PAGE, Namespace};
+use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace};
 
 use super::transition::Step;
 use super::unfinished::OpenCall;
@@ -22,6 +22,17 @@ impl Kernel {
             for (id, record) in page {
                 self.close(&id, &record.value)?;
             }
+        }
+    }
+
+    /// Removes the stored results that have ended, with their bytes.
+    pub(crate) fn remove_ended(&self) -> Result<(), KernelError> {
+        loop {
+            let delete = self.shelf.sweep(self.now(), self.blobs.as_ref())?;
+            if delete.is_empty() {
+                return Ok(());
+            }
+            self.ledger.commit(Batch { delete, ..Batch::new(Durability::Os) }).wait()?;
         }
     }
 

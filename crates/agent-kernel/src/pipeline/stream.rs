@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
-use weaver_types::ledger::Put;
-use weaver_types::{EventKind, Handle, RawResult, ResponseMode, ToolResult};
+use weaver_types::{EventKind, ResponseMode, ToolResult};
 
 use super::Invocation;
 use super::attempt::authorized;
@@ -119,7 +118,8 @@ impl Kernel {
         let (chunks, parts) = (stream.chunks(), stream.parts());
         let mut whole = stream.whole();
         whole.findings.extend(share.finding());
-        let (handle, put) = self.kept(ready, mode, &mut whole);
+        let stored = self.keep(ready, mode, &mut whole, true);
+        let handle = stored.as_ref().map(|stored| stored.handle.clone());
         let (frame, reserved) = stream.end(how, &whole, handle);
         share.put(reserved);
         let shown = Some(frame.label.clone());
@@ -129,7 +129,7 @@ impl Kernel {
                 let result =
                     ToolResult::ok(ready.call.clone(), capability.id().clone(), frame.clone());
                 let (kind, failure) = (EventKind::Outcome, None);
-                Ended { result, kind, failure, put: None, tokens: 0, shown: None, stream: None }
+                Ended { result, kind, failure, kept: None, tokens: 0, shown: None, stream: None }
             }
         };
         let said = ended.shown.take().map(|said| match &shown {
@@ -137,7 +137,7 @@ impl Kernel {
             None => said,
         });
         ended.shown = said.or(shown);
-        ended.put = put;
+        ended.kept = stored.map(|stored| (stored, whole));
         ended.tokens = share.tokens();
         ended.stream = Some(json!({
             "chunks": chunks, "parts": parts, "complete": how == StreamEnd::Complete,
@@ -146,21 +146,5 @@ impl Kernel {
         ended.result.provenance.clone_from(&frame.provenance);
         ended.result.data = Some(frame);
         ended
-    }
-
-    /// The handle of the whole, where it can be stored.
-    fn kept(
-        &self,
-        ready: &Ready<'_>,
-        mode: ResponseMode,
-        whole: &mut RawResult,
-    ) -> (Option<Handle>, Option<Put>) {
-        match self.keep(ready, mode, whole, true) {
-            Ok(stored) => stored.unzip(),
-            Err(()) => {
-                whole.findings.push("not_stored");
-                (None, None)
-            }
-        }
     }
 }

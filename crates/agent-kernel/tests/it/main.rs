@@ -47,6 +47,8 @@ mod signals;
 #[cfg(test)]
 mod stored_forms;
 #[cfg(test)]
+mod stored_results;
+#[cfg(test)]
 mod streaming;
 #[cfg(test)]
 mod support;

@@ -123,6 +123,11 @@ impl<'a> Shower<'a> {
         }
     }
 
+    /// What masks.
+    pub(crate) fn redactor(&self) -> &'a Redactor {
+        self.redactor
+    }
+
     /// Counts `by` things of this kind that were left out.
     pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
         self.walk.omit(kind, by);

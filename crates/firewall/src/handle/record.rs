@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Digest;
-use weaver_types::ledger::BlobId;
+use weaver_types::ledger::{BlobId, Namespace, Put, RecordKey};
 use weaver_types::{
     CallId, Constraints, Handle, Label, PrincipalId, RunId, Tenant, ToolProvenance,
 };
 
 use crate::error::HandleError;
 
-/// The version of the stored form.
-pub const RECORD_VERSION: u64 = 1;
+/// The version of the stored form; version 1, which could not be encrypted, is read too.
+pub const RECORD_VERSION: u64 = 2;
 
 /// How the bytes of a stored result are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,9 @@ pub struct HandleRecord {
     pub label: Label,
     /// The bytes, or where they are.
     pub bytes: StoredBytes,
+    /// True when the bytes are encrypted; inline ones are then base64.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sealed: bool,
     /// How they are to be read.
     pub content: ContentKind,
     /// True when the tool itself said that it failed.
@@ -72,6 +75,10 @@ pub struct HandleRecord {
     /// Where the data came from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<ToolProvenance>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl HandleRecord {
@@ -90,6 +97,14 @@ impl HandleRecord {
             joined = joined.join(&own);
         }
         joined
+    }
+
+    /// The record as it is written. The ledger does not forget it by itself: whoever removes it
+    /// removes its bytes too.
+    pub(super) fn to_put(&self) -> Result<Put, HandleError> {
+        let key =
+            RecordKey::new(self.tenant.clone(), Namespace::Handle, self.handle.handle_id.as_str());
+        Ok(Put { key, value: self.to_bytes()?, expires_at: None })
     }
 
     /// The canonical bytes.
@@ -116,7 +131,7 @@ impl HandleRecord {
         if found > RECORD_VERSION {
             return Err(HandleError::Newer { id: id.to_owned(), found, known: RECORD_VERSION });
         }
-        if found != RECORD_VERSION {
+        if found == 0 {
             return Err(damaged(format!("version {found} never existed")));
         }
         serde_json::from_value(value).map_err(|e| damaged(e.to_string()))

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use weaver_types::ledger::{BlobStore, MAX_BLOB, Namespace, Put, Record, RecordKey};
 use weaver_types::{
@@ -10,15 +12,17 @@ use weaver_types::{
 };
 
 use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
+use super::seal::HandleKey;
 use crate::error::HandleError;
 use crate::frame::{media_type, rows};
+use crate::view::ViewRegistry;
 
-/// How long a handle lives: one hour.
-pub const TTL: Duration = Duration::from_secs(3_600);
 /// Text and JSON up to so many bytes lie in the handle's record; anything else is a blob.
 pub const MAX_INLINE: usize = 4_096;
 /// The deepest JSON that is stored; deeper results get no handle.
 pub const MAX_STORED_DEPTH: usize = 127;
+/// The most bytes of one result: a blob, with room for what encryption adds.
+const MAX_STORED: usize = MAX_BLOB - 64;
 
 /// For whom and under which limits a result is stored.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +43,8 @@ pub struct HandleGrant<'a> {
     pub pii_reader: bool,
     /// The label of the stored, unredacted data.
     pub label: &'a Label,
+    /// The views that the handle is to name.
+    pub views: &'a ViewRegistry,
     /// The time.
     pub now: Timestamp,
 }
@@ -50,6 +56,10 @@ pub struct StoredHandle {
     pub handle: Handle,
     /// The record, for the batch of the call's outcome.
     pub put: Put,
+    /// The records that go for it, or have ended: to be removed in the same batch.
+    pub delete: Vec<RecordKey>,
+    /// The name of its bytes under the key of the blob store, where they lie there.
+    pub(super) digest: Option<String>,
 }
 
 /// Who asks for a handle, and when.
@@ -69,38 +79,38 @@ pub fn key(tenant: &Tenant, id: &HandleId) -> RecordKey {
     RecordKey::new(tenant.clone(), Namespace::Handle, id.as_str())
 }
 
-/// Makes the record of a result. A result of more than [`MAX_INLINE`] bytes, or one that is no text,
-/// is written to the blob store first. The driver's findings are not kept: the frame of the call itself carries them.
-///
-/// # Errors
-/// [`HandleError::Unstorable`], when the result is larger than a blob or nests deeper than
-/// [`MAX_STORED_DEPTH`]; [`HandleError::Store`] and [`HandleError::Random`], when those fail.
-pub fn store(
+/// A result that is about to be stored.
+pub(super) struct New {
+    pub(super) record: HandleRecord,
+    bytes: Vec<u8>,
+}
+
+/// The record and the bytes of a result. The driver's findings are not kept: the frame of the call
+/// itself carries them.
+pub(super) fn encode(
     raw: &RawResult,
     grant: HandleGrant<'_>,
-    blobs: &dyn BlobStore,
+    ttl: Duration,
     random: &dyn Random,
-) -> Result<StoredHandle, HandleError> {
-    let (kind, media, bytes) = encode(&raw.content)?;
-    if bytes.len() > MAX_BLOB {
-        return Err(HandleError::Unstorable {
-            detail: format!("it has {} bytes, at most {MAX_BLOB} are kept", bytes.len()),
-        });
+) -> Result<New, HandleError> {
+    let (kind, media, bytes) = written(&raw.content)?;
+    if bytes.len() > MAX_STORED {
+        let size = bytes.len() as u64;
+        return Err(HandleError::TooLarge { size, max: MAX_STORED as u64 });
     }
-    let expires_at = grant.now.after(TTL);
     let handle = Handle {
         handle_id: HandleId::random(random)?,
         capability_id: grant.capability.id().clone(),
         media_type: media,
         created_at: grant.now,
-        expires_at,
+        expires_at: grant.now.after(ttl),
         total_rows: rows(&raw.content).map(|rows| rows as u64),
         byte_size: bytes.len() as u64,
-        views: Vec::new(),
+        views: grant.views.names(&raw.content),
     };
     let record = HandleRecord {
         v: RECORD_VERSION,
-        handle: handle.clone(),
+        handle,
         tenant: grant.tenant.clone(),
         principal: grant.principal.clone(),
         run: grant.run.clone(),
@@ -110,30 +120,39 @@ pub fn store(
         allowed_fields: grant.capability.spec().allowed_fields.clone(),
         pii: grant.pii_reader,
         label: grant.label.clone(),
-        bytes: place(kind, bytes, blobs)?,
+        bytes: StoredBytes::Inline(String::new()),
+        sealed: false,
         content: kind,
         is_error: raw.is_error,
         provenance: raw.provenance.clone(),
     };
-    let put = Put {
-        key: key(grant.tenant, &handle.handle_id),
-        value: record.to_bytes()?,
-        expires_at: Some(expires_at),
-    };
-    Ok(StoredHandle { handle, put })
+    Ok(New { record, bytes })
 }
 
-fn place(
-    kind: ContentKind,
-    bytes: Vec<u8>,
-    blobs: &dyn BlobStore,
-) -> Result<StoredBytes, HandleError> {
-    if kind == ContentKind::Binary || bytes.len() > MAX_INLINE {
-        return Ok(StoredBytes::Blob(blobs.put(&bytes)?));
+impl New {
+    /// Encrypts the bytes.
+    pub(super) fn seal(&mut self, key: &HandleKey, random: &dyn Random) -> Result<(), HandleError> {
+        let of = (&self.record.tenant, &self.record.handle.handle_id);
+        self.bytes = key.seal(&self.bytes, of, random)?;
+        self.record.sealed = true;
+        Ok(())
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(StoredBytes::Inline(text)),
-        Err(error) => Ok(StoredBytes::Blob(blobs.put(error.as_bytes())?)),
+
+    /// Puts the bytes where they belong: at most [`MAX_INLINE`] bytes of text and JSON into the
+    /// record, everything else into a blob.
+    pub(super) fn place(mut self, blobs: &dyn BlobStore) -> Result<HandleRecord, HandleError> {
+        let small = self.record.handle.byte_size <= MAX_INLINE as u64;
+        let inline = small && self.record.content != ContentKind::Binary;
+        let text = match (inline, self.record.sealed) {
+            (true, true) => Some(STANDARD.encode(&self.bytes)),
+            (true, false) => String::from_utf8(std::mem::take(&mut self.bytes)).ok(),
+            (false, _) => None,
+        };
+        self.record.bytes = match text {
+            Some(text) => StoredBytes::Inline(text),
+            None => StoredBytes::Blob(blobs.put(&self.bytes)?),
+        };
+        Ok(self.record)
     }
 }
 
@@ -166,18 +185,33 @@ pub fn load(
 /// The stored result.
 ///
 /// # Errors
-/// [`HandleError::Expired`], when the bytes were evicted; [`HandleError::Damaged`], when they are
-/// not of the kind the record says; [`HandleError::Store`].
-pub fn content(record: &HandleRecord, blobs: &dyn BlobStore) -> Result<RawResult, HandleError> {
+/// [`HandleError::Expired`], when the bytes were evicted; [`HandleError::Sealed`], when they are
+/// encrypted and there is no key; [`HandleError::Damaged`], when they are not of the kind the
+/// record says or do not open under the key; [`HandleError::Store`].
+pub fn content(
+    record: &HandleRecord,
+    blobs: &dyn BlobStore,
+    key: Option<&HandleKey>,
+) -> Result<RawResult, HandleError> {
     let id = &record.handle.handle_id;
-    let bytes = match &record.bytes {
+    let damaged =
+        |detail: &str| HandleError::Damaged { id: id.to_string(), detail: detail.to_owned() };
+    let stored = match &record.bytes {
+        StoredBytes::Inline(text) if record.sealed => {
+            STANDARD.decode(text).map_err(|_| damaged("its content is no base64"))?
+        }
         StoredBytes::Inline(text) => text.clone().into_bytes(),
         StoredBytes::Blob(blob) => {
             blobs.get(blob)?.ok_or_else(|| HandleError::Expired { id: id.clone() })?
         }
     };
-    let damaged =
-        |detail: &str| HandleError::Damaged { id: id.to_string(), detail: detail.to_owned() };
+    let bytes = match (record.sealed, key) {
+        (false, _) => stored,
+        (true, None) => return Err(HandleError::Sealed { id: id.clone() }),
+        (true, Some(key)) => key
+            .open(&stored, &record.tenant, id)
+            .ok_or_else(|| damaged("its content does not open under the key"))?,
+    };
     let content = match record.content {
         ContentKind::Json => RawContent::Json(
             serde_json::from_slice(&bytes).map_err(|_| damaged("its content is no JSON"))?,
@@ -197,7 +231,7 @@ pub fn content(record: &HandleRecord, blobs: &dyn BlobStore) -> Result<RawResult
     })
 }
 
-fn encode(content: &RawContent) -> Result<(ContentKind, String, Vec<u8>), HandleError> {
+fn written(content: &RawContent) -> Result<(ContentKind, String, Vec<u8>), HandleError> {
     match content {
         RawContent::Json(value) => {
             if deeper_than(value, MAX_STORED_DEPTH) {

@@ -1,40 +1,124 @@
 //! A part of a stored result.
 
-use serde_json::Value;
-use weaver_types::{Frame, RawResult, ResponseMode};
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
-use super::HandleQuery;
+use serde_json::{Map, Value};
+use weaver_types::{Digest, Frame, RawContent, RawResult, ResponseMode};
+
+use super::column::{Columns, VALUE};
+use super::select::{Selected, Selector};
+use super::{HandleQuery, wrong};
 use crate::error::HandleError;
-use crate::frame::{Content, Page, Shape, compose, fill};
-use crate::redact::Redactor;
+use crate::frame::fit::Draft;
+use crate::frame::{Content, Page, Shape, Shower, compose, fill};
+use crate::redact::{Counts, Redactor};
 use crate::spec::{FrameSpec, Limits};
+use crate::view::ViewRegistry;
+
+/// What was computed of a result, for the next question about it by a reader of the same kind.
+#[derive(Debug, Default)]
+pub(crate) struct Memo {
+    /// The capability, and whether the reader may see personal data: what masks depend on.
+    seen_as: OnceLock<(Digest, bool)>,
+    columns: Columns,
+    value: OnceLock<Value>,
+    text: OnceLock<String>,
+}
+
+impl Memo {
+    /// True when what was computed holds for this spec too.
+    pub(crate) fn holds_for(&self, spec: &FrameSpec<'_>) -> bool {
+        let now = (spec.capability.fingerprint(), spec.pii_reader);
+        *self.seen_as.get_or_init(|| now) == now
+    }
+}
+
+/// A result that is looked into, with what was computed of it before.
+pub(crate) struct Source<'a> {
+    pub(crate) raw: &'a RawResult,
+    pub(crate) memo: &'a Memo,
+    /// The name of the stored bytes, if it is known.
+    pub(crate) digest: Option<&'a str>,
+}
+
+impl Source<'_> {
+    /// The text of a result that is text.
+    pub(crate) fn text(&self) -> Result<&str, HandleError> {
+        match &self.raw.content {
+            RawContent::Text(text) | RawContent::Json(Value::String(text)) => Some(text.as_str()),
+            RawContent::Binary { bytes, .. } => crate::view::text_of(bytes),
+            RawContent::Json(_) => None,
+        }
+        .ok_or_else(|| wrong("the content is no text".to_owned()))
+    }
+
+    /// The whole text, redacted.
+    pub(crate) fn redacted_text(&self, shower: &mut Shower<'_>) -> Result<&str, HandleError> {
+        let text = self.text()?;
+        Ok(self.memo.text.get_or_init(|| shower.redacted(text)))
+    }
+
+    /// The whole value, redacted.
+    pub(crate) fn redacted_value(&self, shower: &Shower<'_>) -> Result<&Value, HandleError> {
+        let names = || shower.limits.names();
+        let redact =
+            |value: &Value| shower.redactor().value_named(value, names(), &mut Counts::new());
+        let value = match &self.raw.content {
+            RawContent::Json(value) => self.memo.value.get_or_init(|| redact(value)),
+            RawContent::Text(_) | RawContent::Binary { .. } => {
+                if let Some(value) = self.memo.value.get() {
+                    return Ok(value);
+                }
+                let value = serde_json::from_str(self.text()?.trim())
+                    .map_err(|_| wrong("the content is no JSON".to_owned()))?;
+                self.memo.value.get_or_init(|| redact(&value))
+            }
+        };
+        Ok(value)
+    }
+}
 
 /// A part of a stored result.
 pub(crate) fn drill(
-    redactor: &Redactor,
-    raw: &RawResult,
+    (redactor, views): (&Redactor, &ViewRegistry),
+    source: &Source<'_>,
     query: &HandleQuery,
     spec: &FrameSpec<'_>,
 ) -> Result<Frame, HandleError> {
-    let mut limits = Limits::of(spec);
-    check(query, &limits)?;
-    if !query.fields.is_empty() {
-        limits.allowed = Some(query.fields.iter().cloned().collect());
+    let mut limits = limits(spec);
+    let raw = source.raw;
+    if limits.mode == ResponseMode::HandleOnly {
+        check(query, &limits)?;
+        return Ok(compose(redactor, raw, spec, &limits, |_, _| ()));
     }
+    let Some(request) = &query.view else {
+        check(query, &limits)?;
+        let asked = Asked { redactor, query, spec, limits, raw, omitted: Vec::new() };
+        return asked.answer(&Content::read(&raw.content), &source.memo.columns);
+    };
+    let viewed = {
+        let within = limits.clone();
+        views.render(source, request, &mut Shower::new(redactor, &within))?
+    };
+    if viewed.free {
+        limits.allowed = None;
+    }
+    if viewed.summary {
+        limits.mode = limits.mode.max(ResponseMode::Summary);
+    }
+    check(query, &limits)?;
+    let asked = Asked { redactor, query, spec, limits, raw, omitted: viewed.omitted };
+    asked.answer(&viewed.content, &Columns::default())
+}
+
+fn limits(spec: &FrameSpec<'_>) -> Limits {
+    let mut limits = Limits::of(spec);
     limits.mode = limits.mode.max(ResponseMode::Table);
     if spec.strict {
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
-    let offset = usize::try_from(query.offset).unwrap_or(usize::MAX);
-    let limit = query.limit.map_or(limits.rows, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let content = Content::read(&raw.content);
-    let shape = if limits.mode == ResponseMode::Summary {
-        slice(content.shape(), offset, limit)
-    } else {
-        content.shape()
-    };
-    let page = Page { shape, offset, limit };
-    Ok(compose(redactor, raw, spec, &limits, |shower, draft| fill(&page, shower, draft)))
+    limits
 }
 
 /// Nothing is cut silently to fit: what goes beyond the bounds is refused.
@@ -46,11 +130,149 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
     if query.fields.len() > limits.fields {
         return refuse(format!("`fields` may name at most {}", limits.fields));
     }
+    if query.group_by.is_some() && limits.mode != ResponseMode::Table {
+        return refuse("`group_by` gives rows, and no rows may be seen here".to_owned());
+    }
     match query.fields.iter().find(|field| !limits.admits(field)) {
         // The name is not repeated: it is told apart from its neighbours by its place.
         Some(_) => refuse("`fields` names a field that may not be seen".to_owned()),
         None => Ok(()),
     }
+}
+
+/// A question on the way to its answer.
+struct Asked<'a> {
+    redactor: &'a Redactor,
+    query: &'a HandleQuery,
+    spec: &'a FrameSpec<'a>,
+    limits: Limits,
+    raw: &'a RawResult,
+    /// What a view left out.
+    omitted: Vec<(&'static str, usize)>,
+}
+
+impl Asked<'_> {
+    fn offset(&self) -> usize {
+        usize::try_from(self.query.offset).unwrap_or(usize::MAX)
+    }
+
+    fn limit(&self) -> usize {
+        let limit = self.query.limit;
+        limit.map_or(self.limits.rows, |n| usize::try_from(n).unwrap_or(usize::MAX))
+    }
+
+    /// The limits for what is shown of rows: only the fields that are asked for.
+    fn shown(&self) -> Limits {
+        let mut limits = self.limits.clone();
+        if !self.query.fields.is_empty() {
+            limits.allowed = Some(self.query.fields.iter().cloned().collect());
+        }
+        limits
+    }
+
+    fn answer(&self, content: &Content<'_>, columns: &Columns) -> Result<Frame, HandleError> {
+        if self.query.is_selective() {
+            self.selection(content, columns)
+        } else {
+            Ok(self.page(content))
+        }
+    }
+
+    /// Rows as they came.
+    fn page(&self, content: &Content<'_>) -> Frame {
+        let (offset, limit) = (self.offset(), self.limit());
+        let shape = if self.limits.mode == ResponseMode::Summary {
+            slice(content.shape(), offset, limit)
+        } else {
+            content.shape()
+        };
+        let page = Page { shape, offset, limit };
+        self.compose(&self.shown(), |shower, draft| fill(&page, shower, draft))
+    }
+
+    /// Rows that were looked into.
+    fn selection(&self, content: &Content<'_>, columns: &Columns) -> Result<Frame, HandleError> {
+        let rows = rows(content, self.redactor, &self.limits)?;
+        let both = (rows.as_ref(), columns);
+        let selector = Selector::new(self.redactor, &self.limits, both)?;
+        Ok(match selector.select(self.query)? {
+            Selected::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
+                self.compose(&self.shown(), |shower, draft| {
+                    self.table(&rows, &numbers, shower, draft);
+                })
+            }
+            Selected::Rows(numbers) => self.summary(&rows, &numbers),
+            Selected::Computed(rows) => self.computed(&rows),
+        })
+    }
+
+    fn table(&self, rows: &[Value], numbers: &[u32], shower: &mut Shower<'_>, draft: &mut Draft) {
+        let limit = self.limit().min(shower.limits.rows);
+        let after = numbers.get(self.offset().min(numbers.len())..).unwrap_or_default();
+        let found = after.iter().take(limit).filter_map(|row| rows.get(*row as usize));
+        draft.rows = found.filter_map(|row| shower.row(row, 1)).collect();
+        shower.omit("rows_omitted", after.len().saturating_sub(limit));
+        if !self.query.filter.is_empty() {
+            draft.facts = vec![format!("Matching rows: {}", numbers.len())].into();
+        }
+    }
+
+    /// Facts about the rows of the page.
+    fn summary(&self, rows: &[Value], numbers: &[u32]) -> Frame {
+        let page = numbers.iter().skip(self.offset()).take(self.limit());
+        let page: Vec<Value> = page.filter_map(|row| rows.get(*row as usize)).cloned().collect();
+        let page = Value::Array(page);
+        let content = Content::Json(Cow::Borrowed(&page));
+        let page = Page { shape: content.shape(), offset: 0, limit: self.limit() };
+        self.compose(&self.shown(), |shower, draft| fill(&page, shower, draft))
+    }
+
+    /// Rows that were computed of what may be seen.
+    fn computed(&self, rows: &[Value]) -> Frame {
+        let mut limits = self.limits.clone();
+        limits.allowed = None;
+        let (offset, limit) = (self.offset(), self.limit());
+        let shape = match rows {
+            [Value::Object(only)] if self.query.group_by.is_none() => Shape::Object(only),
+            rows => Shape::Rows { rows, around: Vec::new() },
+        };
+        let page = Page { shape, offset, limit };
+        self.compose(&limits, |shower, draft| fill(&page, shower, draft))
+    }
+
+    fn compose(&self, limits: &Limits, fill: impl FnOnce(&mut Shower<'_>, &mut Draft)) -> Frame {
+        compose(self.redactor, self.raw, self.spec, limits, |shower, draft| {
+            for (kind, count) in &self.omitted {
+                shower.omit(kind, *count);
+            }
+            fill(shower, draft);
+        })
+    }
+}
+
+/// The rows that can be looked into. A text is redacted whole before it is cut into lines, so that
+/// no value hides in a line break.
+fn rows<'c>(
+    content: &'c Content<'_>,
+    redactor: &Redactor,
+    limits: &Limits,
+) -> Result<Cow<'c, [Value]>, HandleError> {
+    Ok(match content.shape() {
+        Shape::Rows { rows, .. } => Cow::Borrowed(rows),
+        Shape::List(items) => Cow::Borrowed(items),
+        Shape::Object(map) => Cow::Owned(vec![Value::Object(map.clone())]),
+        Shape::Scalar(value) => Cow::Owned(vec![value.clone()]),
+        Shape::Text(text) => {
+            let redacted = Shower::new(redactor, limits).redacted(text);
+            let line =
+                |line: &str| Value::Object(Map::from_iter([(VALUE.to_owned(), Value::from(line))]));
+            Cow::Owned(redacted.lines().map(line).collect())
+        }
+        Shape::Binary { .. } => {
+            let detail = "the result is binary and has no rows; ask for a view".to_owned();
+            return Err(HandleError::Constraint { detail });
+        }
+    })
 }
 
 fn slice(shape: Shape<'_>, offset: usize, limit: usize) -> Shape<'_> {

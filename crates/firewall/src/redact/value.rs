@@ -15,8 +15,8 @@ use serde_json::{Map, Number, Value};
 
 use super::field::Names;
 use super::{Counts, MASK, Redactor, count};
-pub(crate) use pair::Pairing;
 use pair::Role;
+pub(crate) use pair::{Pairing, stands_alone};
 
 /// What stands in place of content below the deepest level.
 pub(crate) const TOO_DEEP: &str = "[REDACTED: nested data beyond depth limit]";
@@ -81,7 +81,12 @@ impl Finish for Whole {
 impl Redactor {
     /// The value with keys, strings, numbers and sensitive fields masked.
     pub(crate) fn value(&self, value: &Value, counts: &mut Counts) -> Value {
-        let mut walk = Walk::new(self, Names::default(), Bounds::WHOLE, Whole);
+        self.value_named(value, Names::default(), counts)
+    }
+
+    /// The same where names of fields mean what `names` says.
+    pub(crate) fn value_named(&self, value: &Value, names: Names, counts: &mut Counts) -> Value {
+        let mut walk = Walk::new(self, names, Bounds::WHOLE, Whole);
         let value = walk.value(value, None, 0);
         join(counts, walk.masked);
         for _ in 0..walk.omitted.get(ELIDED).copied().unwrap_or(0) {

@@ -1,5 +1,8 @@
 use serde_json::json;
-use weaver_firewall::handle::{self, Access, HandleGrant, HandleRecord, StoredBytes, StoredHandle};
+use weaver_firewall::handle::{
+    self, Access, HandleBudget, HandleGrant, HandleRecord, Shelf, StoredBytes, StoredHandle,
+};
+use weaver_firewall::view::ViewRegistry;
 use weaver_types::ledger::{BlobStore as _, Namespace, Record};
 use weaver_types::{
     CallId, Constraints, Label, PrincipalId, RawContent, RawResult, RunId, SeededRandom, Tenant,
@@ -9,6 +12,10 @@ use weaver_types::{
 use crate::support::{Blobs, capability, names};
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_323_045_000_006);
+
+fn shelf() -> Shelf {
+    Shelf::new(Tenant::default(), HandleBudget::default(), None)
+}
 
 fn stored(raw: &RawResult, blobs: &Blobs) -> StoredHandle {
     let constraints = Constraints { max_rows: Some(7), ..Constraints::default() };
@@ -21,9 +28,10 @@ fn stored(raw: &RawResult, blobs: &Blobs) -> StoredHandle {
         constraints: &constraints,
         pii_reader: false,
         label: &Label::undeclared_output(),
+        views: &ViewRegistry::default(),
         now: NOW,
     };
-    handle::store(raw, grant, blobs, &SeededRandom::new(1)).unwrap()
+    shelf().store(raw, grant, blobs, &SeededRandom::new(1)).unwrap()
 }
 
 fn load(
@@ -54,10 +62,11 @@ fn what_is_stored_comes_back() {
         let blobs = Blobs::default();
         let stored = stored(&raw, &blobs);
         assert_eq!(stored.put.key.namespace, Namespace::Handle);
-        assert_eq!(stored.put.expires_at, Some(stored.handle.expires_at));
+        // The shelf removes it, with its bytes.
+        assert_eq!(stored.put.expires_at, None);
         let record = load(&stored, "ann", "local", 0).unwrap();
         assert_eq!(record.handle, stored.handle);
-        assert_eq!(handle::content(&record, &blobs).unwrap(), raw);
+        assert_eq!(handle::content(&record, &blobs, None).unwrap(), raw);
     }
 }
 
@@ -92,7 +101,7 @@ fn evicted_bytes_are_an_expired_handle() {
     let record = load(&stored, "ann", "local", 0).unwrap();
     let StoredBytes::Blob(blob) = &record.bytes else { panic!("it is large: {record:?}") };
     blobs.remove(blob).unwrap();
-    assert_eq!(handle::content(&record, &blobs).unwrap_err().code(), "handle_expired");
+    assert_eq!(handle::content(&record, &blobs, None).unwrap_err().code(), "handle_expired");
 }
 
 #[test]
@@ -131,8 +140,8 @@ fn newer_and_damaged_records_are_refused() {
     let stored = stored(&RawResult::text("x"), &Blobs::default());
     let text = String::from_utf8(stored.put.value).unwrap();
     let read = |text: String| HandleRecord::from_bytes("h", text.as_bytes()).unwrap_err();
-    let newer = read(text.replace("\"v\":1", "\"v\":2"));
-    assert!(newer.to_string().contains("version 2"), "{newer}");
+    let newer = read(text.replace("\"v\":2", "\"v\":3"));
+    assert!(newer.to_string().contains("version 3"), "{newer}");
     assert!(
         read(text.replace("\"pii\":false", "\"pii\":false,\"new\":1"))
             .to_string()
@@ -145,8 +154,13 @@ fn newer_and_damaged_records_are_refused() {
 #[test]
 fn the_stored_form_stays_as_it_is() {
     let stored = stored(&RawResult::text("x"), &Blobs::default());
-    let golden = include_str!("../data/handle_record_v1.json");
-    assert_eq!(String::from_utf8(stored.put.value).unwrap(), golden.trim_end());
+    let golden = include_str!("../data/handle_record_v2.json").trim_end();
+    assert_eq!(String::from_utf8(stored.put.value).unwrap(), golden);
+    let first = include_str!("../data/handle_record_v1.json").trim_end();
+    let first = HandleRecord::from_bytes("h", first.as_bytes()).unwrap();
+    let now = HandleRecord::from_bytes("h", golden.as_bytes()).unwrap();
+    assert_eq!((first.v, now.v), (1, 2));
+    assert_eq!(first.bytes, now.bytes);
 }
 
 #[test]
@@ -155,7 +169,7 @@ fn what_nests_too_deep_is_not_stored() {
     let blobs = Blobs::default();
     let raw = RawResult::json(nested(handle::MAX_STORED_DEPTH));
     let record = load(&stored(&raw, &blobs), "ann", "local", 0).unwrap();
-    assert_eq!(handle::content(&record, &blobs).unwrap(), raw);
+    assert_eq!(handle::content(&record, &blobs, None).unwrap(), raw);
     let grant = HandleGrant {
         tenant: &Tenant::default(),
         principal: &PrincipalId::parse("ann").unwrap(),
@@ -165,9 +179,10 @@ fn what_nests_too_deep_is_not_stored() {
         constraints: &Constraints::default(),
         pii_reader: false,
         label: &Label::clean(),
+        views: &ViewRegistry::default(),
         now: NOW,
     };
     let raw = RawResult::json(nested(handle::MAX_STORED_DEPTH + 1));
-    let error = handle::store(&raw, grant, &blobs, &SeededRandom::new(1)).unwrap_err();
+    let error = shelf().store(&raw, grant, &blobs, &SeededRandom::new(1)).unwrap_err();
     assert!(error.to_string().contains("nests deeper"));
 }

@@ -17,8 +17,16 @@ mod handles;
 #[cfg(test)]
 mod interleavings;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod queries;
+#[cfg(test)]
+mod shelf;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod views;

@@ -1,6 +1,7 @@
 //! One firewall, one capability, and specs over them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use weaver_firewall::{Firewall, FrameBudget, FrameSpec};
@@ -61,11 +62,20 @@ pub(crate) fn warned(frame: &Frame, kind: &str) -> Option<u64> {
 
 /// Blobs in memory.
 #[derive(Default)]
-pub(crate) struct Blobs(Mutex<BTreeMap<BlobId, Vec<u8>>>);
+pub(crate) struct Blobs(Mutex<BTreeMap<BlobId, Vec<u8>>>, AtomicBool);
 
 impl Blobs {
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap().len()
+    }
+
+    pub(crate) fn all(&self) -> Vec<Vec<u8>> {
+        self.0.lock().unwrap().values().cloned().collect()
+    }
+
+    /// From now on, nothing can be removed, or all again.
+    pub(crate) fn stick(&self, stick: bool) {
+        self.1.store(stick, Ordering::SeqCst);
     }
 }
 
@@ -81,6 +91,9 @@ impl BlobStore for Blobs {
     }
 
     fn remove(&self, id: &BlobId) -> Result<(), LedgerError> {
+        if self.1.load(Ordering::SeqCst) {
+            return Err(LedgerError::Closed);
+        }
         self.0.lock().unwrap().remove(id);
         Ok(())
     }

@@ -53,7 +53,7 @@ pub(crate) fn view_definition() -> Value {
     json!({
         "name": "tool_view",
         "title": "Look further into a result",
-        "description": "Show rows of a result that was stored behind a handle.",
+        "description": "Look into a result that was stored behind a handle: a page of its rows, filtered, sorted or summed up, or one of the views that the handle names.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -61,6 +61,12 @@ pub(crate) fn view_definition() -> Value {
                 "offset": { "type": "integer", "minimum": 0, "description": "Rows to pass over." },
                 "limit": { "type": "integer", "minimum": 1, "maximum": MAX_ROWS, "description": "Rows at most." },
                 "fields": { "type": "array", "items": { "type": "string" }, "description": "Only these fields." },
+                "filter": { "type": "object", "description": "Conditions, all to be true: {\"status\": \"open\", \"amount\": {\"gte\": 10}}. Tests: eq, ne, lt, lte, gt, gte, contains, in." },
+                "sort": { "type": "array", "items": { "type": "string" }, "description": "Fields, most important first; `-amount` for the greatest first." },
+                "aggregate": { "type": "array", "items": { "type": "string" }, "description": "count, sum(field), avg(field), min(field), max(field), distinct(field)." },
+                "group_by": { "type": "string", "description": "One row for each value of this field." },
+                "view": { "type": "string", "description": "A view named by the handle. JSON: get, keys, paths. CSV: rows, head, tail, columns, summary. Text: lines, head, tail, search." },
+                "args": { "type": "object", "description": "Of the view: path, keys, depth (JSON); rows (head, tail of CSV); start, end, lines, text, around (text)." },
             },
             "required": ["handle"],
             "additionalProperties": false,

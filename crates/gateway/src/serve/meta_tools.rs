@@ -36,7 +36,18 @@ pub(crate) async fn call(
     let known: &[&str] = match name {
         "tool_browse" => &["query", "capability", "k"],
         "tool_execute" => &["capability", "arguments", "justification", "mode"],
-        "tool_view" => &["handle", "offset", "limit", "fields"],
+        "tool_view" => &[
+            "handle",
+            "offset",
+            "limit",
+            "fields",
+            "filter",
+            "sort",
+            "aggregate",
+            "group_by",
+            "view",
+            "args",
+        ],
         other => {
             let problem = format!(
                 "no tool `{}` here; call tool_execute with its capability id",

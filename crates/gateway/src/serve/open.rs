@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
 use weaver_drivers::precondition::LocalPreconditions;
+use weaver_firewall::handle::HandleBudget;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
 use weaver_types::{Clock, OsRandom, Principal, Random};
@@ -13,6 +14,9 @@ use super::error::ServeError;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, sentinel};
+
+/// The most bytes that are kept behind handles; the oldest results go first.
+const MAX_STORED: u64 = 512 * 1024 * 1024;
 
 /// What the gateway stands on.
 pub(crate) struct Opened {
@@ -38,7 +42,10 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
     };
     let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
     let session = config.session.clone();
-    let settings = Settings { human_channel: false, session, ..Settings::default() };
+    let handles = HandleBudget::default()
+        .with_max_total_bytes(MAX_STORED)
+        .map_err(weaver_agent_kernel::KernelError::from)?;
+    let settings = Settings { human_channel: false, session, handles, ..Settings::default() };
     let accepted = policy.high_water(&settings.tenant, ledger.as_ref())?;
     ledger.commit(accepted).wait()?;
     let registry = Arc::new(Registry::new());

@@ -108,6 +108,11 @@ fn columns(value: &Value) -> Option<Vec<&str>> {
     list.iter().map(|column| column.as_str().or_else(|| column.get("name")?.as_str())).collect()
 }
 
+/// True for a field that is never read together with a name beside it.
+pub(crate) fn stands_alone(key: &str) -> bool {
+    !VALUES.contains(&key) && !ROWS.contains(&key)
+}
+
 /// True for a list of lists of two, the first of each a string.
 pub(super) fn of_two(items: &[Value]) -> bool {
     let two = |item: &Value| match item {

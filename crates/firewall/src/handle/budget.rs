@@ -1,0 +1,85 @@
+//! How much is kept behind handles, and for how long.
+
+use std::time::Duration;
+
+use crate::error::HandleError;
+
+/// How long a handle lives unless told otherwise: one hour.
+pub const TTL: Duration = Duration::from_secs(3_600);
+/// The most entries unless told otherwise.
+pub const MAX_ENTRIES: usize = 10_000;
+
+/// How much is kept behind handles, and for how long. When something new would go beyond the
+/// number of entries or the total of bytes, the oldest go; what is larger than one entry may be,
+/// or than all may be together, gets no handle.
+///
+/// ```
+/// use weaver_firewall::handle::HandleBudget;
+///
+/// let budget = HandleBudget::default().with_max_total_bytes(512 << 20)?;
+/// assert!(HandleBudget::default().with_max_total_bytes(0).is_err());
+/// # Ok::<(), weaver_firewall::HandleError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HandleBudget {
+    pub(super) ttl: Duration,
+    pub(super) max_entries: usize,
+    pub(super) max_total_bytes: Option<u64>,
+    pub(super) max_entry_bytes: Option<u64>,
+}
+
+impl Default for HandleBudget {
+    fn default() -> Self {
+        Self { ttl: TTL, max_entries: MAX_ENTRIES, max_total_bytes: None, max_entry_bytes: None }
+    }
+}
+
+impl HandleBudget {
+    /// The same with this life of a handle.
+    ///
+    /// # Errors
+    /// [`HandleError::Config`] for zero.
+    pub fn with_ttl(self, ttl: Duration) -> Result<Self, HandleError> {
+        positive("ttl", !ttl.is_zero()).map(|()| Self { ttl, ..self })
+    }
+
+    /// The same with at most so many entries.
+    ///
+    /// # Errors
+    /// [`HandleError::Config`] for zero.
+    pub fn with_max_entries(self, max: usize) -> Result<Self, HandleError> {
+        positive("max_entries", max > 0).map(|()| Self { max_entries: max, ..self })
+    }
+
+    /// The same with at most so many bytes together; no such bound by default.
+    ///
+    /// # Errors
+    /// [`HandleError::Config`] for zero.
+    pub fn with_max_total_bytes(self, max: u64) -> Result<Self, HandleError> {
+        positive("max_total_bytes", max > 0).map(|()| Self { max_total_bytes: Some(max), ..self })
+    }
+
+    /// The same with at most so many bytes in one entry; no such bound by default.
+    ///
+    /// # Errors
+    /// [`HandleError::Config`] for zero.
+    pub fn with_max_entry_bytes(self, max: u64) -> Result<Self, HandleError> {
+        positive("max_entry_bytes", max > 0).map(|()| Self { max_entry_bytes: Some(max), ..self })
+    }
+
+    /// Refuses what can never be kept.
+    pub(super) fn check(&self, size: u64) -> Result<(), HandleError> {
+        let bounds = [self.max_entry_bytes, self.max_total_bytes];
+        match bounds.into_iter().flatten().find(|max| size > *max) {
+            Some(max) => Err(HandleError::TooLarge { size, max }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn positive(what: &str, is: bool) -> Result<(), HandleError> {
+    if is {
+        return Ok(());
+    }
+    Err(HandleError::Config { detail: format!("`{what}` must be greater than zero") })
+}

@@ -1,0 +1,202 @@
+//! A value as a query compares it: as it is shown.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+/// The most items of a list that a query looks into; a longer list is no value to compare.
+const MAX_ITEMS: usize = 50;
+
+/// A shown value. The order is total: nothing, then false and true, numbers, texts by code points,
+/// lists, and last what has parts of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    /// Null, or no such field.
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    /// A short list of plain values.
+    List(Vec<Cell>),
+    /// An object, or a list that is long or has parts.
+    Nested,
+}
+
+impl Cell {
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => Self::Number(number.clone()),
+            Value::String(text) => Self::Text(text.clone()),
+            Value::Array(items) if is_plain(items) => {
+                Self::List(items.iter().map(Self::of).collect())
+            }
+            Value::Array(_) | Value::Object(_) => Self::Nested,
+        }
+    }
+
+    /// Back to JSON; a value with parts is named as such.
+    pub(super) fn to_value(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(number) => Value::Number(number.clone()),
+            Self::Text(text) => Value::String(text.clone()),
+            Self::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
+            Self::Nested => Value::String("(nested)".to_owned()),
+        }
+    }
+
+    /// Their order, where both are numbers or both are texts.
+    pub(super) fn compared(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Number(_), Self::Number(_)) | (Self::Text(_), Self::Text(_)) => {
+                Some(self.cmp(other))
+            }
+            _ => None,
+        }
+    }
+
+    /// True for equal plain values. What has parts equals nothing.
+    pub(super) fn same(&self, other: &Self) -> bool {
+        !matches!(self, Self::Nested) && self.cmp(other) == Ordering::Equal
+    }
+
+    /// True for a text that holds the other, and for a list of which the other is an item.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(text), Self::Text(part)) => text.contains(part.as_str()),
+            (Self::List(items), part) => items.iter().any(|item| item.same(part)),
+            _ => false,
+        }
+    }
+
+    pub(super) fn number(&self) -> Option<&Number> {
+        match self {
+            Self::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Number(_) => 2,
+            Self::Text(_) => 3,
+            Self::List(_) => 4,
+            Self::Nested => 5,
+        }
+    }
+}
+
+/// True for a list that is compared by its items.
+pub(super) fn is_plain(items: &[Value]) -> bool {
+    items.len() <= MAX_ITEMS && !items.iter().any(|item| item.is_array() || item.is_object())
+}
+
+impl Eq for Cell {}
+
+impl PartialOrd for Cell {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Cell {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => numbers(a, b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            (Self::List(a), Self::List(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+/// The order of two numbers, exact also between whole numbers and fractions.
+fn numbers(a: &Number, b: &Number) -> Ordering {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(a), None) => with_fraction(a, b),
+        (None, Some(b)) => with_fraction(b, a).reverse(),
+        (None, None) => fraction(a).partial_cmp(&fraction(b)).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// A number that is written as a whole one.
+pub(super) fn whole(number: &Number) -> Option<i128> {
+    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+}
+
+/// A number as a fraction.
+pub(super) fn fraction(number: &Number) -> f64 {
+    number.as_f64().unwrap_or(0.0)
+}
+
+fn with_fraction(whole: i128, number: &Number) -> Ordering {
+    let other = fraction(number);
+    // Rounded towards zero, and held within the range of i128, which no whole number here leaves.
+    let part = other.trunc() as i128;
+    whole.cmp(&part).then_with(|| 0.0_f64.partial_cmp(&other.fract()).unwrap_or(Ordering::Equal))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_compare_exactly() {
+        let cell = |value: Value| Cell::of(&value);
+        let ordered = [
+            json!(-1.5),
+            json!(-1),
+            json!(-0.5),
+            json!(0),
+            json!(0.5),
+            json!(1),
+            json!(1.5),
+            json!(9_007_199_254_740_992_u64),
+            json!(9_007_199_254_740_993_u64),
+            json!(u64::MAX),
+            json!(1e300),
+        ];
+        for (at, a) in ordered.iter().enumerate() {
+            for (other, b) in ordered.iter().enumerate() {
+                assert_eq!(cell(a.clone()).cmp(&cell(b.clone())), at.cmp(&other), "{a} {b}");
+            }
+        }
+        assert!(cell(json!(1)).same(&cell(json!(1.0))));
+        assert!(!cell(json!(1)).same(&cell(json!(true))));
+        assert!(!cell(json!({})).same(&cell(json!({}))));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_is_total(a in any_cell(), b in any_cell(), c in any_cell()) {
+            prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
+            if a <= b && b <= c {
+                prop_assert!(a <= c);
+            }
+        }
+    }
+
+    fn any_cell() -> impl Strategy<Value = Cell> {
+        prop_oneof![
+            Just(Cell::Null),
+            any::<bool>().prop_map(Cell::Bool),
+            (-3_i64..3).prop_map(|n| Cell::Number(n.into())),
+            any::<i64>().prop_map(|n| Cell::Number(n.into())),
+            (-6_i32..6).prop_map(|n| Cell::of(&json!(f64::from(n) / 2.0))),
+            any::<f64>().prop_map(|n| Cell::of(&json!(n))),
+            "[ab]{0,2}".prop_map(Cell::Text),
+            Just(Cell::List(vec![Cell::Null])),
+            Just(Cell::Nested),
+        ]
+    }
+}

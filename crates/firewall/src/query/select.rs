@@ -1,0 +1,160 @@
+//! Which rows, in which order, and what they come to.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::aggregate::{self, Aggregate, Function};
+use super::column::{Column, Columns, Viewer};
+use super::condition::{Asked, Condition};
+use super::sort::{SortKey, sort};
+use super::{HandleQuery, wrong};
+use crate::error::HandleError;
+use crate::redact::Redactor;
+use crate::spec::Limits;
+
+/// The most rows that a query looks into.
+const MAX_ROWS: usize = 1_000_000;
+
+/// What a query comes to.
+pub(super) enum Selected {
+    /// The numbers of rows, in order.
+    Rows(Vec<u32>),
+    /// Rows that were computed.
+    Computed(Vec<Value>),
+}
+
+/// Selects among rows.
+pub(super) struct Selector<'a> {
+    rows: &'a [Value],
+    columns: &'a Columns,
+    viewer: Viewer<'a>,
+    limits: &'a Limits,
+}
+
+impl<'a> Selector<'a> {
+    pub(super) fn new(
+        redactor: &'a Redactor,
+        limits: &'a Limits,
+        (rows, columns): (&'a [Value], &'a Columns),
+    ) -> Result<Self, HandleError> {
+        if rows.len() > MAX_ROWS {
+            let detail = format!(
+                "the result has {} rows; filter, sort and aggregate look into at most {MAX_ROWS}",
+                rows.len()
+            );
+            return Err(HandleError::Constraint { detail });
+        }
+        Ok(Self { rows, columns, viewer: Viewer::new(redactor, limits), limits })
+    }
+
+    pub(super) fn select(&self, query: &HandleQuery) -> Result<Selected, HandleError> {
+        let mut rows = self.filter(&query.filter)?;
+        if !query.is_aggregated() {
+            self.sort(&mut rows, &query.sort)?;
+            return Ok(Selected::Rows(rows));
+        }
+        let wanted = if query.aggregate.is_empty() {
+            &[Aggregate { function: Function::Count, field: None }][..]
+        } else {
+            &query.aggregate
+        };
+        let wanted = wanted
+            .iter()
+            .map(|aggregate| {
+                let column = aggregate.field.as_ref().map(|field| self.column("aggregate", field));
+                Ok((aggregate.clone(), column.transpose()?))
+            })
+            .collect::<Result<Vec<_>, HandleError>>()?;
+        let group = match &query.group_by {
+            Some(field) => Some((field.as_str(), self.column("group_by", field)?)),
+            None => None,
+        };
+        let group = group.as_ref().map(|(name, column)| (*name, column.as_ref()));
+        let computed = aggregate::rows(&rows, group, &wanted)?;
+        ordered(computed, query).map(Selected::Computed)
+    }
+
+    /// The column of a field that may be seen, under a name that may be seen.
+    fn column(&self, part: &str, field: &str) -> Result<Arc<Column>, HandleError> {
+        if !self.limits.admits(field) || !self.viewer.shows_name(field) {
+            let detail = format!("`{part}` names a field that may not be seen");
+            return Err(HandleError::Constraint { detail });
+        }
+        Ok(self.columns.of(field, self.rows, &self.viewer))
+    }
+
+    fn filter(&self, conditions: &[Condition]) -> Result<Vec<u32>, HandleError> {
+        let count = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        let Some((first, others)) = conditions.split_first() else {
+            return Ok((0..count).collect());
+        };
+        let first = self.verdicts(first)?;
+        let mut rows: Vec<u32> = (0..count).filter(|row| first.of(*row)).collect();
+        for condition in others {
+            let verdicts = self.verdicts(condition)?;
+            rows.retain(|row| verdicts.of(*row));
+        }
+        Ok(rows)
+    }
+
+    fn verdicts(&self, condition: &Condition) -> Result<Verdicts, HandleError> {
+        let column = self.column("filter", &condition.field)?;
+        let asked = Asked::of(&condition.test);
+        let holds = column.cells().iter().map(|cell| asked.holds(cell)).collect();
+        Ok(Verdicts { column, holds })
+    }
+
+    fn sort(&self, rows: &mut [u32], keys: &[SortKey]) -> Result<(), HandleError> {
+        let columns = keys
+            .iter()
+            .map(|key| Ok((self.column("sort", &key.field)?, key.descending)))
+            .collect::<Result<Vec<_>, HandleError>>()?;
+        let columns: Vec<(&Column, bool)> =
+            columns.iter().map(|(column, descending)| (column.as_ref(), *descending)).collect();
+        if !columns.is_empty() {
+            sort(rows, &columns);
+        }
+        Ok(())
+    }
+}
+
+/// What a condition says of each value of a column.
+struct Verdicts {
+    column: Arc<Column>,
+    holds: Vec<bool>,
+}
+
+impl Verdicts {
+    fn of(&self, row: u32) -> bool {
+        self.column.code(row).and_then(|code| self.holds.get(code)).copied().unwrap_or(false)
+    }
+}
+
+/// Computed rows in the order of the query, whose keys name their fields.
+fn ordered(rows: Vec<Value>, query: &HandleQuery) -> Result<Vec<Value>, HandleError> {
+    if query.sort.is_empty() {
+        return Ok(rows);
+    }
+    let mut names: Vec<String> = query.aggregate.iter().map(Aggregate::name).collect();
+    if names.is_empty() {
+        names.push(Function::Count.word().to_owned());
+    }
+    names.extend(query.group_by.clone());
+    let columns = query
+        .sort
+        .iter()
+        .map(|key| {
+            if names.contains(&key.field) {
+                Ok((Column::plain(&rows, &key.field), key.descending))
+            } else {
+                Err(wrong(format!("with aggregates, `sort` takes {}", names.join(", "))))
+            }
+        })
+        .collect::<Result<Vec<_>, HandleError>>()?;
+    let columns: Vec<(&Column, bool)> =
+        columns.iter().map(|(column, descending)| (column, *descending)).collect();
+    let mut order: Vec<u32> = (0..u32::try_from(rows.len()).unwrap_or(u32::MAX)).collect();
+    sort(&mut order, &columns);
+    Ok(order.into_iter().filter_map(|row| rows.get(row as usize).cloned()).collect())
+}

@@ -1,0 +1,202 @@
+//! What stored content is: by its declared media type, and by its first bytes.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use weaver_types::RawContent;
+
+use super::binary;
+use crate::frame::{Content, media_type};
+
+/// Bytes and lines that are looked at to tell what a text is.
+const HEAD: usize = 4_096;
+const HEAD_LINES: usize = 20;
+
+/// The kinds of content that have built-in views.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Json,
+    /// A table in text, with what stands between its cells.
+    Csv(u8),
+    Text,
+    Binary,
+}
+
+/// What content is: its media type for patterns, and its kind.
+pub(super) struct Known<'a> {
+    pub(super) media_type: Cow<'a, str>,
+    pub(super) kind: Kind,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn of(raw: &'a RawContent) -> Self {
+        match raw {
+            RawContent::Json(Value::String(text)) => Self::text(text),
+            RawContent::Json(_) => Self { media_type: "application/json".into(), kind: Kind::Json },
+            RawContent::Text(text) => match Content::read(raw) {
+                Content::Json(_) => {
+                    Self { media_type: "application/json".into(), kind: Kind::Json }
+                }
+                _ => Self::text(text),
+            },
+            RawContent::Binary { media_type: declared, bytes } => {
+                Self::bytes(media_type(declared), bytes)
+            }
+        }
+    }
+
+    fn text(text: &str) -> Self {
+        match delimiter(text) {
+            Some(b'\t') => {
+                Self { media_type: "text/tab-separated-values".into(), kind: Kind::Csv(b'\t') }
+            }
+            Some(delimiter) => Self { media_type: "text/csv".into(), kind: Kind::Csv(delimiter) },
+            None => Self { media_type: "text/plain".into(), kind: Kind::Text },
+        }
+    }
+
+    /// Bytes are read as text only where they are declared so, or declared as nothing.
+    fn bytes(declared: String, bytes: &[u8]) -> Self {
+        let essence = essence(&declared).to_ascii_lowercase();
+        let undeclared = essence == "application/octet-stream";
+        let json = essence == "application/json" || essence.ends_with("+json");
+        let wordy = json || undeclared || essence.starts_with("text/") || essence.ends_with("/csv");
+        let text = wordy.then(|| text_of(bytes)).flatten();
+        let Some(text) = text else {
+            let media_type =
+                if undeclared { binary::media_type(bytes).into() } else { Cow::Owned(declared) };
+            return Self { media_type, kind: Kind::Binary };
+        };
+        let kind = match (essence.as_str(), delimiter(text)) {
+            _ if json => Kind::Json,
+            ("text/tab-separated-values", _) => Kind::Csv(b'\t'),
+            ("text/csv", found) => Kind::Csv(found.unwrap_or(b',')),
+            (_, Some(found)) if undeclared || essence == "text/plain" => Kind::Csv(found),
+            _ => Kind::Text,
+        };
+        let sniffed = if undeclared { "text/plain".into() } else { Cow::Owned(declared) };
+        Self { media_type: sniffed, kind }
+    }
+}
+
+/// The media type without its parameters.
+pub(super) fn essence(media_type: &str) -> &str {
+    media_type.split_once(';').map_or(media_type, |(essence, _)| essence).trim()
+}
+
+/// Bytes that are text: UTF-8, without control characters that no text has.
+pub(crate) fn text_of(bytes: &[u8]) -> Option<&str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let head = bytes.get(..bytes.len().min(HEAD))?;
+    let control = |b: &u8| *b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b);
+    if head.iter().any(control) {
+        return None;
+    }
+    std::str::from_utf8(bytes).ok()
+}
+
+/// The first bytes of content, for generators that look at them.
+pub(super) fn head(raw: &RawContent) -> &[u8] {
+    let bytes = match raw {
+        RawContent::Json(Value::String(text)) | RawContent::Text(text) => text.as_bytes(),
+        RawContent::Json(_) => &[],
+        RawContent::Binary { bytes, .. } => bytes.as_slice(),
+    };
+    bytes.get(..bytes.len().min(HEAD)).unwrap_or_default()
+}
+
+/// What stands between the cells, where the first lines look like a table: the same number of the
+/// same separator in each of at least two lines, and names in the first.
+fn delimiter(text: &str) -> Option<u8> {
+    let head = text.get(..text.len().min(HEAD)).or_else(|| {
+        let end = (0..4).find_map(|back| text.get(..HEAD.checked_sub(back)?));
+        end.or(Some(text))
+    })?;
+    let whole = head.len() == text.len();
+    let mut lines: Vec<&str> = head.lines().take(HEAD_LINES).collect();
+    // The last line of a longer text may be cut.
+    if !whole && lines.len() < HEAD_LINES {
+        lines.pop();
+    }
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.trim().is_empty()).collect();
+    let (first, others) = lines.split_first()?;
+    b"\t,;|".iter().copied().find(|delimiter| {
+        let cells = cells(first, *delimiter);
+        cells >= 2
+            && !others.is_empty()
+            && others.iter().all(|line| self::cells(line, *delimiter) == cells)
+            && named(first, *delimiter)
+    })
+}
+
+/// How many cells a line has; a separator in quotes does not count.
+fn cells(line: &str, delimiter: u8) -> usize {
+    let mut quoted = false;
+    let mut count = 1;
+    for byte in line.bytes() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b if b == delimiter && !quoted => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// True for a line of short words, as the first line of a table has them.
+fn named(line: &str, delimiter: u8) -> bool {
+    line.split(char::from(delimiter)).all(|name| {
+        let name = name.trim().trim_matches('"');
+        !name.is_empty()
+            && name.len() <= 64
+            && name.chars().any(char::is_alphabetic)
+            && name.split_whitespace().count() <= 4
+            && !name.ends_with(['.', '!', '?', ':'])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> Kind {
+        Known::of(&RawContent::Text(text.to_owned())).kind
+    }
+
+    #[test]
+    fn tables_are_told_from_prose() {
+        assert_eq!(kind("id,name\n1,a\n2,b\n"), Kind::Csv(b','));
+        assert_eq!(kind("id\tname\n1\ta"), Kind::Csv(b'\t'));
+        assert_eq!(kind("id;name\n1;\"a;b\""), Kind::Csv(b';'));
+        assert_eq!(kind("Dear Ann, hello.\nI am well, thanks."), Kind::Text);
+        assert_eq!(kind("id,name\n1,a,x\n"), Kind::Text);
+        assert_eq!(kind("1,2\n3,4"), Kind::Text);
+        assert_eq!(kind("id,name"), Kind::Text);
+        assert_eq!(kind("[1]"), Kind::Json);
+        assert_eq!(kind(""), Kind::Text);
+    }
+
+    #[test]
+    fn a_long_table_is_known_by_its_head() {
+        let text = "id,nämé\n".to_owned() + &"1,öäü\n".repeat(5_000);
+        assert_eq!(kind(&text), Kind::Csv(b','));
+    }
+
+    #[test]
+    fn bytes_are_what_they_are_declared_as_and_show_themselves_to_be() {
+        let known = |media_type: &str, bytes: &[u8]| {
+            let raw = RawContent::Binary { media_type: media_type.into(), bytes: bytes.to_vec() };
+            let known = Known::of(&raw);
+            (known.media_type.into_owned(), known.kind)
+        };
+        let text = b"a,b\n1,2\n";
+        assert_eq!(known("text/csv; charset=utf-8", text).1, Kind::Csv(b','));
+        assert_eq!(known("application/octet-stream", text).1, Kind::Csv(b','));
+        assert_eq!(known("application/vnd.x+json", b"{}").1, Kind::Json);
+        assert_eq!(known("text/html", b"<p>x</p>").1, Kind::Text);
+        assert_eq!(known("image/png", b"text").1, Kind::Binary);
+        assert_eq!(known("application/json", b"\xff\xfe").1, Kind::Binary);
+        let (media_type, kind) = known("", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+        assert_eq!((media_type.as_str(), kind), ("image/png", Kind::Binary));
+    }
+}

@@ -1,0 +1,330 @@
+//! Questions about rows: answered from what is shown, bounded, and never an oracle.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use weaver_firewall::{Firewall, FrameSpec, HandleQuery};
+use weaver_types::{Constraints, Frame, RawResult, ResponseMode};
+
+use crate::support::{FIREWALL, capability, names, spec, warned};
+
+fn ask(query: &Value) -> HandleQuery {
+    HandleQuery::parse(query).unwrap()
+}
+
+fn orders() -> RawResult {
+    let status = ["paid", "unpaid", "draft"];
+    let rows: Vec<Value> = (0..60)
+        .map(|n| {
+            json!({
+                "id": n,
+                "status": status[n % 3],
+                "amount": (n as f64) / 2.0,
+                "customer": format!("customer {}", n % 5),
+                "email": format!("p{n}@corp.example.com"),
+                "note": format!("mail p{n}@corp.example.com about it"),
+                "tags": if n % 2 == 0 { json!(["even", n]) } else { json!([]) },
+                "late": n % 7 == 0,
+                "parts": { "n": n },
+            })
+        })
+        .collect();
+    RawResult::json(json!(rows))
+}
+
+fn answer(raw: &RawResult, query: Value) -> Frame {
+    FIREWALL.expand(raw, &ask(&query), &wide()).unwrap()
+}
+
+/// Room for all 50 rows of a page.
+fn wide() -> FrameSpec<'static> {
+    let mut wide = spec(ResponseMode::Table);
+    wide.budget.max_chars = 100_000;
+    wide
+}
+
+fn ids(frame: &Frame) -> Vec<i64> {
+    frame.table.iter().map(|row| row["id"].as_i64().unwrap()).collect()
+}
+
+#[test]
+fn rows_are_filtered_by_each_test() {
+    let found =
+        |filter: Value| ids(&answer(&orders(), json!({"filter": filter, "fields": ["id"]})));
+    assert_eq!(found(json!({"status": "unpaid"})).len(), 20);
+    assert_eq!(found(json!({"id": 7})), [7]);
+    assert_eq!(found(json!({"id": 7.0})), [7]);
+    assert_eq!(found(json!({"id": "7"})), Vec::<i64>::new());
+    assert_eq!(found(json!({"amount": {"gte": 28.5}})), [57, 58, 59]);
+    assert_eq!(found(json!({"amount": {"gt": 28.5}})), [58, 59]);
+    assert_eq!(found(json!({"amount": {"lt": 1}})), [0, 1]);
+    assert_eq!(found(json!({"amount": {"lte": 1, "gt": 0}})), [1, 2]);
+    assert_eq!(found(json!({"status": {"in": ["paid", "draft"]}, "id": {"lt": 4}})), [0, 2, 3]);
+    assert_eq!(found(json!({"status": {"ne": "paid"}, "id": {"lt": 4}})), [1, 2]);
+    assert_eq!(found(json!({"customer": {"contains": "mer 3"}, "id": {"lt": 9}})), [3, 8]);
+    assert_eq!(found(json!({"tags": {"contains": 4}})), [4]);
+    assert_eq!(found(json!([{"late": true}, {"late": {"ne": false}}, {"id": {"gt": 50}}])), [56]);
+    assert_eq!(found(json!({"nothing": null, "id": {"lt": 2}})), [0, 1]);
+    assert_eq!(found(json!({"nothing": {"gt": 0}})), Vec::<i64>::new());
+    // What has parts equals nothing and comes in no order.
+    assert_eq!(found(json!({"parts": {"eq": null}})), Vec::<i64>::new());
+    assert_eq!(found(json!({"parts": {"gt": 0}})), Vec::<i64>::new());
+}
+
+#[test]
+fn a_page_of_what_was_found_says_how_much_there_is() {
+    let query = json!({
+        "filter": {"status": "unpaid"}, "fields": ["id", "status"], "offset": 5, "limit": 3,
+    });
+    let frame = answer(&orders(), query);
+    assert_eq!(ids(&frame), [16, 19, 22]);
+    assert_eq!(warned(&frame, "rows_omitted"), Some(12));
+    assert_eq!(frame.facts, ["Matching rows: 20"]);
+    assert_eq!(json!(frame.table[0]), json!({"id": 16, "status": "unpaid"}));
+}
+
+#[test]
+fn rows_are_sorted_by_several_keys_and_stay_in_order_where_equal() {
+    let query = json!({"sort": ["status", "-amount"], "fields": ["id"], "limit": 3});
+    assert_eq!(ids(&answer(&orders(), query)), [59, 56, 53]);
+    let query = json!({"sort": {"field": "late", "order": "desc"}, "fields": ["id"], "limit": 3});
+    assert_eq!(ids(&answer(&orders(), query)), [0, 7, 14]);
+    let mixed = RawResult::json(json!([
+        {"id": 1, "v": "b"}, {"id": 2, "v": 10}, {"id": 3}, {"id": 4, "v": true}, {"id": 5, "v": 9.5},
+        {"id": 6, "v": null}, {"id": 7, "v": "a"}, {"id": 8, "v": {}},
+    ]));
+    assert_eq!(ids(&answer(&mixed, json!({"sort": "v"}))), [3, 6, 4, 5, 2, 7, 1, 8]);
+    assert_eq!(ids(&answer(&mixed, json!({"sort": "-v"}))), [8, 1, 7, 2, 5, 4, 3, 6]);
+}
+
+#[test]
+fn aggregates_come_in_one_row_or_one_for_each_group() {
+    let query = json!({"aggregate": [
+        "count", "sum(id)", "avg(amount)", "min(amount)", "max(status)", "distinct(customer)", "count(late)",
+    ]});
+    let frame = answer(&orders(), query);
+    let row = json!({
+        "count": 60, "sum(id)": 1770, "avg(amount)": 14.75, "min(amount)": 0.0,
+        "max(status)": "unpaid", "distinct(customer)": 5, "count(late)": 60,
+    });
+    assert_eq!(json!(frame.table), json!([row]));
+    let query = json!({
+        "filter": {"id": {"lt": 7}}, "group_by": "status", "aggregate": ["count", "sum(id)"],
+        "sort": "-sum(id)", "limit": 2,
+    });
+    let frame = answer(&orders(), query);
+    let rows = json!([
+        {"status": "paid", "count": 3, "sum(id)": 9},
+        {"status": "draft", "count": 2, "sum(id)": 7},
+    ]);
+    assert_eq!(json!(frame.table), rows);
+    assert_eq!(warned(&frame, "rows_omitted"), Some(1));
+    let frame = answer(&orders(), json!({"group_by": "late"}));
+    assert_eq!(
+        json!(frame.table),
+        json!([{"late": false, "count": 51}, {"late": true, "count": 9}])
+    );
+    let none =
+        answer(&RawResult::json(json!([])), json!({"aggregate": ["count", "avg(x)", "sum(x)"]}));
+    assert_eq!(json!(none.table), json!([{"count": 0, "avg(x)": null, "sum(x)": 0}]));
+}
+
+#[test]
+fn groups_are_bounded() {
+    let rows: Vec<Value> = (0..1_001).map(|n| json!({"id": n})).collect();
+    let raw = RawResult::json(json!(rows));
+    let error = FIREWALL.expand(&raw, &ask(&json!({"group_by": "id"})), &spec(ResponseMode::Table));
+    assert_eq!(error.unwrap_err().code(), "handle_constraint_violation");
+}
+
+#[test]
+fn a_filter_tells_nothing_that_a_look_would_not() {
+    let count = |query: Value| answer(&orders(), query).table.len();
+    // The values behind the masks are found by no test.
+    for filter in [
+        json!({"email": "p7@corp.example.com"}),
+        json!({"email": {"contains": "p7"}}),
+        json!({"email": {"in": ["p7@corp.example.com"]}}),
+        json!({"email": {"gt": "p7@", "lt": "p7@z"}}),
+        json!({"note": {"contains": "p7@corp.example.com"}}),
+        json!({"note": {"contains": "p7"}}),
+    ] {
+        assert_eq!(count(json!({"filter": filter})), 0, "{filter}");
+    }
+    assert_eq!(count(json!({"filter": {"note": "mail [REDACTED] about it"}, "limit": 50})), 50);
+    // Neither does their order or their number show through.
+    let in_order: Vec<i64> = (0..50).collect();
+    assert_eq!(ids(&answer(&orders(), json!({"sort": "-email", "fields": ["id"]}))), in_order);
+    let frame = answer(&orders(), json!({"aggregate": ["distinct(note)"]}));
+    assert_eq!(frame.table[0]["distinct(note)"], 1);
+    let frame = answer(&orders(), json!({"group_by": "note", "aggregate": ["count"]}));
+    assert_eq!(json!(frame.table), json!([{"note": "mail [REDACTED] about it", "count": 60}]));
+    // A name beside a value hides it from questions too.
+    let raw = RawResult::json(json!([{"name": "DB_PASSWORD", "value": "hunter2!"}]));
+    let frame = answer(&raw, json!({"filter": {"value": "hunter2!"}}));
+    assert!(frame.table.is_empty(), "{frame:?}");
+}
+
+#[test]
+fn only_fields_that_may_be_seen_can_be_asked_about() {
+    let narrow = capability(&["id", "status"]);
+    let mut spec = spec(ResponseMode::Table);
+    spec.capability = &narrow;
+    for query in [
+        json!({"filter": {"amount": 1}}),
+        json!({"filter": {"nope": 1}}),
+        json!({"sort": "amount"}),
+        json!({"aggregate": "max(amount)"}),
+        json!({"group_by": "amount"}),
+        json!({"filter": {"id": 1}, "sort": [{"field": "amount"}]}),
+    ] {
+        let error = FIREWALL.expand(&orders(), &ask(&query), &spec).unwrap_err();
+        assert_eq!(error.code(), "handle_constraint_violation", "{query}");
+        assert!(!error.to_string().contains("amount"), "{error}");
+    }
+    let frame = FIREWALL.expand(
+        &orders(),
+        &ask(&json!({"filter": {"status": "draft"}, "limit": 1})),
+        &spec,
+    );
+    assert_eq!(json!(frame.unwrap().table), json!([{"id": 2, "status": "draft"}]));
+    // A name that is masked when it is shown cannot be asked about either.
+    let raw = RawResult::json(json!([{"jane.roe@corp.example.com": 1, "id": 1}]));
+    for query in [
+        json!({"filter": {"jane.roe@corp.example.com": {"ne": null}}}),
+        json!({"group_by": "jane.roe@corp.example.com"}),
+    ] {
+        let open = self::spec(ResponseMode::Table);
+        let error = FIREWALL.expand(&raw, &ask(&query), &open).unwrap_err();
+        assert_eq!(error.code(), "handle_constraint_violation", "{query}");
+    }
+}
+
+#[test]
+fn a_page_never_passes_the_rows_of_the_constraints_and_there_are_more_pages() {
+    let three = Constraints { max_rows: Some(3), ..Constraints::default() };
+    let mut spec = spec(ResponseMode::Table);
+    spec.constraints = &three;
+    let page = |query: Value| FIREWALL.expand(&orders(), &ask(&query), &spec);
+    assert_eq!(page(json!({})).unwrap().table.len(), 3);
+    assert_eq!(page(json!({"sort": "-id"})).unwrap().table.len(), 3);
+    assert_eq!(ids(&page(json!({"offset": 57, "fields": ["id"]})).unwrap()), [57, 58, 59]);
+    for query in [json!({"limit": 4}), json!({"limit": 4, "filter": {"id": 1}})] {
+        assert_eq!(page(query).unwrap_err().code(), "handle_constraint_violation");
+    }
+    let summary = Constraints { mode: Some(ResponseMode::Summary), ..Constraints::default() };
+    spec.constraints = &summary;
+    let frame = FIREWALL.expand(&orders(), &ask(&json!({"filter": {"status": "paid"}})), &spec);
+    let frame = frame.unwrap();
+    assert!(frame.table.is_empty() && frame.facts[0] == "Total rows: 20", "{frame:?}");
+    let group = FIREWALL.expand(&orders(), &ask(&json!({"group_by": "status"})), &spec);
+    assert_eq!(group.unwrap_err().code(), "handle_constraint_violation");
+    let handle_only =
+        Constraints { mode: Some(ResponseMode::HandleOnly), ..Constraints::default() };
+    spec.constraints = &handle_only;
+    let frame = FIREWALL.expand(&orders(), &ask(&json!({"filter": {"id": 1}})), &spec).unwrap();
+    assert!(frame.table.is_empty() && frame.facts.is_empty(), "{frame:?}");
+}
+
+#[test]
+fn lines_of_a_text_can_be_asked_about() {
+    let text = "error one\nok\npassword=hunter2!\nerror two";
+    let frame = answer(&RawResult::text(text), json!({"filter": {"value": {"contains": "error"}}}));
+    assert_eq!(json!(frame.table), json!([{"value": "error one"}, {"value": "error two"}]));
+    let frame =
+        answer(&RawResult::text(text), json!({"filter": {"value": {"contains": "hunter"}}}));
+    assert!(frame.table.is_empty());
+}
+
+#[test]
+fn a_filter_and_a_plain_reading_of_the_shown_rows_agree() {
+    let shown = |firewall: &Firewall, raw: &RawResult, spec: &FrameSpec<'_>| {
+        firewall.expand(raw, &HandleQuery::default(), spec).unwrap().table
+    };
+    let raw = orders();
+    let all = shown(&FIREWALL, &raw, &wide());
+    for row in all.iter().take(20) {
+        for (field, value) in row.iter().filter(|(_, v)| !v.is_array() && !v.is_object()) {
+            let wanted = all.iter().filter(|other| other[field] == *value).count();
+            let filter = json!({"filter": {field: value}, "limit": 50});
+            let found = answer(&raw, filter).table;
+            assert!(found.len() >= wanted, "{field}: {} of {wanted}", found.len());
+            assert!(found.iter().all(|other| other[field] == *value), "{field}");
+        }
+    }
+}
+
+#[test]
+fn names_of_hidden_fields_are_not_needed_to_be_refused() {
+    let narrow = names(&["id"]);
+    let constraints = Constraints { allowed_fields: Some(narrow), ..Constraints::default() };
+    let mut spec = spec(ResponseMode::Table);
+    spec.constraints = &constraints;
+    let refusal = |field: &str| {
+        let query = ask(&json!({"filter": {field: 1}}));
+        FIREWALL.expand(&orders(), &query, &spec).unwrap_err().to_string()
+    };
+    assert_eq!(refusal("amount"), refusal("no_such_field"));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[-a-z(){}$.]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        let key = prop_oneof![
+            prop::sample::select(&[
+                "filter",
+                "sort",
+                "aggregate",
+                "group_by",
+                "fields",
+                "limit",
+                "offset",
+                "view",
+                "args",
+                "field",
+                "order",
+                "gt",
+                "in",
+                "id",
+                "path",
+                "start",
+            ])
+            .prop_map(str::to_owned),
+            "[a-z]{1,6}",
+        ];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(key, inner, 0..5).prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_query_makes_the_reader_or_the_search_panic(query in any_json(), rows in any_json()) {
+        if let Ok(query) = HandleQuery::parse(&query) {
+            let text = serde_json::to_value(&query).unwrap();
+            prop_assert_eq!(&HandleQuery::parse(&text).unwrap(), &query);
+            for raw in [orders(), RawResult::json(rows.clone()), RawResult::text(rows.to_string())] {
+                let _ = FIREWALL.expand(&raw, &query, &spec(ResponseMode::Table));
+            }
+        }
+    }
+
+    #[test]
+    fn a_sorted_page_is_the_rows_in_order(seed in prop::collection::vec(-5_i64..5, 1..40)) {
+        let rows: Vec<Value> =
+            seed.iter().enumerate().map(|(id, n)| json!({"id": id, "n": n})).collect();
+        let frame = answer(&RawResult::json(json!(rows)), json!({"sort": ["-n", "id"], "limit": 50}));
+        let mut wanted: Vec<(i64, i64)> =
+            seed.iter().enumerate().map(|(id, n)| (-n, i64::try_from(id).unwrap())).collect();
+        wanted.sort_unstable();
+        let wanted: Vec<i64> = wanted.into_iter().map(|(_, id)| id).collect();
+        prop_assert_eq!(ids(&frame), wanted);
+    }
+}

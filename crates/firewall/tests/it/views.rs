@@ -1,0 +1,322 @@
+//! Views: parts of a stored result, redacted and bounded like all else.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use weaver_firewall::view::{ViewGenerator, ViewRegistry, ViewSource};
+use weaver_firewall::{Firewall, HandleError, HandleQuery, ViewRequest};
+use weaver_types::{Constraints, Frame, RawContent, RawResult, ResponseMode};
+
+use crate::support::{FIREWALL, capability, chars, names, spec, warned};
+
+fn look(raw: &RawResult, query: Value) -> Result<Frame, HandleError> {
+    FIREWALL.expand(raw, &HandleQuery::parse(&query).unwrap(), &spec(ResponseMode::Table))
+}
+
+fn table(raw: &RawResult, query: Value) -> Value {
+    json!(look(raw, query).unwrap().table)
+}
+
+fn views(raw: &RawResult) -> Vec<String> {
+    ViewRegistry::default().names(&raw.content)
+}
+
+fn bytes(media_type: &str, bytes: &[u8]) -> RawResult {
+    let content = RawContent::Binary { media_type: media_type.into(), bytes: bytes.to_vec() };
+    RawResult { content, ..RawResult::text("") }
+}
+
+const CSV: &str = "id,city,email,amount\n1,Oslo,a@corp.example.com,10\n2,Lyon,b@corp.example.com,2.5\n\
+                   3,\"Os, lo\",c@corp.example.com,\n";
+
+#[test]
+fn content_says_which_views_it_has() {
+    assert_eq!(views(&RawResult::json(json!({"a": 1}))), ["get", "keys", "paths"]);
+    assert_eq!(views(&RawResult::text(" [1, 2]")), ["get", "keys", "paths"]);
+    assert_eq!(views(&RawResult::text("some\nwords")), ["head", "lines", "search", "tail"]);
+    let csv = ["columns", "head", "lines", "rows", "search", "summary", "tail"];
+    assert_eq!(views(&RawResult::text(CSV)), csv);
+    assert_eq!(views(&bytes("text/csv", CSV.as_bytes())), csv);
+    assert_eq!(views(&bytes("image/png", b"\x89PNG\r\n\x1a\n")), ["type"]);
+    let error = look(&RawResult::text("x\ny"), json!({"view": "lnes"})).unwrap_err();
+    assert_eq!(error.code(), "invalid_constraint");
+    assert!(error.to_string().contains("did you mean `lines`?"), "{error}");
+    let error =
+        look(&RawResult::text("x"), json!({"view": "head", "args": {"line": 1}})).unwrap_err();
+    assert!(error.to_string().contains("did you mean `lines`?"), "{error}");
+}
+
+#[test]
+fn the_reference_drill_downs_come_out_the_same() {
+    let (h, t) = (RawResult::json(json!({"a": 1, "b": 2})), RawResult::text("l0\nl1\nl2\nl3"));
+    let keys = json!({"view": "get", "args": {"keys": ["a", "zz"]}});
+    assert_eq!(table(&h, keys.clone()), json!([{"a": 1}]));
+    let lines = table(&t, json!({"view": "lines", "args": {"start": 1, "end": 3}}));
+    assert_eq!(lines, json!([{"line": 1, "value": "l1"}, {"line": 2, "value": "l2"}]));
+    let lines = table(&t, json!({"view": "lines", "args": {"start": 2}}));
+    assert_eq!(lines, json!([{"line": 2, "value": "l2"}, {"line": 3, "value": "l3"}]));
+    assert_eq!(
+        table(&t, json!({"view": "head", "args": {"chars": 4}})),
+        json!([{"value": "l0\nl"}])
+    );
+    // What a text has no view of, and what no content has, is refused and not answered with nothing.
+    assert_eq!(look(&t, keys).unwrap_err().code(), "invalid_constraint");
+    assert_eq!(look(&t, json!({"view": "nope"})).unwrap_err().code(), "invalid_constraint");
+}
+
+#[test]
+fn text_is_redacted_before_it_is_cut() {
+    let text =
+        "one\n-----BEGIN PRIVATE KEY-----\nMIIEvQIB\n-----END PRIVATE KEY-----\ntwo\nTHREE two";
+    let raw = RawResult::text(text);
+    for query in [
+        json!({"view": "lines", "args": {"start": 1, "end": 3}}),
+        json!({"view": "head", "args": {"lines": 2}}),
+        json!({"view": "head", "args": {"chars": 40}}),
+        json!({"view": "tail", "args": {"lines": 6}}),
+        json!({"view": "search", "args": {"text": "MII", "around": 5}}),
+    ] {
+        assert!(!table(&raw, query.clone()).to_string().contains("MIIE"), "{query}");
+    }
+    let found = table(&raw, json!({"view": "search", "args": {"text": "three"}}));
+    assert_eq!(found, json!([{"line": 3, "value": "THREE two"}]));
+    let found =
+        table(&raw, json!({"view": "search", "args": {"text": "three", "ignore_case": false}}));
+    assert_eq!(found, json!([]));
+    let found = table(&raw, json!({"view": "search", "args": {"text": "TWO", "around": 1}}));
+    let lines: Vec<i64> =
+        found.as_array().unwrap().iter().map(|row| row["line"].as_i64().unwrap()).collect();
+    assert_eq!(lines, [1, 2, 3]);
+    assert_eq!(table(&raw, json!({"view": "tail", "args": {"lines": 1}}))[0]["line"], 3);
+    assert!(look(&raw, json!({"view": "search"})).is_err());
+}
+
+#[test]
+fn tables_in_text_are_rows_that_can_be_asked_about() {
+    let raw = RawResult::text(CSV);
+    let rows =
+        table(&raw, json!({"view": "rows", "filter": {"amount": {"gte": 2}}, "sort": "amount"}));
+    assert_eq!(
+        rows,
+        json!([
+            {"id": 2, "city": "Lyon", "email": "[REDACTED]", "amount": 2.5},
+            {"id": 1, "city": "Oslo", "email": "[REDACTED]", "amount": 10},
+        ])
+    );
+    let head = table(&raw, json!({"view": "head", "args": {"rows": 1}, "fields": ["city"]}));
+    assert_eq!(head, json!([{"city": "Oslo"}]));
+    let tail = table(&raw, json!({"view": "tail", "args": {"rows": 1}, "fields": ["city"]}));
+    assert_eq!(tail, json!([{"city": "Os, lo"}]));
+    let columns = table(&raw, json!({"view": "columns"}));
+    assert_eq!(columns[3], json!({"column": "amount", "type": "number", "filled": 2}));
+    assert_eq!(columns[1], json!({"column": "city", "type": "text", "filled": 3}));
+    let summary = look(&raw, json!({"view": "summary"})).unwrap();
+    assert_eq!((summary.mode, summary.facts[0].as_str()), (ResponseMode::Summary, "Total rows: 3"));
+    let secret =
+        look(&raw, json!({"view": "rows", "filter": {"email": {"contains": "a@"}}})).unwrap();
+    assert!(secret.table.is_empty());
+}
+
+fn shop() -> RawResult {
+    RawResult::json(json!({
+        "shop": {"name": "north", "password": "hunter2!", "staff": [{"name": "Ann", "pin": {"code": "1234"}}]},
+        "orders": [{"id": 1, "lines": [{"price": 2}, {"price": 3}]}, {"id": 2, "lines": []}],
+        "x.y": "odd",
+    }))
+}
+
+#[test]
+fn json_is_looked_into_by_paths() {
+    let get = |path: &str| table(&shop(), json!({"view": "get", "args": {"path": path}}));
+    assert_eq!(get("orders[].id"), json!([{"id": 1}, {"id": 2}]));
+    assert_eq!(get("$.orders[0].lines[].price"), json!([{"price": 2}, {"price": 3}]));
+    assert_eq!(get("orders[1:]")[0]["id"], 2);
+    assert_eq!(get("shop.name"), json!([{"name": "north"}]));
+    assert_eq!(get("[\"x.y\"]"), json!([{"x.y": "odd"}]));
+    let filtered =
+        json!({"view": "get", "args": {"path": "orders"}, "filter": {"id": 2}, "fields": ["id"]});
+    assert_eq!(table(&shop(), filtered), json!([{"id": 2}]));
+    let keys = table(&shop(), json!({"view": "keys", "args": {"path": "orders"}}));
+    assert_eq!(
+        keys,
+        json!([{"key": "id", "type": "number", "count": 2}, {"key": "lines", "type": "list", "count": 2}])
+    );
+    let paths = table(&shop(), json!({"view": "paths", "args": {"depth": 5}}));
+    assert!(paths.to_string().contains("orders[].lines[].price"), "{paths}");
+    assert!(paths.to_string().contains(r#"[\"x.y\"]"#), "{paths}");
+    let error = look(&shop(), json!({"view": "get", "args": {"path": "order"}})).unwrap_err();
+    assert!(error.to_string().contains("did you mean `orders`?"), "{error}");
+    for path in ["orders[9]", "shop[0]", "shop.name.x", "orders.id"] {
+        let error = look(&shop(), json!({"view": "get", "args": {"path": path}})).unwrap_err();
+        assert_eq!(error.code(), "invalid_constraint", "{path}");
+    }
+}
+
+#[test]
+fn no_path_leads_around_a_mask() {
+    for path in ["shop.password", "shop", "shop.staff[].pin", ""] {
+        let shown = look(&shop(), json!({"view": "get", "args": {"path": path}})).unwrap();
+        let shown = serde_json::to_string(&shown).unwrap();
+        assert!(!shown.contains("hunter2"), "{path}: {shown}");
+    }
+    let named =
+        RawResult::json(json!({"env": [{"name": "DB_PASSWORD", "value": "hunter2!"}], "n": 1}));
+    let shown = table(&named, json!({"view": "get", "args": {"path": "env[0].value"}}));
+    assert!(!shown.to_string().contains("hunter2"), "{shown}");
+    let inner =
+        RawResult::json(json!({"credentials": {"user": {"first": "alice77"}}, "b": {"c": 1}}));
+    let shown = look(&inner, json!({"view": "get", "args": {"path": "credentials.user.first"}}));
+    assert!(!format!("{shown:?}").contains("alice77"), "{shown:?}");
+    let error =
+        look(&shop(), json!({"view": "get", "args": {"path": "shop.jane@corp.example.com"}}));
+    assert!(error.is_err());
+}
+
+#[test]
+fn views_show_only_the_fields_that_may_be_seen() {
+    let narrow = capability(&["id", "city"]);
+    let mut spec = spec(ResponseMode::Table);
+    spec.capability = &narrow;
+    let view = |raw: &RawResult, query: Value| {
+        FIREWALL.expand(raw, &HandleQuery::parse(&query).unwrap(), &spec)
+    };
+    let rows = RawResult::json(
+        json!({"rows": [{"id": 1, "city": "Oslo", "pay": {"sum": 7}}], "total": 9}),
+    );
+    let get = |path: &str| view(&rows, json!({"view": "get", "args": {"path": path}}));
+    assert_eq!(json!(get("rows").unwrap().table), json!([{"id": 1, "city": "Oslo"}]));
+    assert_eq!(json!(get("rows[].city").unwrap().table), json!([{"city": "Oslo"}]));
+    for path in ["rows[].pay", "rows[0].pay.sum", "total", "rows[].nope"] {
+        assert_eq!(get(path).unwrap_err().code(), "handle_constraint_violation", "{path}");
+    }
+    for name in ["keys", "paths"] {
+        let shown = view(&rows, json!({"view": name})).unwrap();
+        let shown = json!(shown.table).to_string();
+        assert!(!shown.contains("pay") && !shown.contains("total"), "{shown}");
+    }
+    let csv = view(&RawResult::text(CSV), json!({"view": "rows", "limit": 1})).unwrap();
+    assert_eq!(json!(csv.table), json!([{"id": 1, "city": "Oslo"}]));
+    let columns = view(&RawResult::text(CSV), json!({"view": "columns"})).unwrap();
+    assert_eq!(warned(&columns, "fields_not_allowed"), Some(2));
+    for query in [json!({"view": "lines"}), json!({"view": "search", "args": {"text": "Oslo"}})] {
+        let error = view(&RawResult::text(CSV), query).unwrap_err();
+        assert_eq!(error.code(), "handle_constraint_violation");
+    }
+    let filter = json!({"view": "rows", "filter": {"amount": 10}});
+    // The column is not among the rows of the view, so that nothing in it can be found.
+    assert!(view(&RawResult::text(CSV), filter).unwrap().table.is_empty());
+}
+
+#[test]
+fn bytes_are_described_and_not_shown() {
+    let raw = bytes("image/png", b"\x89PNG\r\n\x1a\nsecret");
+    let shown = table(&raw, json!({"view": "type"}));
+    assert_eq!(
+        shown,
+        json!([{"media_type": "image/png", "detected": "image/png", "byte_size": 14}])
+    );
+    assert!(look(&raw, json!({"view": "type", "args": {"x": 1}})).is_err());
+    assert!(look(&raw, json!({"filter": {"x": 1}})).is_err());
+}
+
+/// A host's views: one that shows all, one that is called as a built-in one is.
+struct Leaky;
+
+impl ViewGenerator for Leaky {
+    fn names(&self) -> &[&'static str] {
+        &["everything", "head"]
+    }
+
+    fn accepts(&self, head: &[u8]) -> bool {
+        head.starts_with(b"<")
+    }
+
+    fn render(
+        &self,
+        source: ViewSource<'_>,
+        request: &ViewRequest,
+    ) -> Result<RawContent, HandleError> {
+        let RawContent::Text(text) = source.content else { panic!("it is text") };
+        let rows = vec![
+            json!({"view": request.name, "text": text, "email": "x", "media": source.media_type});
+            200
+        ];
+        Ok(RawContent::Json(Value::Array(rows)))
+    }
+}
+
+#[test]
+fn a_hosts_view_is_redacted_and_bounded_like_ours() {
+    let mut registry = ViewRegistry::default();
+    registry.register("text/*", Arc::new(Leaky)).unwrap();
+    assert!(registry.register("text", Arc::new(Leaky)).is_err());
+    let firewall = Firewall::new().with_views(registry);
+    let raw = RawResult::text("<p>mail jane.roe@corp.example.com");
+    assert_eq!(
+        firewall.views().names(&raw.content),
+        ["everything", "head", "lines", "search", "tail"]
+    );
+    assert!(
+        !firewall.views().names(&RawContent::Text("p".into())).contains(&"everything".to_owned())
+    );
+    let ask = |query: Value| HandleQuery::parse(&query).unwrap();
+    let frame = firewall
+        .expand(&raw, &ask(json!({"view": "everything"})), &spec(ResponseMode::Table))
+        .unwrap();
+    assert!(chars(&frame) <= 4_000 && frame.table.len() <= 50);
+    let mut wide = spec(ResponseMode::Table);
+    wide.budget.max_chars = 100_000;
+    let frame = firewall.expand(&raw, &ask(json!({"view": "everything"})), &wide).unwrap();
+    assert_eq!(frame.table.len(), 50);
+    assert_eq!(frame.table[0]["text"], "<p>mail [REDACTED]");
+    assert_eq!(frame.table[0]["email"], "[REDACTED]");
+    let head = firewall.expand(
+        &raw,
+        &ask(json!({"view": "head", "limit": 1})),
+        &spec(ResponseMode::Table),
+    );
+    assert_eq!(head.unwrap().table[0]["view"], "head");
+    let constraints =
+        Constraints { allowed_fields: Some(names(&["view"])), ..Constraints::default() };
+    let mut narrow = spec(ResponseMode::Table);
+    narrow.constraints = &constraints;
+    let frame =
+        firewall.expand(&raw, &ask(json!({"view": "everything", "limit": 1})), &narrow).unwrap();
+    assert_eq!(json!(frame.table), json!([{"view": "everything"}]));
+}
+
+#[test]
+fn strict_mode_gives_facts_of_views_too() {
+    let mut strict = spec(ResponseMode::Table);
+    strict.strict = true;
+    let query = HandleQuery::parse(&json!({"view": "rows"})).unwrap();
+    let frame = FIREWALL.expand(&RawResult::text(CSV), &query, &strict).unwrap();
+    assert!(frame.table.is_empty() && !frame.facts.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn every_view_of_anything_is_bounded_and_tells_no_secret(
+        text in "[ -~\n]{0,200}",
+        kind in 0..4,
+        name in prop::sample::select(&["get", "keys", "paths", "lines", "head", "tail", "search", "rows", "columns", "summary", "type"]),
+        max in 600_u32..4_000,
+    ) {
+        let secret = "ghp_0123456789abcdefghij0123456789abcdef";
+        let raw = match kind {
+            0 => RawResult::json(json!({"a": [{"b": text, "c": secret}], "d": {"password": secret}})),
+            1 => RawResult::text(format!("{text} {secret}\n{text}")),
+            2 => RawResult::text(format!("a,b\n1,{secret}\n{text}")),
+            _ => bytes("application/octet-stream", format!("{text} {secret}").as_bytes()),
+        };
+        let args = if name == "search" { json!({"text": "a"}) } else { json!({}) };
+        let query = HandleQuery::parse(&json!({"view": name, "args": args})).unwrap();
+        let mut spec = spec(ResponseMode::Table);
+        spec.budget.max_chars = max;
+        if let Ok(frame) = FIREWALL.expand(&raw, &query, &spec) {
+            prop_assert!(chars(&frame) <= usize::try_from(max).unwrap().max(FIREWALL.min_chars(&spec)));
+            prop_assert!(!serde_json::to_string(&frame).unwrap().contains(secret));
+        }
+    }
+}
