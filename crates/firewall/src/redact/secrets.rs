@@ -10,6 +10,8 @@ mod near;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod value;
+mod words;
 
 use std::ops::Range;
 

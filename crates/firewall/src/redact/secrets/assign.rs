@@ -3,14 +3,12 @@
 //! The scan looks at the signs between a name and its value, and from there at most
 //! [`NAME`] bytes back and [`LONG`](super::LONG) bytes on.
 
-mod value;
-
 use std::ops::Range;
 
 use super::name::{self, Tells};
+use super::value::{self, Value};
 use super::{Hit, PASSWORD, SECRET, byte, part};
 use crate::redact::work;
-use value::Value;
 
 /// The longest name that is read.
 const NAME: usize = 64;

@@ -3,17 +3,15 @@
 //! The scan walks over runs of token characters. Only a run that looks random has the text before
 //! it searched, at most [`BEFORE`] bytes of it.
 
-mod words;
-
 use std::ops::Range;
 
 use super::form;
 use super::name;
 use super::shape::{Shape, is_uuid};
+use super::words::{self, Near, Word};
 use super::{FORM, Hit, NAMED, VENDOR, byte, part};
 use crate::redact::validate::{not_a_path, not_placeholder};
 use crate::redact::work;
-use words::{Near, Word};
 
 /// The shortest and the longest run that counts as a token.
 const LENGTHS: std::ops::RangeInclusive<usize> = 12..=300;

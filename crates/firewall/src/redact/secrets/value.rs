@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::super::name::{self, Tells};
-use super::super::shape::{Shape, is_uuid};
-use super::super::{LONG, byte, part};
+use super::name::{self, Tells};
+use super::shape::{Shape, is_uuid};
+use super::{LONG, byte, part};
 use crate::redact::checksum;
 use crate::redact::validate::{not_a_path, not_an_identifier, not_placeholder};
 

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
-use super::super::{byte, name, part};
+use super::{byte, name, part};
 use crate::redact::validate::words;
 use crate::redact::work;
 
 /// Names of vendors, one a line; a name that is a common word too has a `?` after it.
-const VENDORS: &str = include_str!("../../../../assets/vendors.txt");
+const VENDORS: &str = include_str!("../../../assets/vendors.txt");
 
 /// How far a word may stand before a token.
 const GAP: usize = 44;
