@@ -218,7 +218,7 @@ fn a_handle_that_is_only_its_id_loosens_nothing() {
     let clock = clock();
     let own = Arc::clone(&clock) as Arc<dyn Clock>;
     let desk = Desk::new(parts(memory(), own, Policy::new("narrow").with_rule(rule)), &clock);
-    let id = HandleId::parse(id_of(&desk.call(60)).as_str().to_owned()).unwrap();
+    let id = HandleId::parse(id_of(&desk.call(60)).as_str()).unwrap();
     assert_eq!(table(&desk.ask(&id, json!({}))).as_array().unwrap().len(), 3);
     for query in [
         json!({"limit": 4}),
