@@ -23,6 +23,10 @@ impl<'a> Content<'a> {
     /// Text that is a whole JSON object or array is JSON.
     pub(crate) fn read(raw: &'a RawContent) -> Self {
         match raw {
+            RawContent::Json(Value::String(text)) => match document(text) {
+                Some(value) => Self::Json(Cow::Owned(value)),
+                None => Self::Text(text),
+            },
             RawContent::Json(value) => Self::Json(Cow::Borrowed(value)),
             RawContent::Text(text) => match document(text) {
                 Some(value) => Self::Json(Cow::Owned(value)),

@@ -275,9 +275,10 @@ fn json_in_a_cell_and_names_beside_values_are_masked_in_every_mode() {
         {"name": "DB_PASSWORD", "value": "plover", "body": inner},
         {"name": "DB_HOST", "value": "db1", "body": "{}"},
     ]);
+    let packed = json!(json!({"user_email": {"is": "plover"}, "n": 1}).to_string());
     let config = json!({"columns": ["id", "api_key"], "rows": [[1, "plover"]], "body": inner});
     for mode in [ResponseMode::Summary, ResponseMode::Table] {
-        for value in [&rows, &config] {
+        for value in [&rows, &config, &packed] {
             let raw = RawResult::json(value.clone());
             let text = serde_json::to_string(&FIREWALL.frame(&raw, &spec(mode))).unwrap();
             assert!(!text.contains("plover"), "{mode:?}: {text}");
