@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use weaver_firewall::{Session, SessionBudget};
+use weaver_firewall::{Placeholders, Session, SessionBudget};
 use weaver_types::ledger::{Ledger, Record};
 use weaver_types::{Label, RunId, Tenant};
 
@@ -38,6 +38,8 @@ pub(crate) struct HotRun {
     told: BTreeSet<String>,
     /// What it may give out in tokens, where that is bounded.
     session: Option<Session>,
+    /// The numbers of masked values, where they are told apart.
+    placeholders: Arc<Placeholders>,
 }
 
 /// A run that is being worked with.
@@ -59,6 +61,11 @@ impl HotRun {
         let before = self.finished;
         self.finished = before.saturating_add(1);
         before
+    }
+
+    /// The numbers of its masked values, where they are told apart.
+    pub(crate) fn placeholders(&self) -> &Arc<Placeholders> {
+        &self.placeholders
     }
 
     /// The run's session, where tokens are counted.

@@ -47,6 +47,10 @@ pub struct Settings {
     /// `max_prompt_tokens` counts the same tokens, so where both are set, the lower one is met
     /// first.
     pub session: Option<SessionBudget>,
+    /// Whether masked values are told apart in what a model sees, by a number for each value of a
+    /// run: `[EMAIL_1]`. Otherwise each is `[REDACTED]`. A run that is read again after a restart
+    /// starts its numbers anew.
+    pub placeholders: bool,
     /// How much is kept behind handles, and for how long.
     pub handles: HandleBudget,
 }
@@ -60,6 +64,7 @@ impl Default for Settings {
             human_channel: true,
             frame_budget: FrameBudget::default(),
             session: None,
+            placeholders: false,
             handles: HandleBudget::default(),
         }
     }
@@ -243,6 +248,17 @@ impl Kernel {
     #[must_use]
     pub fn firewall(&self) -> &Firewall {
         &self.firewall
+    }
+
+    /// The firewall as a run sees it. A run that cannot be read sees plain masks.
+    pub(crate) fn firewall_of(&self, run: &RunContext) -> Firewall {
+        let plain = || self.firewall.clone();
+        if !self.settings.placeholders {
+            return plain();
+        }
+        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref());
+        let held = slot.ok().and_then(|slot| Some(Arc::clone(lock(&slot)?.placeholders())));
+        held.map_or_else(plain, |held| self.firewall.with_placeholders(held))
     }
 
     /// The ledger.

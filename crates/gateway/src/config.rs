@@ -85,6 +85,8 @@ pub struct Config {
     pub run: RunSettings,
     /// The tokens that the frames of a run may come to; none are counted unless the file says so.
     pub session: Option<SessionBudget>,
+    /// Whether masked values are told apart by numbers.
+    pub placeholders: bool,
     /// After how long without a call a run ends.
     pub idle: Duration,
     /// The ledger.

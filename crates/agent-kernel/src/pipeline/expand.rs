@@ -144,8 +144,9 @@ impl Kernel {
             goal: None,
         };
         let opened = self.shelf.open(record, self.blobs.as_ref())?;
-        let first = self.firewall.look(&opened, query, &spec)?;
-        Ok(share.fit(first, &spec, |spec| self.firewall.look(&opened, query, spec).ok()))
+        let firewall = self.firewall_of(view.caller.run);
+        let first = firewall.look(&opened, query, &spec)?;
+        Ok(share.fit(first, &spec, |spec| firewall.look(&opened, query, spec).ok()))
     }
 
     async fn show(&self, view: View<'_>, frame: Frame, share: Share) -> Invocation {

@@ -104,8 +104,9 @@ impl Kernel {
         let limits = ready.limits();
         let handle = stored.as_ref().map(|stored| stored.handle.clone());
         let spec = FrameSpec { handle, ..self.frame_spec(ready, mode, &limits) };
-        let first = self.firewall.frame(&raw, &spec);
-        let frame = share.fit(first, &spec, |spec| Some(self.firewall.frame(&raw, spec)));
+        let firewall = self.firewall_of(ready.caller.run);
+        let first = firewall.frame(&raw, &spec);
+        let frame = share.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
         let shown = Some(frame.label.clone());
         let failed = frame.status == Status::Error;
         let provenance = frame.provenance.clone();

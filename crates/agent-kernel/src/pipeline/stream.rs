@@ -49,7 +49,8 @@ impl Kernel {
         let mode = ready.effective_mode().max(share.floor());
         let limits = ready.limits();
         let spec = self.frame_spec(&ready, mode, &limits);
-        let mut stream = FrameStream::new(&self.firewall, spec, share.take());
+        let firewall = self.firewall_of(ready.caller.run);
+        let mut stream = FrameStream::new(&firewall, spec, share.take());
         let over =
             self.pump(&ready, &mut watch, (source, call.timeout()), &mut stream, outlet).await;
         let ended = self.stream_ended(&ready, mode, stream, over, &mut share);

@@ -106,3 +106,25 @@ fn only_its_own_principal_and_an_admin_are_told_of_a_call() {
     assert!(kernel.explain(&principal("bob", &["reader"]), call).is_none());
     assert!(kernel.explain(&principal("root", &["admin"]), call).is_some());
 }
+
+#[test]
+fn masked_values_have_numbers_of_their_run() {
+    let world = World::numbering();
+    world.answering(draft("mail.find", Effects::READ_LOCAL), |arguments| {
+        let who = arguments["who"].as_str().unwrap().to_owned();
+        Ok(RawResult::text(format!("from {who}@corp.example.com to joe@corp.example.com")))
+    });
+    let who = ana();
+    let shown = |run: &RunContext, name: &str| {
+        let asked =
+            Asked::new("mail.find").with(json!({ "who": name })).mode(ResponseMode::Summary);
+        let done = world.call(run, &who, &asked);
+        done.result.unwrap().data.unwrap().facts.join(" ")
+    };
+    let (one, other) = (world.run(), world.run());
+    assert!(shown(&one, "jane").contains("from [EMAIL_1] to [EMAIL_2]"));
+    assert!(shown(&one, "anna").contains("from [EMAIL_3] to [EMAIL_2]"));
+    assert!(shown(&other, "anna").contains("from [EMAIL_1] to [EMAIL_2]"));
+    let log = log(world.ledger.as_ref());
+    assert!(log.iter().all(|event| !event.payload.to_string().contains("corp.example")));
+}

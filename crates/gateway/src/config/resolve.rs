@@ -64,6 +64,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let sentinels = get(gateway.as_ref(), "sentinels");
     let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
     let session = read_session(&parsed.file, run.as_ref(), &mut out);
+    let placeholders = get(run.as_ref(), "placeholders").and_then(|node| node.flag(&mut out));
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
@@ -83,6 +84,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 principal,
                 run,
                 session,
+                placeholders: placeholders.unwrap_or(false),
                 idle,
                 store,
                 inbox,
@@ -204,7 +206,7 @@ fn path(
     Some(base.join(text))
 }
 
-const RUN: [&str; 9] = [
+const RUN: [&str; 10] = [
     "safety_mode",
     "locale",
     "max_tool_calls",
@@ -213,6 +215,7 @@ const RUN: [&str; 9] = [
     "max_prompt_tokens",
     "session_tokens",
     "token_counter",
+    "placeholders",
     "idle_minutes",
 ];
 

@@ -45,7 +45,13 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
     let handles = HandleBudget::default()
         .with_max_total_bytes(MAX_STORED)
         .map_err(weaver_agent_kernel::KernelError::from)?;
-    let settings = Settings { human_channel: false, session, handles, ..Settings::default() };
+    let settings = Settings {
+        human_channel: false,
+        session,
+        handles,
+        placeholders: config.placeholders,
+        ..Settings::default()
+    };
     let accepted = policy.high_water(&settings.tenant, ledger.as_ref())?;
     ledger.commit(accepted).wait()?;
     let registry = Arc::new(Registry::new());
