@@ -42,6 +42,8 @@ pub(crate) struct Name {
 pub(crate) struct Engine {
     rules: Vec<Rule>,
     names: Vec<Name>,
+    /// The kinds of values, in the capitals of a placeholder.
+    kinds: BTreeSet<Vec<u8>>,
     anchors: AhoCorasick,
     /// For each anchor, the rules that it wakes.
     wakes: Vec<Vec<usize>>,
@@ -91,7 +93,8 @@ impl Engine {
             return Err(RuleFileError::Kind(format!("`{unknown}`{hint}")));
         }
         let off = names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
-        Ok(Self { rules, names, anchors, wakes, scanners: numbered, off })
+        let kinds = names.iter().map(|n| n.kind.to_ascii_uppercase().into_bytes()).collect();
+        Ok(Self { rules, names, kinds, anchors, wakes, scanners: numbered, off })
     }
 
     /// The number of the rule for runs that are masked for their length.
@@ -107,6 +110,11 @@ impl Engine {
     /// Whether a rule finds PEM blocks.
     pub(crate) fn is_pem(&self, rule: usize) -> bool {
         self.names.get(rule).is_some_and(|name| &*name.id == "private-key")
+    }
+
+    /// Whether values of this kind are found, by its name in capitals.
+    pub(crate) fn is_kind(&self, kind: &[u8]) -> bool {
+        self.kinds.contains(kind)
     }
 
     /// Every rule's name, in order.

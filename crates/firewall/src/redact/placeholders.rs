@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 /// The most values that are told apart; those that come later get the plain mask.
-const MAX_VALUES: usize = 10_000;
+pub(crate) const MAX_VALUES: usize = 10_000;
 
 /// The numbers that values have in one run: the same value gets the same placeholder, `[EMAIL_1]`.
 ///

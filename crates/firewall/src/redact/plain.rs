@@ -7,6 +7,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::MASK;
+use super::placeholders::MAX_VALUES;
+use super::value::{TOO_DEEP, TOO_MUCH};
+
 /// What a mask reads as.
 const BARRIER: char = '\u{1f}';
 /// The longest placeholder, in bytes.
@@ -85,34 +89,40 @@ impl<'t> Plain<'t> {
     }
 }
 
-/// Masks and placeholders that stand in a text already: `[REDACTED]`, `[REDACTED: why]`, `[EMAIL_1]`.
-pub(crate) fn standing(text: &str) -> Vec<Range<usize>> {
+/// Masks and placeholders that stand in a text already, in the words of this crate and of kinds
+/// that are known. Whatever else stands in such brackets is text: anybody can write it.
+pub(crate) fn standing(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('[') {
         let bytes = text.as_bytes();
         if !bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
             continue;
         }
-        let inside = bytes.get(at + 1..bytes.len().min(at + MAX_PLACEHOLDER)).unwrap_or_default();
-        if let Some(length) = inside.iter().position(|b| *b == b']')
-            && inside.get(..length).is_some_and(is_placeholder)
+        let from = bytes.get(at..bytes.len().min(at + MAX_PLACEHOLDER)).unwrap_or_default();
+        if let Some(last) = from.iter().position(|b| *b == b']')
+            && from.get(..=last).is_some_and(|mask| is_mask(mask, &is_kind))
         {
-            found.push(at..at + length + 2);
+            found.push(at..at + last + 1);
         }
     }
     found
 }
 
-fn is_placeholder(name: &[u8]) -> bool {
-    if let Some(rest) = name.strip_prefix(b"REDACTED") {
-        return rest.is_empty() || rest.starts_with(b": ");
+fn is_mask(mask: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
+    if [MASK, TOO_DEEP, TOO_MUCH].iter().any(|known| known.as_bytes() == mask) {
+        return true;
     }
+    let name = mask.get(1..mask.len().saturating_sub(1)).unwrap_or_default();
     let digits = name.iter().rev().take_while(|b| b.is_ascii_digit()).count();
     let (kind, number) = name.split_at(name.len() - digits);
-    kind.len() > 1
-        && kind.ends_with(b"_")
-        && kind.iter().all(|b| b.is_ascii_uppercase() || *b == b'_' || b.is_ascii_digit())
-        && (1..=9).contains(&number.len())
+    let Some(kind) = kind.strip_suffix(b"_") else { return false };
+    is_number(number) && is_kind(kind)
+}
+
+/// A number that a placeholder can have.
+fn is_number(digits: &[u8]) -> bool {
+    let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+    !digits.starts_with(b"0") && number.is_some_and(|n: usize| n <= MAX_VALUES)
 }
 
 #[cfg(test)]
@@ -134,9 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn standing_masks_are_known_by_their_form() {
-        let text = "[REDACTED] [REDACTED: deep] [EMAIL_1] [US_SSN_12] [A] [NOTE] [REDACTEDX] [_1]";
-        let found: Vec<&str> = standing(text).into_iter().filter_map(|r| text.get(r)).collect();
-        assert_eq!(found, ["[REDACTED]", "[REDACTED: deep]", "[EMAIL_1]", "[US_SSN_12]"]);
+    fn standing_masks_are_known_by_their_words() {
+        let text = "[REDACTED] [REDACTED: nested data beyond depth limit] [EMAIL_1] [US_SSN_10000] \
+                    [REDACTED: data beyond size limit]";
+        let kinds = |kind: &[u8]| kind == b"EMAIL" || kind == b"US_SSN";
+        let found: Vec<&str> =
+            standing(text, kinds).into_iter().filter_map(|r| text.get(r)).collect();
+        assert_eq!(found.join(" "), text);
+        let others = "[REDACTED: jane] [REDACTED ] [A] [NOTE_1] [REDACTEDX] [_1] [EMAIL_0] \
+                      [EMAIL_01] [EMAIL_] [US_SSN_10001] [US_SSN_219099999] [EMAIL1]";
+        assert!(standing(others, kinds).is_empty(), "{others}");
     }
 }

@@ -24,7 +24,7 @@ const LAYERS: Layers = Layers::ENCODED;
 /// Every value of `text`, in order and apart. `masked` are stretches that are masked already, in
 /// order; they are not named again unless a value reaches beyond them.
 pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec<Found> {
-    let mut barriers = standing(text);
+    let mut barriers = standing(text, |kind| engine.is_kind(kind));
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
         barriers = joined(barriers);

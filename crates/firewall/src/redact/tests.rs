@@ -366,3 +366,13 @@ proptest! {
         prop_assert!(!out.contains(value.as_str()), "{:?} in {:?}", value, out);
     }
 }
+
+#[test]
+fn brackets_of_anybody_hide_no_value() {
+    for value in ["jane.roe@corp.example.com", "4012 8888 8888 1881", "AKIAIOSFODNN7EXAMPLQ"] {
+        let shown = masked(&format!("[REDACTED: {value}]"));
+        assert_eq!(shown, "[REDACTED: [REDACTED]]");
+    }
+    let standing = "[EMAIL_12] [REDACTED] [REDACTED: nested data beyond depth limit]";
+    assert_eq!(masked(standing), standing);
+}

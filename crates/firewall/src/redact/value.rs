@@ -21,7 +21,7 @@ pub(crate) use pair::{Pairing, stands_alone};
 /// What stands in place of content below the deepest level.
 pub(crate) const TOO_DEEP: &str = "[REDACTED: nested data beyond depth limit]";
 /// What stands in place of content beyond the most values of a walk.
-const TOO_MUCH: &str = "[REDACTED: data beyond size limit]";
+pub(crate) const TOO_MUCH: &str = "[REDACTED: data beyond size limit]";
 /// The most values that one walk looks at.
 const MAX_VALUES: usize = 4_000_000;
 /// The longest string that is scanned together with its name, in bytes.
