@@ -3,8 +3,7 @@
 use serde_json::json;
 use weaver_types::{
     CallId, CapabilityId, Frame, Handle, HandleId, Label, LocaleCode, ResponseMode, ResultEnvelope,
-    RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance,
-    ToolResult,
+    RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance, ToolResult,
 };
 
 #[test]
