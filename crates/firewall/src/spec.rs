@@ -138,3 +138,15 @@ fn tags(spec: &FrameSpec<'_>) -> BTreeSet<SensitivityTag> {
     }
     tags
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_reference() {
+        let own = FrameBudget::default();
+        let all = (own.max_rows, own.max_fields, own.max_chars, own.max_depth);
+        assert_eq!(all, (50, 20, 4_000, 3));
+    }
+}
