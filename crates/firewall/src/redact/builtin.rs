@@ -12,6 +12,7 @@ use super::{pem, personal, secrets};
 const FILES: &[&str] = &[
     include_str!("../../assets/rules/access.toml"),
     include_str!("../../assets/rules/ai.toml"),
+    include_str!("../../assets/rules/api_key.toml"),
     include_str!("../../assets/rules/chat.toml"),
     include_str!("../../assets/rules/cloud_1.toml"),
     include_str!("../../assets/rules/cloud_2.toml"),

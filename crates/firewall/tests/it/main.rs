@@ -23,10 +23,14 @@ mod properties;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
+mod redaction_vectors;
+#[cfg(test)]
 mod shelf;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod view_vectors;
 #[cfg(test)]
 mod views;
