@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 use weaver_types::RawContent;
 
+use crate::redact::{Counts, Redactor};
+
 /// The longest text that is tried as JSON, in bytes.
 const MAX_JSON_TEXT: usize = 4 * 1024 * 1024;
 /// The most other fields of an object whose one list counts as its rows.
@@ -118,7 +120,8 @@ pub(crate) fn rows(content: &RawContent) -> Option<usize> {
     }
 }
 
-/// A media type that can be shown: what was declared, if it looks like one.
+/// A media type that can be shown: what was declared, if it looks like one and no rule
+/// finds a value in it.
 pub(crate) fn media_type(declared: &str) -> String {
     let declared = declared.trim();
     let (kind, rest) = declared.split_once('/').unwrap_or(("", ""));
@@ -126,11 +129,16 @@ pub(crate) fn media_type(declared: &str) -> String {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-_;= ".contains(&b))
     };
-    if declared.len() <= MAX_MEDIA_TYPE && token(kind) && token(rest) {
+    if declared.len() <= MAX_MEDIA_TYPE && token(kind) && token(rest) && holds_nothing(declared) {
         declared.to_owned()
     } else {
         "application/octet-stream".to_owned()
     }
+}
+
+/// True when no rule finds a value in it.
+fn holds_nothing(text: &str) -> bool {
+    matches!(Redactor::builtin().text(text, &mut Counts::new()), Cow::Borrowed(_))
 }
 
 #[cfg(test)]
@@ -162,6 +170,8 @@ mod tests {
     fn media_types_are_shown_only_when_they_are_some() {
         assert_eq!(media_type("image/png"), "image/png");
         assert_eq!(media_type("text/html; charset=utf-8"), "text/html; charset=utf-8");
+        let hidden = "image/ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
+        assert_eq!(media_type(hidden), "application/octet-stream");
         for bad in ["", "png", "a/b\u{1b}c", "mail bob@corp.com/x", &"a/".repeat(200)] {
             assert_eq!(media_type(bad), "application/octet-stream", "{bad}");
         }

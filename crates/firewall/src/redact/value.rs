@@ -176,11 +176,13 @@ impl<'a, F: Finish> Walk<'a, F> {
     /// A number, or its mask.
     pub(crate) fn number(&mut self, number: &Number, key: Option<&str>) -> Value {
         let text = number.to_string();
+        // What went through a table of floats has lost nothing but its form.
+        let text = text.strip_suffix(".0").unwrap_or(&text);
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         let named = key.filter(|key| self.names.of(key).context);
         let hidden = match named {
-            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key, &text).is_some(),
-            _ => digits >= MIN_DIGITS.0 && self.redactor.text(&text, &mut Counts::new()) != text,
+            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key, text).is_some(),
+            _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
         };
         if hidden {
             count(&mut self.masked, "number");

@@ -78,10 +78,18 @@ fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
     let goes_on = byte(bytes, at + 1).is_ascii_alphanumeric();
     match next {
         b'_' => false,
-        b'.' => !byte(bytes, at + 1).is_ascii_digit(),
+        // A card in a table of floats ends in `.0`.
+        b'.' => !byte(bytes, at + 1).is_ascii_digit() || is_nought(bytes, at + 1),
         b'-' => !(goes_on && (sign == b'-' || sign == 0)),
         _ => !next.is_ascii_alphanumeric(),
     }
+}
+
+/// True for a nought that is no part of a longer number.
+fn is_nought(bytes: &[u8], at: usize) -> bool {
+    let next = byte(bytes, at + 1);
+    let longer = next == b'.' && byte(bytes, at + 2).is_ascii_digit();
+    byte(bytes, at) == b'0' && !next.is_ascii_alphanumeric() && !longer
 }
 
 /// True for one group, or three and more of which the first has four digits.
