@@ -32,7 +32,7 @@ use crate::firewall::RuleName;
 
 use engine::Engine;
 use machine::Machine;
-use output::{Output, Spans};
+use output::{Output, Places, Spans};
 
 pub use file::RuleFileError;
 pub use output::Span;
@@ -109,17 +109,20 @@ impl Redactor {
             count(counts, "unscanned");
             return Cow::Borrowed(MASK);
         };
-        let mut out = String::new();
-        let mut sink = Output::new(self, counts, &mut out);
-        if text.len() >= machine::WINDOW {
-            Machine::whole(engine, text, &mut sink);
-            return Cow::Owned(out);
-        }
-        // One step is all there is to it.
-        let found = settle::masks(engine, text, &[]);
+        // What is found is remembered and written at the end: most texts have nothing to mask, and
+        // are not copied.
+        let found = if text.len() < machine::WINDOW {
+            settle::masks(engine, text, &[])
+        } else {
+            let mut places = Places::default();
+            Machine::whole(engine, text, &mut places);
+            places.found
+        };
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
+        let mut out = String::with_capacity(text.len());
+        let mut sink = Output::new(self, counts, &mut out);
         machine::write(text, 0..text.len(), 0, &found, &mut sink);
         Cow::Owned(out)
     }

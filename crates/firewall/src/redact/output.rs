@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::engine::Found;
 use super::machine::Sink;
 use super::{Counts, MASK, Redactor, count};
 
@@ -73,6 +74,26 @@ impl Span {
             range: at..at + value.len(),
             rule: redactor.rule(rule),
             kind: Arc::clone(redactor.kind(rule)),
+        }
+    }
+}
+
+/// Where the values of a text stand.
+#[derive(Default)]
+pub(crate) struct Places {
+    pub(crate) found: Vec<Found>,
+}
+
+impl Sink for Places {
+    fn keep(&mut self, _: &str) {}
+
+    fn mask(&mut self, at: usize, value: &str, rule: usize) {
+        self.found.push(Found { range: at..at + value.len(), rule });
+    }
+
+    fn more(&mut self, bytes: usize) {
+        if let Some(last) = self.found.last_mut() {
+            last.range.end += bytes;
         }
     }
 }

@@ -61,6 +61,7 @@ fn scan(text: &str, hits: &mut Vec<Hit>) {
                 }
                 place + 1
             }
+            _ if let Some(end) = cluster::timestamp_end(bytes, place) => end,
             _ => {
                 let (token, fits) = Token::around(bytes, place);
                 if fits && !(token.hash && bytes.len() > SHORT) {

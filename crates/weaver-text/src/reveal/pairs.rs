@@ -56,7 +56,7 @@ pub(super) fn next(bytes: &[u8], range: Range<usize>) -> Option<Found> {
     let (mut at, mut floor) = (range.start, range.start);
     while let Some(window) = bytes.get(at..at + LONGEST + 3) {
         let next = at + STRIDE;
-        if let Some(i) = window.windows(3).position(is_pair) {
+        if let Some(i) = window.windows(3).position(is_pair).filter(|i| goes_on(bytes, at + i)) {
             match stretch(bytes, at + i, floor) {
                 Ok(found) => return Some(found),
                 // What was read is not read again.
@@ -71,6 +71,21 @@ pub(super) fn next(bytes: &[u8], range: Range<usize>) -> Option<Found> {
 /// Two digits with a separator behind them.
 fn is_pair(three: &[u8]) -> bool {
     matches!(three, [a, b, sign] if is_sign(*sign) && a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
+}
+
+/// Whether two more pairs follow the one at `at`, in the same form: a date or a time has fewer.
+/// The last pairs of a stretch have none behind them; those before them were tried.
+fn goes_on(bytes: &[u8], at: usize) -> bool {
+    let Some(sign) = bytes.get(at + 2) else { return false };
+    let next = |from: usize| {
+        let gap = bytes.get(from..from + 4)?.iter().position(u8::is_ascii_hexdigit)?;
+        let after = bytes.get(from..from + gap + 4).unwrap_or_default();
+        let digits =
+            if matches!(after.get(gap..gap + 2), Some(b"0x" | b"0X")) { gap + 2 } else { gap };
+        let three = bytes.get(from + digits..from + digits + 3)?;
+        (is_pair(three) && three.get(2) == Some(sign)).then_some(from + digits + 3)
+    };
+    next(at + 3).and_then(next).is_some()
 }
 
 fn is_sign(byte: u8) -> bool {

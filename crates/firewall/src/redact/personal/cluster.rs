@@ -54,6 +54,27 @@ impl Token {
     }
 }
 
+/// The end of `2026-11-21T10:20:30`, with or without a fraction: a time of day makes a date no
+/// date of birth, and none of its numbers anything else.
+pub(super) fn timestamp_end(bytes: &[u8], at: usize) -> Option<usize> {
+    const FORM: &[u8; 19] = b"dddd-dd-ddTdd:dd:dd";
+    if byte(bytes, at + 4) != b'-' || is_word(before(bytes, at)) {
+        return None;
+    }
+    let text = bytes.get(at..at + FORM.len())?;
+    let fits = text.iter().zip(FORM).all(|(byte, form)| match form {
+        b'd' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b' '),
+        sign => byte == sign,
+    });
+    let mut end = at + FORM.len();
+    if fits && matches!(byte(bytes, end), b'.' | b',') {
+        let rest = bytes.get(end + 1..).unwrap_or_default();
+        end += 1 + rest.iter().take(9).take_while(|b| b.is_ascii_digit()).count();
+    }
+    (fits && !byte(bytes, end).is_ascii_digit()).then_some(end)
+}
+
 /// How tightly groups must hang together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {

@@ -79,6 +79,9 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
     {
         return;
     }
+    if is_dated(raw) {
+        return;
+    }
     let shape = Shape::of(raw);
     let uuid = is_uuid(raw);
     if !uuid && (!shape.random() || shape.len < 14) {
@@ -102,6 +105,14 @@ fn trimmed(bytes: &[u8], run: Range<usize>) -> Option<Range<usize>> {
     let first = raw.iter().position(u8::is_ascii_alphanumeric)?;
     let last = raw.iter().rposition(u8::is_ascii_alphanumeric)?;
     (last + 1 - first >= 12).then(|| run.start + first..run.start + last + 1)
+}
+
+/// True for a date, with a time or a short word behind it.
+fn is_dated(raw: &[u8]) -> bool {
+    byte(raw, 4) == b'-'
+        && byte(raw, 7) == b'-'
+        && part(raw, 0..4).iter().all(u8::is_ascii_digit)
+        && raw.iter().filter(|b| b.is_ascii_alphabetic()).count() <= 3
 }
 
 /// No path, no host, no file, no date.
