@@ -29,9 +29,16 @@ fn invoke(mode: ResponseMode, effort: &Effort) -> Result<f64, Failure> {
     if serde_json::to_string(&frame)?.contains("@example.com") {
         return Err("an address was shown".into());
     }
+    let mut refused = None;
     let time = median(effort.calls, || {
-        assert!(desk.invoke(mode).is_some_and(|done| done.result.is_some()));
+        let done = desk.invoke(mode);
+        if done.as_ref().is_none_or(|done| done.result.is_none()) {
+            refused = done.map(|done| format!("{:?}", done.decision));
+        }
     });
+    if let Some(decision) = refused {
+        return Err(format!("a call was refused: {decision}").into());
+    }
     Ok(time.as_secs_f64() * 1e6)
 }
 

@@ -218,7 +218,7 @@ fn a_handle_shows_rows_by_offset_limit_and_fields() {
         (json!({"handle": "h_bogus"}), pair("deny", "handle_not_found")),
         (json!({"handle": "a b"}), pair("ask", "invalid_arguments")),
         (json!({"handle": handle, "offset": -1}), pair("ask", "invalid_arguments")),
-        (json!({"handle": handle, "filter": {}}), pair("ask", "invalid_arguments")),
+        (json!({"handle": handle, "filters": {}}), pair("ask", "invalid_arguments")),
         (json!({"handle": handle, "limit": 51}), pair("ask", "invalid_arguments")),
         (json!({}), pair("ask", "invalid_arguments")),
     ] {
