@@ -71,7 +71,8 @@ fn windows(plain: &Plain<'_>, fresh: &[Range<usize>]) -> Vec<(Range<usize>, Rang
     let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for mask in fresh {
         let at = plain.offset(mask.start);
-        let accepted = at.saturating_sub(NEAR)..text.len().min(at + 1 + NEAR);
+        let accepted = text.floor_char_boundary(at.saturating_sub(NEAR))
+            ..text.ceil_char_boundary(text.len().min(at + 1 + NEAR));
         let seen = text.floor_char_boundary(at.saturating_sub(2 * NEAR))
             ..text.ceil_char_boundary(text.len().min(at + 1 + 2 * NEAR));
         match windows.last_mut() {
@@ -97,7 +98,10 @@ fn part(
     let Some(text) = plain.text().get(seen) else { return };
     let mut found = Vec::new();
     engine.find(text, &mut found);
-    read_otherwise(engine, text, &mut found);
+    if !read_otherwise(engine, text, &mut found) {
+        // More is hidden than can be read: nothing of it is shown.
+        out.push(Found { range: plain.original(&accepted), rule: engine.unread() });
+    }
     out.extend(found.into_iter().filter_map(|f| {
         let range = f.range.start + offset..f.range.end + offset;
         let inside = range.start >= accepted.start && range.start < accepted.end;
@@ -106,17 +110,14 @@ fn part(
     }));
 }
 
-/// What is found in the other readings of a text: values that stand there encoded or hidden.
-fn read_otherwise(engine: &Engine, text: &str, found: &mut Vec<Found>) {
+/// What is found in the other readings of a text: values that stand there encoded or hidden. False
+/// when there are more readings than room.
+fn read_otherwise(engine: &Engine, text: &str, found: &mut Vec<Found>) -> bool {
     if !reveal::may_hide(text, LAYERS) {
-        return;
+        return true;
     }
     let mut views = Vec::new();
-    if !reveal::views(text, LAYERS, &mut views) {
-        // More is hidden than can be read: nothing of it is shown.
-        found.push(Found { range: 0..text.len(), rule: engine.unread() });
-        return;
-    }
+    let complete = reveal::views(text, LAYERS, &mut views);
     let mut seen = Vec::new();
     for view in &views {
         engine.find(&view.text, &mut seen);
@@ -126,6 +127,7 @@ fn read_otherwise(engine: &Engine, text: &str, found: &mut Vec<Found>) {
             .filter(|f| view.touches(f.range.start.saturating_sub(BESIDE)..f.range.end + BESIDE));
         found.extend(hidden.map(|f| Found { range: view.original(f.range.clone()), rule: f.rule }));
     }
+    complete
 }
 
 /// The stretch between two masks in which a value stands.
