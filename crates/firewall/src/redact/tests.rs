@@ -160,6 +160,18 @@ fn without_rules_everything_is_masked() {
 }
 
 #[test]
+fn what_hides_more_than_can_be_read_is_masked() {
+    let unit = format!("\u{e0041}{}%252541 {} ", "a".repeat(30), "b".repeat(32));
+    let unread = |text: &str| REDACTOR.spans(text).iter().any(|span| &*span.rule == "unread");
+    assert!(unread(&unit.repeat(20)));
+    // In a text with room for all its readings, the neighbourhood of a mask may have none.
+    let lead = "lorem ipsum ".repeat(700);
+    let near = unit.repeat(30);
+    assert!(!unread(&format!("{lead}{near}")));
+    assert!(unread(&format!("{lead}{near} jane@corp.example.com {near}")));
+}
+
+#[test]
 fn hostile_text_costs_linear_work() {
     for unit in [
         "a",
