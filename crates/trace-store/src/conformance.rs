@@ -37,6 +37,7 @@ const CHECKS: &[Check] = &[
     ("the head is that of the events", log::head),
     ("the receipt tells what happened", log::receipt),
     ("the level of durability is recorded", log::durability),
+    ("an empty batch is a barrier", log::barrier),
     ("a batch applies whole or not at all", batches::whole),
     ("guards see the state before the batch", batches::guards),
     ("a record that must not exist is made once", batches::once),

@@ -5,8 +5,8 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use weaver_types::ledger::{
-    Batch, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record, RecordKey, StoredEvent,
-    Ticket,
+    Batch, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record, RecordKey,
+    StoredEvent, Ticket,
 };
 use weaver_types::{LogId, Random, Tenant, Timestamp};
 
@@ -39,6 +39,7 @@ pub struct MemoryLedger {
 
 struct State {
     tip: Tip,
+    synced: Head,
     rows: Vec<Row>,
     records: BTreeMap<RecordKey, Kept>,
     expiring: BTreeSet<(Timestamp, RecordKey)>,
@@ -48,8 +49,10 @@ impl MemoryLedger {
     /// An empty ledger. `random` gives the salts.
     #[must_use]
     pub fn new(log: LogId, random: Arc<dyn Random>) -> Self {
+        let tip = Tip::new(log);
         let state = State {
-            tip: Tip::new(log),
+            synced: tip.head(),
+            tip,
             rows: Vec::new(),
             records: BTreeMap::new(),
             expiring: BTreeSet::new(),
@@ -74,7 +77,11 @@ impl MemoryLedger {
         let first_seq = (!rows.is_empty()).then_some(first);
         state.rows.extend(rows);
         state.write(writes);
-        Ok(Receipt { first_seq, at: state.tip.highest, head: state.tip.head(), durability })
+        let head = state.tip.head();
+        if durability == Durability::Disk {
+            state.synced.clone_from(&head);
+        }
+        Ok(Receipt { first_seq, at: state.tip.highest, head, durability })
     }
 }
 
@@ -153,6 +160,12 @@ impl Ledger for MemoryLedger {
 
     fn head(&self) -> Result<Head, LedgerError> {
         Ok(self.lock()?.tip.head())
+    }
+
+    /// Nothing here outlives the process: this is the head after the last batch that asked for
+    /// [`Durability::Disk`], as a store on disk would have it.
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        Ok(self.lock()?.synced.clone())
     }
 }
 

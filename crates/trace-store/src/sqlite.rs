@@ -25,6 +25,7 @@ use crate::verify::{Extent, Source};
 use lock::Lock;
 use queue::Queue;
 use reader::Snapshots;
+use writer::Heads;
 
 pub use blobs::SqliteBlobs;
 pub use open::OpenOptions;
@@ -38,7 +39,7 @@ pub struct SqliteLedger {
     path: PathBuf,
     random: Arc<dyn Random>,
     queue: Arc<Queue>,
-    head: Arc<Mutex<Head>>,
+    heads: Arc<Mutex<Heads>>,
     snapshots: Arc<Snapshots>,
     blobs: SqliteBlobs,
     writer: Option<JoinHandle<()>>,
@@ -101,8 +102,13 @@ impl Ledger for SqliteLedger {
     }
 
     fn head(&self) -> Result<Head, LedgerError> {
-        let head = self.head.lock();
-        head.map(|head| head.clone()).map_err(|_| fault::poisoned())
+        let heads = self.heads.lock().map_err(|_| fault::poisoned())?;
+        Ok(heads.committed.clone())
+    }
+
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        let heads = self.heads.lock().map_err(|_| fault::poisoned())?;
+        Ok(heads.synced.clone())
     }
 }
 

@@ -96,6 +96,10 @@ impl Ledger for Faulty {
         self.inner.list(tenant, namespace, after, limit)
     }
 
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        self.inner.synced_head()
+    }
+
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
         self.inner.events(from, limit)
     }

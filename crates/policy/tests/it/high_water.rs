@@ -59,6 +59,10 @@ impl Ledger for Records {
     fn head(&self) -> Result<Head, LedgerError> {
         Err(LedgerError::Closed)
     }
+
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        Err(LedgerError::Closed)
+    }
 }
 
 /// Signed documents, the policy of this version and id.

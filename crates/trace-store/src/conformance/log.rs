@@ -111,3 +111,21 @@ pub(super) fn durability(ledger: &dyn Ledger) -> Found {
     }
     Ok(())
 }
+
+pub(super) fn barrier(ledger: &dyn Ledger) -> Found {
+    let barrier = || ledger.commit(Batch::new(Durability::Disk)).wait().map_err(no);
+    let empty = barrier()?;
+    ensure(empty.head.size == 0 && empty.first_seq.is_none(), "one on an empty log is wrong")?;
+    for count in 1..=3 {
+        commit(ledger, batch().with_event(event("{}")))?;
+        let (head, synced) = (ledger.head().map_err(no)?, ledger.synced_head().map_err(no)?);
+        ensure(synced.size <= head.size && synced.log == head.log, "synced before it was written")?;
+        let receipt = barrier()?;
+        ensure(receipt.durability == Durability::Disk, "a barrier promises less than asked")?;
+        ensure(receipt.head == head && head.size == count, "a barrier changed the log")?;
+        ensure(ledger.synced_head() == Ok(receipt.head), "what stands before it is not synced")?;
+    }
+    let disk = Batch::new(Durability::Disk).with_event(event("{}"));
+    let receipt = ledger.commit(disk).wait().map_err(no)?;
+    ensure(ledger.synced_head() == Ok(receipt.head), "a synced event does not count as one")
+}

@@ -1,7 +1,7 @@
 //! Opening a ledger for writing.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rusqlite::{Connection, OpenFlags};
 use weaver_types::ledger::LedgerError;
@@ -63,9 +63,9 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let tip = schema::tip(&db)?;
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
-    let head = Arc::new(Mutex::new(tip.head()));
     let snapshots = Arc::new(Snapshots::open(&path)?);
-    let writer = Writer::new(db, Arc::clone(&queue), tip, Arc::clone(&head));
+    let writer = Writer::start(db, Arc::clone(&queue), tip)?;
+    let heads = writer.heads();
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())
         .spawn(move || writer.run())
@@ -75,7 +75,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         path,
         random: options.random,
         queue,
-        head,
+        heads,
         snapshots,
         writer: Some(writer),
         _lock: lock,

@@ -28,11 +28,22 @@ pub(super) struct Writer {
     db: Connection,
     queue: Arc<Queue>,
     tip: Tip,
-    head: Arc<Mutex<Head>>,
+    heads: Arc<Mutex<Heads>>,
     /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
     level: Durability,
     /// Bytes written since the last checkpoint, estimated.
     unchecked: usize,
+    /// True when something was committed that no sync has followed yet.
+    unsynced: bool,
+}
+
+/// What the writer lets others know of the log.
+#[derive(Debug)]
+pub(super) struct Heads {
+    /// After the last commit.
+    pub(super) committed: Head,
+    /// Up to which events are known to be synced.
+    pub(super) synced: Head,
 }
 
 /// A batch that was applied, or refused, in the open transaction.
@@ -42,8 +53,22 @@ struct Applied {
 }
 
 impl Writer {
-    pub(super) fn new(db: Connection, queue: Arc<Queue>, tip: Tip, head: Arc<Mutex<Head>>) -> Self {
-        Self { db, queue, tip, head, level: Durability::Disk, unchecked: 0 }
+    /// Takes over a file whose log ends at `tip`. What an earlier process left in the write-ahead
+    /// log may never have been synced, or its sync may have failed: it is written once more, into
+    /// the file, and synced there. When a reader is in the way, nothing counts as synced yet.
+    pub(super) fn start(db: Connection, queue: Arc<Queue>, tip: Tip) -> Result<Self, LedgerError> {
+        let committed = tip.head();
+        let synced = Tip::new(tip.log.clone()).head();
+        let heads = Arc::new(Mutex::new(Heads { committed, synced }));
+        let level = Durability::Disk;
+        let mut writer = Self { db, queue, tip, heads, level, unchecked: 0, unsynced: true };
+        writer.checkpoint()?;
+        Ok(writer)
+    }
+
+    /// Where the heads can be read from.
+    pub(super) fn heads(&self) -> Arc<Mutex<Heads>> {
+        Arc::clone(&self.heads)
     }
 
     /// Writes until the queue is closed and empty, or until something fails.
@@ -69,14 +94,13 @@ impl Writer {
         let mut applied = Vec::with_capacity(group.len());
         let done = self.transact(group, level, &mut applied);
         let head = self.tip.head();
-        if done.is_ok()
-            && let Ok(mut shared) = self.head.lock()
-        {
-            shared.clone_from(&head);
+        if done == Ok(true) {
+            self.unsynced = level == Durability::Os;
+            self.publish();
         }
         for Applied { completer, result } in applied {
             completer.complete(match &done {
-                Ok(()) => result.map(|(first_seq, at)| Receipt {
+                Ok(_) => result.map(|(first_seq, at)| Receipt {
                     first_seq,
                     at,
                     head: head.clone(),
@@ -90,14 +114,14 @@ impl Writer {
     }
 
     /// Applies a group in one transaction. A batch is decided before any of it is written, so a
-    /// refused one leaves nothing behind and needs no savepoint.
+    /// refused one leaves nothing behind and needs no savepoint. False when all were refused.
     fn transact(
         &mut self,
         group: Vec<Work>,
         level: Durability,
         applied: &mut Vec<Applied>,
-    ) -> Result<(), LedgerError> {
-        let mut written = 0;
+    ) -> Result<bool, LedgerError> {
+        let (mut written, before) = (0, self.tip.frontier.size());
         let mut failed = self.set_level(level).and_then(|()| self.sql("BEGIN IMMEDIATE")).err();
         for work in group {
             let Work { mut prepared, blob, completer } = work;
@@ -115,16 +139,24 @@ impl Writer {
         }
         match failed {
             Some(error) => Err(error),
-            None if written == 0 => self.sql("ROLLBACK"),
-            None => self.seal(written),
+            None if written == 0 => self.sql("ROLLBACK").map(|()| false),
+            None => {
+                let barrier = level == Durability::Disk && self.unsynced;
+                let barrier = barrier && self.tip.frontier.size() == before;
+                self.seal(written, barrier).map(|()| true)
+            }
         }
         .map_err(|error| fatal(&error))
     }
 
-    /// Forgets what has expired, writes the head, commits.
-    fn seal(&mut self, written: usize) -> Result<(), LedgerError> {
+    /// Forgets what has expired, writes the head, commits. SQLite syncs nothing when a transaction
+    /// changes no page, so a `barrier` writes one; the sync covers all that stands before it.
+    fn seal(&mut self, written: usize, barrier: bool) -> Result<(), LedgerError> {
         rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2)?;
         schema::save_tip(&self.db, &self.tip)?;
+        if barrier {
+            schema::touch(&self.db)?;
+        }
         self.unchecked = self.unchecked.saturating_add(OVERHEAD);
         self.sql("COMMIT")
     }
@@ -171,12 +203,32 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves what it can from the write-ahead log into the file, without waiting for readers.
+    /// Moves what it can from the write-ahead log into the file, without waiting for readers. When
+    /// everything was moved, both are synced.
     fn checkpoint(&mut self) -> Result<(), LedgerError> {
         self.unchecked = 0;
-        self.db
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(|error| fatal(&from_sql(&error)))
+        let (busy, frames, moved): (i64, i64, i64) = self
+            .db
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .map_err(|error| fatal(&from_sql(&error)))?;
+        if busy == 0 && frames == moved {
+            self.unsynced = false;
+            self.publish();
+        }
+        Ok(())
+    }
+
+    /// Lets others see the head, and that it is synced when it is.
+    fn publish(&self) {
+        let head = self.tip.head();
+        if let Ok(mut heads) = self.heads.lock() {
+            if !self.unsynced {
+                heads.synced.clone_from(&head);
+            }
+            heads.committed = head;
+        }
     }
 
     /// Leaves one file that holds everything, unless a reader is in the way. Nothing depends on it:

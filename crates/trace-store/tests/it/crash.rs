@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
-use weaver_types::ledger::{Durability, Ledger, LedgerError};
+use weaver_types::ledger::{Batch, Durability, Ledger, LedgerError};
 
-use crate::support::{fill, numbered, open};
+use crate::support::{fill, key, numbered, open};
 
 const LEDGER: &str = "WEAVER_TEST_CHILD_LEDGER";
 const TRACED: &str = "WEAVER_TEST_TRACED_LEDGER";
@@ -46,24 +46,32 @@ fn child() {
     say("failed");
 }
 
-/// What the traced child does: commits of both levels, five each, and says so.
+/// What the traced child does: commits of both levels and barriers, and says so.
 #[test]
 fn traced_child() {
     let Ok(path) = std::env::var(TRACED) else { return };
     let ledger = SqliteLedger::open(path, OpenOptions::default()).unwrap();
-    for (name, level) in [
-        ("disk", Durability::Disk),
-        ("os", Durability::Os),
-        ("disk", Durability::Disk),
-        ("os", Durability::Os),
-    ] {
+    let commit = |batch| drop(ledger.commit(batch).wait().unwrap());
+    let nothing = || Batch::new(Durability::Disk);
+    // The first commit after opening begins the write-ahead log anew, which is one more sync.
+    commit(numbered(0, Durability::Disk));
+    for stage in STAGES {
         say("begin");
-        for number in 0..5 {
-            ledger.commit(numbered(number, level)).wait().unwrap();
+        match stage {
+            "disk" => (0..5).for_each(|n| commit(numbered(n, Durability::Disk))),
+            "os" => (0..5).for_each(|n| commit(numbered(n, Durability::Os))),
+            "removal" => commit(Batch { delete: vec![key("none")], ..nothing() }),
+            _ => commit(nothing()),
         }
-        say(name);
+        say(stage);
     }
 }
+
+/// What the traced child does, and how often it syncs meanwhile. A barrier syncs what no sync has
+/// followed yet, and nothing else.
+const STAGES: [&str; 9] =
+    ["disk", "os", "disk", "os", "barrier", "barrier", "os", "removal", "barrier"];
+const SYNCS: [usize; 9] = [5, 0, 5, 0, 1, 0, 0, 1, 0];
 
 /// One whole line, marked, since the test harness writes on the same stream.
 fn say(what: &str) {
@@ -208,9 +216,9 @@ fn a_disk_commit_is_synced_before_it_is_acknowledged_and_an_os_commit_is_not() {
             syncs = 0;
         } else if line.contains("sync(") && line.contains("-wal>") {
             syncs += 1;
-        } else if line.contains("@ disk") || line.contains("@ os") {
+        } else if STAGES.iter().any(|stage| line.contains(&format!("@ {stage}"))) {
             seen.push(syncs);
         }
     }
-    assert_eq!(seen, [5, 0, 5, 0]);
+    assert_eq!(seen, SYNCS);
 }

@@ -227,3 +227,33 @@ fn paths_that_cannot_hold_a_ledger_are_named() {
         }
     }
 }
+
+#[test]
+fn the_synced_head_waits_for_a_sync() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    let synced = |ledger: &SqliteLedger| ledger.synced_head().unwrap().size;
+    fill(&ledger, 3);
+    assert_eq!(synced(&ledger), 0);
+    let refused = Batch::new(Durability::Disk).create(key("a"), b"x".to_vec(), None);
+    let commit = |batch: &Batch| ledger.commit(batch.clone()).wait();
+    assert!(
+        commit(&Batch { expect: Vec::new(), durability: Durability::Os, ..refused.clone() })
+            .is_ok()
+    );
+    assert!(commit(&refused).unwrap_err().is_refusal());
+    assert_eq!(synced(&ledger), 0, "a refused batch syncs nothing");
+    let removal = Batch { delete: vec![key("none")], ..Batch::new(Durability::Disk) };
+    assert_eq!(commit(&removal).unwrap().head.size, 3);
+    assert_eq!(synced(&ledger), 3);
+    fill(&ledger, 2);
+    assert_eq!(synced(&ledger), 3);
+    let receipt = commit(&Batch::new(Durability::Disk)).unwrap();
+    assert_eq!(ledger.synced_head().unwrap(), receipt.head);
+    fill(&ledger, 2);
+    drop(ledger);
+    let ledger = open(&path);
+    assert_eq!(ledger.synced_head().unwrap(), ledger.head().unwrap(), "opening syncs");
+    assert_eq!(synced(&ledger), 7);
+}

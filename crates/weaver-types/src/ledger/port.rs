@@ -93,4 +93,14 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
     fn head(&self) -> Result<Head, LedgerError>;
+
+    /// The head up to which events are known to be synced: nothing before it is lost with the
+    /// machine. It moves when a batch with [`Durability::Disk`] is done, and may move by itself.
+    ///
+    /// A [`Batch`] with nothing in it but [`Durability::Disk`] is a barrier: when its ticket is
+    /// done, everything committed before it is synced, and the head of its receipt is one that is.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn synced_head(&self) -> Result<Head, LedgerError>;
 }
