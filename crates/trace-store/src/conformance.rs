@@ -19,6 +19,7 @@
 mod batches;
 mod limits;
 mod log;
+mod prune;
 mod records;
 mod support;
 
@@ -53,6 +54,12 @@ const CHECKS: &[Check] = &[
     ("limits are refused before anything is applied", limits::refused),
     ("what just fits is taken", limits::taken),
     ("payloads are canonical", limits::canonical),
+    ("pruning removes payload and salt, and nothing else", prune::removed),
+    ("what is pruned is what the log tells of", prune::noted),
+    ("pruning is bounded", prune::bounded),
+    ("what must stay is not pruned", prune::kept),
+    ("intents of the last hour are not pruned", prune::recent),
+    ("what open calls and approvals rest on is not pruned", prune::open),
 ];
 
 /// Runs every check, each on a fresh ledger from `open`.

@@ -46,6 +46,7 @@ mod memory;
 pub mod merkle;
 mod plan;
 mod prepare;
+pub mod prune;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod verify;

@@ -10,10 +10,11 @@ use weaver_types::ledger::{
 };
 use weaver_types::{LogId, Random, Tenant, Timestamp};
 
-use crate::limits::SWEEP;
+use crate::limits::{MAX_KEY, SWEEP};
 use crate::log::{Row, Tip};
 use crate::plan::{Kept, Writes, plan};
 use crate::prepare::prepare;
+use crate::prune;
 use crate::verify::{Extent, Source};
 
 /// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
@@ -73,9 +74,12 @@ impl MemoryLedger {
         let records = &state.records;
         let writes = plan(&prepared.batch, &mut |key| Ok(records.get(key).cloned()))?;
         let first = state.tip.frontier.size();
+        let now = prune::time_after(state.tip.highest, &prepared.batch);
+        prune::check(&prepared.batch, (first, now), &mut *state)?;
         let rows = state.tip.append(&mut prepared, durability)?;
         let first_seq = (!rows.is_empty()).then_some(first);
         state.rows.extend(rows);
+        state.prune(&prepared.batch.prune);
         state.write(writes);
         let head = state.tip.head();
         if durability == Durability::Disk {
@@ -109,6 +113,14 @@ impl State {
         self.sweep(limit);
     }
 
+    fn prune(&mut self, seqs: &[u64]) {
+        for seq in seqs {
+            if let Some(row) = usize::try_from(*seq).ok().and_then(|seq| self.rows.get_mut(seq)) {
+                (row.event.salt, row.event.payload) = (None, None);
+            }
+        }
+    }
+
     fn sweep(&mut self, limit: usize) {
         for _ in 0..limit {
             match self.expiring.first() {
@@ -124,6 +136,28 @@ impl State {
     fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = &Row> {
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         self.rows.iter().skip(from).take(limit.min(MAX_PAGE))
+    }
+}
+
+impl prune::Standing for State {
+    fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
+        Ok(self.page(seq, 1).next().cloned())
+    }
+
+    fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
+        let mut tenant = self.records.first_key_value().map(|(key, _)| key.tenant.clone());
+        while let Some(at) = tenant {
+            let key = RecordKey::new(at, namespace, id);
+            if self.records.contains_key(&key) {
+                return Ok(true);
+            }
+            // The next tenant: behind everything that this one can have.
+            let last = Namespace::ALL.iter().copied().max().unwrap_or(namespace);
+            let last = RecordKey::new(key.tenant, last, "\u{10ffff}".repeat(MAX_KEY));
+            let mut behind = self.records.range((Bound::Excluded(last), Bound::Unbounded));
+            tenant = behind.next().map(|(key, _)| key.tenant.clone());
+        }
+        Ok(false)
     }
 }
 

@@ -10,6 +10,7 @@ use weaver_types::{Random, Timestamp};
 
 use crate::entry::{SALT, commitment};
 use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
+use crate::prune;
 
 /// The greatest integer of a record, 2^53: no time may lie beyond.
 const MAX_INTEGER: u64 = 1 << 53;
@@ -35,8 +36,9 @@ pub(crate) struct Seal {
 }
 
 /// Checks a batch and seals its events.
-pub(crate) fn prepare(batch: Batch, random: &dyn Random) -> Result<Prepared, LedgerError> {
+pub(crate) fn prepare(mut batch: Batch, random: &dyn Random) -> Result<Prepared, LedgerError> {
     let bytes = check_records(&batch)? + check_events(&batch.events)?;
+    prune::of_batch(&mut batch)?;
     let seals = batch.events.iter().map(|event| seal(event, random)).collect::<Result<_, _>>()?;
     Ok(Prepared { batch, seals, bytes })
 }

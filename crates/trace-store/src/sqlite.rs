@@ -4,6 +4,7 @@ mod blobs;
 mod fault;
 mod lock;
 mod open;
+mod pruning;
 mod queue;
 mod reader;
 mod rows;
@@ -11,6 +12,7 @@ mod schema;
 mod writer;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -40,6 +42,7 @@ pub struct SqliteLedger {
     random: Arc<dyn Random>,
     queue: Arc<Queue>,
     heads: Arc<Mutex<Heads>>,
+    erasing: Arc<AtomicBool>,
     snapshots: Arc<Snapshots>,
     blobs: SqliteBlobs,
     writer: Option<JoinHandle<()>>,
@@ -62,6 +65,17 @@ impl SqliteLedger {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether bytes that were pruned may still lie in the write-ahead log: until the writer is
+    /// idle, no reader is in the way, and the log could be emptied. Dropping the ledger tries once
+    /// more. A ledger that is opened after a crash says so too, since that may have left such bytes.
+    ///
+    /// What lies in backups, in snapshots of the file system and in blocks that it has freed is not
+    /// reached.
+    #[must_use]
+    pub fn is_erasing(&self) -> bool {
+        self.erasing.load(Ordering::Acquire)
     }
 
     /// The blob store in the same file.

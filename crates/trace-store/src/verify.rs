@@ -5,16 +5,19 @@
 //! proves only that the file agrees with itself, and the [`Report`] says so.
 
 mod error;
+mod gone;
 mod report;
 mod source;
 
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, Head};
-use weaver_types::{LogId, Timestamp};
+use weaver_types::{EventKind, LogId, Timestamp};
 
 use crate::entry::{Header, SALT, commitment};
 use crate::log::Row;
 use crate::merkle::{self, Frontier};
+use crate::prune::{self, Note};
+use gone::Gone;
 
 pub use error::{Fault, VerifyError};
 pub use report::Report;
@@ -90,6 +93,9 @@ fn finish(walk: Walk<'_>, extent: Extent, earlier: Option<&Head>) -> Result<Repo
     if extent.last.is_some_and(|last| last >= size) {
         return Err(Fault::Extra.at(size));
     }
+    if let Some(seq) = walk.gone.first() {
+        return Err(Fault::Gone.at(seq));
+    }
     let last = walk.highest.unwrap_or_default();
     if extent.highest != last {
         return Err(VerifyError::Highest { stored: extent.highest, last });
@@ -97,6 +103,7 @@ fn finish(walk: Walk<'_>, extent: Extent, earlier: Option<&Head>) -> Result<Repo
     Ok(Report {
         head: extent.head,
         synced: walk.synced,
+        pruned: walk.gone.pruned(),
         last_at: walk.highest,
         earlier: earlier.cloned(),
     })
@@ -109,12 +116,13 @@ struct Walk<'a> {
     frontier: Frontier,
     highest: Option<Timestamp>,
     synced: u64,
+    gone: Gone,
 }
 
 impl<'a> Walk<'a> {
     fn new(log: LogId, earlier: Option<&'a Head>) -> Self {
         let frontier = Frontier::default();
-        Self { log, earlier, frontier, highest: None, synced: 0 }
+        Self { log, earlier, frontier, highest: None, synced: 0, gone: Gone::default() }
     }
 
     fn event(&mut self, row: &Row) -> Result<(), VerifyError> {
@@ -145,10 +153,14 @@ impl<'a> Walk<'a> {
         }
         self.highest = Some(header.at);
         match (&event.salt, &event.payload) {
-            (None, None) => return Err(Fault::Gone),
+            (None, None) if prune::never(header.kind) => return Err(Fault::Gone),
+            (None, None) => self.gone.miss(seq),
             (Some(salt), Some(payload)) => {
                 if salt.len() != SALT || commitment(salt, payload) != header.commit {
                     return Err(Fault::Commitment);
+                }
+                if header.kind == EventKind::Pruned {
+                    self.gone.explain(&Note::parse(payload).map_err(Fault::Note)?);
                 }
             }
             _ => return Err(Fault::HalfGone),

@@ -93,6 +93,10 @@ kinds! {
     UpstreamReady = "upstream.ready";
     /// An upstream is gone.
     UpstreamLost = "upstream.lost";
+    /// Payloads of earlier events were removed for good: which, why, and by whom.
+    Pruned = "log.pruned";
+    /// A key signs the checkpoints of this log from here on.
+    LogKey = "log.key";
 }
 
 kinds! {

@@ -10,7 +10,9 @@ mod key;
 mod port;
 mod ticket;
 
-pub use batch::{Add, Batch, Durability, Expect, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent, Put};
+pub use batch::{
+    Add, Batch, Durability, Expect, MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD, NewEvent, Put,
+};
 pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;
 pub use key::{Namespace, RecordKey};

@@ -45,6 +45,7 @@ PRAGMA journal_size_limit = 67108864;
 PRAGMA fullfsync = ON;
 PRAGMA checkpoint_fullfsync = ON;
 PRAGMA synchronous = FULL;
+PRAGMA secure_delete = ON;
 PRAGMA cache_size = -16000;
 PRAGMA temp_store = MEMORY;
 PRAGMA trusted_schema = OFF;
@@ -55,6 +56,8 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let path = resolve(path)?;
     let lock = Lock::take(&path, &options.holder, options.clock.now())?;
     create_file(&path)?;
+    // A process that died may have left there what it pruned.
+    let left = std::fs::metadata(lock::beside(&path, "-wal")).is_ok_and(|wal| wal.len() > 0);
     let db = connect(&path)?;
     if schema::is_new(&db)? {
         schema::create(&db, options.random.as_ref())?;
@@ -64,8 +67,8 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
     let snapshots = Arc::new(Snapshots::open(&path)?);
-    let writer = Writer::start(db, Arc::clone(&queue), tip)?;
-    let heads = writer.heads();
+    let writer = Writer::start(db, Arc::clone(&queue), tip, left)?;
+    let (heads, erasing) = (writer.heads(), writer.erasing());
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())
         .spawn(move || writer.run())
@@ -76,6 +79,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         random: options.random,
         queue,
         heads,
+        erasing,
         snapshots,
         writer: Some(writer),
         _lock: lock,

@@ -26,6 +26,14 @@ const PUT_RECORD: &str = "INSERT INTO records (tenant, namespace, id, version, v
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, namespace, id) DO UPDATE
     SET version = excluded.version, value = excluded.value, expires_at = excluded.expires_at";
 const DELETE_RECORD: &str = "DELETE FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
+const PRUNE: &str = "UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?1";
+const TENANTS: &str = "WITH RECURSIVE seen (tenant) AS (
+    SELECT min(tenant) FROM records
+    UNION ALL
+    SELECT (SELECT min(tenant) FROM records WHERE tenant > seen.tenant) FROM seen
+    WHERE seen.tenant IS NOT NULL
+) SELECT tenant FROM seen WHERE tenant IS NOT NULL";
+const STANDS: &str = "SELECT 1 FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
 const SWEEP: &str = "DELETE FROM records WHERE (tenant, namespace, id) IN (
     SELECT tenant, namespace, id FROM records
     WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)";
@@ -150,6 +158,34 @@ pub(super) fn write(db: &Connection, writes: &Writes) -> Read<()> {
     Ok(())
 }
 
+/// Removes payloads and salts, and gives the bytes that went.
+pub(super) fn prune(db: &Connection, seqs: &[u64]) -> Read<usize> {
+    let mut bytes = 0_usize;
+    for seq in seqs {
+        let seq = to_sql(*seq)?;
+        let gone: i64 = db
+            .prepare_cached("SELECT coalesce(length(payload), 0) FROM events WHERE seq = ?1")
+            .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)))
+            .map_err(|error| from_sql(&error))?;
+        bytes = bytes.saturating_add(usize::try_from(gone).unwrap_or(0));
+        run(db, PRUNE, [seq])?;
+    }
+    Ok(bytes)
+}
+
+/// All tenants that have records.
+pub(super) fn tenants(db: &Connection) -> Read<Vec<String>> {
+    (|| db.prepare_cached(TENANTS)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>())()
+        .map_err(|error| from_sql(&error))
+}
+
+/// Whether a record stands.
+pub(super) fn stands(db: &Connection, tenant: &str, namespace: Namespace, id: &str) -> Read<bool> {
+    db.prepare_cached(STANDS)
+        .and_then(|mut statement| statement.exists((tenant, namespace.as_str(), id)))
+        .map_err(|error| from_sql(&error))
+}
+
 /// Forgets at most `limit` records that expired before `now`.
 pub(super) fn sweep(db: &Connection, now: Timestamp, limit: usize) -> Read<()> {
     run(db, SWEEP, params![now.micros(), i64::try_from(limit).unwrap_or(0)])
@@ -193,7 +229,9 @@ mod tests {
     fn no_statement_reads_a_whole_table() {
         let db = Connection::open_in_memory().unwrap();
         schema::create(&db, &weaver_types::OsRandom).unwrap();
-        for sql in [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, schema::EXTENT] {
+        for sql in
+            [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, PRUNE, STANDS, schema::EXTENT]
+        {
             let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             for index in 1..=statement.parameter_count() {
                 statement.raw_bind_parameter(index, 1).unwrap();

@@ -1,5 +1,6 @@
 //! The one thread that writes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,11 +9,14 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
 use super::fault::from_sql;
+use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
+use super::reader::PATIENCE;
 use super::{rows, schema};
 use crate::limits::SWEEP;
 use crate::log::Tip;
 use crate::plan::plan;
+use crate::prune;
 
 /// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
 /// waits, and at which it is made at once.
@@ -35,6 +39,8 @@ pub(super) struct Writer {
     unchecked: usize,
     /// True when something was committed that no sync has followed yet.
     unsynced: bool,
+    /// Set while bytes that were pruned may still lie in the write-ahead log.
+    erasing: Arc<AtomicBool>,
 }
 
 /// What the writer lets others know of the log.
@@ -56,12 +62,20 @@ impl Writer {
     /// Takes over a file whose log ends at `tip`. What an earlier process left in the write-ahead
     /// log may never have been synced, or its sync may have failed: it is written once more, into
     /// the file, and synced there. When a reader is in the way, nothing counts as synced yet.
-    pub(super) fn start(db: Connection, queue: Arc<Queue>, tip: Tip) -> Result<Self, LedgerError> {
+    /// `left` says that there was something: some of it may have been pruned.
+    pub(super) fn start(
+        db: Connection,
+        queue: Arc<Queue>,
+        tip: Tip,
+        left: bool,
+    ) -> Result<Self, LedgerError> {
         let committed = tip.head();
         let synced = Tip::new(tip.log.clone()).head();
         let heads = Arc::new(Mutex::new(Heads { committed, synced }));
         let level = Durability::Disk;
-        let mut writer = Self { db, queue, tip, heads, level, unchecked: 0, unsynced: true };
+        let erasing = Arc::new(AtomicBool::new(left));
+        let mut writer =
+            Self { db, queue, tip, heads, level, unchecked: 0, unsynced: true, erasing };
         writer.checkpoint()?;
         Ok(writer)
     }
@@ -71,10 +85,16 @@ impl Writer {
         Arc::clone(&self.heads)
     }
 
+    /// Set while bytes that were pruned may still lie in the write-ahead log.
+    pub(super) fn erasing(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.erasing)
+    }
+
     /// Writes until the queue is closed and empty, or until something fails.
     pub(super) fn run(mut self) {
         loop {
-            let patience = (self.unchecked >= CHECKPOINT_IDLE).then_some(IDLE);
+            let due = self.unchecked >= CHECKPOINT_IDLE || self.erasing.load(Ordering::Acquire);
+            let patience = due.then_some(IDLE);
             let done = match self.queue.take(patience) {
                 Taken::Group(group) => self.group(group),
                 Taken::Idle => self.checkpoint(),
@@ -170,9 +190,15 @@ impl Writer {
         let db = &self.db;
         let writes = plan(&prepared.batch, &mut |key| rows::record(db, key))?;
         let first = self.tip.frontier.size();
+        let now = prune::time_after(self.tip.highest, &prepared.batch);
+        prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
         let events = self.tip.append(prepared, level)?;
         rows::append(db, &events)?;
         rows::write(db, &writes)?;
+        if !prepared.batch.prune.is_empty() {
+            prepared.bytes = prepared.bytes.saturating_add(rows::prune(db, &prepared.batch.prune)?);
+            self.erasing.store(true, Ordering::Release);
+        }
         match blob {
             Some(BlobChange::Put(id, bytes)) => rows::put_blob(db, &id, &bytes)?,
             Some(BlobChange::Remove(id)) => rows::remove_blob(db, &id)?,
@@ -204,20 +230,38 @@ impl Writer {
     }
 
     /// Moves what it can from the write-ahead log into the file, without waiting for readers. When
-    /// everything was moved, both are synced.
+    /// everything was moved, both are synced. After pruning, the write-ahead log is emptied as well,
+    /// as soon as no reader is in the way.
     fn checkpoint(&mut self) -> Result<(), LedgerError> {
         self.unchecked = 0;
-        let (busy, frames, moved): (i64, i64, i64) = self
-            .db
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })
-            .map_err(|error| fatal(&from_sql(&error)))?;
+        let (busy, frames, moved) = if self.erasing.load(Ordering::Acquire) {
+            self.empty()
+        } else {
+            self.moved("PRAGMA wal_checkpoint(PASSIVE)")
+        }
+        .map_err(|error| fatal(&from_sql(&error)))?;
         if busy == 0 && frames == moved {
             self.unsynced = false;
             self.publish();
         }
         Ok(())
+    }
+
+    /// Makes a checkpoint: whether somebody was in the way, how many frames there were, how many of
+    /// them were moved.
+    fn moved(&self, sql: &str) -> rusqlite::Result<(i64, i64, i64)> {
+        self.db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    }
+
+    /// A checkpoint that also empties the write-ahead log, unless a reader is in the way.
+    fn empty(&self) -> rusqlite::Result<(i64, i64, i64)> {
+        self.db.busy_timeout(Duration::ZERO)?;
+        let moved = self.moved("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        self.db.busy_timeout(PATIENCE)?;
+        if moved.0 == 0 {
+            self.erasing.store(false, Ordering::Release);
+        }
+        Ok(moved)
     }
 
     /// Lets others see the head, and that it is synced when it is.

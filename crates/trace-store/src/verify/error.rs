@@ -4,6 +4,7 @@ use weaver_types::ledger::LedgerError;
 use weaver_types::{LogId, Timestamp};
 
 use crate::entry::HeaderError;
+use crate::prune::NoteError;
 
 /// What is wrong with one event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,9 +40,15 @@ pub enum Fault {
     /// Salt and payload are not those that the header commits to.
     #[error("its payload or salt was changed: they do not match the commitment in its header")]
     Commitment,
-    /// Neither salt nor payload is there. No code removes them, so somebody else did.
-    #[error("its payload and salt are gone; nothing prunes in this version, so they were removed")]
+    /// Neither salt nor payload is there, and no later event says that they were pruned.
+    #[error(
+        "its payload and salt are gone, and no `log.pruned` event tells of it, or it is of a kind \
+         that is never pruned: somebody else removed them"
+    )]
     Gone,
+    /// It is a `log.pruned` event with a payload that is none.
+    #[error("{0}")]
+    Note(NoteError),
     /// Only one of salt and payload is there.
     #[error("only one of its payload and salt is there; the other was removed")]
     HalfGone,
@@ -61,6 +68,7 @@ impl Fault {
             Self::Time => "event.time",
             Self::Commitment => "event.commitment",
             Self::Gone => "event.gone",
+            Self::Note(error) => error.code(),
             Self::HalfGone => "event.half_gone",
         }
     }

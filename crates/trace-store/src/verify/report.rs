@@ -11,6 +11,8 @@ pub struct Report {
     /// Events whose rows say that they were synced to disk when they were acknowledged. No hash
     /// covers that.
     pub synced: u64,
+    /// Events without payload, each named by a later `log.pruned` event.
+    pub pruned: u64,
     /// The time of the last event.
     pub last_at: Option<Timestamp>,
     /// The earlier head that the log extends.
@@ -25,6 +27,12 @@ impl Report {
             "all {} events match their commitments, stand in order and hash to the stored root",
             self.head.size
         )];
+        if self.pruned > 0 {
+            out.push(format!(
+                "{} of them are pruned, as `log.pruned` events say; their headers stand",
+                self.pruned
+            ));
+        }
         if let Some(earlier) = &self.earlier {
             out.push(format!(
                 "the first {} events are those of the given head: none was changed, removed, \
@@ -60,6 +68,9 @@ impl Report {
              not cover it",
             self.synced
         ));
+        if self.pruned > 0 {
+            out.push("what the pruned payloads said cannot be checked any more".to_owned());
+        }
         out.push("the records beside the log are not covered by its root".to_owned());
         out
     }

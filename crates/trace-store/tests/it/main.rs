@@ -14,6 +14,9 @@ mod golden;
 mod merkle;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod pruning;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(test)]
 mod support;

@@ -220,7 +220,9 @@ impl EventType {
             | EventKind::RunFinished
             | EventKind::Routed
             | EventKind::UpstreamReady
-            | EventKind::UpstreamLost => None,
+            | EventKind::UpstreamLost
+            | EventKind::Pruned
+            | EventKind::LogKey => None,
         }
     }
 }

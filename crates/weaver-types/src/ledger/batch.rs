@@ -11,6 +11,8 @@ use crate::time::Timestamp;
 pub const MAX_PAYLOAD: usize = 256 * 1024;
 /// The most events in one batch.
 pub const MAX_BATCH_EVENTS: usize = 1024;
+/// The most events of which one batch prunes the payloads.
+pub const MAX_BATCH_PRUNE: usize = 1024;
 
 /// When a commit counts as done.
 #[derive(
@@ -87,6 +89,10 @@ pub struct Batch {
     pub delete: Vec<RecordKey>,
     /// Events to append, in this order.
     pub events: Vec<NewEvent>,
+    /// Sequence numbers of earlier events whose payload and salt are removed for good, at most
+    /// [`MAX_BATCH_PRUNE`]. The same batch appends an event of the kind
+    /// [`EventKind::Pruned`] that names exactly these. Headers stay, and so do all proofs.
+    pub prune: Vec<u64>,
     /// When it counts as done.
     pub durability: Durability,
 }
@@ -106,6 +112,7 @@ impl Batch {
         self.put.extend(other.put);
         self.delete.extend(other.delete);
         self.events.extend(other.events);
+        self.prune.extend(other.prune);
         self.durability = self.durability.max(other.durability);
         self
     }

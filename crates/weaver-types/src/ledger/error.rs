@@ -19,6 +19,14 @@ pub enum LedgerError {
         /// The counter.
         key: RecordKey,
     },
+    /// A payload that must be kept; nothing was applied.
+    #[error("the payload of event {seq} is kept: {why}")]
+    Kept {
+        /// The event.
+        seq: u64,
+        /// Why.
+        why: String,
+    },
     /// The batch breaks a limit of its form; nothing was applied.
     #[error("the batch is malformed: {0}")]
     Malformed(String),
@@ -60,6 +68,7 @@ impl LedgerError {
         match self {
             Self::Conflict { .. } => "ledger.conflict",
             Self::OutOfBounds { .. } => "ledger.out_of_bounds",
+            Self::Kept { .. } => "ledger.kept",
             Self::Malformed(_) => "ledger.malformed",
             Self::Locked { .. } => "ledger.locked",
             Self::Newer { .. } => "ledger.newer",
@@ -72,6 +81,12 @@ impl LedgerError {
     /// True when the batch alone was refused and the ledger goes on.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Conflict { .. } | Self::OutOfBounds { .. } | Self::Malformed(_))
+        matches!(
+            self,
+            Self::Conflict { .. }
+                | Self::OutOfBounds { .. }
+                | Self::Kept { .. }
+                | Self::Malformed(_)
+        )
     }
 }

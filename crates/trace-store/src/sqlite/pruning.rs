@@ -1,0 +1,40 @@
+//! What the rules of pruning look at, in the open transaction.
+
+use rusqlite::Connection;
+use weaver_types::ledger::{LedgerError, Namespace};
+
+use super::rows;
+use crate::log::Row;
+use crate::prune::Standing;
+
+/// The open transaction, as the rules of pruning see it.
+pub(super) struct Transaction<'c> {
+    db: &'c Connection,
+    tenants: Option<Vec<String>>,
+}
+
+impl<'c> Transaction<'c> {
+    pub(super) fn new(db: &'c Connection) -> Self {
+        Self { db, tenants: None }
+    }
+}
+
+impl Standing for Transaction<'_> {
+    fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
+        let row = rows::events(self.db, seq, 1)?.pop();
+        Ok(row.filter(|row| row.event.seq == seq))
+    }
+
+    fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
+        let tenants = match self.tenants.take() {
+            Some(tenants) => tenants,
+            None => rows::tenants(self.db)?,
+        };
+        for tenant in self.tenants.insert(tenants) {
+            if rows::stands(self.db, tenant, namespace, id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

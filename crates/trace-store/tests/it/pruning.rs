@@ -1,0 +1,215 @@
+//! Pruned payloads are gone, also from the bytes of the file, and the log still proves itself.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::verify::{Fault, VerifyError, verify};
+use weaver_trace_store::{MemoryLedger, Reader, SqliteLedger};
+use weaver_types::ledger::{Batch, BlobStore, Durability, Head, Ledger, NewEvent};
+use weaver_types::{EventKind, LogId, OsRandom, Timestamp};
+
+use crate::support::{key, open};
+
+const MARK: &str = "FORGETME";
+
+/// A batch that prunes these events and says so.
+fn pruning(seqs: &[u64]) -> Batch {
+    let note = Note::of(seqs.to_vec(), Reason::Age, "operator").unwrap();
+    let event = NewEvent {
+        kind: EventKind::Pruned,
+        at: Timestamp::from_micros(1_000),
+        run: None,
+        call: None,
+        payload: note.to_bytes().unwrap(),
+    };
+    Batch { prune: seqs.to_vec(), ..Batch::new(Durability::Disk).with_event(event) }
+}
+
+/// An event whose payload of about `size` bytes is made of its own mark.
+fn marked(n: u64, size: usize) -> NewEvent {
+    let mark = format!("{MARK}{n:06};");
+    let text = mark.repeat(size / mark.len() + 1);
+    NewEvent {
+        kind: EventKind::Outcome,
+        at: Timestamp::from_micros(1_000),
+        run: None,
+        call: None,
+        payload: format!("{{\"n\":\"{text}\"}}").into_bytes(),
+    }
+}
+
+fn fill(ledger: &dyn Ledger, sizes: &[usize]) {
+    for (n, size) in sizes.iter().enumerate() {
+        let batch = Batch::new(Durability::Os).with_event(marked(n as u64, *size));
+        ledger.commit(batch).wait().unwrap();
+    }
+}
+
+/// The numbers of all marks in the files of a ledger.
+fn marks(path: &Path) -> std::collections::BTreeSet<u64> {
+    let mut found = std::collections::BTreeSet::new();
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let Ok(bytes) = std::fs::read(name) else { continue };
+        for at in 0..bytes.len().saturating_sub(14) {
+            if bytes[at..].starts_with(MARK.as_bytes()) {
+                let number = std::str::from_utf8(&bytes[at + 8..at + 14]).unwrap_or("-");
+                found.extend(number.parse::<u64>());
+            }
+        }
+    }
+    found
+}
+
+/// Waits until the writer says that nothing is left.
+fn erased(ledger: &SqliteLedger) {
+    for _ in 0..1_000 {
+        if !ledger.is_erasing() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the write-ahead log was not emptied");
+}
+
+fn reopened(path: &Path, earlier: &Head) {
+    let report = verify(&Reader::open(path).unwrap(), Some(earlier)).unwrap();
+    assert_eq!(report.head.size, earlier.size);
+    drop(open(path));
+}
+
+#[test]
+fn a_pruned_log_verifies_against_an_earlier_head_and_counts_what_is_pruned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let sqlite = open(&path);
+    let memory = MemoryLedger::new(LogId::parse("log_test").unwrap(), Arc::new(OsRandom));
+    fill(&sqlite, &[10; 50]);
+    fill(&memory, &[10; 50]);
+    let heads = (sqlite.head().unwrap(), memory.head().unwrap());
+    let seqs: Vec<u64> = (0..50).filter(|seq| seq % 3 != 0).collect();
+    sqlite.commit(pruning(&seqs)).wait().unwrap();
+    memory.commit(pruning(&seqs)).wait().unwrap();
+    let report = verify(&sqlite, Some(&heads.0)).unwrap();
+    assert_eq!((report.pruned, report.head.size), (33, 51));
+    assert!(report.proven().iter().any(|line| line.contains("33 of them are pruned")));
+    assert_eq!(verify(&memory, Some(&heads.1)).unwrap().pruned, 33);
+    let event = sqlite.events(1, 1).unwrap().remove(0);
+    assert_eq!((event.salt, event.payload), (None, None));
+    assert_eq!(
+        weaver_trace_store::entry::Header::parse(&event.header).unwrap().kind,
+        EventKind::Outcome
+    );
+    drop(sqlite);
+    reopened(&path, &report.head);
+}
+
+#[test]
+fn a_payload_that_is_gone_without_a_note_is_found_beside_pruned_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    fill(&ledger, &[10; 20]);
+    ledger.commit(pruning(&[3, 4, 5])).wait().unwrap();
+    fill(&ledger, &[10; 3]);
+    drop(ledger);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let gone = "UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?1";
+    for (seq, found) in [(6, 6), (22, 6), (20, 20)] {
+        db.execute(gone, [seq]).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        match verify(&reader, None) {
+            Err(VerifyError::Event { seq, fault: Fault::Gone }) => assert_eq!(seq, found),
+            other => panic!("{seq}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn nothing_of_a_pruned_payload_is_left_in_the_bytes_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    // Small ones share pages, large ones have pages of their own.
+    let sizes: Vec<usize> = (0..400).map(|n| [20, 200, 900, 3_900, 9_000, 70][n % 6]).collect();
+    fill(&ledger, &sizes);
+    assert_eq!(marks(&path).len(), 400, "the test cannot see the payloads");
+    let seqs: Vec<u64> = (0..400).filter(|n| n % 7 != 0).collect();
+    for part in seqs.chunks(60) {
+        ledger.commit(pruning(part)).wait().unwrap();
+    }
+    assert!(ledger.is_erasing());
+    erased(&ledger);
+    let left: Vec<u64> = (0..400).filter(|n| n % 7 == 0).collect();
+    assert_eq!(marks(&path).into_iter().collect::<Vec<_>>(), left);
+    assert_eq!(verify(&ledger, None).unwrap().pruned, 342);
+}
+
+#[test]
+fn a_reader_in_the_way_delays_the_erasing_and_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    fill(&ledger, &[100; 20]);
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch("BEGIN").unwrap();
+    let _: i64 = db.query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
+    ledger.commit(pruning(&[1, 2])).wait().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(ledger.is_erasing(), "a snapshot still shows what was pruned");
+    assert!(marks(&path).contains(&1));
+    db.execute_batch("COMMIT").unwrap();
+    erased(&ledger);
+    assert!(!marks(&path).contains(&1) && marks(&path).contains(&3));
+}
+
+#[test]
+fn removed_blobs_and_records_are_erased_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    let id = ledger.blobs().put(format!("{MARK}000001;").repeat(2_000).as_bytes()).unwrap();
+    let record = format!("{MARK}000002;").repeat(50).into_bytes();
+    ledger.commit(Batch::new(Durability::Disk).create(key("r"), record, None)).wait().unwrap();
+    assert_eq!(marks(&path).len(), 2);
+    ledger.blobs().remove(&id).unwrap();
+    let gone = Batch { delete: vec![key("r")], ..Batch::new(Durability::Disk) };
+    ledger.commit(gone).wait().unwrap();
+    drop(ledger);
+    assert!(marks(&path).is_empty(), "{:?}", marks(&path));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// In whatever order and sizes: what stays is readable, what went is not in the bytes.
+    #[test]
+    fn pruning_in_any_order_leaves_no_bytes_behind(
+        sizes in proptest::collection::vec(prop_oneof![1_usize..300, 1_000_usize..5_000], 20..120),
+        picks in proptest::collection::vec(any::<prop::sample::Index>(), 1..60),
+        step in 1_usize..9,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let ledger = open(&path);
+        fill(&ledger, &sizes);
+        let mut seqs: Vec<u64> = Vec::new();
+        for pick in picks {
+            let seq = pick.index(sizes.len()) as u64;
+            if !seqs.contains(&seq) {
+                seqs.push(seq);
+            }
+        }
+        for part in seqs.chunks(step) {
+            ledger.commit(pruning(part)).wait().unwrap();
+        }
+        prop_assert_eq!(verify(&ledger, None).unwrap().pruned, seqs.len() as u64);
+        drop(ledger);
+        let left: Vec<u64> = (0..sizes.len() as u64).filter(|n| !seqs.contains(n)).collect();
+        prop_assert_eq!(marks(&path).into_iter().collect::<Vec<_>>(), left);
+    }
+}
