@@ -32,7 +32,7 @@ pub const TIERS: Tiers = Tiers {
         ("weaver-stack", "weaver", 4),
         ("weaver-gateway", "gateway", 5),
     ],
-    tools: &["weaver-examples", "weaver-benches", "xtask"],
+    tools: &["weaver-examples", "weaver-benches", "weaver-faults", "weaver-faults-shim", "xtask"],
     heavy: &["tokio", "axum", "rmcp", "reqwest", "hyper"],
     light: 2,
     owned: &[("rusqlite", "weaver-trace-store")],

@@ -22,9 +22,12 @@ pub(super) struct Lock {
 }
 
 impl Drop for Lock {
-    /// Leaves no name behind that the next one to be refused might read too early.
+    /// Leaves no name behind that the next one to be refused might read too early. Closing the file
+    /// would not be enough: a process that is just being started has a copy of it until it runs its
+    /// own program, and the lock would stay for as long.
     fn drop(&mut self) {
         let _ = self.file.set_len(0);
+        let _ = self.file.unlock();
     }
 }
 
@@ -79,4 +82,22 @@ fn who(file: &mut File) -> String {
 
 fn one_line(text: &str) -> String {
     text.escape_debug().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_in_a_process_that_is_being_started_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let take = || Lock::take(&path, "test", Timestamp::default());
+        let lock = take().unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        assert!(matches!(take(), Err(LedgerError::Locked { .. })));
+        drop(lock);
+        assert!(take().is_ok());
+        drop(copy);
+    }
 }

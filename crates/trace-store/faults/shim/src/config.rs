@@ -1,0 +1,121 @@
+//! What the environment asks for.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use libc::c_int;
+
+/// The kinds of calls, as letters in the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Open = b'O',
+    Write = b'W',
+    Sync = b'S',
+    Truncate = b'T',
+    Close = b'C',
+    Rename = b'R',
+    Unlink = b'U',
+    /// Bytes written to the standard output: what the process told the world.
+    Said = b'A',
+    /// A sync that was answered and not done.
+    Dropped = b'D',
+    /// Bytes read.
+    Read = b'r',
+}
+
+/// What happens to a chosen call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// It is not made and gives this error.
+    Errno(c_int),
+    /// A write stores only half of its bytes and says so.
+    Short,
+    /// The process is killed before it.
+    KillBefore,
+    /// The process is killed after it.
+    KillAfter,
+}
+
+/// Which call is chosen, and what happens to it.
+#[derive(Debug)]
+struct Fault {
+    /// `None`: a call of any kind.
+    kind: Option<Kind>,
+    /// From 1.
+    nth: u64,
+    /// Every later one too.
+    on: bool,
+    action: Action,
+    seen: AtomicU64,
+}
+
+/// The whole of it.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// Only what lies here is recorded and failed.
+    pub(crate) root: Vec<u8>,
+    /// Where the trace goes.
+    pub(crate) trace: Option<Vec<u8>>,
+    /// Syncs are answered and not done.
+    pub(crate) drop_syncs: bool,
+    fault: Option<Fault>,
+}
+
+impl Config {
+    /// `None` without a root: then every call goes straight through.
+    pub(crate) fn from_environment() -> Option<Self> {
+        let bytes = |name| std::env::var_os(name).map(OsString::into_vec);
+        Some(Self {
+            root: bytes("WEAVER_FAULTS_ROOT").filter(|root| !root.is_empty())?,
+            trace: bytes("WEAVER_FAULTS_TRACE"),
+            drop_syncs: bytes("WEAVER_FAULTS_DROP_SYNCS").is_some(),
+            fault: bytes("WEAVER_FAULTS_FAIL").map(|text| Fault::parse(&text)),
+        })
+    }
+
+    /// What happens to this call, which is counted.
+    pub(crate) fn action(&self, kind: Kind) -> Option<Action> {
+        let fault = self.fault.as_ref()?;
+        if fault.kind.is_some_and(|wanted| wanted != kind) {
+            return None;
+        }
+        let nth = fault.seen.fetch_add(1, Ordering::Relaxed) + 1;
+        (nth == fault.nth || (fault.on && nth > fault.nth)).then_some(fault.action)
+    }
+}
+
+impl Fault {
+    /// Reads `kind:nth:action`, where `nth` may end in `+`. What cannot be read kills the process:
+    /// a test that asks for no fault by mistake must not pass.
+    fn parse(text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text).into_owned();
+        let mut parts = text.split(':');
+        let kind = match parts.next().unwrap_or_default() {
+            "any" => None,
+            "open" => Some(Kind::Open),
+            "write" => Some(Kind::Write),
+            "sync" => Some(Kind::Sync),
+            "truncate" => Some(Kind::Truncate),
+            "close" => Some(Kind::Close),
+            "rename" => Some(Kind::Rename),
+            "unlink" => Some(Kind::Unlink),
+            _ => std::process::abort(),
+        };
+        let nth = parts.next().unwrap_or_default();
+        let (nth, on) = nth.strip_suffix('+').map_or((nth, false), |nth| (nth, true));
+        let Ok(nth) = nth.parse() else { std::process::abort() };
+        let action = match parts.next().unwrap_or_default() {
+            "EIO" => Action::Errno(libc::EIO),
+            "ENOSPC" => Action::Errno(libc::ENOSPC),
+            "EINTR" => Action::Errno(libc::EINTR),
+            "EMFILE" => Action::Errno(libc::EMFILE),
+            "short" => Action::Short,
+            "kill-before" => Action::KillBefore,
+            "kill-after" => Action::KillAfter,
+            _ => std::process::abort(),
+        };
+        Self { kind, nth, on, action, seen: AtomicU64::new(0) }
+    }
+}

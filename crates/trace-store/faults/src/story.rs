@@ -1,0 +1,244 @@
+//! What the program `append` writes, and what the store must hold after it.
+//!
+//! Batch number `n` appends event number `n`, writes, moves and removes records, and in every fourth
+//! one names a blob. So the number of events that are left says what every record must be.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use weaver_trace_store::verify::verify;
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{
+    Add, Batch, BlobId, BlobStore, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace,
+    NewEvent, Put, Receipt, Record, RecordKey,
+};
+use weaver_types::{EventKind, LogId, Tenant, Timestamp};
+
+const NAMESPACE: Namespace = Namespace::TokenUse;
+/// Records that are written over and over.
+const KEPT: u64 = 5;
+
+/// An acknowledgement, as `append` says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// The number of the batch, which is the sequence number of its event.
+    pub number: u64,
+    /// What was asked for.
+    pub durability: Durability,
+    /// The head that came with it.
+    pub head: Head,
+}
+
+impl Acknowledged {
+    /// Of the receipt of batch `number`.
+    #[must_use]
+    pub fn new(number: u64, durability: Durability, receipt: &Receipt) -> Self {
+        Self { number, durability, head: receipt.head.clone() }
+    }
+
+    /// The line that says so, without its end.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let level = if self.durability == Durability::Disk { "disk" } else { "os" };
+        let Head { log, size, root } = &self.head;
+        format!("ack {} {level} {log} {size} {root}", self.number)
+    }
+
+    /// Reads a line; `None` when it says something else.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.strip_prefix("ack ")?.split(' ');
+        Some(Self {
+            number: words.next()?.parse().ok()?,
+            durability: match words.next()? {
+                "disk" => Durability::Disk,
+                "os" => Durability::Os,
+                _ => return None,
+            },
+            head: Head {
+                log: LogId::parse(words.next()?).ok()?,
+                size: words.next()?.parse().ok()?,
+                root: words.next()?.parse::<Digest>().ok()?,
+            },
+        })
+    }
+}
+
+/// How safe batch `number` must be: both levels in turn, with runs of each.
+#[must_use]
+pub fn level(number: u64) -> Durability {
+    if matches!(number % 5, 0 | 3) { Durability::Disk } else { Durability::Os }
+}
+
+/// Whether a barrier comes after batch `number`: it makes all before it safe.
+#[must_use]
+pub fn is_before_barrier(number: u64) -> bool {
+    number % 10 == 7
+}
+
+/// Stores the blob that batch `number` names, if it names one.
+///
+/// # Errors
+/// What the store reports.
+pub fn blob(blobs: &dyn BlobStore, number: u64) -> Result<Option<BlobId>, LedgerError> {
+    if number % 4 == 3 { blobs.put(&content(number)).map(Some) } else { Ok(None) }
+}
+
+/// Some bytes, others for each number, longer than a page every now and then.
+fn content(number: u64) -> Vec<u8> {
+    let length = if number % 8 == 7 { 9_000 } else { 700 };
+    number.to_le_bytes().into_iter().cycle().take(length).collect()
+}
+
+/// Batch `number`.
+#[must_use]
+pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
+    let named = named.map_or_else(|| "null".to_owned(), |blob| format!("\"{blob}\""));
+    let mut batch = Batch::new(level(number)).with_event(NewEvent {
+        kind: EventKind::Intent,
+        at: time(number),
+        run: None,
+        call: None,
+        payload: format!("{{\"blob\":{named},\"n\":{number}}}").into_bytes(),
+    });
+    batch.add.push(Add { key: key("count"), delta: 1, min: 0, max: i64::MAX });
+    let kept = |number: u64| key(&format!("kept-{}", number % KEPT));
+    let put = |key, expires_at| Put { key, value: value(number), expires_at };
+    batch.put.push(put(kept(number), None));
+    batch.put.push(put(key(&format!("short-{number}")), Some(time(number + 3))));
+    if number % 6 == 5 {
+        batch.delete.push(kept(number - 1));
+    }
+    batch
+}
+
+fn time(number: u64) -> Timestamp {
+    Timestamp::from_micros(1_000 + i64::try_from(number).unwrap_or(i64::MAX / 2))
+}
+
+fn value(number: u64) -> Vec<u8> {
+    format!("{{\"written\":{number}}}").into_bytes()
+}
+
+fn key(id: &str) -> RecordKey {
+    RecordKey::new(Tenant::default(), NAMESPACE, id)
+}
+
+/// The records after `size` batches: those that must be there, exactly.
+fn records(size: u64) -> BTreeMap<String, Record> {
+    let mut records: BTreeMap<String, Record> = BTreeMap::new();
+    let put = |records: &mut BTreeMap<String, Record>, id: String, value: Vec<u8>| {
+        let version = records.get(&id).map_or(0, |record| record.version) + 1;
+        records.insert(id, Record { version, value });
+    };
+    for number in 0..size {
+        let count = (number + 1).to_string().into_bytes();
+        put(&mut records, "count".to_owned(), count);
+        put(&mut records, format!("kept-{}", number % KEPT), value(number));
+        if number % 6 == 5 {
+            records.remove(&format!("kept-{}", (number - 1) % KEPT));
+        }
+        // What expires is forgotten once the time of the log has passed it.
+        if number + 4 >= size {
+            put(&mut records, format!("short-{number}"), value(number));
+        }
+    }
+    records
+}
+
+/// What a store that was opened again holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// Events that are left.
+    pub size: u64,
+}
+
+/// Opens the store at `path` as the gateway would, holds it to the story, appends once more, and
+/// says how many events were left.
+///
+/// Every head in `heads` that is not larger than what is left must be one that the log extends.
+///
+/// # Errors
+/// What is wrong, as one sentence.
+pub fn check(path: &Path, heads: &[Head]) -> Result<Recovered, String> {
+    let open = || SqliteLedger::open(path, OpenOptions::default());
+    let ledger = open().map_err(|error| format!("it does not open: {error}"))?;
+    let head = ledger.head().map_err(|error| error.to_string())?;
+    let known = heads.iter().rev().find(|known| known.size <= head.size);
+    let report = verify(&ledger, known).map_err(|error| format!("it does not verify: {error}"))?;
+    if report.head != head {
+        return Err(format!("verified {:?}, opened {head:?}", report.head));
+    }
+    check_events(&ledger, head.size)?;
+    check_records(&ledger, head.size)?;
+    go_on(&ledger, head.size)?;
+    drop(ledger);
+    let ledger = open().map_err(|error| format!("it does not open again: {error}"))?;
+    verify(&ledger, Some(&head)).map_err(|error| format!("it went astray: {error}"))?;
+    Ok(Recovered { size: head.size })
+}
+
+fn check_events(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
+    let blobs = ledger.blobs();
+    let mut next = 0;
+    while next < size {
+        let events = ledger.events(next, MAX_PAGE).map_err(|error| error.to_string())?;
+        for event in events {
+            let payload = event.payload.unwrap_or_default();
+            let payload = String::from_utf8_lossy(&payload).into_owned();
+            let Some(blob) = payload.strip_suffix(&format!(",\"n\":{next}}}")) else {
+                return Err(format!("event {next} holds {payload}"));
+            };
+            let named = blob.strip_prefix("{\"blob\":").unwrap_or_default().trim_matches('"');
+            if named != "null" {
+                let id = named.parse::<Digest>().map(BlobId).map_err(|error| error.to_string())?;
+                let bytes = blobs.get(&id).map_err(|error| format!("blob of {next}: {error}"))?;
+                if bytes.as_deref() != Some(content(next).as_slice()) {
+                    return Err(format!("the blob that event {next} names is not there"));
+                }
+            }
+            next += 1;
+        }
+    }
+    Ok(())
+}
+
+/// The records are those of the head, no more and no less.
+fn check_records(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
+    let expected = records(size);
+    let found = ledger
+        .list(&Tenant::default(), NAMESPACE, None, MAX_PAGE)
+        .map_err(|error| error.to_string())?;
+    let found: BTreeMap<String, Record> = found.into_iter().collect();
+    if let Some((id, record)) = expected.iter().find(|(id, record)| found.get(*id) != Some(record))
+    {
+        let found = found.get(id);
+        return Err(format!("after {size} events record {id} is {found:?}, not {record:?}"));
+    }
+    // Forgetting what has expired may lag behind.
+    match found.keys().find(|id| !expected.contains_key(*id) && !id.starts_with("short-")) {
+        Some(id) => Err(format!("after {size} events there is a record {id}")),
+        None => Ok(()),
+    }
+}
+
+fn go_on(ledger: &SqliteLedger, number: u64) -> Result<(), String> {
+    let named = blob(&ledger.blobs(), number);
+    let receipt = named.and_then(|named| ledger.commit(batch(number, named)).wait());
+    match receipt {
+        Ok(receipt) if receipt.first_seq == Some(number) => Ok(()),
+        other => Err(format!("it does not go on after {number} events: {other:?}")),
+    }
+}
+
+/// What was acknowledged and is not there after a crash.
+///
+/// Power loss may take what was acknowledged at the level `Os`, except where something synced came
+/// after it. The death of the process takes nothing.
+#[must_use]
+pub fn lost(acknowledged: &[Acknowledged], left: u64, power: bool) -> Vec<u64> {
+    let safe = |one: &&Acknowledged| !power || one.durability == Durability::Disk;
+    let needed = acknowledged.iter().filter(safe).map(|one| one.number + 1).max().unwrap_or(0);
+    (left..needed).collect()
+}

@@ -1,0 +1,152 @@
+//! The trace that the shim writes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Bytes of an entry before its own bytes.
+const HEAD: usize = 25;
+/// Marks an open of a folder.
+const FOLDER: i64 = 1 << 32;
+
+/// One thing that happened to the files, or was said to the world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A file was opened; it is made when it was not there.
+    Open {
+        /// Its name.
+        path: PathBuf,
+        /// Whether it is a folder.
+        folder: bool,
+        /// Whether it was emptied.
+        emptied: bool,
+    },
+    /// Bytes were written.
+    Write {
+        /// To which file.
+        path: PathBuf,
+        /// From where on.
+        offset: u64,
+        /// What.
+        bytes: Vec<u8>,
+    },
+    /// A file, or the names in a folder, were synced.
+    Sync(PathBuf),
+    /// A file got this length.
+    Truncate(PathBuf, u64),
+    /// A file was closed.
+    Close(PathBuf),
+    /// A file got another name.
+    Rename(PathBuf, PathBuf),
+    /// A name was removed.
+    Unlink(PathBuf),
+    /// A line, or a part of one, on the standard output.
+    Said(String),
+    /// So many bytes were read.
+    Read(PathBuf, u64),
+    /// A call failed, or a sync was answered and not done: nothing changed.
+    Failed {
+        /// The letter of its kind.
+        kind: char,
+        /// The error number; zero for a dropped sync.
+        errno: i64,
+    },
+}
+
+impl Step {
+    /// Whether it is a call that the shim counts, as far as it can fail it.
+    #[must_use]
+    pub fn is_call(&self) -> bool {
+        !matches!(self, Self::Said(_) | Self::Read(..))
+    }
+}
+
+/// Reads a trace; an entry that was cut off by the death of the process is left out.
+///
+/// # Errors
+/// When the file cannot be read or is no trace.
+pub fn read(path: &Path) -> Result<Vec<Step>, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let (mut rest, mut steps, mut names) = (bytes.as_slice(), Vec::new(), BTreeMap::new());
+    while let Some((entry, after)) = Entry::split(rest) {
+        steps.push(entry.step(&mut names)?);
+        rest = after;
+    }
+    Ok(steps)
+}
+
+struct Entry<'a> {
+    kind: u8,
+    fd: i32,
+    offset: i64,
+    result: i64,
+    bytes: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let (kind, head) = head.split_first()?;
+        let (fd, head) = head.split_first_chunk::<4>()?;
+        let (offset, head) = head.split_first_chunk::<8>()?;
+        let (result, length) = head.split_first_chunk::<8>()?;
+        let length = u32::from_le_bytes(*length.first_chunk::<4>()?);
+        let (own, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        let entry = Self {
+            kind: *kind,
+            fd: i32::from_le_bytes(*fd),
+            offset: i64::from_le_bytes(*offset),
+            result: i64::from_le_bytes(*result),
+            bytes: own,
+        };
+        Some((entry, rest))
+    }
+
+    fn step(&self, names: &mut BTreeMap<i32, PathBuf>) -> Result<Step, String> {
+        let kind = char::from(self.kind);
+        if kind == 'C' {
+            // A descriptor is closed even when closing it reports an error.
+            return names.remove(&self.fd).map(Step::Close).ok_or_else(|| self.bad());
+        }
+        if self.result < 0 {
+            return Ok(Step::Failed { kind, errno: -self.result });
+        }
+        let path = || names.get(&self.fd).cloned().ok_or_else(|| self.bad());
+        Ok(match kind {
+            'O' => {
+                let path = name(self.bytes);
+                names.insert(i32::try_from(self.result).map_err(|_| self.bad())?, path.clone());
+                let emptied = self.offset & i64::from(0o1000) != 0;
+                Step::Open { path, folder: self.offset & FOLDER != 0, emptied }
+            }
+            'W' => {
+                let offset = u64::try_from(self.offset).map_err(|_| self.bad())?;
+                Step::Write { path: path()?, offset, bytes: self.bytes.to_vec() }
+            }
+            'S' => Step::Sync(path()?),
+            'D' => Step::Failed { kind, errno: 0 },
+            'T' => {
+                let length = u64::try_from(self.offset).map_err(|_| self.bad())?;
+                Step::Truncate(path()?, length)
+            }
+            'R' => {
+                let mut both = self.bytes.splitn(2, |byte| *byte == 0).map(name);
+                let (from, to) = (both.next(), both.next());
+                let (Some(from), Some(to)) = (from, to) else { return Err(self.bad()) };
+                Step::Rename(from, to)
+            }
+            'U' => Step::Unlink(name(self.bytes)),
+            'A' => Step::Said(String::from_utf8_lossy(self.bytes).into_owned()),
+            'r' => Step::Read(path()?, u64::try_from(self.result).map_err(|_| self.bad())?),
+            _ => return Err(self.bad()),
+        })
+    }
+
+    fn bad(&self) -> String {
+        let Self { kind, fd, offset, result, .. } = self;
+        format!("no entry of a trace: kind {kind}, descriptor {fd}, {offset}, {result}")
+    }
+}
+
+fn name(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}

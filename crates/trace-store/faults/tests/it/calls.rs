@@ -1,0 +1,145 @@
+//! Calls that fail, write less than asked, are interrupted, or are the last thing a process does:
+//! each call in turn.
+
+use std::path::Path;
+
+use weaver_faults::image::{Disk, Loss};
+use weaver_faults::run::Outcome;
+use weaver_faults::story::{self, check};
+
+use crate::images::lay_out;
+use crate::support::{LEDGER, folder, long, run};
+
+const WORK: [&str; 2] = ["2", "9"];
+
+/// What became of a run with a fault.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// It went on as if nothing had been.
+    Done,
+    /// The ledger said that it failed, and stayed closed.
+    Failed,
+    /// The process was killed.
+    Killed,
+}
+
+/// Runs with one fault and holds what is left to what was acknowledged: after the death of the
+/// process, and after a power cut on top of it.
+fn suffer(place: &Path, work: &[&str], fault: &str) -> End {
+    let _ = std::fs::remove_dir_all(place);
+    let outcome = run(place, work, Some(fault));
+    let end = end(&outcome, fault);
+    let acknowledged = outcome.acknowledged();
+    let heads: Vec<_> = acknowledged.iter().map(|one| one.head.clone()).collect();
+    let mut disk = Disk::new();
+    outcome.steps.iter().for_each(|step| disk.play(step));
+
+    let left = check(&place.join(LEDGER), &heads);
+    let left = left.unwrap_or_else(|error| panic!("{fault}: {error}")).size;
+    assert_eq!(story::lost(&acknowledged, left, false), [0; 0], "{fault}");
+
+    let seeds = [3, 7].map(|seed| Loss::Torn { page: 512, seed });
+    for loss in [Loss::All].into_iter().chain(seeds) {
+        let image = place.with_extension("image");
+        lay_out(&disk.crash(loss), &image);
+        let left = check(&image.join(LEDGER), &heads);
+        let left = left.unwrap_or_else(|error| panic!("{fault}, {loss:?}: {error}")).size;
+        assert_eq!(story::lost(&acknowledged, left, true), [0; 0], "{fault}, {loss:?}");
+    }
+    end
+}
+
+/// The last line says how it ended, and nothing else is said but acknowledgements.
+fn end(outcome: &Outcome, fault: &str) -> End {
+    let last = outcome.lines.last().map(String::as_str).unwrap_or_default();
+    let others = outcome.lines.len() - outcome.acknowledged().len();
+    assert_eq!(outcome.complaint, "", "{fault}");
+    if fault.contains("kill") {
+        assert!(!outcome.success && others == 0, "{fault}: {outcome:?}");
+        return End::Killed;
+    }
+    assert_eq!(others, 1, "{fault}: {:?}", outcome.lines);
+    if outcome.success {
+        assert_eq!(last, "done", "{fault}");
+        return End::Done;
+    }
+    assert!(last.starts_with("failed ledger.failed the ledger failed and is closed: "), "{last}");
+    End::Failed
+}
+
+/// How many calls a run without a fault makes.
+fn calls(place: &Path) -> usize {
+    let outcome = run(place, &WORK, None);
+    assert!(outcome.success);
+    let calls = outcome.calls();
+    assert!(calls > 200, "{calls}");
+    calls
+}
+
+/// Every call, or in the normal run every `stride`-th, each action beginning elsewhere.
+fn chosen(calls: usize, stride: usize, begin: usize) -> impl Iterator<Item = usize> {
+    let stride = if long() { 1 } else { stride };
+    (1..=calls).skip(begin % stride).step_by(stride)
+}
+
+#[test]
+fn a_failing_call_is_never_a_success() {
+    let folder = folder();
+    let calls = calls(&folder.path().join("whole"));
+    let place = folder.path().join("failed");
+    for (begin, action) in ["EIO", "ENOSPC", "EINTR", "EMFILE", "short"].into_iter().enumerate() {
+        let mut ends = Vec::new();
+        for nth in chosen(calls, 20, begin * 7) {
+            ends.push(suffer(&place, &WORK, &format!("any:{nth}:{action}")));
+        }
+        let failed = ends.iter().filter(|end| **end == End::Failed).count();
+        println!("{action}: {} calls failed, {failed} of them closed the ledger", ends.len());
+        // A write that is cut short, and most that are interrupted, are made again.
+        let fatal = matches!(action, "EIO" | "ENOSPC" | "EMFILE");
+        assert_eq!(failed > ends.len() / 2, fatal, "{action}: {ends:?}");
+    }
+}
+
+#[test]
+fn each_sync_that_fails_closes_the_ledger_or_takes_nothing_with_it() {
+    let folder = folder();
+    let whole = run(&folder.path().join("whole"), &WORK, None);
+    let syncs =
+        whole.steps.iter().filter(|step| matches!(step, weaver_faults::trace::Step::Sync(_)));
+    let syncs = syncs.count();
+    assert!(syncs > 10, "{syncs}");
+    let place = folder.path().join("failed");
+    let mut failed = 0;
+    for nth in chosen(syncs, 2, 0) {
+        // This one alone, as after a passing fault; and all from here on.
+        for fault in [format!("sync:{nth}:EIO"), format!("sync:{nth}+:EIO")] {
+            failed += usize::from(suffer(&place, &WORK, &fault) == End::Failed);
+        }
+    }
+    assert!(failed >= 10, "{failed}");
+}
+
+#[test]
+fn a_disk_that_stays_full_closes_the_ledger() {
+    let folder = folder();
+    let calls = calls(&folder.path().join("whole"));
+    let place = folder.path().join("failed");
+    let mut failed = 0;
+    for nth in chosen(calls * 2 / 3, 24, 5) {
+        let end = suffer(&place, &WORK, &format!("write:{nth}+:ENOSPC"));
+        failed += usize::from(end == End::Failed);
+    }
+    assert!(failed >= 4, "{failed}");
+}
+
+#[test]
+fn a_process_killed_at_any_call_loses_nothing_acknowledged() {
+    let folder = folder();
+    let calls = calls(&folder.path().join("whole"));
+    let place = folder.path().join("killed");
+    for (begin, action) in ["kill-before", "kill-after"].into_iter().enumerate() {
+        for nth in chosen(calls, 12, begin * 5) {
+            assert_eq!(suffer(&place, &WORK, &format!("any:{nth}:{action}")), End::Killed);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Folders in memory, the programs, and how much is run.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use weaver_faults::run::{Outcome, Run};
+
+pub(crate) const LEDGER: &str = "ledger.db";
+
+/// Whether everything is run, which takes long, and not a part that is drawn with fixed seeds.
+pub(crate) fn long() -> bool {
+    std::env::var_os("WEAVER_FAULTS_LONG").is_some_and(|value| value == "1")
+}
+
+/// A folder for many small stores: in memory where there is such a place, since none of these tests
+/// needs what is really written to survive.
+pub(crate) fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// The shared object, which Cargo puts beside the tests.
+pub(crate) fn shim() -> PathBuf {
+    let beside = std::env::current_exe().unwrap().with_file_name("libweaver_faults_shim.so");
+    assert!(beside.exists(), "{} was not built", beside.display());
+    beside
+}
+
+pub(crate) fn append() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_append"))
+}
+
+/// Runs `append` on the ledger in the folder `place`, with these numbers.
+pub(crate) fn run(place: &Path, numbers: &[&str], fault: Option<&str>) -> Outcome {
+    start(place, numbers, fault, false)
+}
+
+/// The same, with syncs that are answered and not done.
+pub(crate) fn run_without_syncs(place: &Path, numbers: &[&str]) -> Outcome {
+    start(place, numbers, None, true)
+}
+
+fn start(place: &Path, numbers: &[&str], fault: Option<&str>, drop_syncs: bool) -> Outcome {
+    std::fs::create_dir_all(place).unwrap();
+    let ledger = place.canonicalize().unwrap().join(LEDGER);
+    let arguments = [&[ledger.to_str().unwrap()], numbers].concat();
+    let run = Run {
+        program: &append(),
+        shim: &shim(),
+        folder: place,
+        arguments: &arguments,
+        fault,
+        drop_syncs,
+    };
+    run.end().unwrap()
+}
+
+/// SplitMix64, so that a seed draws the same everywhere.
+pub(crate) struct Draw(pub(crate) u64);
+
+impl Draw {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end as u64).unwrap()
+    }
+}
