@@ -8,8 +8,8 @@
 //! truncation and rewriting.
 //!
 //! What this crate deliberately is not: it knows no meaning of an event or a record, and decides
-//! nothing. It does not sign; a head becomes evidence when it is kept elsewhere. Nobody else sees
-//! SQL.
+//! nothing. It keeps no private key: a [signed checkpoint](checkpoint) is made by whoever holds one,
+//! and becomes evidence when it is kept elsewhere. Nobody else sees SQL.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,6 +37,7 @@
 //! `conformance` adds the list of checks that every backend must pass.
 
 mod blob;
+pub mod checkpoint;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod entry;

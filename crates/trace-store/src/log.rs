@@ -5,7 +5,7 @@ use weaver_types::ledger::{Durability, Head, LedgerError, StoredEvent};
 use weaver_types::{LogId, Timestamp};
 
 use crate::entry::{HEADER_VERSION, Header};
-use crate::merkle::{self, Frontier};
+use crate::merkle::{self, Frontier, Hash};
 use crate::prepare::Prepared;
 
 /// An event with its leaf hash, as a store holds it.
@@ -40,11 +40,13 @@ impl Tip {
         }
     }
 
-    /// Appends the events of a batch, and takes them out of it.
+    /// Appends the events of a batch, and takes them out of it. `complete` is given every leaf and
+    /// every subtree that became complete, as [`Frontier::push_with`] gives them.
     pub(crate) fn append(
         &mut self,
         prepared: &mut Prepared,
         durability: Durability,
+        complete: &mut dyn FnMut(u32, u64, Hash),
     ) -> Result<Vec<Row>, LedgerError> {
         let events = std::mem::take(&mut prepared.batch.events);
         let seals = std::mem::take(&mut prepared.seals);
@@ -65,7 +67,7 @@ impl Tip {
                 LedgerError::Failed(format!("event {seq} (header v{HEADER_VERSION}): {error}"))
             })?;
             let leaf = merkle::leaf_hash(&header);
-            self.frontier.push(leaf);
+            self.frontier.push_with(leaf, complete);
             let (salt, payload) = (Some(seal.salt.to_vec()), Some(event.payload));
             rows.push(Row {
                 event: StoredEvent { seq, header, salt, payload, durability },

@@ -12,10 +12,11 @@ use weaver_types::{LogId, Random, Tenant, Timestamp};
 
 use crate::limits::{MAX_KEY, SWEEP};
 use crate::log::{Row, Tip};
+use crate::merkle::{Hash, Tree};
 use crate::plan::{Kept, Writes, plan};
 use crate::prepare::prepare;
 use crate::prune;
-use crate::verify::{Extent, Source};
+use crate::verify::{Extent, Prove, Source, no_such_proof};
 
 /// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
 /// hosts whose runs are short.
@@ -42,6 +43,7 @@ struct State {
     tip: Tip,
     synced: Head,
     rows: Vec<Row>,
+    tree: Tree,
     records: BTreeMap<RecordKey, Kept>,
     expiring: BTreeSet<(Timestamp, RecordKey)>,
 }
@@ -55,6 +57,7 @@ impl MemoryLedger {
             synced: tip.head(),
             tip,
             rows: Vec::new(),
+            tree: Tree::default(),
             records: BTreeMap::new(),
             expiring: BTreeSet::new(),
         };
@@ -76,7 +79,10 @@ impl MemoryLedger {
         let first = state.tip.frontier.size();
         let now = prune::time_after(state.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut *state)?;
-        let rows = state.tip.append(&mut prepared, durability)?;
+        let State { tip, tree, .. } = &mut *state;
+        let rows = tip.append(&mut prepared, durability, &mut |level, _, hash| {
+            tree.put(level as usize, hash);
+        })?;
         let first_seq = (!rows.is_empty()).then_some(first);
         state.rows.extend(rows);
         state.prune(&prepared.batch.prune);
@@ -214,5 +220,19 @@ impl Source for MemoryLedger {
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
         Ok(self.lock()?.page(from, limit).cloned().collect())
+    }
+}
+
+impl Prove for MemoryLedger {
+    fn root(&self, size: u64) -> Result<Hash, LedgerError> {
+        self.lock()?.tree.root(size).ok_or_else(|| no_such_proof(size, size))
+    }
+
+    fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {
+        self.lock()?.tree.inclusion(index, size).ok_or_else(|| no_such_proof(index, size))
+    }
+
+    fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError> {
+        self.lock()?.tree.consistency(old, new).ok_or_else(|| no_such_proof(old, new))
     }
 }

@@ -5,13 +5,16 @@
 //! [`verify_consistency`] check them with nothing but the roots.
 
 mod frontier;
+pub(crate) mod path;
 mod proof;
+pub(crate) mod tile;
 mod tree;
 
 use sha2::{Digest as _, Sha256};
 
 pub use frontier::{Frontier, FrontierError};
 pub use proof::{verify_consistency, verify_inclusion};
+pub use tile::{TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile};
 pub use tree::Tree;
 
 /// The 32 bytes of one SHA-256.

@@ -9,6 +9,7 @@ mod queue;
 mod reader;
 mod rows;
 mod schema;
+mod tiles;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -22,8 +23,9 @@ use weaver_types::ledger::{
 use weaver_types::{Random, Tenant};
 
 use crate::log::Row;
+use crate::merkle::Hash;
 use crate::prepare::{check_key, prepare};
-use crate::verify::{Extent, Source};
+use crate::verify::{Extent, Prove, Source};
 use lock::Lock;
 use queue::Queue;
 use reader::Snapshots;
@@ -133,6 +135,28 @@ impl Source for SqliteLedger {
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
         self.snapshots.with(|db| rows::events(db, from, limit))
+    }
+
+    fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.snapshots.with(|db| tiles::tile(db, level, index))
+    }
+
+    fn keeps_tiles(&self) -> Result<bool, LedgerError> {
+        self.snapshots.with(tiles::kept)
+    }
+}
+
+impl Prove for SqliteLedger {
+    fn root(&self, size: u64) -> Result<Hash, LedgerError> {
+        self.snapshots.with(|db| tiles::root(db, size))
+    }
+
+    fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {
+        self.snapshots.with(|db| tiles::inclusion(db, index, size))
+    }
+
+    fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError> {
+        self.snapshots.with(|db| tiles::consistency(db, old, new))
     }
 }
 

@@ -46,11 +46,13 @@ impl Tag {
     pub const STANDING: Self = Self("weaver/standing/v1");
     /// A confirmation or revocation by an operator: canonical bytes, profile record.
     pub const OPERATOR_WORD: Self = Self("weaver/operator-word/v1");
+    /// A change of the key that signs a log's checkpoints: canonical bytes, profile record.
+    pub const LOG_KEY: Self = Self("weaver/log-key/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -61,6 +63,7 @@ impl Tag {
         Self::EXPOSED,
         Self::FINGERPRINT,
         Self::KEYS,
+        Self::LOG_KEY,
         Self::OPERATOR_WORD,
         Self::POLICY,
         Self::RESOLUTION,

@@ -95,7 +95,7 @@ kinds! {
     UpstreamLost = "upstream.lost";
     /// Payloads of earlier events were removed for good: which, why, and by whom.
     Pruned = "log.pruned";
-    /// A key signs the checkpoints of this log from here on.
+    /// A key that signs the checkpoints of this log came into force, or ended.
     LogKey = "log.key";
 }
 

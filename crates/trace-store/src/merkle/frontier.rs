@@ -49,13 +49,20 @@ impl Frontier {
 
     /// Appends a leaf, given by its hash.
     pub fn push(&mut self, leaf: Hash) {
-        let mut node = leaf;
-        let mut rest = self.size;
-        while rest & 1 == 1 {
+        self.push_with(leaf, &mut |_, _, _| {});
+    }
+
+    /// As [`Frontier::push`]; `complete` is given the leaf and each subtree that it completes: the
+    /// level (0 for the leaf), the place in that level, the hash.
+    pub fn push_with(&mut self, leaf: Hash, complete: &mut dyn FnMut(u32, u64, Hash)) {
+        let (mut node, mut level, mut place) = (leaf, 0, self.size);
+        complete(level, place, node);
+        while place & 1 == 1 {
             if let Some(left) = self.nodes.pop() {
                 node = node_hash(&left, &node);
             }
-            rest >>= 1;
+            (level, place) = (level + 1, place >> 1);
+            complete(level, place, node);
         }
         self.nodes.push(node);
         self.size += 1;

@@ -13,7 +13,7 @@ use super::lock::{self, Lock};
 use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
 use super::writer::Writer;
-use super::{SqliteLedger, schema};
+use super::{FORMAT_VERSION, SqliteLedger, schema, tiles};
 
 /// What a ledger needs from its host.
 #[derive(Clone)]
@@ -63,11 +63,15 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         schema::create(&db, options.random.as_ref())?;
         sync_folder(&path)?;
     }
+    if schema::version(&db)? < FORMAT_VERSION {
+        tiles::migrate(&db)?;
+    }
     let tip = schema::tip(&db)?;
+    let tiles = tiles::growing(&db, tip.frontier.size())?;
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
     let snapshots = Arc::new(Snapshots::open(&path)?);
-    let writer = Writer::start(db, Arc::clone(&queue), tip, left)?;
+    let writer = Writer::start(db, Arc::clone(&queue), (tip, tiles), left)?;
     let (heads, erasing) = (writer.heads(), writer.erasing());
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())

@@ -8,9 +8,10 @@ use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
-use super::{fault, rows, schema};
+use super::{fault, rows, schema, tiles};
 use crate::log::Row;
-use crate::verify::{Extent, Source};
+use crate::merkle::Hash;
+use crate::verify::{Extent, Prove, Source};
 
 /// How long a reader waits while another connection recovers the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -105,5 +106,27 @@ impl Source for Reader {
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
         self.snapshots.with(|db| rows::events(db, from, limit))
+    }
+
+    fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.snapshots.with(|db| tiles::tile(db, level, index))
+    }
+
+    fn keeps_tiles(&self) -> Result<bool, LedgerError> {
+        self.snapshots.with(tiles::kept)
+    }
+}
+
+impl Prove for Reader {
+    fn root(&self, size: u64) -> Result<Hash, LedgerError> {
+        self.snapshots.with(|db| tiles::root(db, size))
+    }
+
+    fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {
+        self.snapshots.with(|db| tiles::inclusion(db, index, size))
+    }
+
+    fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError> {
+        self.snapshots.with(|db| tiles::consistency(db, old, new))
     }
 }

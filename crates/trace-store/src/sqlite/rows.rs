@@ -223,15 +223,16 @@ pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::schema;
+    use crate::sqlite::{schema, tiles};
 
     #[test]
     fn no_statement_reads_a_whole_table() {
         let db = Connection::open_in_memory().unwrap();
         schema::create(&db, &weaver_types::OsRandom).unwrap();
-        for sql in
-            [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, PRUNE, STANDS, schema::EXTENT]
-        {
+        let tiles = [tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
+        let own =
+            [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, PRUNE, STANDS, schema::EXTENT];
+        for sql in own.into_iter().chain(tiles) {
             let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             for index in 1..=statement.parameter_count() {
                 statement.raw_bind_parameter(index, 1).unwrap();

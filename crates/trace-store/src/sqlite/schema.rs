@@ -6,7 +6,7 @@ use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
-use super::rows;
+use super::{rows, tiles};
 use crate::blob::{BLOB_KEY, BlobKey};
 use crate::entry::Header;
 use crate::log::Tip;
@@ -16,7 +16,7 @@ use crate::verify::Extent;
 /// The `application_id` of a ledger file: the ASCII text `WvLg`.
 pub const APPLICATION_ID: i32 = 0x5776_4c67;
 /// The version of the form, in the file's `user_version`.
-pub const FORMAT_VERSION: u64 = 1;
+pub const FORMAT_VERSION: u64 = 2;
 
 /// Leaves that are hashed at most to check the end of the log when it is opened.
 const CHECKED: u64 = 512;
@@ -61,17 +61,22 @@ CREATE TABLE blobs (
 pub(super) const EXTENT: &str = "SELECT log, size, root, frontier,
     (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest FROM meta WHERE one = 1";
 
+/// The format version that the file names.
+pub(super) fn version(db: &Connection) -> Result<u64, LedgerError> {
+    from_number("the format version", number(db, "user_version")?)
+}
+
+fn number(db: &Connection, name: &str) -> Result<i64, LedgerError> {
+    db.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| from_sql(&error))
+}
+
 /// True when the file is still empty; an error when it is something else than a ledger, or newer.
 pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
-    let number = |name| {
-        db.pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-            .map_err(|error| from_sql(&error))
-    };
-    let (application, version) = (number("application_id")?, number("user_version")?);
+    let (application, version) = (number(db, "application_id")?, number(db, "user_version")?);
     if application == i64::from(APPLICATION_ID) {
         let found = from_number("the format version", version)?;
         return match found {
-            FORMAT_VERSION => Ok(false),
+            1..=FORMAT_VERSION => Ok(false),
             found if found > FORMAT_VERSION => {
                 let what = "the ledger".to_owned();
                 Err(LedgerError::Newer { what, found, known: FORMAT_VERSION })
@@ -97,6 +102,7 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
     let sql = |error: rusqlite::Error| from_sql(&error);
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
     db.execute_batch(VERSION_1).map_err(sql)?;
+    db.execute_batch(tiles::VERSION_2).map_err(sql)?;
     db.execute(
         "INSERT INTO meta (one, log, blob_key, size, root, frontier, highest)
          VALUES (1, ?1, ?2, 0, ?3, ?4, 0)",

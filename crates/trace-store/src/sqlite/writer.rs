@@ -12,9 +12,10 @@ use super::fault::from_sql;
 use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
 use super::reader::PATIENCE;
-use super::{rows, schema};
+use super::{rows, schema, tiles};
 use crate::limits::SWEEP;
 use crate::log::Tip;
+use crate::merkle::tile::Growing;
 use crate::plan::plan;
 use crate::prune;
 
@@ -32,6 +33,7 @@ pub(super) struct Writer {
     db: Connection,
     queue: Arc<Queue>,
     tip: Tip,
+    tiles: Growing,
     heads: Arc<Mutex<Heads>>,
     /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
     level: Durability,
@@ -66,7 +68,7 @@ impl Writer {
     pub(super) fn start(
         db: Connection,
         queue: Arc<Queue>,
-        tip: Tip,
+        (tip, tiles): (Tip, Growing),
         left: bool,
     ) -> Result<Self, LedgerError> {
         let committed = tip.head();
@@ -75,7 +77,7 @@ impl Writer {
         let level = Durability::Disk;
         let erasing = Arc::new(AtomicBool::new(left));
         let mut writer =
-            Self { db, queue, tip, heads, level, unchecked: 0, unsynced: true, erasing };
+            Self { db, queue, tip, tiles, heads, level, unchecked: 0, unsynced: true, erasing };
         writer.checkpoint()?;
         Ok(writer)
     }
@@ -173,6 +175,7 @@ impl Writer {
     /// changes no page, so a `barrier` writes one; the sync covers all that stands before it.
     fn seal(&mut self, written: usize, barrier: bool) -> Result<(), LedgerError> {
         rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2)?;
+        tiles::save(&self.db, &self.tiles.take())?;
         schema::save_tip(&self.db, &self.tip)?;
         if barrier {
             schema::touch(&self.db)?;
@@ -192,7 +195,10 @@ impl Writer {
         let first = self.tip.frontier.size();
         let now = prune::time_after(self.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
-        let events = self.tip.append(prepared, level)?;
+        let tiles = &mut self.tiles;
+        let events = self.tip.append(prepared, level, &mut |level, place, hash| {
+            tiles.put(level, place, hash);
+        })?;
         rows::append(db, &events)?;
         rows::write(db, &writes)?;
         if !prepared.batch.prune.is_empty() {

@@ -3,6 +3,7 @@
 use weaver_types::ledger::LedgerError;
 use weaver_types::{LogId, Timestamp};
 
+use crate::checkpoint::CheckpointError;
 use crate::entry::HeaderError;
 use crate::prune::NoteError;
 
@@ -49,6 +50,12 @@ pub enum Fault {
     /// It is a `log.pruned` event with a payload that is none.
     #[error("{0}")]
     Note(NoteError),
+    /// It changes the key of the log and is not valid.
+    #[error("it changes the key of the log and is not valid: {why}")]
+    Key {
+        /// What is wrong.
+        why: &'static str,
+    },
     /// Only one of salt and payload is there.
     #[error("only one of its payload and salt is there; the other was removed")]
     HalfGone,
@@ -69,6 +76,7 @@ impl Fault {
             Self::Commitment => "event.commitment",
             Self::Gone => "event.gone",
             Self::Note(error) => error.code(),
+            Self::Key { .. } => "event.key",
             Self::HalfGone => "event.half_gone",
         }
     }
@@ -107,6 +115,20 @@ pub enum VerifyError {
     /// The stored frontier is not that of the events.
     #[error("the stored frontier is not that of the events; the next append would go astray")]
     Frontier,
+    /// A stored tile is not that of the events.
+    #[error(
+        "tile {index} of level {level} is missing, or not that of the events; proofs from it would \
+         be refused"
+    )]
+    Tile {
+        /// Its level.
+        level: u32,
+        /// Its place in the level.
+        index: u64,
+    },
+    /// The checkpoint from outside is refused.
+    #[error("the given checkpoint is refused: {0}")]
+    Checkpoint(#[from] CheckpointError),
     /// The stored time of the log is not that of the last event.
     #[error(
         "the stored time of the log is {stored}, but its events end at {last}; the next event would \
@@ -156,6 +178,8 @@ impl VerifyError {
             Self::Event { fault, .. } => fault.code(),
             Self::Root { .. } => "verify.root",
             Self::Frontier => "verify.frontier",
+            Self::Tile { .. } => "verify.tile",
+            Self::Checkpoint(error) => error.code(),
             Self::Highest { .. } => "verify.highest",
             Self::Truncated { .. } => "verify.truncated",
             Self::Forked { .. } => "verify.forked",

@@ -3,6 +3,8 @@
 use weaver_types::Timestamp;
 use weaver_types::ledger::Head;
 
+use crate::checkpoint::Verified;
+
 /// What a verification proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -15,8 +17,10 @@ pub struct Report {
     pub pruned: u64,
     /// The time of the last event.
     pub last_at: Option<Timestamp>,
-    /// The earlier head that the log extends.
+    /// The earlier head that the log extends; with a checkpoint, the head that it names.
     pub earlier: Option<Head>,
+    /// The checkpoint that the log extends, with the key and the witnesses that signed it.
+    pub checkpoint: Option<Verified>,
 }
 
 impl Report {
@@ -34,11 +38,22 @@ impl Report {
             ));
         }
         if let Some(earlier) = &self.earlier {
+            let what = if self.checkpoint.is_some() { "checkpoint" } else { "head" };
             out.push(format!(
-                "the first {} events are those of the given head: none was changed, removed, \
+                "the first {} events are those of the given {what}: none was changed, removed, \
                  reordered or cut off",
                 earlier.size
             ));
+        }
+        if let Some(Verified { key, witnesses, .. }) = &self.checkpoint {
+            out.push(format!("the checkpoint was signed by {key}, which counted at its size"));
+            out.extend(witnesses.iter().map(|seen| {
+                format!(
+                    "the witness {} signed it, by its own clock {} seconds after 1970",
+                    seen.key.name(),
+                    seen.at
+                )
+            }));
         }
         out
     }
@@ -47,21 +62,31 @@ impl Report {
     #[must_use]
     pub fn not_proven(&self) -> Vec<String> {
         let mut out = Vec::new();
-        let known = self.earlier.as_ref().map_or(0, |head| head.size);
+        let what = if self.checkpoint.is_some() { "checkpoint" } else { "head" };
         match &self.earlier {
             None => out.push(
-                "without a head from elsewhere, truncation cannot be ruled out, nor that somebody \
-                 rewrote the whole file"
+                "this cannot rule out truncation, nor that somebody rewrote the whole file: no \
+                 checkpoint or head from elsewhere was given"
                     .to_owned(),
             ),
-            Some(_) if known < self.head.size => out.push(format!(
-                "events from {known} on came after the given head: that none of them was rewritten \
+            Some(Head { size, .. }) if *size < self.head.size => out.push(format!(
+                "events from {size} on came after the given {what}: that none of them was rewritten \
                  or cut off since is not proven"
             )),
-            Some(_) => out.push(
-                "events after the given head, if there ever were any, could have been cut off"
+            Some(_) => out.push(format!(
+                "events after the given {what}, if there ever were any, could have been cut off"
+            )),
+        }
+        match &self.checkpoint {
+            None if self.earlier.is_some() => out.push(
+                "the given head is not signed: it proves as much as the place where it was kept"
                     .to_owned(),
             ),
+            Some(verified) if verified.witnesses.is_empty() => out.push(
+                "no witness was asked for: that others were shown the same log is not proven"
+                    .to_owned(),
+            ),
+            _ => {}
         }
         out.push(format!(
             "that {} events were synced to disk is only what is written beside them: the root does \

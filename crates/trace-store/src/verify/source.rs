@@ -35,4 +35,20 @@ pub trait Source {
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError>;
+
+    /// A tile as stored, [`TILE_BYTES`](crate::merkle::TILE_BYTES) bytes; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn tile(&self, _level: u32, _index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(None)
+    }
+
+    /// Whether this store keeps tiles; verification then asks for all of them.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn keeps_tiles(&self) -> Result<bool, LedgerError> {
+        Ok(false)
+    }
 }

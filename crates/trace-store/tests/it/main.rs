@@ -24,4 +24,7 @@ mod support;
 #[cfg(feature = "sqlite")]
 mod tampering;
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod tiles;
+#[cfg(test)]
 mod verification;

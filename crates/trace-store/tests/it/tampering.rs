@@ -177,8 +177,8 @@ fn how_far_an_event_was_synced_is_not_proven() {
 fn what_is_newer_or_no_ledger_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let (path, _) = store(folder.path());
-    change(&path, "PRAGMA user_version = 2");
-    let newer = LedgerError::Newer { what: "the ledger".to_owned(), found: 2, known: 1 };
+    change(&path, "PRAGMA user_version = 3");
+    let newer = LedgerError::Newer { what: "the ledger".to_owned(), found: 3, known: 2 };
     let opened = SqliteLedger::open(&path, OpenOptions::default()).map(drop);
     assert_eq!(opened, Err(newer.clone()));
     assert_eq!(Reader::open(&path).map(drop), Err(newer));

@@ -54,6 +54,9 @@ pub enum SignatureError {
     /// A public key of small order, which accepts forged signatures.
     #[error("public key is weak (small order): generate another key")]
     WeakKey,
+    /// A text that is signed as it stands holds a control character other than a line feed.
+    #[error("text holds a control character: such a text is never signed without a domain tag")]
+    Text,
     /// The signature does not fit the envelope and the key.
     #[error("signature does not match the document, the envelope and the key")]
     Invalid,
@@ -73,6 +76,7 @@ impl SignatureError {
             Self::Encoding { .. } => "signature.encoding",
             Self::Key => "signature.key",
             Self::WeakKey => "signature.weak_key",
+            Self::Text => "signature.text",
             Self::Invalid => "signature.invalid",
         }
     }

@@ -59,6 +59,21 @@ impl PublicKey {
         self.verify_raw(&tagged(tag, message), signature)
     }
 
+    /// Verifies a signature over a text as it stands, by the strict rules: what
+    /// [`SigningKey::sign_text`] makes.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Text`] for a text that is never signed, [`SignatureError::Invalid`].
+    pub fn verify_text(
+        &self,
+        text: &str,
+        signature: &[u8; SIGNATURE_BYTES],
+    ) -> Result<(), SignatureError> {
+        check_text(text)?;
+        self.verify_raw(text.as_bytes(), signature)
+    }
+
     pub(super) fn verify_raw(
         &self,
         message: &[u8],
@@ -132,6 +147,19 @@ impl SigningKey {
         self.sign_raw(&tagged(tag, message))
     }
 
+    /// Signs a text as it stands, without a tag: for forms of others, such as signed notes.
+    ///
+    /// A tagged message always holds a zero byte and such a text never does, so neither signature
+    /// passes for the other.
+    ///
+    /// # Errors
+    ///
+    /// [`SignatureError::Text`], when the text holds a control character other than a line feed.
+    pub fn sign_text(&self, text: &str) -> Result<[u8; SIGNATURE_BYTES], SignatureError> {
+        check_text(text)?;
+        Ok(self.sign_raw(text.as_bytes()))
+    }
+
     pub(super) fn sign_raw(&self, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
         self.0.sign(message).to_bytes()
     }
@@ -141,6 +169,11 @@ impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SigningKey(redacted)")
     }
+}
+
+fn check_text(text: &str) -> Result<(), SignatureError> {
+    let control = |byte: u8| byte < b' ' && byte != b'\n';
+    if text.bytes().any(control) { Err(SignatureError::Text) } else { Ok(()) }
 }
 
 fn tagged(tag: Tag, message: &[u8]) -> Vec<u8> {

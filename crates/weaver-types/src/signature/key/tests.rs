@@ -135,3 +135,19 @@ fn a_signature_with_a_point_of_small_order_is_refused() {
     assert!(lax.is_ok(), "the vector proves nothing");
     assert_eq!(key.verify_raw(b"message", &signature), Err(SignatureError::Invalid));
 }
+
+#[test]
+fn a_text_and_a_tagged_message_never_pass_for_each_other() {
+    let key = SigningKey::from_seed([7; 32]);
+    let signature = key.sign_text("log_1\n3\n").unwrap();
+    assert_eq!(key.public().verify_text("log_1\n3\n", &signature), Ok(()));
+    assert_eq!(key.public().verify_text("log_1\n4\n", &signature), Err(SignatureError::Invalid));
+    // Whatever is signed under a tag holds a zero byte, and no such text is signed or verified.
+    for tag in Tag::ALL {
+        let tagged = String::from_utf8(tagged(tag, b"x")).unwrap();
+        assert_eq!(key.sign_text(&tagged), Err(SignatureError::Text));
+        let signature = key.sign(tag, b"x");
+        assert_eq!(key.public().verify_text(&tagged, &signature), Err(SignatureError::Text));
+    }
+    assert_eq!(key.sign_text("a\rb"), Err(SignatureError::Text));
+}

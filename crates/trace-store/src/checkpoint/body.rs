@@ -1,0 +1,98 @@
+//! What a checkpoint says.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use weaver_types::ledger::Head;
+use weaver_types::{Digest, LogId};
+
+use super::key::{Signer, VerifierKey};
+use super::{CheckpointError, Note};
+use crate::merkle;
+
+/// The largest size of a log: 2^53, beyond which no header can be written.
+pub const MAX_SIZE: u64 = 1 << 53;
+
+/// The text of a checkpoint, as C2SP `tlog-checkpoint` has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The id of the log.
+    pub origin: LogId,
+    /// How many events.
+    pub size: u64,
+    /// The root over them.
+    pub root: Digest,
+    /// Lines that follow. They are signed and mean nothing here.
+    pub extensions: Vec<String>,
+}
+
+impl Checkpoint {
+    /// The checkpoint of a head. The head must be synced: what is signed must not be lost.
+    #[must_use]
+    pub fn of(head: &Head) -> Self {
+        let Head { log, size, root } = head.clone();
+        Self { origin: log, size, root, extensions: Vec::new() }
+    }
+
+    /// The head that it names.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        Head { log: self.origin.clone(), size: self.size, root: self.root }
+    }
+
+    /// Signs it as the log, under the log's id as the name of the key.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], when the id of the log cannot name a key, the text is none, or the signer
+    /// fails.
+    pub fn sign(&self, signer: &dyn Signer) -> Result<Note, CheckpointError> {
+        let key = VerifierKey::log(&self.origin, signer.public())?;
+        let text = self.to_string();
+        Self::parse(&text)?;
+        let signature = key.signature(signer.sign_text(&text)?.to_vec());
+        Ok(Note::unsigned(text).with(signature))
+    }
+
+    /// Reads the text of a note, and nothing but a checkpoint.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Body`].
+    pub fn parse(text: &str) -> Result<Self, CheckpointError> {
+        let bad = |why| Err(CheckpointError::Body(why));
+        let Some(text) = text.strip_suffix('\n') else { return bad("its last line has no end") };
+        let mut lines = text.split('\n');
+        let (Some(origin), Some(size), Some(root)) = (lines.next(), lines.next(), lines.next())
+        else {
+            return bad("it has fewer than three lines");
+        };
+        let Ok(origin) = LogId::parse(origin) else { return bad("its origin is no id of a log") };
+        let Some(size) = number(size).filter(|size| *size <= MAX_SIZE) else {
+            return bad("its size is no plain decimal number up to 2^53");
+        };
+        let root = STANDARD.decode(root).ok().and_then(|root| <[u8; 32]>::try_from(root).ok());
+        let Some(root) = root else { return bad("its root is not base64 of 32 bytes") };
+        if size == 0 && root != merkle::empty_root() {
+            return bad("its root is not that of the empty log");
+        }
+        let extensions: Vec<String> = lines.map(str::to_owned).collect();
+        if extensions.iter().any(String::is_empty) {
+            return bad("it has an empty line");
+        }
+        Ok(Self { origin, size, root: Digest::from_bytes(root), extensions })
+    }
+}
+
+/// A decimal number as it would be written.
+fn number(text: &str) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+impl fmt::Display for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = STANDARD.encode(self.root.as_bytes());
+        write!(f, "{}\n{}\n{root}\n", self.origin, self.size)?;
+        self.extensions.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}

@@ -1,0 +1,229 @@
+//! The keys of a log, as its own events tell them.
+//!
+//! An event `log.key` declares a key, hands over to another one, or ends one. The first names no
+//! predecessor and is not signed. Each later one is signed by the key before it, which it ends: that
+//! key counts for sizes up to the event's place, the new one for greater sizes. A key that ended
+//! never comes back. After a key ended without a successor a new one may be declared, which counts
+//! for whoever brings it from outside.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+use weaver_types::LogId;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::Tag;
+
+use super::CheckpointError;
+use super::key::{KeyUse, Signer, VerifierKey};
+
+/// The version of the payload of a key event.
+const VERSION: u64 = 1;
+
+/// What a key event says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyChange {
+    /// The key that counts from here on; `None` ends the one before without a successor.
+    pub key: Option<VerifierKey>,
+    /// How many events the log had when this was written; the event stands there or later.
+    pub from: u64,
+    /// The key that ends here, and its signature.
+    pub previous: Option<(VerifierKey, [u8; 64])>,
+}
+
+impl KeyChange {
+    /// Declares the first key of a log of `from` events, or the first after one that ended.
+    #[must_use]
+    pub fn declare(key: VerifierKey, from: u64) -> Self {
+        Self { key: Some(key), from, previous: None }
+    }
+
+    /// Hands over from the signer's key of `log` to another one, or ends it.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], when the log's id cannot name a key or the signer fails.
+    pub fn sign(
+        log: &LogId,
+        previous: &dyn Signer,
+        key: Option<VerifierKey>,
+        from: u64,
+    ) -> Result<Self, CheckpointError> {
+        let ends = VerifierKey::log(log, previous.public())?;
+        let mut change = Self { key, from, previous: Some((ends, [0; 64])) };
+        let signature = previous.sign_tagged(Tag::LOG_KEY, &change.message()?)?;
+        if let Some((_, place)) = &mut change.previous {
+            *place = signature;
+        }
+        Ok(change)
+    }
+
+    /// The payload of the event.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Form`], when `from` lies beyond 2^53.
+    pub fn to_payload(&self) -> Result<Vec<u8>, CheckpointError> {
+        let mut map = self.map();
+        if let Some((_, signature)) = &self.previous {
+            map.insert("signature".to_owned(), STANDARD.encode(signature).into());
+        }
+        write(map)
+    }
+
+    /// What is signed: the payload without the signature.
+    fn message(&self) -> Result<Vec<u8>, CheckpointError> {
+        write(self.map())
+    }
+
+    fn map(&self) -> Map<String, Value> {
+        let mut map = Map::new();
+        map.insert("v".to_owned(), VERSION.into());
+        map.insert("from".to_owned(), self.from.into());
+        if let Some(key) = &self.key {
+            map.insert("key".to_owned(), key.to_string().into());
+        }
+        if let Some((previous, _)) = &self.previous {
+            map.insert("previous".to_owned(), previous.to_string().into());
+        }
+        map
+    }
+
+    /// Reads a payload and nothing but what [`KeyChange::to_payload`] writes.
+    fn parse(payload: &[u8]) -> Result<Self, &'static str> {
+        let Ok(Value::Object(map)) = canonical::parse(payload, Profile::Record) else {
+            return Err("its payload is no JSON object");
+        };
+        if map.get("v").and_then(Value::as_u64) != Some(VERSION) {
+            return Err("its version is not 1");
+        }
+        let key = |name| match map.get(name).map(Value::as_str) {
+            None => Ok(None),
+            Some(text) => text
+                .and_then(|text| text.parse::<VerifierKey>().ok())
+                .map(Some)
+                .ok_or("a key in it is no verifier key"),
+        };
+        let signature = map.get("signature").map(|value| {
+            let bytes = value.as_str().and_then(|text| STANDARD.decode(text).ok());
+            bytes.and_then(|bytes| <[u8; 64]>::try_from(bytes).ok())
+        });
+        let previous = match (key("previous")?, signature) {
+            (None, None) => None,
+            (Some(previous), Some(Some(signature))) => Some((previous, signature)),
+            _ => return Err("previous key and signature do not stand together"),
+        };
+        let from = map.get("from").and_then(Value::as_u64).ok_or("it has no `from`")?;
+        let change = Self { key: key("key")?, from, previous };
+        if change.to_payload().is_ok_and(|bytes| bytes == payload) {
+            Ok(change)
+        } else {
+            Err("its payload has unknown fields or is not canonical")
+        }
+    }
+}
+
+fn write(map: Map<String, Value>) -> Result<Vec<u8>, CheckpointError> {
+    canonical::to_bytes(&Value::Object(map), Profile::Record)
+        .map_err(|error| CheckpointError::Form { form: "key event", why: error.to_string() })
+}
+
+/// The keys of a log in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyHistory {
+    periods: Vec<Period>,
+}
+
+/// A stretch of the log with one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Period {
+    key: VerifierKey,
+    /// The place of the event that declares it: it counts for greater sizes.
+    after: u64,
+    /// The place of the event that ends it: it counts up to this size.
+    until: Option<u64>,
+    /// Whether the key before it said so.
+    handed_over: bool,
+}
+
+impl KeyHistory {
+    /// Takes the next key event of `log`, which stands at `seq`.
+    ///
+    /// # Errors
+    /// [`CheckpointError::KeyEvent`], when it is malformed, or not signed by the key that counts.
+    pub fn take(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), CheckpointError> {
+        self.step(log, seq, payload).map_err(|why| CheckpointError::KeyEvent { seq, why })
+    }
+
+    fn step(&mut self, log: &LogId, seq: u64, payload: &[u8]) -> Result<(), &'static str> {
+        let change = KeyChange::parse(payload)?;
+        if change.from > seq {
+            return Err("it says that the log was longer than it was");
+        }
+        if let Some(key) = &change.key {
+            if key.name() != log.as_str() || key.usage() != KeyUse::Log {
+                return Err("its key is not one of this log");
+            }
+            if self.periods.iter().any(|period| period.key.public() == key.public()) {
+                return Err("its key was in use before");
+            }
+        }
+        let message = change.message().map_err(|_| "it cannot be written")?;
+        let current = self.periods.last_mut().filter(|period| period.until.is_none());
+        match (current, &change.previous) {
+            (None, None) if change.key.is_some() => {}
+            (None, None) => return Err("it says nothing"),
+            (None, Some(_)) => return Err("it names a key before it, and there is none"),
+            (Some(_), None) => return Err("the key before it did not sign it"),
+            (Some(current), Some((previous, signature))) => {
+                if current.key != *previous {
+                    return Err("the key before it is another one");
+                }
+                let verified = previous.public().verify(Tag::LOG_KEY, &message, signature);
+                verified.map_err(|_| "the signature of the key before it does not fit")?;
+                current.until = Some(seq);
+            }
+        }
+        if let Some(key) = change.key {
+            let handed_over = change.previous.is_some();
+            self.periods.push(Period { key, after: seq, until: None, handed_over });
+        }
+        Ok(())
+    }
+
+    /// The keys, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &VerifierKey> {
+        self.periods.iter().map(|period| &period.key)
+    }
+
+    /// Whether `key` may sign for `size` events, for whoever trusts `anchor`.
+    pub(super) fn counts(
+        &self,
+        anchor: &VerifierKey,
+        key: &VerifierKey,
+        size: u64,
+    ) -> Result<(), CheckpointError> {
+        let ended = |why| Err(CheckpointError::KeyEnded { size, why });
+        let Some(at) = self.periods.iter().rposition(|period| period.after < size) else {
+            return if key == anchor {
+                Ok(())
+            } else {
+                ended("the log declares it for greater sizes only")
+            };
+        };
+        let upto = self.periods.get(..=at).unwrap_or_default();
+        let Some(current) = upto.last() else { return ended("the log declares none") };
+        if current.until.is_some_and(|until| size > until) {
+            return ended("the key of the log was ended before, without a successor");
+        }
+        if current.key != *key {
+            return ended("the log had another key by then");
+        }
+        for period in upto.iter().rev() {
+            if period.key == *anchor {
+                return Ok(());
+            }
+            if !period.handed_over {
+                break;
+            }
+        }
+        ended("no chain of signed changes leads to it from the trusted key")
+    }
+}

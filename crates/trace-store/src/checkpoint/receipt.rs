@@ -1,0 +1,258 @@
+//! Receipts: what one call left in the log, verifiable offline.
+
+use serde_json::{Map, Value};
+use weaver_types::ledger::MAX_PAGE;
+use weaver_types::{CallId, EventKind};
+
+use super::form::{Form, bytes, field, hashes, only, pack, text, unpack};
+use super::{Checkpoint, CheckpointError, KeyHistory, Note, Trust, Verified};
+use crate::entry::{Header, SALT, commitment};
+use crate::merkle::{self, Hash};
+use crate::verify::{Prove, Source};
+
+const FORM: Form = Form { name: "receipt", kind: "weaver-receipt", version: 1 };
+/// The most events of one receipt.
+const MAX_EVENTS: usize = 1024;
+
+/// The events of one call with the proof that they are in the log of a signed checkpoint. Events that
+/// changed the key of the log may stand among them. Making or reading one verifies nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The signed checkpoint.
+    pub checkpoint: Note,
+    /// Which call.
+    pub call: CallId,
+    /// The events, in the order of the log.
+    pub events: Vec<ReceiptEvent>,
+}
+
+/// An event of a receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptEvent {
+    /// The header, as stored.
+    pub header: Vec<u8>,
+    /// Salt and payload, where they are disclosed.
+    pub disclosed: Option<(Vec<u8>, Vec<u8>)>,
+    /// The inclusion proof.
+    pub path: Vec<Hash>,
+}
+
+/// What a receipt proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptReport {
+    /// The checkpoint, its key and its witnesses.
+    pub verified: Verified,
+    /// Which call.
+    pub call: CallId,
+    /// The events of the call, in the order of the log.
+    pub events: Vec<ProvenEvent>,
+}
+
+/// An event that is proven to be in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenEvent {
+    /// Its header.
+    pub header: Header,
+    /// Its payload, where it was disclosed.
+    pub payload: Option<Vec<u8>>,
+}
+
+impl ReceiptReport {
+    /// Whether the receipt shows how the call ended: with its outcome, as unknown, or refused.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.events.iter().any(|event| ends(event.header.kind))
+    }
+}
+
+fn ends(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Outcome | EventKind::OutcomeUnknown | EventKind::Refused)
+}
+
+/// The places of the events of a call among the first `size`, and of those that changed the key of
+/// the log. It reads all of them.
+///
+/// # Errors
+/// [`CheckpointError::Ledger`].
+pub fn events_of_call(
+    log: &dyn Source,
+    call: &CallId,
+    size: u64,
+) -> Result<Vec<u64>, CheckpointError> {
+    let mut out = Vec::new();
+    let mut next = 0;
+    while next < size {
+        let limit = usize::try_from(size - next).unwrap_or(MAX_PAGE).min(MAX_PAGE);
+        let rows = log.rows(next, limit)?;
+        let Some(last) = rows.last() else { break };
+        next = last.event.seq + 1;
+        out.extend(rows.iter().filter_map(|row| {
+            let header = Header::parse(&row.event.header).ok()?;
+            let wanted = header.call.as_ref() == Some(call) || header.kind == EventKind::LogKey;
+            wanted.then_some(row.event.seq)
+        }));
+    }
+    Ok(out)
+}
+
+impl Receipt {
+    /// Makes a receipt for `call` under a signed checkpoint of this log from the events at `places`
+    /// (see [`events_of_call`]). With `disclose`, payloads and salts are in it where they are still
+    /// there; those of key events always are.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], when the checkpoint does not cover an event, is not of this log, or the
+    /// log cannot be read.
+    pub fn make(
+        log: &dyn Prove,
+        checkpoint: &Note,
+        call: &CallId,
+        places: &[u64],
+        disclose: bool,
+    ) -> Result<Self, CheckpointError> {
+        let Checkpoint { origin, size, root, .. } = Checkpoint::parse(checkpoint.text())?;
+        if origin != log.extent()?.head.log || log.root(size)? != *root.as_bytes() {
+            return Err(CheckpointError::Inconsistent("the checkpoint is not one of this log"));
+        }
+        let mut events = Vec::new();
+        for (index, place) in places.iter().enumerate() {
+            let outside = CheckpointError::Event { index, why: "the checkpoint does not cover it" };
+            if *place >= size {
+                return Err(outside);
+            }
+            let row = log.rows(*place, 1)?.into_iter().next().ok_or(outside)?;
+            let kind = Header::parse(&row.event.header).ok().map(|header| header.kind);
+            let disclosed = (disclose || kind == Some(EventKind::LogKey))
+                .then(|| row.event.salt.zip(row.event.payload))
+                .flatten();
+            let path = log.inclusion(*place, size)?;
+            events.push(ReceiptEvent { header: row.event.header, disclosed, path });
+        }
+        Ok(Self { checkpoint: checkpoint.clone(), call: call.clone(), events })
+    }
+
+    /// Verifies it with nothing but what `trust` brings.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], the first that applies.
+    pub fn verify(&self, trust: &Trust) -> Result<ReceiptReport, CheckpointError> {
+        let checkpoint = Checkpoint::parse(self.checkpoint.text())?;
+        let mut history = KeyHistory::default();
+        let mut events = Vec::new();
+        let mut next = 0;
+        for (index, event) in self.events.iter().enumerate() {
+            let bad = |why| CheckpointError::Event { index, why };
+            let proven = self.event(event, &checkpoint).map_err(bad)?;
+            let ProvenEvent { header, payload } = &proven;
+            if header.seq < next {
+                return Err(bad("it does not stand in the order of the log"));
+            }
+            next = header.seq + 1;
+            if header.kind != EventKind::LogKey {
+                events.push(proven);
+            } else if let Some(payload) = payload {
+                history.take(&checkpoint.origin, header.seq, payload)?;
+            } else {
+                return Err(bad("a key event does not disclose its payload"));
+            }
+        }
+        if !events.iter().any(|e| e.header.kind == EventKind::Intent || ends(e.header.kind)) {
+            return Err(FORM.bad("it holds neither the intent of the call nor its end"));
+        }
+        let verified = trust.open_with(&self.checkpoint, &history)?;
+        Ok(ReceiptReport { verified, call: self.call.clone(), events })
+    }
+
+    fn event(
+        &self,
+        event: &ReceiptEvent,
+        checkpoint: &Checkpoint,
+    ) -> Result<ProvenEvent, &'static str> {
+        let header = Header::parse(&event.header).map_err(|_| "its header is none")?;
+        if header.log != checkpoint.origin {
+            return Err("its header is of another log");
+        }
+        if header.kind != EventKind::LogKey && header.call.as_ref() != Some(&self.call) {
+            return Err("it is not of this call");
+        }
+        let (leaf, root) = (merkle::leaf_hash(&event.header), checkpoint.root.as_bytes());
+        if !merkle::verify_inclusion(&leaf, header.seq, checkpoint.size, &event.path, root) {
+            return Err("its proof does not lead to the checkpoint");
+        }
+        let payload = match &event.disclosed {
+            None => None,
+            Some((salt, payload))
+                if salt.len() == SALT && commitment(salt, payload) == header.commit =>
+            {
+                Some(payload.clone())
+            }
+            Some(_) => return Err("its payload is not the one its header commits to"),
+        };
+        Ok(ProvenEvent { header, payload })
+    }
+
+    /// The canonical JSON.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Form`], when a header or payload is not UTF-8.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, CheckpointError> {
+        let events = self.events.iter().map(event_to_value).collect::<Result<Vec<_>, _>>()?;
+        pack(
+            &FORM,
+            [
+                ("checkpoint", self.checkpoint.to_string().into()),
+                ("call", self.call.as_str().into()),
+                ("events", events.into()),
+            ],
+        )
+    }
+
+    /// Reads the canonical JSON.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Form`], [`CheckpointError::Newer`] and [`CheckpointError::Note`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, CheckpointError> {
+        let map = unpack(&FORM, bytes, &["checkpoint", "call", "events"])?;
+        let events = match map.get("events").and_then(Value::as_array) {
+            Some(events) if events.len() <= MAX_EVENTS => {
+                events.iter().map(event_from_value).collect::<Result<Vec<_>, _>>()?
+            }
+            _ => return Err(FORM.bad("`events` is no list of at most 1,024 events")),
+        };
+        let value = Value::Object(map);
+        let checkpoint = Note::parse(field(&FORM, &value, "checkpoint")?.as_bytes())?;
+        let call = CallId::parse(field(&FORM, &value, "call")?);
+        let call = call.map_err(|_| FORM.bad("`call` is no id of a call"))?;
+        Ok(Self { checkpoint, call, events })
+    }
+}
+
+fn event_to_value(event: &ReceiptEvent) -> Result<Value, CheckpointError> {
+    let utf8 = |bytes: &[u8]| {
+        String::from_utf8(bytes.to_vec()).map_err(|_| FORM.bad("a header or payload is not UTF-8"))
+    };
+    let mut map = Map::new();
+    map.insert("header".to_owned(), utf8(&event.header)?.into());
+    let path: Vec<Value> = event.path.iter().map(|hash| text(hash).into()).collect();
+    map.insert("path".to_owned(), path.into());
+    if let Some((salt, payload)) = &event.disclosed {
+        map.insert("salt".to_owned(), text(salt).into());
+        map.insert("payload".to_owned(), utf8(payload)?.into());
+    }
+    Ok(Value::Object(map))
+}
+
+fn event_from_value(value: &Value) -> Result<ReceiptEvent, CheckpointError> {
+    let Value::Object(map) = value else { return Err(FORM.bad("an event is no object")) };
+    only(&FORM, map, &["header", "path", "salt", "payload"])?;
+    let disclosed = match (map.contains_key("salt"), map.contains_key("payload")) {
+        (false, false) => None,
+        (true, true) => {
+            let salt = bytes(&FORM, field(&FORM, value, "salt")?)?;
+            Some((salt, field(&FORM, value, "payload")?.as_bytes().to_vec()))
+        }
+        _ => return Err(FORM.bad("salt and payload do not stand together")),
+    };
+    let path = hashes(&FORM, map.get("path"))?;
+    Ok(ReceiptEvent { header: field(&FORM, value, "header")?.as_bytes().to_vec(), disclosed, path })
+}

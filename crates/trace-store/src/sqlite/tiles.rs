@@ -1,0 +1,257 @@
+//! The interior hashes in the file: the table of tiles, proofs from it, and its making.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
+
+use super::fault::{damaged, from_sql, to_sql};
+use super::{rows, schema};
+use crate::merkle::tile::{Growing, hash_in, slot};
+use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
+use crate::verify::no_such_proof;
+
+/// The table that version 2 adds.
+pub(super) const VERSION_2: &str = "
+CREATE TABLE tiles (
+    level INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    nodes BLOB NOT NULL,
+    PRIMARY KEY (level, place)
+) STRICT, WITHOUT ROWID;
+";
+
+pub(super) const TILE: &str = "SELECT nodes FROM tiles WHERE level = ?1 AND place = ?2";
+pub(super) const TOP: &str =
+    "SELECT substr(nodes, 1, 32) FROM tiles WHERE level = ?1 AND place = ?2";
+pub(super) const LAST: &str = "SELECT max(place) FROM tiles WHERE level = 0";
+pub(super) const LEAVES: &str = "SELECT leaf FROM events WHERE seq >= ?1 AND seq < ?2 ORDER BY seq";
+const PUT: &str = "INSERT INTO tiles (level, place, nodes) VALUES (?1, ?2, ?3)
+    ON CONFLICT (level, place) DO UPDATE SET nodes = excluded.nodes";
+
+/// Events that one step of a migration takes in.
+const STEP: u64 = 128 * TILE_WIDTH;
+
+type Read<T> = Result<T, LedgerError>;
+
+/// One tile.
+pub(super) fn tile(db: &Connection, level: u32, index: u64) -> Read<Option<Vec<u8>>> {
+    blob(db, TILE, level, index)
+}
+
+/// Whether the file has tiles: those of version 1 had none.
+pub(super) fn kept(db: &Connection) -> Read<bool> {
+    schema::version(db).map(|version| version >= 2)
+}
+
+/// Writes tiles.
+pub(super) fn save(db: &Connection, tiles: &[Tile]) -> Read<()> {
+    for Tile { level, index, nodes } in tiles {
+        rows::run(db, PUT, params![level, to_sql(*index)?, nodes])?;
+    }
+    Ok(())
+}
+
+/// The growing end of the tiles of a log of `size` events.
+pub(super) fn growing(db: &Connection, size: u64) -> Read<Growing> {
+    let mut higher = Vec::new();
+    for level in 1..TILE_HEIGHT {
+        let children = size.checked_shr(TILE_HEIGHT * level).unwrap_or(0);
+        if children == 0 {
+            break;
+        }
+        let index = children / TILE_WIDTH;
+        higher.push(match tile(db, level, index)? {
+            Some(nodes) if nodes.len() == TILE_BYTES => nodes,
+            None if children % TILE_WIDTH < 2 => vec![0; TILE_BYTES],
+            _ => return Err(damaged(format!("tile {index} of level {level} is missing or cut"))),
+        });
+    }
+    let leaves = leaves(db, size - size % TILE_WIDTH, size)?;
+    Ok(Growing::resume(size, higher, &leaves))
+}
+
+/// The root over the first `size` events.
+pub(super) fn root(db: &Connection, size: u64) -> Read<Hash> {
+    let mut nodes = Nodes::new(db, size, size)?;
+    path::root(size, &mut |level, place| nodes.node(level, place))
+}
+
+/// An inclusion proof.
+pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> Read<Vec<Hash>> {
+    let mut nodes = Nodes::new(db, index, size)?;
+    path::inclusion(index, size, &mut |level, place| nodes.node(level, place))?
+        .ok_or_else(|| no_such_proof(index, size))
+}
+
+/// A consistency proof.
+pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> Read<Vec<Hash>> {
+    let mut nodes = Nodes::new(db, old, new)?;
+    path::consistency(old, new, &mut |level, place| nodes.node(level, place))?
+        .ok_or_else(|| no_such_proof(old, new))
+}
+
+/// The complete subtrees of the log in one snapshot; what was read is kept for the length of one
+/// proof.
+struct Nodes<'a> {
+    db: &'a Connection,
+    /// Events in the log, which may be more than the proof is about.
+    stored: u64,
+    tiles: BTreeMap<(u32, u64), Vec<u8>>,
+    /// The subtrees after the last full tile of level 0, by level and place.
+    tail: Option<BTreeMap<(u32, u64), Hash>>,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(db: &'a Connection, of: u64, size: u64) -> Read<Self> {
+        if !kept(db)? {
+            return Err(LedgerError::Failed(
+                "the ledger has format version 1, which keeps no hashes for proofs; open it for \
+                 writing once with this build, which brings it to version 2"
+                    .to_owned(),
+            ));
+        }
+        let stored = schema::extent(db)?.head.size;
+        if size > stored {
+            return Err(no_such_proof(of, size));
+        }
+        Ok(Self { db, stored, tiles: BTreeMap::new(), tail: None })
+    }
+
+    fn node(&mut self, level: u32, place: u64) -> Read<Hash> {
+        let full = self.stored - self.stored % TILE_WIDTH;
+        let end = place.saturating_add(1).checked_shl(level).unwrap_or(u64::MAX);
+        if end > full {
+            return self.of_tail(level, place, full);
+        }
+        if level == 0 {
+            return self.leaf(place);
+        }
+        let (tile_level, index, slot) = slot(level, place);
+        let missing = || damaged(format!("tile {index} of level {tile_level} is missing or cut"));
+        if slot == 0 && !self.tiles.contains_key(&(tile_level, index)) {
+            let top = blob(self.db, TOP, tile_level, index)?.ok_or_else(missing)?;
+            return hash_in(&top, 0).ok_or_else(missing);
+        }
+        if !self.tiles.contains_key(&(tile_level, index)) {
+            let nodes = tile(self.db, tile_level, index)?.ok_or_else(missing)?;
+            self.tiles.insert((tile_level, index), nodes);
+        }
+        let nodes = self.tiles.get(&(tile_level, index));
+        nodes.and_then(|nodes| hash_in(nodes, slot)).ok_or_else(missing)
+    }
+
+    fn leaf(&self, seq: u64) -> Read<Hash> {
+        let found = leaves(self.db, seq, seq.saturating_add(1))?;
+        found.first().copied().ok_or_else(|| damaged(format!("event {seq} is missing")))
+    }
+
+    fn of_tail(&mut self, level: u32, place: u64, full: u64) -> Read<Hash> {
+        if self.tail.is_none() {
+            let mut tail = BTreeMap::new();
+            let mut frontier = Frontier::default();
+            for leaf in leaves(self.db, full, self.stored)? {
+                frontier.push_with(leaf, &mut |level, place, hash| {
+                    tail.insert((level, place + (full >> level)), hash);
+                });
+            }
+            self.tail = Some(tail);
+        }
+        let found = self.tail.as_ref().and_then(|tail| tail.get(&(level, place)).copied());
+        found.ok_or_else(|| damaged(format!("the events from {full} on do not reach the head")))
+    }
+}
+
+/// The leaf hashes from `from` up to `to`, of which there must be as many.
+fn leaves(db: &Connection, from: u64, to: u64) -> Read<Vec<Hash>> {
+    let mut out = Vec::new();
+    let (first, last) = (to_sql(from)?, to_sql(to)?);
+    (|| {
+        let mut statement = db.prepare_cached(LEAVES)?;
+        let mut found = statement.query((first, last))?;
+        while let Some(row) = found.next()? {
+            out.push(row.get::<_, Hash>(0)?);
+        }
+        Ok(())
+    })()
+    .map_err(|error| from_sql(&error))?;
+    if out.len() as u64 == to - from {
+        Ok(out)
+    } else {
+        Err(damaged(format!("events between {from} and {to} are missing")))
+    }
+}
+
+fn blob(db: &Connection, sql: &str, level: u32, index: u64) -> Read<Option<Vec<u8>>> {
+    let index = to_sql(index)?;
+    (|| db.prepare_cached(sql)?.query_row((level, index), |row| row.get(0)).optional())()
+        .map_err(|error| from_sql(&error))
+}
+
+/// Brings a file of version 1 to version 2: makes the tiles from the stored headers, a few thousand
+/// events in a transaction. It goes on where an earlier attempt stopped, and ends only if the
+/// headers hash to the stored root.
+pub(super) fn migrate(db: &Connection) -> Read<()> {
+    let sql = |error: rusqlite::Error| from_sql(&error);
+    let started: bool = db
+        .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'tiles'", [], |row| row.get(0))
+        .map_err(sql)?;
+    if !started {
+        db.execute_batch(&format!("BEGIN IMMEDIATE;{VERSION_2}COMMIT")).map_err(sql)?;
+    }
+    let Head { size, root, .. } = schema::extent(db)?.head;
+    let last: Option<i64> = db.query_row(LAST, [], |row| row.get(0)).map_err(sql)?;
+    let full = last.map_or(0, |last| u64::try_from(last).unwrap_or(0) + 1);
+    let mut done = full * TILE_WIDTH;
+    let (mut tiles, mut frontier) = (growing(db, done)?, frontier(db, done)?);
+    while done < size {
+        let to = size.min(done + STEP);
+        db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+        take_in(db, (&mut tiles, &mut frontier), done, to)?;
+        save(db, &tiles.take())?;
+        db.execute_batch("COMMIT").map_err(sql)?;
+        done = to;
+    }
+    if done != size || Digest::from_bytes(frontier.root()) != root {
+        return Err(damaged("the events do not hash to the stored root, so no tiles are made"));
+    }
+    db.pragma_update(None, "user_version", 2).map_err(sql)
+}
+
+/// The frontier at `size`, a multiple of the width of a tile, from the tiles.
+fn frontier(db: &Connection, size: u64) -> Read<Frontier> {
+    let mut nodes = Nodes { db, stored: size, tiles: BTreeMap::new(), tail: None };
+    let mut bytes = Vec::new();
+    let levels = (0..u64::BITS).rev().filter(|level| size & (1 << level) != 0);
+    for level in levels {
+        bytes.extend(nodes.node(level, (size >> level) - 1)?);
+    }
+    Frontier::from_bytes(size, &bytes).map_err(damaged)
+}
+
+/// Hashes the headers from `from` up to `to` into the tiles.
+fn take_in(
+    db: &Connection,
+    (tiles, frontier): (&mut Growing, &mut Frontier),
+    from: u64,
+    to: u64,
+) -> Read<()> {
+    let mut next = from;
+    while next < to {
+        let limit = usize::try_from(to - next).unwrap_or(MAX_PAGE);
+        let page = rows::events(db, next, limit)?;
+        for row in &page {
+            let leaf = merkle::leaf_hash(&row.event.header);
+            if row.event.seq != next || leaf != *row.leaf.as_bytes() {
+                return Err(damaged(format!("event {next} is missing or was changed")));
+            }
+            frontier.push_with(leaf, &mut |level, place, hash| tiles.put(level, place, hash));
+            next += 1;
+        }
+        if page.is_empty() {
+            return Err(damaged(format!("event {next} is missing")));
+        }
+    }
+    Ok(())
+}
