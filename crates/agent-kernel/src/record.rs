@@ -17,6 +17,8 @@ use crate::run_state::RunDelta;
 const MAX_CONTRIBUTIONS: usize = 32;
 /// The longest goal or justification that is recorded, in characters.
 const MAX_WORDS: usize = 1_000;
+/// How many tags of a capability are recorded.
+const MAX_TAGS: usize = 64;
 /// The longest text of redacted arguments that is recorded, in bytes.
 const MAX_ARGUMENT_TEXT: usize = 16 * 1024;
 /// The longest error text that is recorded, in characters.
@@ -58,7 +60,16 @@ impl Payload {
             .with("fingerprint", json!(capability.fingerprint()))
             .with("class", json!(capability.class()))
             .with("rung", json!(capability.rung()))
+            .tagged(Some(capability))
             .maybe("upstream_digest", capability.spec().upstream_digest.map(|d| json!(d)))
+    }
+
+    /// The tags of a capability, by which retention can name what is said of it.
+    pub(crate) fn tagged(self, capability: Option<&Capability>) -> Self {
+        let tags = capability.into_iter().flat_map(|capability| &capability.spec().tags);
+        let tags: Vec<&String> = tags.take(MAX_TAGS).collect();
+        let some = (!tags.is_empty()).then(|| json!(tags));
+        self.maybe("tags", some)
     }
 
     pub(crate) fn decided(self, decision: &Decision, firewall: &Firewall) -> Self {

@@ -48,6 +48,7 @@ pub mod merkle;
 mod plan;
 mod prepare;
 pub mod prune;
+pub mod retention;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod verify;

@@ -1,9 +1,11 @@
 //! Changing an open request: one commit, guarded by the version of its record.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use weaver_policy::approval::{ApprovalState, End, Phase, Rejection};
 use weaver_types::ledger::{Batch, Durability, Expect, LedgerError, NewEvent};
-use weaver_types::{EventKind, ReasonCode, RequestId};
+use weaver_types::{Capability, CapabilityId, EventKind, ReasonCode, RequestId};
 
 use super::resume::{Ending, KERNEL};
 use crate::approval::hold::{EndedHold, HoldForm, OpenHold, key};
@@ -147,6 +149,12 @@ impl Kernel {
             .with("request", json!(request.id))
             .maybe("digest", request.digest().ok().map(|digest| json!(digest)))
             .with("capability", json!(request.capability))
+            .tagged(self.known(&request.capability).as_deref())
+    }
+
+    /// A capability as it is known now, with its signed contract.
+    pub(crate) fn known(&self, id: &CapabilityId) -> Option<Arc<Capability>> {
+        self.registry.get(id)?.effective(&self.policy()).ok()
     }
 }
 

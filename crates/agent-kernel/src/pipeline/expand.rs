@@ -190,6 +190,7 @@ impl Kernel {
         let event = Payload::new()
             .who(caller.principal)
             .with("capability", json!(frame.capability_id))
+            .tagged(self.known(&frame.capability_id).as_deref())
             .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))
             .decided(decision, &self.firewall)
             .with("rows", json!(frame.table.len()))

@@ -223,6 +223,7 @@ impl Kernel {
         let event = Payload::new()
             .who(ready.caller.principal)
             .with("capability", json!(ready.target.capability.id()))
+            .tagged(Some(&ready.target.capability))
             .with("success", json!(result.success))
             .maybe("error", result.error_code.map(|code| json!(code)))
             .maybe("error_message", said)

@@ -204,6 +204,7 @@ impl Kernel {
             .with("request", json!(request.id))
             .with("digest", json!(request.digest().ok()?))
             .with("capability", json!(request.capability))
+            .tagged(self.known(&request.capability).as_deref())
             .with("fingerprint", json!(request.fingerprint))
             .with("policy", json!(request.policy))
             .with("contracts", json!(request.contracts))

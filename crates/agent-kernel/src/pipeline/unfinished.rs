@@ -86,6 +86,7 @@ impl Kernel {
         let event = Payload::new()
             .with("principal", json!(open.principal))
             .with("capability", json!(open.capability))
+            .tagged(self.known(&open.capability).as_deref())
             .with("success", json!(false))
             .with("reason", json!(reason))
             .run(&delta)

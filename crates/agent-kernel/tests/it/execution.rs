@@ -139,3 +139,20 @@ fn arguments_and_goals_reach_the_log_redacted() {
     let arguments = &log[1].payload["arguments"];
     assert!(arguments["commit"].is_string() && arguments["salt"].is_string());
 }
+
+/// Retention names events by the tags of the capability that they are about.
+#[test]
+fn what_is_said_of_a_call_bears_the_tags_of_its_capability() {
+    let world = World::new(open_policy());
+    let tags = ["PII".to_owned(), "billing".to_owned()].into();
+    world.register(CapabilityDraft { tags, ..draft("fs.read", Effects::READ_LOCAL) });
+    world.tool("fs.plain", Effects::READ_LOCAL);
+    assert!(succeeded(&world.call(&world.run(), &ana(), &Asked::new("fs.read"))));
+    assert!(succeeded(&world.call(&world.run(), &ana(), &Asked::new("fs.plain"))));
+    for event in log(world.ledger.as_ref()).iter().filter(|event| event.call.is_some()) {
+        let tagged = event.payload["capability"] == "fs.read";
+        let tags = serde_json::json!(["PII", "billing"]);
+        let want = if tagged { tags } else { serde_json::Value::Null };
+        assert_eq!(event.payload.get("tags").cloned().unwrap_or_default(), want, "{}", event.kind);
+    }
+}

@@ -76,7 +76,7 @@ pub(crate) fn check(
 
 /// The records that keep an event: its open call, the request and the standing approval that it
 /// tells of.
-fn named<'v>(header: &'v Header, payload: &'v Value) -> Vec<(Namespace, &'v str)> {
+pub(crate) fn named<'v>(header: &'v Header, payload: &'v Value) -> Vec<(Namespace, &'v str)> {
     let mut named = Vec::new();
     named.extend(header.call.as_ref().map(|call| (Namespace::OpenCall, call.as_str())));
     for said in [Some(payload), payload.get("released_by")].into_iter().flatten() {

@@ -17,6 +17,9 @@ mod merkle;
 mod pruning;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod retention;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(test)]
 mod support;

@@ -67,6 +67,8 @@ namespaces! {
     HighWater = "policy.high_water", "weaver-policy";
     /// Which run of a principal is current in the gateway, and when it was last used.
     CurrentRun = "gateway.run", "weaver-gateway";
+    /// How far the payloads of events were pruned, by retention.
+    Retention = "log.retention", "weaver-trace-store";
     /// The salt under which the gateway notes facts that nobody should guess from the record.
     Salt = "gateway.salt", "weaver-gateway";
 }

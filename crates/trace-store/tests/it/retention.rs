@@ -1,0 +1,356 @@
+//! Retention: what the rules name goes, step by step, and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use weaver_trace_store::MemoryLedger;
+use weaver_trace_store::prune::{Note, Reason};
+use weaver_trace_store::retention::{
+    Keep, LEAST_AGE, Retention, RetentionError, Rule, Step, Sweep, Tally,
+};
+use weaver_trace_store::verify::verify;
+use weaver_types::ledger::{
+    Batch, Durability, Head, Ledger, LedgerError, Namespace, NewEvent, Record, RecordKey,
+    StoredEvent, Ticket,
+};
+use weaver_types::{CallId, EventKind, PrincipalId, Tenant, Timestamp};
+
+use crate::support::{memory, open};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn at(days: u64) -> Timestamp {
+    Timestamp::from_micros(i64::try_from(days * 86_400_000_000).unwrap())
+}
+
+fn said(days: u64, kind: EventKind, payload: &str) -> Batch {
+    let payload = payload.as_bytes().to_vec();
+    let event = NewEvent { kind, at: at(days), run: None, call: None, payload };
+    Batch::new(Durability::Os).with_event(event)
+}
+
+fn append(ledger: &dyn Ledger, batch: Batch) {
+    ledger.commit(batch).wait().unwrap();
+}
+
+/// Runs a sweep to its end.
+fn sweep(ledger: &dyn Ledger, retention: &Retention, days: u64) -> (Tally, Vec<Step>) {
+    let mut sweep = Sweep::resume(ledger, retention.clone(), "test", at(days)).unwrap();
+    let (mut tally, mut steps) = (Tally::default(), Vec::new());
+    while let Some(step) = sweep.step(ledger, &[Tenant::default()]).unwrap() {
+        let step = sweep.commit(ledger, step).unwrap();
+        tally.add(&step);
+        steps.push(step);
+    }
+    (tally, steps)
+}
+
+fn pruned(ledger: &dyn Ledger) -> Vec<u64> {
+    let mut out = Vec::new();
+    for from in (0..ledger.head().unwrap().size).step_by(1_000) {
+        let page = ledger.events(from, 1_000).unwrap();
+        out.extend(page.iter().filter(|e| e.payload.is_none()).map(|e| e.seq));
+    }
+    out
+}
+
+fn by_age(days: u32) -> Retention {
+    Retention::new(vec![Rule::older_than(days * DAY)], LEAST_AGE).unwrap()
+}
+
+#[test]
+fn each_rule_prunes_what_it_names() {
+    let ledger = memory();
+    for (day, kind, payload) in [
+        (0, EventKind::Outcome, r#"{"principal":"ann","tags":["PII","x"]}"#),
+        (1, EventKind::Outcome, r#"{"principal":"bob","tags":["x"]}"#),
+        (2, EventKind::Routed, r#"{"principal":"ann"}"#),
+        (3, EventKind::PolicyLoaded, r#"{"principal":"ann","tags":["PII"]}"#),
+        (4, EventKind::Refused, r#"{"principal":"ann2","tags":"PII"}"#),
+        (5, EventKind::Intent, "[]"),
+    ] {
+        append(&ledger, said(day, kind, payload));
+    }
+    let rule = |rule: Rule| Retention::new(vec![rule], LEAST_AGE).unwrap();
+    let principal = Some(PrincipalId::parse("ann").unwrap());
+    let tag = Some("PII".to_owned());
+    for (retention, reason, seqs) in [
+        (rule(Rule { principal, ..Rule::older_than(DAY) }), Reason::Principal, vec![0, 2]),
+        (rule(Rule { tag, ..Rule::older_than(DAY) }), Reason::Tag, vec![]),
+        (
+            rule(Rule { kinds: vec![EventKind::Refused], ..Rule::older_than(DAY) }),
+            Reason::Kind,
+            vec![4],
+        ),
+        (by_age(6), Reason::Age, vec![1]),
+        (by_age(4), Reason::Age, vec![]),
+        (by_age(2), Reason::Age, vec![5]),
+    ] {
+        let (tally, _) = sweep(&ledger, &retention, 7);
+        let want: BTreeMap<_, _> = [(reason, seqs.len() as u64)].into();
+        assert_eq!(tally.pruned, if seqs.is_empty() { BTreeMap::new() } else { want });
+        for seq in &seqs {
+            assert!(pruned(&ledger).contains(seq), "{seq} of {reason:?}");
+        }
+    }
+    assert_eq!(pruned(&ledger), [0, 1, 2, 4, 5]);
+    assert_eq!(verify(&ledger, None).unwrap().pruned, 5);
+    let notes = ledger.events(6, 10).unwrap();
+    let note = Note::parse(notes[0].payload.as_ref().unwrap()).unwrap();
+    assert_eq!((note.ranges(), note.by()), (&[(0, 0), (2, 2)][..], "test"));
+    assert_eq!(note.reason(), Reason::Principal);
+}
+
+#[test]
+fn a_tag_rule_finds_tags_and_kinds_can_be_kept() {
+    let ledger = memory();
+    append(&ledger, said(0, EventKind::Intent, r#"{"tags":["PCI","PII"]}"#));
+    append(&ledger, said(0, EventKind::Outcome, r#"{"tags":["PII"]}"#));
+    append(&ledger, said(0, EventKind::Refused, r#"{"tags":["PII"]}"#));
+    append(&ledger, said(0, EventKind::Routed, r#"{"tags":["PCI"]}"#));
+    let rule = Rule { tag: Some("PII".to_owned()), ..Rule::older_than(DAY) };
+    let retention = Retention::new(vec![rule], LEAST_AGE)
+        .unwrap()
+        .keeping(EventKind::Intent, Keep::AtLeast(10 * DAY))
+        .keeping(EventKind::Outcome, Keep::Forever);
+    sweep(&ledger, &retention, 5);
+    assert_eq!(pruned(&ledger), [2]);
+    // The intent was too young, so the sweep comes back to it.
+    let (tally, _) = sweep(&ledger, &retention, 10);
+    assert_eq!((pruned(&ledger), tally.total()), (vec![0, 2], 1));
+}
+
+#[test]
+fn a_rule_below_the_least_age_is_no_rule() {
+    let rules = vec![Rule::older_than(2 * DAY), Rule::older_than(DAY / 2)];
+    let error = Retention::new(rules, LEAST_AGE).unwrap_err();
+    assert!(matches!(error, RetentionError::TooYoung { rule: 1, .. }), "{error}");
+    assert_eq!(error.code(), "retention.too_young");
+    assert!(Retention::new(vec![Rule::default(); 1_001], Duration::ZERO).is_err());
+    let none = Retention::new(Vec::new(), LEAST_AGE).unwrap();
+    let ledger = memory();
+    append(&ledger, said(0, EventKind::Intent, "{}"));
+    assert_eq!(sweep(&ledger, &none, 1_000).0, Tally::default());
+    assert!(Sweep::resume(&ledger, none, "", at(1)).is_err());
+}
+
+#[test]
+fn a_dry_run_says_the_same_and_changes_nothing() {
+    let ledger = memory();
+    for n in 0..3_000 {
+        append(&ledger, said(n / 100, EventKind::Outcome, r#"{"n":1}"#));
+    }
+    let before = ledger.head().unwrap();
+    let mut dry = Sweep::resume(&ledger, by_age(10), "test", at(30)).unwrap();
+    let mut would = Tally::default();
+    while let Some(step) = dry.step(&ledger, &[Tenant::default()]).unwrap() {
+        would.add(&step);
+    }
+    assert_eq!((ledger.head().unwrap(), pruned(&ledger)), (before, vec![]));
+    let (did, _) = sweep(&ledger, &by_age(10), 30);
+    assert_eq!((would.total(), &would), (2_100, &did));
+    assert_eq!(pruned(&ledger), (0..2_100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_step_left_out_is_not_passed_over() {
+    let ledger = memory();
+    for _ in 0..3_000 {
+        append(&ledger, said(0, EventKind::Outcome, "{}"));
+    }
+    let mut first = Sweep::resume(&ledger, by_age(1), "test", at(2)).unwrap();
+    let _left_out = first.step(&ledger, &[]).unwrap().unwrap();
+    let second = first.step(&ledger, &[]).unwrap().unwrap();
+    first.commit(&ledger, second).unwrap();
+    assert_eq!(pruned(&ledger).len(), 1_024);
+    sweep(&ledger, &by_age(1), 2);
+    assert_eq!(pruned(&ledger).len(), 3_000);
+}
+
+#[test]
+fn what_is_open_stays_and_goes_later_also_of_another_tenant() {
+    let ledger = memory();
+    for id in ["call_1", "call_2", "call_3"] {
+        let mut batch = said(0, EventKind::Intent, "{}");
+        batch.events[0].call = CallId::parse(id).ok();
+        append(&ledger, batch);
+    }
+    append(&ledger, said(0, EventKind::Intent, "{}"));
+    let key = |tenant: &str, id: &str| {
+        RecordKey::new(Tenant::parse(tenant).unwrap(), Namespace::OpenCall, id)
+    };
+    let open = [key("local", "call_1"), key("elsewhere", "call_2")];
+    for key in &open {
+        let batch = Batch::new(Durability::Os).create(key.clone(), b"{}".to_vec(), None);
+        append(&ledger, batch);
+    }
+    let (tally, steps) = sweep(&ledger, &by_age(1), 5);
+    assert_eq!((pruned(&ledger), tally.kept, tally.total()), (vec![2, 3], 2, 2));
+    assert!(steps[0].kept()[&1].contains("call.open/call_2"), "{:?}", steps[0].kept());
+    append(&ledger, Batch { delete: open.to_vec(), ..Batch::new(Durability::Os) });
+    sweep(&ledger, &by_age(1), 5);
+    assert_eq!(pruned(&ledger), [0, 1, 2, 3]);
+}
+
+/// Counts how many events are read, and refuses commits after some.
+struct Counting<'l> {
+    inner: &'l MemoryLedger,
+    read: AtomicU64,
+    commits: AtomicU64,
+}
+
+impl Ledger for Counting<'_> {
+    fn commit(&self, batch: Batch) -> Ticket {
+        let left =
+            self.commits.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        match left {
+            Ok(_) => self.inner.commit(batch),
+            Err(_) => Ticket::ready(Err(LedgerError::Failed("the disk is full".to_owned()))),
+        }
+    }
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        self.inner.read(key)
+    }
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.inner.list(tenant, namespace, after, limit)
+    }
+    fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        let page = self.inner.events(from, limit)?;
+        self.read.fetch_add(page.len() as u64, Ordering::SeqCst);
+        assert!(page.len() <= 64, "a page of {}", page.len());
+        Ok(page)
+    }
+    fn head(&self) -> Result<Head, LedgerError> {
+        self.inner.head()
+    }
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        self.inner.synced_head()
+    }
+}
+
+#[test]
+fn a_sweep_that_breaks_off_goes_on_where_it_was_and_no_event_is_read_again() {
+    let inner = memory();
+    for n in 0..20_000_u64 {
+        append(&inner, said(n / 1_000, EventKind::Outcome, "{}"));
+    }
+    let read = AtomicU64::new(0);
+    let mut broke_off = 0;
+    for _ in 0..100 {
+        let ledger =
+            Counting { inner: &inner, read: AtomicU64::new(0), commits: AtomicU64::new(2) };
+        let mut sweep = Sweep::resume(&ledger, by_age(5), "test", at(20)).unwrap();
+        let done = loop {
+            let Some(step) = sweep.step(&ledger, &[]).unwrap() else { break true };
+            if sweep.commit(&ledger, step).is_err() {
+                break false;
+            }
+        };
+        read.fetch_add(ledger.read.load(Ordering::SeqCst), Ordering::SeqCst);
+        broke_off += u64::from(!done);
+        if done {
+            break;
+        }
+    }
+    assert!(broke_off >= 5, "{broke_off}");
+    assert_eq!(pruned(&inner), (0..16_000).collect::<Vec<_>>());
+    // Each attempt reads again only the one step that was not committed.
+    let read = read.load(Ordering::SeqCst);
+    assert!(read <= 16_000 + (broke_off + 1) * 1_100, "{read} events were read");
+    // A later sweep with nothing to do reads a page, not the log.
+    let ledger = Counting { inner: &inner, read: AtomicU64::new(0), commits: AtomicU64::new(2) };
+    sweep(&ledger, &by_age(5), 20);
+    assert!(ledger.read.load(Ordering::SeqCst) <= 64);
+}
+
+#[test]
+fn a_sweep_works_on_the_file_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = open(&folder.path().join("ledger.db"));
+    for n in 0..50 {
+        append(&ledger, said(n, EventKind::Outcome, r#"{"principal":"ann"}"#));
+    }
+    let head = ledger.head().unwrap();
+    let (tally, _) = sweep(&ledger, &by_age(20), 49);
+    assert_eq!((tally.total(), tally.bytes), (30, 30 * 19));
+    let report = verify(&ledger, Some(&head)).unwrap();
+    assert_eq!((report.pruned, report.head.size), (30, 51));
+}
+
+fn a_rule() -> impl Strategy<Value = Rule> {
+    let name = prop_oneof![Just(None), Just(Some("a")), Just(Some("b"))];
+    let kinds = prop_oneof![
+        Just(vec![]),
+        Just(vec![EventKind::Intent]),
+        Just(vec![EventKind::Outcome, EventKind::PolicyLoaded])
+    ];
+    (1_u32..30, name.clone(), name, kinds).prop_map(|(days, principal, tag, kinds)| Rule {
+        older_than: days * DAY,
+        principal: principal.map(|name| PrincipalId::parse(name).unwrap()),
+        tag: tag.map(str::to_owned),
+        kinds,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Against a naive reading of the rules, over several sweeps as time goes on.
+    #[test]
+    fn sweeps_do_what_a_naive_reading_of_the_rules_does(
+        rules in proptest::collection::vec(a_rule(), 0..4),
+        keep in proptest::option::of(1_u32..40),
+        events in proptest::collection::vec(
+            (0_u64..3, 0_usize..3, prop_oneof![Just("a"), Just("b"), Just("c")], any::<bool>()),
+            0..60,
+        ),
+        sweeps in proptest::collection::vec(0_u64..40, 1..4),
+    ) {
+        let kinds = [EventKind::Intent, EventKind::Outcome, EventKind::PolicyLoaded];
+        let mut retention = Retention::new(rules.clone(), LEAST_AGE).unwrap();
+        if let Some(days) = keep {
+            retention = retention.keeping(EventKind::Outcome, Keep::AtLeast(days * DAY));
+        }
+        let ledger = memory();
+        let (mut day, mut all) = (0, Vec::new());
+        for (later, kind, name, tagged) in events {
+            day += later;
+            let tags = if tagged { format!(r#","tags":["{name}"]"#) } else { String::new() };
+            let payload = format!(r#"{{"principal":"{name}"{tags}}}"#);
+            append(&ledger, said(day, kinds[kind], &payload));
+            all.push((day, kinds[kind], name, tagged));
+        }
+        let mut now = day;
+        let mut gone: Vec<u64> = Vec::new();
+        for later in sweeps {
+            now += later;
+            sweep(&ledger, &retention, now);
+            gone.extend(all.iter().enumerate().filter(|(_, (day, kind, name, tagged))| {
+                let old = |days: u32| now - day >= u64::from(days);
+                let kept = match kind {
+                    EventKind::PolicyLoaded => true,
+                    EventKind::Outcome => keep.is_some_and(|days| !old(days)),
+                    _ => false,
+                };
+                !kept && old(1) && rules.iter().any(|rule| {
+                    old(rule.older_than.as_secs().div_euclid(86_400) as u32)
+                        && (rule.kinds.is_empty() || rule.kinds.contains(kind))
+                        && rule.principal.as_ref().is_none_or(|id| id.as_str() == *name)
+                        && rule.tag.as_ref().is_none_or(|tag| *tagged && tag == name)
+                })
+            }).map(|(seq, _)| seq as u64));
+            gone.sort_unstable();
+            gone.dedup();
+            prop_assert_eq!(pruned(&ledger), gone.clone());
+        }
+        prop_assert_eq!(verify(&ledger, None).unwrap().pruned, gone.len() as u64);
+    }
+}
