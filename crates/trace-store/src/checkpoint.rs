@@ -46,6 +46,3 @@ pub use note::{MAX_NOTE, MAX_SIGNATURES, Note, NoteSignature};
 pub use receipt::{ProvenEvent, Receipt, ReceiptEvent, ReceiptReport, events_of_call};
 pub use trust::{Trust, Verified};
 pub use witness::{Cosigned, Witness, cosign};
-
-#[cfg(test)]
-mod tests;

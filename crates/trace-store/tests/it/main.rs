@@ -2,6 +2,8 @@
 //! `conformance`.
 
 #[cfg(test)]
+mod checkpoints;
+#[cfg(test)]
 #[cfg(all(feature = "sqlite", feature = "conformance"))]
 mod conformance;
 #[cfg(test)]
@@ -15,6 +17,8 @@ mod merkle;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod pruning;
+#[cfg(test)]
+mod receipts;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod retention;
