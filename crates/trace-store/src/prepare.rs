@@ -1,6 +1,8 @@
 //! What can be checked and computed of a batch before its turn comes: limits, the form of the
 //! payloads, salts and commitments. It runs on the caller's thread, so that the writer need not.
 
+use std::collections::BTreeSet;
+
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
@@ -51,6 +53,7 @@ fn seal(event: &NewEvent, random: &dyn Random) -> Result<Seal, LedgerError> {
 
 fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
     let count = batch.expect.len() + batch.add.len() + batch.put.len() + batch.delete.len();
+    let count = count + batch.blobs.len();
     if count > MAX_BATCH_RECORDS {
         return refuse(format!("{count} guards and records, at most {MAX_BATCH_RECORDS}"));
     }
@@ -68,7 +71,23 @@ fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
         }
         bytes += put.value.len();
     }
+    check_uses(batch)?;
     Ok(bytes)
+}
+
+/// Refuses a use of a blob by a record that the batch does not write.
+fn check_uses(batch: &Batch) -> Result<(), LedgerError> {
+    if batch.blobs.is_empty() {
+        return Ok(());
+    }
+    let mut written: BTreeSet<&RecordKey> = batch.put.iter().map(|put| &put.key).collect();
+    for key in &batch.delete {
+        written.remove(key);
+    }
+    match batch.blobs.iter().find(|used| !written.contains(&used.key)) {
+        Some(used) => refuse(format!("record {} names a blob and is not written", used.key)),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a key that is too long.

@@ -2,6 +2,7 @@
 
 mod blobs;
 mod fault;
+mod litter;
 mod lock;
 mod open;
 mod pruning;
@@ -45,6 +46,7 @@ pub struct SqliteLedger {
     queue: Arc<Queue>,
     heads: Arc<Mutex<Heads>>,
     erasing: Arc<AtomicBool>,
+    sweeping: Arc<AtomicBool>,
     snapshots: Arc<Snapshots>,
     blobs: SqliteBlobs,
     writer: Option<JoinHandle<()>>,
@@ -78,6 +80,13 @@ impl SqliteLedger {
     #[must_use]
     pub fn is_erasing(&self) -> bool {
         self.erasing.load(Ordering::Acquire)
+    }
+
+    /// Whether blobs of earlier openings may still lie there that no record names. They are swept
+    /// whenever the writer is idle, a few at a time.
+    #[must_use]
+    pub fn is_sweeping(&self) -> bool {
+        self.sweeping.load(Ordering::Acquire)
     }
 
     /// The blob store in the same file.

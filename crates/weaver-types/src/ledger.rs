@@ -11,7 +11,8 @@ mod port;
 mod ticket;
 
 pub use batch::{
-    Add, Batch, Durability, Expect, MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD, NewEvent, Put,
+    Add, Batch, BlobUse, Durability, Expect, MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD,
+    NewEvent, Put,
 };
 pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use weaver_firewall::handle::{HandleGrant, StoredHandle};
+use weaver_firewall::handle::{HandleGrant, HandleRecord, StoredBytes, StoredHandle};
 use weaver_firewall::{FrameSpec, HandleError};
-use weaver_types::ledger::Durability;
+use weaver_types::ledger::{BlobUse, Durability};
 use weaver_types::{
     Constraints, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
     ToolErrorCode, ToolResult,
@@ -237,11 +237,21 @@ impl Kernel {
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
         if let Some((stored, _)) = &ended.kept {
+            batch.blobs.extend(blob_of(stored));
             batch.put.push(stored.put.clone());
             batch.delete.extend(stored.delete.clone());
         }
         let step = Step::new(ready.caller, &watch.slot, delta, batch);
         self.step(step).await.map_err(|error| error.to_string())
+    }
+}
+
+/// Which blob the record of a stored result names.
+fn blob_of(stored: &StoredHandle) -> Option<BlobUse> {
+    let key = stored.put.key.clone();
+    match HandleRecord::from_bytes(&key.id, &stored.put.value).ok()?.bytes {
+        StoredBytes::Blob(blob) => Some(BlobUse { key, blob }),
+        StoredBytes::Inline(_) => None,
     }
 }
 

@@ -148,9 +148,18 @@ fn a_result_is_there_after_a_restart_and_gone_after_its_time() {
     assert_eq!(table(&desk.ask(&ids[0], query.clone())), json!([{"id": 1}]));
     assert_eq!(table(&desk.ask(&ids[1], query.clone())), json!([{"id": 499}]));
     let blob = blob_of(&desk, &ids[1]);
-    let blobs = sqlite_blobs(desk, &path);
-    assert!(blobs.get(&blob).unwrap().is_some());
-    drop(blobs);
+    drop(desk);
+    // Its record names it, so it outlives the sweep of blobs that nobody names.
+    let ledger = sqlite(&path);
+    let unnamed = ledger.blobs().put(b"written, and its batch never came").unwrap();
+    drop(ledger);
+    let ledger = sqlite(&path);
+    while ledger.is_sweeping() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(ledger.blobs().get(&blob).unwrap().is_some());
+    assert_eq!(ledger.blobs().get(&unnamed).unwrap(), None);
+    drop(ledger);
     clock.advance(Duration::from_secs(3_600));
     let desk = on_disk(&path, &clock, None);
     assert_eq!(desk.records(), 0);

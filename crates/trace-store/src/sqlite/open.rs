@@ -9,6 +9,7 @@ use weaver_types::{Clock, OsRandom, Random, SystemClock};
 
 use super::blobs::SqliteBlobs;
 use super::fault::{from_io, from_sql};
+use super::litter::Litter;
 use super::lock::{self, Lock};
 use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
@@ -71,7 +72,9 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
     let snapshots = Arc::new(Snapshots::open(&path)?);
-    let writer = Writer::start(db, Arc::clone(&queue), (tip, tiles), left)?;
+    let litter = Litter::open(&db)?;
+    let sweeping = litter.sweeping();
+    let writer = Writer::start(db, Arc::clone(&queue), (tip, tiles, litter), left)?;
     let (heads, erasing) = (writer.heads(), writer.erasing());
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())
@@ -84,6 +87,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         queue,
         heads,
         erasing,
+        sweeping,
         snapshots,
         writer: Some(writer),
         _lock: lock,

@@ -223,6 +223,7 @@ pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sqlite::litter;
     use crate::sqlite::{schema, tiles};
 
     #[test]
@@ -230,9 +231,11 @@ mod tests {
         let db = Connection::open_in_memory().unwrap();
         schema::create(&db, &weaver_types::OsRandom).unwrap();
         let tiles = [tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
+        litter::Litter::open(&db).unwrap();
+        let litter = [litter::CANDIDATES, litter::UNNAME];
         let own =
             [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, PRUNE, STANDS, schema::EXTENT];
-        for sql in own.into_iter().chain(tiles) {
+        for sql in own.into_iter().chain(tiles).chain(litter) {
             let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             for index in 1..=statement.parameter_count() {
                 statement.raw_bind_parameter(index, 1).unwrap();

@@ -9,6 +9,7 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
 use super::fault::from_sql;
+use super::litter::Litter;
 use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
 use super::reader::PATIENCE;
@@ -34,6 +35,8 @@ pub(super) struct Writer {
     queue: Arc<Queue>,
     tip: Tip,
     tiles: Growing,
+    /// Which blobs nobody names.
+    litter: Litter,
     heads: Arc<Mutex<Heads>>,
     /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
     level: Durability,
@@ -68,7 +71,7 @@ impl Writer {
     pub(super) fn start(
         db: Connection,
         queue: Arc<Queue>,
-        (tip, tiles): (Tip, Growing),
+        (tip, tiles, litter): (Tip, Growing, Litter),
         left: bool,
     ) -> Result<Self, LedgerError> {
         let committed = tip.head();
@@ -76,8 +79,18 @@ impl Writer {
         let heads = Arc::new(Mutex::new(Heads { committed, synced }));
         let level = Durability::Disk;
         let erasing = Arc::new(AtomicBool::new(left));
-        let mut writer =
-            Self { db, queue, tip, tiles, heads, level, unchecked: 0, unsynced: true, erasing };
+        let mut writer = Self {
+            db,
+            queue,
+            tip,
+            tiles,
+            litter,
+            heads,
+            level,
+            unchecked: 0,
+            unsynced: true,
+            erasing,
+        };
         writer.checkpoint()?;
         Ok(writer)
     }
@@ -95,11 +108,13 @@ impl Writer {
     /// Writes until the queue is closed and empty, or until something fails.
     pub(super) fn run(mut self) {
         loop {
-            let due = self.unchecked >= CHECKPOINT_IDLE || self.erasing.load(Ordering::Acquire);
+            let due = self.unchecked >= CHECKPOINT_IDLE
+                || self.erasing.load(Ordering::Acquire)
+                || self.litter.is_sweeping();
             let patience = due.then_some(IDLE);
             let done = match self.queue.take(patience) {
                 Taken::Group(group) => self.group(group),
-                Taken::Idle => self.checkpoint(),
+                Taken::Idle => self.sweep().and_then(|()| self.checkpoint()),
                 Taken::Closed => return self.leave(),
             };
             if let Err(error) = done {
@@ -201,13 +216,20 @@ impl Writer {
         })?;
         rows::append(db, &events)?;
         rows::write(db, &writes)?;
+        self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {
             prepared.bytes = prepared.bytes.saturating_add(rows::prune(db, &prepared.batch.prune)?);
             self.erasing.store(true, Ordering::Release);
         }
         match blob {
-            Some(BlobChange::Put(id, bytes)) => rows::put_blob(db, &id, &bytes)?,
-            Some(BlobChange::Remove(id)) => rows::remove_blob(db, &id)?,
+            Some(BlobChange::Put(id, bytes)) => {
+                rows::put_blob(db, &id, &bytes)?;
+                self.litter.wrote(db, &id)?;
+            }
+            Some(BlobChange::Remove(id)) => {
+                rows::remove_blob(db, &id)?;
+                Litter::removed(db, id.0.as_bytes())?;
+            }
             None => {}
         }
         Ok(((!events.is_empty()).then_some(first), self.tip.highest))
@@ -232,6 +254,19 @@ impl Writer {
             return Err(LedgerError::Failed(format!("SQLite would not sync at level {name}")));
         }
         self.level = level;
+        Ok(())
+    }
+
+    /// Sweeps a few blobs that nobody names. No event rides on it, so it needs no sync of its own.
+    fn sweep(&mut self) -> Result<(), LedgerError> {
+        if !self.litter.is_sweeping() {
+            return Ok(());
+        }
+        self.set_level(Durability::Os)?;
+        if self.litter.sweep(&self.db).map_err(|error| fatal(&error))? {
+            self.unsynced = true;
+            self.erasing.store(true, Ordering::Release);
+        }
         Ok(())
     }
 

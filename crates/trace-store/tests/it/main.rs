@@ -13,6 +13,9 @@ mod crash;
 #[cfg(feature = "sqlite")]
 mod golden;
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod litter;
+#[cfg(test)]
 mod merkle;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]

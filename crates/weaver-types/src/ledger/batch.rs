@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RecordKey;
+use super::{BlobId, RecordKey};
 use crate::event::EventKind;
 use crate::id::{CallId, RunId};
 use crate::time::Timestamp;
@@ -61,6 +61,16 @@ pub struct Put {
     pub expires_at: Option<Timestamp>,
 }
 
+/// Says that a record names a blob: the store keeps the blob as long as the record stands, and may
+/// sweep blobs that no record names. The blob is written before the batch, by the same process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobUse {
+    /// The record; the same batch writes it. Written again, it names what that batch says.
+    pub key: RecordKey,
+    /// The blob.
+    pub blob: BlobId,
+}
+
 /// An event to append. Its payload is canonical JSON and holds nothing unredacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
@@ -85,6 +95,8 @@ pub struct Batch {
     pub add: Vec<Add>,
     /// Records to write.
     pub put: Vec<Put>,
+    /// Which of the records to write name which blobs.
+    pub blobs: Vec<BlobUse>,
     /// Records to remove; removing what does not exist is no error.
     pub delete: Vec<RecordKey>,
     /// Events to append, in this order.
@@ -110,6 +122,7 @@ impl Batch {
         self.expect.extend(other.expect);
         self.add.extend(other.add);
         self.put.extend(other.put);
+        self.blobs.extend(other.blobs);
         self.delete.extend(other.delete);
         self.events.extend(other.events);
         self.prune.extend(other.prune);

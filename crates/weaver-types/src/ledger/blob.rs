@@ -22,7 +22,8 @@ impl fmt::Display for BlobId {
     }
 }
 
-/// Where large bytes lie. A blob is written before the batch that names it.
+/// Where large bytes lie. A blob is written before the batch that names it, see
+/// [`BlobUse`](super::BlobUse).
 pub trait BlobStore: Send + Sync {
     /// Stores bytes and names them. The same bytes have the same name.
     ///

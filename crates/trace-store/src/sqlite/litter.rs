@@ -1,0 +1,184 @@
+//! Which records name which blobs, and the sweeping of blobs that none names.
+//!
+//! A blob is written before the batch that names it, so a process that dies in between leaves a
+//! blob that nobody will ever name. Two tables tell such a blob from one that is about to be named:
+//! `blob_written` holds in which opening of the file a blob was written last, `blob_names` which
+//! records name it, changed in the same transaction as they. One process writes a file, and a batch
+//! does not outlive its process: so a blob of an earlier opening that no record names is litter, and
+//! one of this opening never is. Blobs of files from before these tables are left alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use weaver_types::ledger::{Batch, BlobId, LedgerError};
+
+use super::fault::from_sql;
+use super::rows::run;
+
+/// Blobs that one step looks at, and bytes that it removes, beside those of one blob.
+const STEP: i64 = 64;
+const STEP_BYTES: i64 = 16 * 1024 * 1024;
+
+/// Tables that a file of version 2 may lack; a build that does not know them leaves them alone,
+/// and its blobs are never swept.
+const TABLES: &str = "
+CREATE TABLE IF NOT EXISTS openings (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    count INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS blob_written (
+    id BLOB PRIMARY KEY,
+    opening INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS blob_names (
+    tenant TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    blob BLOB NOT NULL,
+    PRIMARY KEY (tenant, namespace, id, blob)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS blob_named ON blob_names (blob);
+CREATE TRIGGER IF NOT EXISTS record_gone AFTER DELETE ON records BEGIN
+    DELETE FROM blob_names
+    WHERE tenant = OLD.tenant AND namespace = OLD.namespace AND id = OLD.id;
+END;
+";
+
+pub(super) const KNOWN: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'record_gone'";
+pub(super) const CANDIDATES: &str = "SELECT id, opening,
+    EXISTS (SELECT 1 FROM blob_names WHERE blob = blob_written.id),
+    coalesce((SELECT length(bytes) FROM blobs WHERE blobs.id = blob_written.id), 0)
+    FROM blob_written WHERE id > ?1 ORDER BY id LIMIT ?2";
+pub(super) const UNNAME: &str =
+    "DELETE FROM blob_names WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
+const NAME: &str = "INSERT OR IGNORE INTO blob_names (tenant, namespace, id, blob)
+    VALUES (?1, ?2, ?3, ?4)";
+const WRITTEN: &str = "INSERT INTO blob_written (id, opening) VALUES (?1, ?2)
+    ON CONFLICT (id) DO UPDATE SET opening = excluded.opening";
+const OPENED: &str = "INSERT INTO openings (one, count) VALUES (1, ?1)
+    ON CONFLICT (one) DO UPDATE SET count = excluded.count";
+
+type Done<T> = Result<T, LedgerError>;
+/// A blob: its name, the opening in which it was written, whether it is named, its length.
+type Seen = (Vec<u8>, i64, bool, i64);
+
+/// The blobs of a file in this opening of it.
+pub(super) struct Litter {
+    /// The number of this opening, written with its first blob.
+    opening: i64,
+    written: bool,
+    /// Whether any record names a blob.
+    named: bool,
+    /// The last blob of earlier openings that was looked at.
+    last: Vec<u8>,
+    sweeping: Arc<AtomicBool>,
+}
+
+impl Litter {
+    /// Makes the tables when the file lacks them, and counts this opening.
+    pub(super) fn open(db: &Connection) -> Done<Self> {
+        let sql = |error: rusqlite::Error| from_sql(&error);
+        let known: i64 = db.query_row(KNOWN, [], |row| row.get(0)).map_err(sql)?;
+        if known == 0 {
+            db.execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} COMMIT")).map_err(sql)?;
+        }
+        let before = db
+            .query_row("SELECT count FROM openings WHERE one = 1", [], |row| row.get::<_, i64>(0))
+            .optional()
+            .map_err(sql)?;
+        let some = |table: &str| -> Done<bool> {
+            let query = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+            db.query_row(&query, [], |row| row.get(0)).map_err(|error| from_sql(&error))
+        };
+        Ok(Self {
+            opening: before.unwrap_or(0).saturating_add(1),
+            written: false,
+            named: some("blob_names")?,
+            last: Vec::new(),
+            sweeping: Arc::new(AtomicBool::new(some("blob_written")?)),
+        })
+    }
+
+    /// Set until the blobs of earlier openings have been looked at.
+    pub(super) fn sweeping(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.sweeping)
+    }
+
+    pub(super) fn is_sweeping(&self) -> bool {
+        self.sweeping.load(Ordering::Acquire)
+    }
+
+    /// Notes that a blob was written, or written again.
+    pub(super) fn wrote(&mut self, db: &Connection, id: &BlobId) -> Done<()> {
+        if !self.written {
+            run(db, OPENED, [self.opening])?;
+            self.written = true;
+        }
+        run(db, WRITTEN, params![id.0.as_bytes(), self.opening])
+    }
+
+    /// Notes that a blob was removed.
+    pub(super) fn removed(db: &Connection, id: &[u8]) -> Done<()> {
+        run(db, "DELETE FROM blob_written WHERE id = ?1", [id])
+    }
+
+    /// Notes which blobs the records of a batch name from now on, after they were written.
+    pub(super) fn name(&mut self, db: &Connection, batch: &Batch) -> Done<()> {
+        if batch.blobs.is_empty() && !self.named {
+            return Ok(());
+        }
+        for put in &batch.put {
+            let (tenant, namespace) = (put.key.tenant.as_str(), put.key.namespace.as_str());
+            run(db, UNNAME, params![tenant, namespace, put.key.id])?;
+        }
+        for used in &batch.blobs {
+            let (tenant, namespace) = (used.key.tenant.as_str(), used.key.namespace.as_str());
+            run(db, NAME, params![tenant, namespace, used.key.id, used.blob.0.as_bytes()])?;
+            self.named = true;
+        }
+        Ok(())
+    }
+
+    /// Looks at the next blobs of earlier openings, and removes those that no record names, in a
+    /// transaction of its own. True when any was removed.
+    pub(super) fn sweep(&mut self, db: &Connection) -> Done<bool> {
+        let page = self.page(db)?;
+        if page.is_empty() {
+            self.sweeping.store(false, Ordering::Release);
+            return Ok(false);
+        }
+        let (mut litter, mut bytes) = (Vec::new(), 0_i64);
+        for (id, opening, named, length) in page {
+            if bytes >= STEP_BYTES {
+                break;
+            }
+            self.last.clone_from(&id);
+            if opening < self.opening && !named {
+                bytes = bytes.saturating_add(length);
+                litter.push(id);
+            }
+        }
+        if litter.is_empty() {
+            return Ok(false);
+        }
+        run(db, "BEGIN IMMEDIATE", [])?;
+        for id in &litter {
+            run(db, "DELETE FROM blobs WHERE id = ?1", [id])?;
+            Self::removed(db, id)?;
+        }
+        run(db, "COMMIT", [])?;
+        Ok(true)
+    }
+
+    fn page(&self, db: &Connection) -> Done<Vec<Seen>> {
+        (|| {
+            db.prepare_cached(CANDIDATES)?
+                .query_map(params![self.last, STEP], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                })?
+                .collect::<Result<_, _>>()
+        })()
+        .map_err(|error| from_sql(&error))
+    }
+}
