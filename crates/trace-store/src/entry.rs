@@ -1,5 +1,7 @@
 //! One event as the log holds it: the canonical header, the salted commitment, the leaf.
 
+mod bytes;
+
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use weaver_types::canonical::{self, CanonicalError, Profile};
@@ -80,7 +82,8 @@ impl From<CanonicalError> for HeaderError {
 #[must_use]
 pub fn commitment(salt: &[u8], payload: &[u8]) -> Digest {
     let mut hash = Sha256::new();
-    hash.update(Tag::COMMIT.prefix());
+    hash.update(Tag::COMMIT.as_str());
+    hash.update([0]);
     hash.update(salt);
     hash.update(payload);
     Digest::from_bytes(hash.finalize().into())
@@ -92,20 +95,7 @@ impl Header {
     /// # Errors
     /// [`HeaderError`], when a number lies beyond 2^53.
     pub fn to_bytes(&self) -> Result<Vec<u8>, HeaderError> {
-        let mut map = Map::new();
-        map.insert("v".to_owned(), HEADER_VERSION.into());
-        map.insert("log".to_owned(), self.log.as_str().into());
-        map.insert("seq".to_owned(), self.seq.into());
-        map.insert("at".to_owned(), self.at.micros().into());
-        map.insert("type".to_owned(), self.kind.as_str().into());
-        if let Some(run) = &self.run {
-            map.insert("run".to_owned(), run.as_str().into());
-        }
-        if let Some(call) = &self.call {
-            map.insert("call".to_owned(), call.as_str().into());
-        }
-        map.insert("commit".to_owned(), self.commit.to_string().into());
-        Ok(canonical::to_bytes(&Value::Object(map), Profile::Record)?)
+        bytes::write(self).ok_or(HeaderError::Form)
     }
 
     /// Reads the canonical bytes, and nothing but them.
@@ -113,6 +103,14 @@ impl Header {
     /// # Errors
     /// [`HeaderError`], when they are not what [`Header::to_bytes`] writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
+        match bytes::read(bytes) {
+            Some(header) => Ok(header),
+            None => Self::parse_closely(bytes),
+        }
+    }
+
+    /// What [`Header::parse`] does where the quick look is not sure: it names what is wrong.
+    fn parse_closely(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Value::Object(map) = canonical::parse(bytes, Profile::Record)? else {
             return Err(HeaderError::Form);
         };
@@ -208,5 +206,60 @@ mod tests {
             Header::parse(text.replace("\"v\":1", "\"v\":2").as_bytes()),
             Err(HeaderError::Newer { found: 2 })
         );
+    }
+
+    /// The canonical bytes by the long way.
+    fn slowly(header: &Header) -> Vec<u8> {
+        let mut map = Map::new();
+        map.insert("v".to_owned(), HEADER_VERSION.into());
+        map.insert("log".to_owned(), header.log.as_str().into());
+        map.insert("seq".to_owned(), header.seq.into());
+        map.insert("at".to_owned(), header.at.micros().into());
+        map.insert("type".to_owned(), header.kind.as_str().into());
+        if let Some(run) = &header.run {
+            map.insert("run".to_owned(), run.as_str().into());
+        }
+        if let Some(call) = &header.call {
+            map.insert("call".to_owned(), call.as_str().into());
+        }
+        map.insert("commit".to_owned(), header.commit.to_string().into());
+        canonical::to_bytes(&Value::Object(map), Profile::Record).unwrap()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_short_way_is_the_long_way(
+            at in -(1_i64 << 53)..=1 << 53,
+            seq in 0..=1_u64 << 53,
+            run in proptest::option::of("[!-~\u{e9}\u{4e2d}\u{1f600}]{1,9}"),
+            call in proptest::option::of("[a-z\"\\\\]{1,9}"),
+            commit in proptest::array::uniform32(0..=255_u8),
+            (place, byte) in (0..200_usize, 0..=255_u8),
+        ) {
+            let header = Header {
+                at: Timestamp::from_micros(at),
+                seq,
+                run: run.and_then(|run| RunId::parse(run).ok()),
+                call: call.and_then(|call| CallId::parse(call).ok()),
+                commit: Digest::from_bytes(commit),
+                ..header()
+            };
+            let mut bytes = header.to_bytes().unwrap();
+            assert_eq!(bytes, slowly(&header));
+            assert_eq!(Header::parse(&bytes), Ok(header.clone()));
+            assert_eq!(Header::parse_closely(&bytes), Ok(header));
+            if let Some(changed) = bytes.get_mut(place) {
+                *changed = byte;
+            }
+            assert_eq!(Header::parse(&bytes), Header::parse_closely(&bytes));
+        }
+    }
+
+    #[test]
+    fn plain_headers_need_no_closer_look() {
+        let bytes = header().to_bytes().unwrap();
+        assert_eq!(bytes::read(&bytes), Some(header()));
+        let beyond = Header { seq: (1 << 53) + 1, ..header() };
+        assert_eq!(beyond.to_bytes(), Err(HeaderError::Form));
     }
 }

@@ -49,6 +49,7 @@ mod plan;
 mod prepare;
 pub mod prune;
 pub mod retention;
+mod salt;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod verify;

@@ -17,6 +17,7 @@ use crate::plan::{Kept, Writes, plan};
 use crate::prepare::prepare;
 use crate::prune;
 use crate::verify::{Extent, Prove, Source, no_such_proof};
+use crate::salt::Salts;
 
 /// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
 /// hosts whose runs are short.
@@ -35,7 +36,7 @@ use crate::verify::{Extent, Prove, Source, no_such_proof};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MemoryLedger {
-    random: Arc<dyn Random>,
+    salts: Salts,
     state: Mutex<State>,
 }
 
@@ -61,7 +62,7 @@ impl MemoryLedger {
             records: BTreeMap::new(),
             expiring: BTreeSet::new(),
         };
-        Self { random, state: Mutex::new(state) }
+        Self { salts: Salts::new(random), state: Mutex::new(state) }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, State>, LedgerError> {
@@ -71,7 +72,7 @@ impl MemoryLedger {
     }
 
     fn apply(&self, batch: Batch) -> Result<Receipt, LedgerError> {
-        let mut prepared = prepare(batch, self.random.as_ref())?;
+        let mut prepared = prepare(batch, &self.salts)?;
         let durability = prepared.batch.durability;
         let mut state = self.lock()?;
         let records = &state.records;

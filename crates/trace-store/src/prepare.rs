@@ -3,16 +3,17 @@
 
 use std::collections::BTreeSet;
 
+use weaver_types::Timestamp;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
     Batch, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent, RecordKey,
 };
-use weaver_types::{Random, Timestamp};
 
 use crate::entry::{SALT, commitment};
 use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
 use crate::prune;
+use crate::salt::Salts;
 
 /// The greatest integer of a record, 2^53: no time may lie beyond.
 const MAX_INTEGER: u64 = 1 << 53;
@@ -38,17 +39,13 @@ pub(crate) struct Seal {
 }
 
 /// Checks a batch and seals its events.
-pub(crate) fn prepare(mut batch: Batch, random: &dyn Random) -> Result<Prepared, LedgerError> {
+pub(crate) fn prepare(mut batch: Batch, salts: &Salts) -> Result<Prepared, LedgerError> {
     let bytes = check_records(&batch)? + check_events(&batch.events)?;
     prune::of_batch(&mut batch)?;
-    let seals = batch.events.iter().map(|event| seal(event, random)).collect::<Result<_, _>>()?;
-    Ok(Prepared { batch, seals, bytes })
-}
-
-fn seal(event: &NewEvent, random: &dyn Random) -> Result<Seal, LedgerError> {
-    let mut salt = [0; SALT];
-    random.fill(&mut salt).map_err(|error| LedgerError::Malformed(error.to_string()))?;
-    Ok(Seal { salt, commit: commitment(&salt, &event.payload) })
+    let salts = salts.take(batch.events.len())?;
+    let seals = batch.events.iter().zip(salts);
+    let seals = seals.map(|(event, salt)| Seal { salt, commit: commitment(&salt, &event.payload) });
+    Ok(Prepared { seals: seals.collect(), batch, bytes })
 }
 
 fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
@@ -117,7 +114,7 @@ fn check_event(index: usize, event: &NewEvent) -> Result<(), LedgerError> {
         let size = event.payload.len();
         return refuse(format!("event {index} ({kind}) has {size} bytes, at most {MAX_PAYLOAD}"));
     }
-    if !is_canonical(&event.payload) {
+    if !canonical::is_canonical(&event.payload, Profile::Record) {
         return refuse(format!(
             "the payload of event {index} ({kind}) is not canonical JSON of records; write it with \
              the canonical writer"
@@ -129,12 +126,6 @@ fn check_event(index: usize, event: &NewEvent) -> Result<(), LedgerError> {
 
 fn check_time(at: Timestamp) -> Result<(), ()> {
     if at.micros().unsigned_abs() <= MAX_INTEGER { Ok(()) } else { Err(()) }
-}
-
-fn is_canonical(payload: &[u8]) -> bool {
-    canonical::parse(payload, Profile::Record)
-        .and_then(|value| canonical::to_bytes(&value, Profile::Record))
-        .is_ok_and(|bytes| bytes == payload)
 }
 
 fn refuse<T>(what: String) -> Result<T, LedgerError> {

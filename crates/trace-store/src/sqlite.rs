@@ -18,14 +18,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use weaver_types::Tenant;
 use weaver_types::ledger::{
     Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
 };
-use weaver_types::{Random, Tenant};
 
 use crate::log::Row;
 use crate::merkle::Hash;
 use crate::prepare::{check_key, prepare};
+use crate::salt::Salts;
 use crate::verify::{Extent, Prove, Source};
 use lock::Lock;
 use queue::Queue;
@@ -42,7 +43,7 @@ pub use schema::{APPLICATION_ID, FORMAT_VERSION};
 /// Dropping it writes what is waiting, then frees the file for the next one.
 pub struct SqliteLedger {
     path: PathBuf,
-    random: Arc<dyn Random>,
+    salts: Salts,
     queue: Arc<Queue>,
     heads: Arc<Mutex<Heads>>,
     erasing: Arc<AtomicBool>,
@@ -101,7 +102,7 @@ impl SqliteLedger {
 
 impl Ledger for SqliteLedger {
     fn commit(&self, batch: Batch) -> Ticket {
-        match prepare(batch, self.random.as_ref()) {
+        match prepare(batch, &self.salts) {
             Ok(prepared) => self.queue.submit(prepared, None),
             Err(error) => Ticket::ready(Err(error)),
         }

@@ -15,6 +15,7 @@
 //! # Ok::<(), canonical::CanonicalError>(())
 //! ```
 
+mod check;
 mod error;
 mod finite;
 mod number;
@@ -69,6 +70,24 @@ pub fn parse(bytes: &[u8], profile: Profile) -> Result<Value, CanonicalError> {
 /// refuses.
 pub fn to_bytes(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
     write::value(value, profile)
+}
+
+/// True when `bytes` are what [`to_bytes`] writes of some value under `profile`: they read as JSON,
+/// and written again they are the same bytes.
+///
+/// ```
+/// use weaver_types::canonical::{self, Profile};
+///
+/// assert!(canonical::is_canonical(br#"{"a":1,"b":"x"}"#, Profile::Record));
+/// assert!(!canonical::is_canonical(br#"{"b":"x","a":1}"#, Profile::Record));
+/// assert!(!canonical::is_canonical(br#"{"a": 1}"#, Profile::Record));
+/// ```
+#[must_use]
+pub fn is_canonical(bytes: &[u8], profile: Profile) -> bool {
+    (profile == Profile::Record && check::surely_record(bytes))
+        || parse(bytes, profile)
+            .and_then(|value| to_bytes(&value, profile))
+            .is_ok_and(|written| written == bytes)
 }
 
 /// Writes the canonical bytes of anything that serialises to JSON.

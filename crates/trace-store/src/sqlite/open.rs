@@ -15,6 +15,7 @@ use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
 use super::writer::Writer;
 use super::{FORMAT_VERSION, SqliteLedger, schema, tiles};
+use crate::salt::Salts;
 
 /// What a ledger needs from its host.
 #[derive(Clone)]
@@ -83,7 +84,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     Ok(SqliteLedger {
         blobs: SqliteBlobs { key, queue: Arc::clone(&queue), snapshots: Arc::clone(&snapshots) },
         path,
-        random: options.random,
+        salts: Salts::new(options.random),
         queue,
         heads,
         erasing,

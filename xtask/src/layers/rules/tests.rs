@@ -37,6 +37,7 @@ fn downward_edges_pass() {
         ("weaver-agent-kernel", "weaver-trace-store", Kind::Dev),
         ("weaver-drivers", "tokio", Kind::Normal),
         ("weaver-trace-store", "rusqlite", Kind::Normal),
+        ("weaver-benches", "rusqlite", Kind::Dev),
         ("xtask", "weaver-gateway", Kind::Normal),
     ];
     assert_eq!(findings(&edges), Vec::<String>::new());

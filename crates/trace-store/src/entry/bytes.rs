@@ -1,0 +1,160 @@
+//! The bytes of a header, written and read without a detour over a JSON value. The field names
+//! stand in the order of the canonical form.
+
+use weaver_types::digest::Digest;
+use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
+
+use super::{HEADER_VERSION, Header};
+
+/// The largest magnitude of an integer in a record.
+const SAFE: u64 = 1 << 53;
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// The canonical bytes; `None` when a number lies beyond 2^53.
+pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
+    let at = header.at.micros();
+    if at.unsigned_abs() > SAFE || header.seq > SAFE {
+        return None;
+    }
+    let mut out = Vec::with_capacity(352);
+    out.extend_from_slice(b"{\"at\":");
+    if at < 0 {
+        out.push(b'-');
+    }
+    number(&mut out, at.unsigned_abs());
+    if let Some(call) = &header.call {
+        out.extend_from_slice(b",\"call\":");
+        text(&mut out, call.as_str());
+    }
+    out.extend_from_slice(b",\"commit\":\"sha256:");
+    for byte in header.commit.as_bytes() {
+        for digit in [byte >> 4, byte & 15] {
+            out.extend(DIGITS.get(usize::from(digit)));
+        }
+    }
+    out.extend_from_slice(b"\",\"log\":");
+    text(&mut out, header.log.as_str());
+    if let Some(run) = &header.run {
+        out.extend_from_slice(b",\"run\":");
+        text(&mut out, run.as_str());
+    }
+    out.extend_from_slice(b",\"seq\":");
+    number(&mut out, header.seq);
+    out.extend_from_slice(b",\"type\":");
+    text(&mut out, header.kind.as_str());
+    out.extend_from_slice(b",\"v\":");
+    number(&mut out, HEADER_VERSION);
+    out.push(b'}');
+    Some(out)
+}
+
+fn number(out: &mut Vec<u8>, mut value: u64) {
+    let start = out.len();
+    loop {
+        let digit = u8::try_from(value % 10).unwrap_or(0);
+        out.push(b'0' + digit);
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = out.get_mut(start..) {
+        digits.reverse();
+    }
+}
+
+/// Identifiers and kinds have no control characters, so only two have to be escaped.
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    if text.contains(['"', '\\']) {
+        for byte in text.bytes() {
+            if matches!(byte, b'"' | b'\\') {
+                out.push(b'\\');
+            }
+            out.push(byte);
+        }
+    } else {
+        out.extend_from_slice(text.as_bytes());
+    }
+    out.push(b'"');
+}
+
+/// The header, when the bytes are canonical beyond doubt; `None` asks for a closer look.
+pub(super) fn read(bytes: &[u8]) -> Option<Header> {
+    let mut walk = Walk { rest: bytes };
+    walk.word(b"{\"at\":")?;
+    let negative = walk.word(b"-").is_some();
+    let at = i64::try_from(walk.number()?).ok()?;
+    if negative && at == 0 {
+        return None;
+    }
+    let call = walk.optional(b",\"call\":\"", |text| CallId::parse(text).ok())?;
+    walk.word(b",\"commit\":\"sha256:")?;
+    let commit = walk.digest()?;
+    let log = walk.optional(b"\",\"log\":\"", |text| LogId::parse(text).ok())??;
+    let run = walk.optional(b",\"run\":\"", |text| RunId::parse(text).ok())?;
+    walk.word(b",\"seq\":")?;
+    let seq = walk.number()?;
+    let kind = walk.optional(b",\"type\":\"", EventKind::parse)??;
+    walk.word(b",\"v\":1}")?;
+    let at = Timestamp::from_micros(if negative { -at } else { at });
+    walk.rest.is_empty().then_some(Header { log, seq, at, kind, run, call, commit })
+}
+
+struct Walk<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Walk<'a> {
+    fn word(&mut self, word: &[u8]) -> Option<()> {
+        self.rest = self.rest.strip_prefix(word)?;
+        Some(())
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let count = self.rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        let (digits, rest) = self.rest.split_at_checked(count)?;
+        if !(1..=16).contains(&count) || (digits.first() == Some(&b'0') && count > 1) {
+            return None;
+        }
+        self.rest = rest;
+        let value = digits.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+        (value <= SAFE).then_some(value)
+    }
+
+    /// A field that may be missing: its text is plain ASCII without escapes.
+    fn optional<T>(
+        &mut self,
+        name: &[u8],
+        parse: impl FnOnce(&'a str) -> Option<T>,
+    ) -> Option<Option<T>> {
+        if self.word(name).is_none() {
+            return Some(None);
+        }
+        let length =
+            self.rest.iter().position(|b| !matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))?;
+        let text = str::from_utf8(self.rest.get(..length)?).ok()?;
+        self.rest = self.rest.get(length..)?;
+        self.word(b"\"")?;
+        parse(text).map(Some)
+    }
+
+    fn digest(&mut self) -> Option<Digest> {
+        let (digits, rest) = self.rest.split_first_chunk::<64>()?;
+        self.rest = rest;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+            let [high, low] = pair.map(nibble);
+            *byte = high? << 4 | low?;
+        }
+        Some(Digest::from_bytes(bytes))
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
