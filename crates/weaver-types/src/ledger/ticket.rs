@@ -15,14 +15,25 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Slot {
-    result: Option<Result<Receipt, LedgerError>>,
+    result: Option<Outcome>,
     waker: Option<Waker>,
+    /// True when a thread sleeps: waking one is a call to the system, so nobody is woken in vain.
+    asleep: bool,
 }
+
+type Outcome = Result<Receipt, LedgerError>;
 
 /// A commit under way. Dropping it does not take the commit back.
 #[derive(Debug)]
 #[must_use = "a batch counts only when its ticket is done"]
-pub struct Ticket(Arc<Shared>);
+pub struct Ticket(State);
+
+#[derive(Debug)]
+enum State {
+    /// Done from the start; `None` once it was taken.
+    Ready(Option<Box<Outcome>>),
+    Pending(Arc<Shared>),
+}
 
 /// The other end of a ticket. Dropped without [`Completer::complete`], it reports
 /// [`LedgerError::Closed`].
@@ -33,14 +44,12 @@ impl Ticket {
     /// A ticket and its other end.
     pub fn pair() -> (Self, Completer) {
         let shared = Arc::new(Shared { slot: Mutex::new(Slot::default()), done: Condvar::new() });
-        (Self(Arc::clone(&shared)), Completer(Some(shared)))
+        (Self(State::Pending(Arc::clone(&shared))), Completer(Some(shared)))
     }
 
     /// A ticket that is done.
     pub fn ready(result: Result<Receipt, LedgerError>) -> Self {
-        let (ticket, completer) = Self::pair();
-        completer.complete(result);
-        ticket
+        Self(State::Ready(Some(Box::new(result))))
     }
 
     /// Blocks this thread until the commit is done.
@@ -48,12 +57,17 @@ impl Ticket {
     /// # Errors
     /// What the ledger reported.
     pub fn wait(self) -> Result<Receipt, LedgerError> {
-        let mut slot = self.0.slot.lock().map_err(|_| LedgerError::Closed)?;
+        let shared = match self.0 {
+            State::Ready(result) => return result.map_or(Err(LedgerError::Closed), |done| *done),
+            State::Pending(shared) => shared,
+        };
+        let mut slot = shared.slot.lock().map_err(|_| LedgerError::Closed)?;
         loop {
             if let Some(result) = slot.result.take() {
                 return result;
             }
-            slot = self.0.done.wait(slot).map_err(|_| LedgerError::Closed)?;
+            slot.asleep = true;
+            slot = shared.done.wait(slot).map_err(|_| LedgerError::Closed)?;
         }
     }
 }
@@ -62,7 +76,16 @@ impl Future for Ticket {
     type Output = Result<Receipt, LedgerError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Ok(mut slot) = self.0.slot.lock() else {
+        let shared = match &mut self.get_mut().0 {
+            State::Ready(result) => {
+                return match result.take() {
+                    Some(done) => Poll::Ready(*done),
+                    None => Poll::Pending,
+                };
+            }
+            State::Pending(shared) => shared,
+        };
+        let Ok(mut slot) = shared.slot.lock() else {
             return Poll::Ready(Err(LedgerError::Closed));
         };
         match slot.result.take() {
@@ -83,14 +106,16 @@ impl Completer {
 
     fn settle(&mut self, result: Result<Receipt, LedgerError>) {
         let Some(shared) = self.0.take() else { return };
-        let waker = match shared.slot.lock() {
+        let (waker, asleep) = match shared.slot.lock() {
             Ok(mut slot) => {
                 slot.result = Some(result);
-                slot.waker.take()
+                (slot.waker.take(), slot.asleep)
             }
-            Err(_) => None,
+            Err(_) => (None, true),
         };
-        shared.done.notify_all();
+        if asleep {
+            shared.done.notify_all();
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -112,6 +137,16 @@ mod tests {
         let (ticket, completer) = Ticket::pair();
         drop(completer);
         assert_eq!(ticket.wait(), Err(LedgerError::Closed));
+    }
+
+    #[test]
+    fn a_ticket_that_is_done_gives_its_result() {
+        let full = || Err(LedgerError::Failed("full".to_owned()));
+        assert_eq!(Ticket::ready(full()).wait(), full());
+        let mut ticket = std::pin::pin!(Ticket::ready(full()));
+        let mut context = Context::from_waker(Waker::noop());
+        assert_eq!(ticket.as_mut().poll(&mut context), Poll::Ready(full()));
+        assert_eq!(ticket.as_mut().poll(&mut context), Poll::Pending);
     }
 
     #[test]
