@@ -16,8 +16,8 @@ use crate::merkle::{Hash, Tree};
 use crate::plan::{Kept, Writes, plan};
 use crate::prepare::prepare;
 use crate::prune;
-use crate::verify::{Extent, Prove, Source, no_such_proof};
 use crate::salt::Salts;
+use crate::verify::{Extent, Prove, Source, no_such_proof};
 
 /// A ledger that ends with the process. It keeps every event; it is meant for tests, examples and
 /// hosts whose runs are short.
