@@ -41,13 +41,17 @@ pub mod checkpoint;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod entry;
+#[cfg(feature = "sqlite")]
+pub mod index;
 mod limits;
 mod log;
 mod memory;
 pub mod merkle;
 mod plan;
 mod prepare;
+pub mod project;
 pub mod prune;
+pub mod query;
 pub mod retention;
 mod salt;
 #[cfg(feature = "sqlite")]

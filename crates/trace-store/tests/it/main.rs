@@ -16,10 +16,16 @@ mod golden;
 #[cfg(feature = "sqlite")]
 mod litter;
 #[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod made_up;
+#[cfg(test)]
 mod merkle;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod pruning;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod questions;
 #[cfg(test)]
 mod receipts;
 #[cfg(test)]

@@ -1,0 +1,298 @@
+//! The file of the index: its form, opening it, making it anew.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
+use weaver_types::ledger::Head;
+
+use super::error::IndexError;
+use crate::verify::Source;
+
+/// The `application_id` of an index file: the ASCII text `WvIx`.
+pub const INDEX_APPLICATION_ID: i64 = 0x5776_4978;
+/// The version of the index, in the file's `user_version`: of its tables, and of what it takes from
+/// an event.
+pub const INDEX_VERSION: i64 = 1;
+/// How long a statement waits for another process's short step.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// `meta` says of which log it is, up to where it goes, with which leaf that ends, how long the log
+/// was when it was begun, and whether anything was removed since it was last put in order. `purge`
+/// holds what is pruned and still has to leave. `blocks` holds sums over a block of events each.
+const TABLES: &str = "
+PRAGMA auto_vacuum = FULL;
+BEGIN IMMEDIATE;
+CREATE TABLE meta (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    log TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    leaf BLOB,
+    began INTEGER NOT NULL,
+    untidy INTEGER NOT NULL
+) STRICT;
+CREATE TABLE purge (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT;
+CREATE TABLE blocks (first INTEGER PRIMARY KEY, sums TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE facts USING fts5
+    (terms, content='', contentless_delete=1, detail=none, tokenize='ascii');
+";
+
+const SETTINGS: &str = "
+PRAGMA synchronous = NORMAL;
+PRAGMA secure_delete = ON;
+PRAGMA cache_size = -8000;
+PRAGMA temp_store = MEMORY;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+";
+
+/// The index of one ledger file.
+#[derive(Debug)]
+pub struct Index {
+    path: PathBuf,
+    db: Mutex<Connection>,
+}
+
+/// How far the index has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// How many events from the beginning it knows.
+    pub position: u64,
+    /// How many events the log has.
+    pub size: u64,
+}
+
+/// What the file says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub(super) log: String,
+    pub(super) position: u64,
+    pub(super) leaf: Option<Vec<u8>>,
+    pub(super) began: u64,
+    pub(super) untidy: bool,
+}
+
+impl Index {
+    /// The file of the index of the ledger at `ledger`.
+    #[must_use]
+    pub fn path_of(ledger: impl AsRef<Path>) -> PathBuf {
+        let mut name = ledger.as_ref().as_os_str().to_owned();
+        name.push(".index");
+        PathBuf::from(name)
+    }
+
+    /// Opens the index of the ledger at `ledger`, which `source` reads. One that is missing, torn,
+    /// older or of another log is made anew, empty.
+    ///
+    /// # Errors
+    /// [`IndexError`], when it cannot be made, or a later build made it.
+    pub fn open(ledger: impl AsRef<Path>, source: &dyn Source) -> Result<Self, IndexError> {
+        let path = Self::path_of(ledger);
+        if path.is_file() {
+            match Self::existing(&path, source) {
+                Err(IndexError::Torn(_)) => remove(&path)?,
+                other => return other,
+            }
+        }
+        Self::create(&path, source)?;
+        Self::existing(&path, source)
+    }
+
+    /// Opens the index if there is one that can be used, and makes none.
+    #[must_use]
+    pub fn find(ledger: impl AsRef<Path>, source: &dyn Source) -> Option<Self> {
+        Self::existing(&Self::path_of(ledger), source).ok()
+    }
+
+    /// Removes the index of a ledger. The next one who needs it makes it anew.
+    ///
+    /// # Errors
+    /// [`IndexError::Failed`], when the file cannot be removed.
+    pub fn remove(ledger: impl AsRef<Path>) -> Result<(), IndexError> {
+        remove(&Self::path_of(ledger))
+    }
+
+    /// How far it has come.
+    ///
+    /// # Errors
+    /// [`IndexError`], when it or the log cannot be read.
+    pub fn status(&self, source: &dyn Source) -> Result<Status, IndexError> {
+        let position = meta(&self.db()).map_err(|error| self.failed(&error))?.position;
+        Ok(Status { position, size: source.extent()?.head.size })
+    }
+
+    fn existing(path: &Path, source: &dyn Source) -> Result<Self, IndexError> {
+        if !path.is_file() {
+            return Err(IndexError::Torn("there is none".to_owned()));
+        }
+        let index = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        index.check_form()?;
+        index.check_log(source)?;
+        Ok(index)
+    }
+
+    /// Makes an empty index and puts it, whole, where there is none.
+    fn create(path: &Path, source: &dyn Source) -> Result<(), IndexError> {
+        let mut place = path.as_os_str().to_owned();
+        place.push(format!(".{}", unique()));
+        let place = PathBuf::from(place);
+        let made = Self::make(&place, source).map(drop);
+        let put = made.and_then(|()| match std::fs::hard_link(&place, path) {
+            // Somebody else was first: theirs serves as well.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            Err(_) => std::fs::rename(&place, path).map_err(|e| failed(path, &e.to_string())),
+            Ok(()) => Ok(()),
+        });
+        let _ = std::fs::remove_file(&place);
+        put
+    }
+
+    /// Makes an empty index in a new file.
+    pub(super) fn make(path: &Path, source: &dyn Source) -> Result<Self, IndexError> {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path).map_err(|error| failed(path, &error.to_string()))?;
+        let Head { log, size, .. } = source.extent()?.head;
+        let index = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let made = (|| {
+            let db = index.db();
+            db.execute_batch(TABLES)?;
+            db.execute(
+                "INSERT INTO meta (one, log, position, leaf, began, untidy)
+                 VALUES (1, ?1, 0, NULL, ?2, 0)",
+                params![log.as_str(), i64::try_from(size).unwrap_or(i64::MAX)],
+            )?;
+            db.pragma_update(None, "application_id", INDEX_APPLICATION_ID)?;
+            db.pragma_update(None, "user_version", INDEX_VERSION)?;
+            db.execute_batch("COMMIT")
+        })();
+        made.map_err(|error| index.failed(&error))?;
+        Ok(index)
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, IndexError> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags)
+            .and_then(|db| {
+                db.busy_timeout(PATIENCE)?;
+                db.execute_batch(SETTINGS)?;
+                Ok(db)
+            })
+            .map_err(|error| told(path, &error))?;
+        Ok(Self { path: path.to_owned(), db: Mutex::new(db) })
+    }
+
+    fn check_form(&self) -> Result<(), IndexError> {
+        let db = self.db();
+        let number = |name| {
+            db.pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+                .map_err(|error| self.failed(&error))
+        };
+        let (application, version) = (number("application_id")?, number("user_version")?);
+        match (application, version) {
+            (INDEX_APPLICATION_ID, INDEX_VERSION) => Ok(()),
+            (INDEX_APPLICATION_ID, found) if found > INDEX_VERSION => {
+                Err(IndexError::Newer { found, known: INDEX_VERSION })
+            }
+            _ => Err(IndexError::Torn("it is of another version".to_owned())),
+        }
+    }
+
+    /// The index is of this log, and of no other that begins alike.
+    fn check_log(&self, source: &dyn Source) -> Result<(), IndexError> {
+        let meta = meta(&self.db()).map_err(|error| self.failed(&error))?;
+        let head = source.extent()?.head;
+        let last = match meta.position.checked_sub(1) {
+            Some(last) => source.rows(last, 1)?.first().map(|row| row.leaf.as_bytes().to_vec()),
+            None => None,
+        };
+        if meta.log == head.log.as_str() && meta.position <= head.size && meta.leaf == last {
+            Ok(())
+        } else {
+            Err(IndexError::Torn("it is of another log".to_owned()))
+        }
+    }
+
+    pub(super) fn db(&self) -> MutexGuard<'_, Connection> {
+        // A thread that died has left a connection whose transaction SQLite rolls back.
+        self.db.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn failed(&self, error: &rusqlite::Error) -> IndexError {
+        told(&self.path, error)
+    }
+}
+
+/// Reads what the file says of itself.
+pub(super) fn meta(db: &Connection) -> rusqlite::Result<Meta> {
+    let number = |n: i64| u64::try_from(n).unwrap_or_default();
+    db.prepare_cached("SELECT log, position, leaf, began, untidy FROM meta WHERE one = 1")?
+        .query_row([], |row| {
+            Ok(Meta {
+                log: row.get(0)?,
+                position: number(row.get(1)?),
+                leaf: row.get(2)?,
+                began: number(row.get(3)?),
+                untidy: row.get::<_, i64>(4)? != 0,
+            })
+        })
+        .optional()
+        .map(|found| {
+            found.unwrap_or(Meta {
+                log: String::new(),
+                position: 0,
+                leaf: None,
+                began: 0,
+                untidy: false,
+            })
+        })
+}
+
+fn remove(path: &Path) -> Result<(), IndexError> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    for path in [path, Path::new(&journal)] {
+        match std::fs::remove_file(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(path, &error.to_string())),
+        }
+    }
+    Ok(())
+}
+
+/// A name that no other thread or process uses at this moment.
+pub(super) fn unique() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn failed(path: &Path, problem: &str) -> IndexError {
+    IndexError::Failed { path: path.display().to_string(), problem: problem.to_owned() }
+}
+
+/// What SQLite reports. A file that is not as it was written is torn; so is one that was removed
+/// while it was open.
+fn told(path: &Path, error: &rusqlite::Error) -> IndexError {
+    const MOVED: i32 = rusqlite::ffi::SQLITE_READONLY_DBMOVED;
+    match error.sqlite_error().map(|error| (error.code, error.extended_code)) {
+        Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => IndexError::Busy,
+        Some((_, MOVED)) => IndexError::Torn("it was removed".to_owned()),
+        Some((
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure,
+            _,
+        ))
+        | None => IndexError::Torn(error.to_string()),
+        // A table that is missing or of another form.
+        Some((ErrorCode::Unknown, _)) => IndexError::Torn(error.to_string()),
+        Some(_) => failed(path, &error.to_string()),
+    }
+}

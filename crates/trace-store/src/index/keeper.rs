@@ -1,0 +1,82 @@
+//! The thread that keeps an index up with its log.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::error::IndexError;
+use super::file::Index;
+use crate::sqlite::Reader;
+
+/// How long it rests when there is nothing to do.
+const REST: Duration = Duration::from_millis(500);
+/// How long it rests after a failure.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Keeps the index of a ledger up to date until it is dropped. It reads the ledger like any other
+/// reader, so nothing that goes wrong here touches the log; what it has not taken in yet is scanned
+/// by whoever asks.
+#[derive(Debug)]
+pub struct IndexKeeper {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl IndexKeeper {
+    /// Begins to keep the index of the ledger at `ledger`.
+    ///
+    /// # Errors
+    /// [`IndexError::Failed`], when no thread can be started.
+    pub fn start(ledger: impl AsRef<Path>) -> Result<Self, IndexError> {
+        let ledger = ledger.as_ref().to_owned();
+        let (stop, stopped) = channel::<()>();
+        let path = ledger.display().to_string();
+        let thread = std::thread::Builder::new()
+            .name("weaver-index".to_owned())
+            .spawn(move || {
+                let mut open = None;
+                let mut rest = Duration::ZERO;
+                while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(rest) {
+                    rest = work(&ledger, &mut open).unwrap_or(PAUSE);
+                }
+            })
+            .map_err(|error| IndexError::Failed { path, problem: error.to_string() })?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+/// One step; gives how long to rest.
+fn work(ledger: &PathBuf, open: &mut Option<(Reader, Index)>) -> Option<Duration> {
+    if open.is_none() {
+        let reader = Reader::open(ledger).ok()?;
+        let index = Index::open(ledger, &reader).ok()?;
+        *open = Some((reader, index));
+    }
+    let (reader, index) = open.as_ref()?;
+    match index.step(reader) {
+        // One that was removed by hand is made anew when there is something to take in.
+        Ok(status) if status.position >= status.size => {
+            if !Index::path_of(ledger).exists() {
+                *open = None;
+            }
+            Some(REST)
+        }
+        Ok(_) => Some(Duration::ZERO),
+        Err(IndexError::Busy) => Some(REST),
+        Err(_) => {
+            *open = None;
+            Some(REST)
+        }
+    }
+}
+
+impl Drop for IndexKeeper {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            // What it has not taken in, the next one takes in.
+            let _ = thread.join();
+        }
+    }
+}

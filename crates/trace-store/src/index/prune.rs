@@ -1,0 +1,96 @@
+//! What is pruned from the log leaves the index.
+
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+
+use super::build::{BLOCK, Entry, add, put_sums, sql};
+use super::error::IndexError;
+use super::file::{Index, Meta};
+use crate::project::Stats;
+use crate::query::{Facts, rows_of};
+use crate::verify::Source;
+
+/// Notes what an event of pruning says has to leave. Events that are taken in after it was read are
+/// read without what it removed.
+pub(super) fn note(db: &Connection, facts: &Facts) -> rusqlite::Result<()> {
+    if facts.kind().is_none_or(|kind| kind.as_str() != "log.pruned") {
+        return Ok(());
+    }
+    let Some(ranges) = facts.list(&["ranges"]) else { return Ok(()) };
+    for range in ranges {
+        let end = |at: usize| range.get(at).and_then(serde_json::Value::as_u64);
+        let (Some(first), Some(last)) = (end(0), end(1)) else { continue };
+        let last = last.min(facts.seq);
+        if first <= last {
+            db.execute(
+                "INSERT INTO purge (first, last) VALUES (?1, ?2)
+                 ON CONFLICT (first) DO UPDATE SET last = max(last, excluded.last)",
+                params![sql(first), sql(last)],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether anything still has to leave, or the file to be put in order.
+pub(super) fn waits(db: &Connection) -> rusqlite::Result<bool> {
+    db.query_row("SELECT untidy OR EXISTS (SELECT 1 FROM purge) FROM meta", [], |row| {
+        row.get::<_, bool>(0)
+    })
+}
+
+/// Takes one block in anew, from which something has to leave; when none is left, writes the whole
+/// anew, so that nothing of it stays in free space. False when there is nothing to do.
+pub(super) fn step(index: &Index, source: &dyn Source, known: &Meta) -> Result<bool, IndexError> {
+    let failed = |error| index.failed(&error);
+    let range = first(&index.db()).map_err(failed)?;
+    let Some((start, last)) = range else {
+        if known.untidy {
+            tidy(&mut index.db()).map_err(|error| index.failed(&error))?;
+        }
+        return Ok(known.untidy);
+    };
+    let block = start / BLOCK * BLOCK;
+    let end = block.saturating_add(BLOCK);
+    let rows = rows_of(source, block..end.min(known.position))?;
+    let entries: Vec<Entry> = rows.iter().map(Entry::of).collect();
+    let mut db = index.db();
+    (|| {
+        let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if super::file::meta(&change)?.position != known.position {
+            return Ok(true);
+        }
+        add(&change, &entries, "INSERT OR REPLACE INTO facts (rowid, terms) VALUES (?1, ?2)")?;
+        let mut sums = Stats::default();
+        entries.iter().for_each(|entry| sums.add(&entry.facts));
+        if !entries.is_empty() {
+            put_sums(&change, block, &sums)?;
+        }
+        change.execute("DELETE FROM purge WHERE first = ?1", [sql(start)])?;
+        if last >= end && end < known.position {
+            change.execute(
+                "INSERT INTO purge (first, last) VALUES (?1, ?2)
+                 ON CONFLICT (first) DO UPDATE SET last = max(last, excluded.last)",
+                params![sql(end), sql(last)],
+            )?;
+        }
+        change.execute("UPDATE meta SET untidy = 1 WHERE one = 1", [])?;
+        change.commit()?;
+        Ok(true)
+    })()
+    .map_err(|error| index.failed(&error))
+}
+
+fn first(db: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
+    let number = |n: i64| u64::try_from(n).unwrap_or_default();
+    db.query_row("SELECT first, last FROM purge ORDER BY first LIMIT 1", [], |row| {
+        Ok((number(row.get(0)?), number(row.get(1)?)))
+    })
+    .optional()
+}
+
+fn tidy(db: &mut Connection) -> rusqlite::Result<()> {
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    change.execute("INSERT INTO facts (facts) VALUES ('optimize')", [])?;
+    change.execute("UPDATE meta SET untidy = 0 WHERE one = 1", [])?;
+    change.commit()
+}

@@ -1,0 +1,5 @@
+//! Projections: what follows from the events, computed each time.
+
+mod stats;
+
+pub use stats::{Holds, Stats};

@@ -1,0 +1,187 @@
+//! What one event says, read from its bytes.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use weaver_types::ledger::StoredEvent;
+use weaver_types::{EventKind, Timestamp};
+
+use super::field::Field;
+use super::words;
+use crate::entry::Header;
+
+/// What one event says. Nothing here is verified: it is what the stored bytes say today.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// The place in the log.
+    pub seq: u64,
+    /// The header; `None` when this build cannot read it.
+    pub header: Option<Header>,
+    /// The payload; `None` when it is pruned, a text when it is no JSON.
+    pub payload: Option<Value>,
+}
+
+impl Facts {
+    /// Reads an event.
+    #[must_use]
+    pub fn of(event: &StoredEvent) -> Self {
+        let payload = event.payload.as_deref().map(|bytes| {
+            serde_json::from_slice(bytes)
+                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
+        });
+        Self { seq: event.seq, header: Header::parse(&event.header).ok(), payload }
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn kind(&self) -> Option<EventKind> {
+        self.header.as_ref().map(|header| header.kind)
+    }
+
+    /// When.
+    #[must_use]
+    pub fn at(&self) -> Option<Timestamp> {
+        self.header.as_ref().map(|header| header.at)
+    }
+
+    /// In which run.
+    #[must_use]
+    pub fn run(&self) -> Option<&str> {
+        self.header.as_ref()?.run.as_ref().map(|run| run.as_str())
+    }
+
+    /// In which call.
+    #[must_use]
+    pub fn call(&self) -> Option<&str> {
+        self.header.as_ref()?.call.as_ref().map(|call| call.as_str())
+    }
+
+    /// Who asked.
+    #[must_use]
+    pub fn principal(&self) -> Option<&str> {
+        self.text(&["principal"]).or_else(|| self.text(&["fields", "principal"]))
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn capability(&self) -> Option<&str> {
+        self.text(&["capability"])
+    }
+
+    /// The request for an approval: that was opened, or that released the call.
+    #[must_use]
+    pub fn request(&self) -> Option<&str> {
+        self.text(&["request"]).or_else(|| self.text(&["released_by", "request"]))
+    }
+
+    /// The handle of a stored result.
+    #[must_use]
+    pub fn handle(&self) -> Option<&str> {
+        self.text(&["handle"]).or_else(|| self.text(&["frame", "handle"]))
+    }
+
+    /// The token that was used up.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.text(&["token"])
+    }
+
+    /// The verdict.
+    #[must_use]
+    pub fn verdict(&self) -> Option<&str> {
+        self.text(&["verdict"])
+    }
+
+    /// The reason that stands first: of the decision, or of a failure.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.text(&["reason"])
+    }
+
+    /// How a call ended: `success`, `failure`, `partial` or `unknown`.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&'static str> {
+        match self.kind()? {
+            EventKind::OutcomeUnknown => Some("unknown"),
+            EventKind::Outcome => match (self.at_path(&["success"]), self.status()) {
+                (_, Some("partial")) => Some("partial"),
+                (Some(Value::Bool(true)), _) => Some("success"),
+                (Some(_), _) => Some("failure"),
+                (None, _) => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn status(&self) -> Option<&str> {
+        self.text(&["frame", "status"])
+    }
+
+    /// Every reason in it: of the decision, of each check, of each hold, of a failure.
+    #[must_use]
+    pub fn reasons(&self) -> BTreeSet<&str> {
+        let listed = ["checks", "holds"].into_iter().filter_map(|name| self.list(&[name]));
+        let each = listed.flatten().filter_map(|said| said.get("reason")?.as_str());
+        each.chain(self.reason()).collect()
+    }
+
+    /// The label of what it is about: `(confidentiality, integrity)`.
+    #[must_use]
+    pub fn label(&self) -> Option<(&str, &str)> {
+        let places: [&[&str]; 4] =
+            [&["frame", "label"], &["run", "label"], &["label"], &["worst_label"]];
+        let label = places.into_iter().find_map(|place| self.at_path(place))?;
+        let part = |name| label.get(name).and_then(Value::as_str);
+        Some((part("confidentiality")?, part("integrity")?))
+    }
+
+    /// The value at a path of names.
+    #[must_use]
+    pub fn at_path(&self, path: &[&str]) -> Option<&Value> {
+        path.iter().try_fold(self.payload.as_ref()?, |value, name| value.get(name))
+    }
+
+    /// The text at a path of names.
+    #[must_use]
+    pub fn text(&self, path: &[&str]) -> Option<&str> {
+        self.at_path(path)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// The whole number at a path of names.
+    #[must_use]
+    pub fn number(&self, path: &[&str]) -> Option<u64> {
+        self.at_path(path)?.as_u64()
+    }
+
+    /// The list at a path of names.
+    #[must_use]
+    pub fn list(&self, path: &[&str]) -> Option<&Vec<Value>> {
+        self.at_path(path)?.as_array()
+    }
+
+    /// Every value of a field.
+    pub(super) fn values(&self, field: Field) -> Vec<Cow<'_, str>> {
+        let one = |value: Option<&'_ str>| value.map(|v| vec![Cow::Owned(v.to_owned())]);
+        let found = match field {
+            Field::Principal => one(self.principal()),
+            Field::Capability => one(self.capability()),
+            Field::Run => one(self.run()),
+            Field::Call => one(self.call()),
+            Field::Request => one(self.request()),
+            Field::Handle => one(self.handle()),
+            Field::Token => one(self.token()),
+            Field::Event => one(self.kind().map(EventKind::as_str)),
+            Field::Outcome => one(self.outcome()),
+            Field::Verdict => one(self.verdict()),
+            Field::Reason => Some(self.reasons().into_iter().map(Cow::Borrowed).collect()),
+            Field::Label => self.label().map(|(c, i)| vec![Cow::Borrowed(c), Cow::Borrowed(i)]),
+            Field::Text => Some(self.words().into_iter().map(Cow::Owned).collect()),
+        };
+        found.unwrap_or_default()
+    }
+
+    fn words(&self) -> BTreeSet<String> {
+        self.payload.as_ref().map(words::of_payload).unwrap_or_default()
+    }
+}

@@ -1,0 +1,165 @@
+//! What a filter can ask about an event.
+
+use weaver_types::{EventKind, ReasonCode};
+
+use super::error::{QueryError, shown};
+
+/// A field of an event that a filter compares with texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Field {
+    /// Who asked.
+    Principal,
+    /// What was asked for.
+    Capability,
+    /// The run.
+    Run,
+    /// The call.
+    Call,
+    /// The request for an approval that it belongs to.
+    Request,
+    /// The handle of a stored result.
+    Handle,
+    /// The token that was used up.
+    Token,
+    /// The kind of the event.
+    Event,
+    /// How a call ended: success, failure, partial, unknown.
+    Outcome,
+    /// The reason code: of the decision, of any check in it, or of a failure.
+    Reason,
+    /// The verdict: allow, ask, hold, deny.
+    Verdict,
+    /// Confidentiality or integrity of what the event is about.
+    Label,
+    /// A word of the payload's texts.
+    Text,
+}
+
+const OUTCOMES: [&str; 4] = ["success", "failure", "partial", "unknown"];
+const VERDICTS: [&str; 4] = ["allow", "ask", "hold", "deny"];
+const LABELS: [&str; 6] =
+    ["public", "internal", "confidential", "restricted", "trusted", "untrusted"];
+
+impl Field {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Principal,
+        Self::Capability,
+        Self::Run,
+        Self::Call,
+        Self::Request,
+        Self::Handle,
+        Self::Token,
+        Self::Event,
+        Self::Outcome,
+        Self::Reason,
+        Self::Verdict,
+        Self::Label,
+        Self::Text,
+    ];
+
+    /// Its name in a filter.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Principal => "principal",
+            Self::Capability => "capability",
+            Self::Run => "run",
+            Self::Call => "call",
+            Self::Request => "request",
+            Self::Handle => "handle",
+            Self::Token => "token",
+            Self::Event => "event",
+            Self::Outcome => "outcome",
+            Self::Reason => "reason",
+            Self::Verdict => "verdict",
+            Self::Label => "label",
+            Self::Text => "text",
+        }
+    }
+
+    /// Reads its name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|field| field.as_str() == text)
+    }
+
+    /// The character under which its values stand in an index: of a private area, so that no word
+    /// of a text begins with it.
+    pub(super) fn mark(self) -> char {
+        let at = Self::ALL.iter().position(|field| *field == self).unwrap_or_default();
+        u32::try_from(at).ok().and_then(|at| char::from_u32(0xE000 + at)).unwrap_or('\u{E0FE}')
+    }
+
+    /// Refuses a value that the field never has, so that a misspelt one does not find nothing.
+    pub(super) fn check(self, value: &str, prefix: bool) -> Result<(), QueryError> {
+        let known: Vec<&str> = match self {
+            Self::Event => EventKind::ALL.iter().map(|kind| kind.as_str()).collect(),
+            Self::Reason => ReasonCode::ALL.iter().map(|code| code.as_str()).collect(),
+            Self::Outcome => OUTCOMES.to_vec(),
+            Self::Verdict => VERDICTS.to_vec(),
+            Self::Label => LABELS.to_vec(),
+            _ if value.is_empty() => {
+                let expected = "write what it is to be, such as `files.*`".to_owned();
+                return Err(QueryError::Value {
+                    field: self.as_str(),
+                    value: String::new(),
+                    expected,
+                });
+            }
+            _ => return Ok(()),
+        };
+        let fits = |known: &&str| if prefix { known.starts_with(value) } else { *known == value };
+        if known.iter().any(fits) {
+            return Ok(());
+        }
+        let near: Vec<&str> = match self {
+            Self::Event | Self::Reason => {
+                known.into_iter().filter(|known| near(known, value)).take(8).collect()
+            }
+            _ => known,
+        };
+        let expected = match near.as_slice() {
+            [] => "`weaver reasons` and the guide list what there is".to_owned(),
+            near => format!("it may be {}", near.join(", ")),
+        };
+        Err(QueryError::Value { field: self.as_str(), value: shown(value), expected })
+    }
+}
+
+/// Whether two names share a word of at least four letters, or a beginning.
+fn near(known: &str, value: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        text.split(['.', '_']).filter(|part| part.len() > 3).map(str::to_owned).collect()
+    };
+    let (ours, theirs) = (parts(known), parts(value));
+    theirs.iter().any(|part| ours.iter().any(|own| own.starts_with(part) || part.starts_with(own)))
+        || known.split(['.', '_']).any(|part| !value.is_empty() && part.starts_with(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspelt_values_are_refused_with_what_is_near() {
+        let message = |field: Field, value| field.check(value, false).unwrap_err().to_string();
+        assert!(message(Field::Verdict, "denied").contains("allow, ask, hold, deny"));
+        assert!(message(Field::Event, "call.refuse").contains("call.refused"));
+        assert!(message(Field::Reason, "floor").contains("floor_hold"));
+        assert!(message(Field::Principal, "").contains("write what it is to be"));
+        assert_eq!(Field::Event.check("approval.", true), Ok(()));
+        assert_eq!(Field::Principal.check("anybody", false), Ok(()));
+    }
+
+    #[test]
+    fn every_field_has_a_name_and_a_mark_of_its_own() {
+        for field in Field::ALL {
+            assert_eq!(Field::parse(field.as_str()), Some(*field));
+            assert!(!field.mark().is_alphanumeric());
+        }
+        let marks: std::collections::BTreeSet<char> = Field::ALL.iter().map(|f| f.mark()).collect();
+        assert_eq!(marks.len(), Field::ALL.len());
+    }
+}
