@@ -87,6 +87,7 @@ impl Field {
 
     /// The character under which its values stand in an index: of a private area, so that no word
     /// of a text begins with it.
+    #[cfg(any(test, feature = "sqlite"))]
     pub(super) fn mark(self) -> char {
         let at = Self::ALL.iter().position(|field| *field == self).unwrap_or_default();
         u32::try_from(at).ok().and_then(|at| char::from_u32(0xE000 + at)).unwrap_or('\u{E0FE}')

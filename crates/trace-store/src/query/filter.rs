@@ -113,6 +113,7 @@ impl Filter {
         }
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn fields(&self) -> &[(Field, Vec<Pattern>)] {
         &self.fields
     }

