@@ -20,10 +20,11 @@ mod batches;
 mod limits;
 mod log;
 mod prune;
+mod record_half;
 mod records;
 mod support;
 
-use weaver_types::ledger::{BlobStore, Ledger, LedgerError, MAX_BLOB};
+use weaver_types::ledger::{BlobStore, Ledger, LedgerError, MAX_BLOB, RecordStore};
 
 use support::{Found, batch, ensure, event, key, no};
 
@@ -69,6 +70,16 @@ pub fn ledger(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Vec<
         if let Err(what) = open().and_then(|ledger| check(ledger.as_ref())) {
             findings.push(format!("{name}: {what}"));
         }
+    }
+    findings
+}
+
+/// Runs the checks of records alone, each on a fresh store from `open`.
+pub fn records(open: &mut dyn FnMut() -> Result<Box<dyn RecordStore>, String>) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (name, check) in record_half::CHECKS {
+        let found = open().and_then(|store| check(&record_half::Alone(store)));
+        findings.extend(found.err().map(|what| format!("{name}: {what}")));
     }
     findings
 }

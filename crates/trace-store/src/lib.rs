@@ -46,6 +46,7 @@ pub mod index;
 mod limits;
 mod log;
 mod memory;
+mod memory_records;
 pub mod merkle;
 mod plan;
 mod prepare;
@@ -62,8 +63,12 @@ pub use blob::{BLOB_KEY, MemoryBlobs};
 pub use limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_QUEUE, MAX_QUEUE_BYTES, MAX_VALUE};
 pub use log::Row;
 pub use memory::MemoryLedger;
+pub use memory_records::MemoryRecords;
 #[cfg(feature = "sqlite")]
-pub use sqlite::{APPLICATION_ID, FORMAT_VERSION, OpenOptions, Reader, SqliteBlobs, SqliteLedger};
+pub use sqlite::{
+    APPLICATION_ID, FORMAT_VERSION, OpenOptions, RECORDS_APPLICATION_ID, RECORDS_VERSION, Reader,
+    RecordsOptions, SqliteBlobs, SqliteLedger, SqliteRecords,
+};
 
 /// The README, compiled as a test.
 #[cfg(doctest)]

@@ -48,6 +48,18 @@ pub(crate) fn prepare(mut batch: Batch, salts: &Salts) -> Result<Prepared, Ledge
     Ok(Prepared { seals: seals.collect(), batch, bytes })
 }
 
+/// Checks the batch of a store of records, which has no log and no blobs.
+pub(crate) fn prepare_records(batch: &Batch) -> Result<(), LedgerError> {
+    if !batch.events.is_empty() || !batch.prune.is_empty() || !batch.blobs.is_empty() {
+        return refuse(
+            "a store of records has no log and no blobs; leave events, pruning and uses of blobs \
+             out"
+            .to_owned(),
+        );
+    }
+    check_records(batch).map(drop)
+}
+
 fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
     let count = batch.expect.len() + batch.add.len() + batch.put.len() + batch.delete.len();
     let count = count + batch.blobs.len();

@@ -8,6 +8,7 @@ mod open;
 mod pruning;
 mod queue;
 mod reader;
+mod record_file;
 mod rows;
 mod schema;
 mod tiles;
@@ -36,6 +37,7 @@ use writer::Heads;
 pub use blobs::SqliteBlobs;
 pub use open::OpenOptions;
 pub use reader::Reader;
+pub use record_file::{RECORDS_APPLICATION_ID, RECORDS_VERSION, RecordsOptions, SqliteRecords};
 pub use schema::{APPLICATION_ID, FORMAT_VERSION};
 
 /// A ledger in one SQLite file, written by this process alone.

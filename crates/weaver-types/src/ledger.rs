@@ -8,6 +8,7 @@ mod blob;
 mod error;
 mod key;
 mod port;
+mod store;
 mod ticket;
 
 pub use batch::{
@@ -18,4 +19,5 @@ pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;
 pub use key::{Namespace, RecordKey};
 pub use port::{Head, Ledger, MAX_PAGE, Receipt, Record, StoredEvent};
+pub use store::RecordStore;
 pub use ticket::{Completer, Ticket};

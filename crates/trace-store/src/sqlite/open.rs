@@ -96,7 +96,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
 }
 
 /// The path without links, so that one file has one lock.
-fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
+pub(super) fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
     if let Ok(path) = path.canonicalize() {
         return Ok(path);
     }
@@ -115,7 +115,7 @@ fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
 
 /// Makes the file for this user alone. An existing one is not opened: closing it again would
 /// release the locks that SQLite holds on it in this process.
-fn create_file(path: &Path) -> Result<(), LedgerError> {
+pub(super) fn create_file(path: &Path) -> Result<(), LedgerError> {
     match lock::options().create_new(true).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
@@ -142,7 +142,7 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
 }
 
 /// Makes the names of the new files durable.
-fn sync_folder(path: &Path) -> Result<(), LedgerError> {
+pub(super) fn sync_folder(path: &Path) -> Result<(), LedgerError> {
     let Some(folder) = path.parent().filter(|_| cfg!(unix)) else { return Ok(()) };
     std::fs::File::open(folder)
         .and_then(|folder| folder.sync_all())

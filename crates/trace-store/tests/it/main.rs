@@ -29,6 +29,9 @@ mod questions;
 #[cfg(test)]
 mod receipts;
 #[cfg(test)]
+#[cfg(all(feature = "sqlite", feature = "conformance"))]
+mod record_file;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod retention;
 #[cfg(test)]

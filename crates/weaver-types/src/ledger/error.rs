@@ -19,6 +19,16 @@ pub enum LedgerError {
         /// The counter.
         key: RecordKey,
     },
+    /// Other processes kept the file for too long; nothing was applied.
+    #[error(
+        "{path} was kept by other processes for {waited_ms} ms; nothing was applied, try again"
+    )]
+    Busy {
+        /// The file.
+        path: String,
+        /// How long was waited, in milliseconds.
+        waited_ms: u64,
+    },
     /// A payload that must be kept; nothing was applied.
     #[error("the payload of event {seq} is kept: {why}")]
     Kept {
@@ -68,6 +78,7 @@ impl LedgerError {
         match self {
             Self::Conflict { .. } => "ledger.conflict",
             Self::OutOfBounds { .. } => "ledger.out_of_bounds",
+            Self::Busy { .. } => "ledger.busy",
             Self::Kept { .. } => "ledger.kept",
             Self::Malformed(_) => "ledger.malformed",
             Self::Locked { .. } => "ledger.locked",
@@ -85,6 +96,7 @@ impl LedgerError {
             self,
             Self::Conflict { .. }
                 | Self::OutOfBounds { .. }
+                | Self::Busy { .. }
                 | Self::Kept { .. }
                 | Self::Malformed(_)
         )

@@ -1,0 +1,130 @@
+//! Checks of records alone. The checks of a ledger's records are used again: a store of records
+//! is shown to them as a ledger whose log is empty.
+
+use weaver_types::ledger::{
+    Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, RecordStore, StoredEvent,
+    Ticket,
+};
+use weaver_types::{LogId, Tenant, Timestamp};
+
+use super::support::{Found, add, batch, commit, ensure, event, key, no, put, record, refused};
+use super::{Check, batches, limits, records};
+use crate::log::Tip;
+
+/// A store of records as a ledger without events.
+pub(super) struct Alone(pub(super) Box<dyn RecordStore>);
+
+pub(super) const CHECKS: &[Check] = &[
+    ("guards see the state before the batch", batches::guards),
+    ("counters keep their bounds", records::counters),
+    ("counters start at zero and count versions", records::counter_form),
+    ("versions grow by one", records::versions),
+    ("removing what is not there is no error", records::removing),
+    ("a later step of a batch sees the earlier ones", records::steps),
+    ("records are listed in order, by tenant and namespace", records::listed),
+    ("keys are compared byte for byte", records::exact),
+    ("limits are refused before anything is applied", limits::refused),
+    ("a batch applies whole or not at all", whole),
+    ("of many who race for one record one wins", race),
+    ("a counter that many move counts every move", counted),
+    ("events are refused", eventless),
+];
+
+impl Alone {
+    fn empty() -> Result<Head, LedgerError> {
+        let log = LogId::parse("log_none").map_err(|e| LedgerError::Malformed(e.to_string()))?;
+        Ok(Tip::new(log).head())
+    }
+}
+
+impl Ledger for Alone {
+    fn commit(&self, batch: Batch) -> Ticket {
+        let durability = batch.durability;
+        let receipt = self.0.apply(batch).and_then(|()| {
+            let (at, head) = (Timestamp::default(), Self::empty()?);
+            Ok(weaver_types::ledger::Receipt { first_seq: None, at, head, durability })
+        });
+        Ticket::ready(receipt)
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        self.0.read(key)
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.0.list(tenant, namespace, after, limit)
+    }
+
+    fn events(&self, _: u64, _: usize) -> Result<Vec<StoredEvent>, LedgerError> {
+        Ok(Vec::new())
+    }
+
+    fn head(&self) -> Result<Head, LedgerError> {
+        Self::empty()
+    }
+
+    fn synced_head(&self) -> Result<Head, LedgerError> {
+        Self::empty()
+    }
+}
+
+fn whole(store: &dyn Ledger) -> Found {
+    commit(store, put("a", b"1"))?;
+    let change = || put("b", b"2").join(add("n", 1, (0, 9)));
+    let once = || batch().create(key("a"), b"2".to_vec(), None);
+    refused(store, change().join(once()), |error| matches!(error, LedgerError::Conflict { .. }))?;
+    refused(store, change().join(add("m", 5, (0, 4))), |error| {
+        matches!(error, LedgerError::OutOfBounds { .. })
+    })?;
+    ensure(record(store, "n")?.is_none(), "a counter of a refused batch moved")?;
+    commit(store, change())?;
+    ensure(record(store, "n")? == Some((1, b"1".to_vec())), "the counter did not move")?;
+    ensure(record(store, "b")? == Some((1, b"2".to_vec())), "the record was not written")
+}
+
+fn race(store: &dyn Ledger) -> Found {
+    let rounds = 20;
+    let won: usize = std::thread::scope(|scope| {
+        let racers: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(move || {
+                    let used = |n: usize| batch().create(key(&format!("t{n}")), Vec::new(), None);
+                    (0..rounds).filter(|n| store.commit(used(*n)).wait().is_ok()).count()
+                })
+            })
+            .collect();
+        racers.into_iter().map(|racer| racer.join().unwrap_or(usize::MAX / 16)).sum()
+    });
+    ensure(won == rounds, format!("{won} wins in {rounds} races"))
+}
+
+fn counted(store: &dyn Ledger) -> Found {
+    let moved: usize = std::thread::scope(|scope| {
+        let movers: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(move || {
+                    let one = || add("n", 1, (0, 100));
+                    (0..20).filter(|_| store.commit(one()).wait().is_ok()).count()
+                })
+            })
+            .collect();
+        movers.into_iter().map(|mover| mover.join().unwrap_or(usize::MAX / 16)).sum()
+    });
+    ensure(moved == 100, format!("{moved} of 100 moves were taken"))?;
+    let found = record(store, "n")?.map(|(_, value)| value);
+    ensure(found == Some(b"100".to_vec()), "the counter does not stand at its bound")
+}
+
+fn eventless(store: &dyn Ledger) -> Found {
+    let told = put("a", b"1").with_event(event("{}"));
+    refused(store, told, |error| matches!(error, LedgerError::Malformed(_)))?;
+    let pruning = Batch { prune: vec![0], ..put("a", b"1") };
+    refused(store, pruning, |error| matches!(error, LedgerError::Malformed(_)))?;
+    ensure(store.read(&key("a")).map_err(no)?.is_none(), "a refused batch was applied")
+}

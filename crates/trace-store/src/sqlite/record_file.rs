@@ -1,0 +1,319 @@
+//! Records alone, in a file that several processes may open and write.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
+use weaver_types::ledger::{
+    Batch, Durability, LedgerError, Namespace, Record, RecordKey, RecordStore,
+};
+use weaver_types::{Clock, SystemClock, Tenant};
+
+use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
+use super::reader::Snapshots;
+use super::{open, rows};
+use crate::limits::SWEEP;
+use crate::plan::plan;
+use crate::prepare::{check_key, prepare_records};
+
+/// The `application_id` of a file of records: the ASCII text `WvRc`.
+pub const RECORDS_APPLICATION_ID: i32 = 0x5776_5263;
+/// The version of its form, in the file's `user_version`.
+pub const RECORDS_VERSION: u64 = 1;
+
+/// How long a write waits before it asks again for a file that another process is writing. SQLite's
+/// own waiting grows to 100 ms a time, which starves whoever came first.
+const PAUSE: Duration = Duration::from_micros(1_200);
+
+const TABLES: &str = "
+CREATE TABLE meta (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    touched INTEGER NOT NULL
+) STRICT;
+INSERT INTO meta (one, touched) VALUES (1, 0);
+CREATE TABLE records (
+    tenant TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value BLOB NOT NULL,
+    expires_at INTEGER,
+    PRIMARY KEY (tenant, namespace, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX records_expiry ON records (expires_at) WHERE expires_at IS NOT NULL;
+";
+
+const SETTINGS: &str = "
+PRAGMA journal_size_limit = 67108864;
+PRAGMA fullfsync = ON;
+PRAGMA checkpoint_fullfsync = ON;
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+";
+
+/// Records in a file of their own, without a log. Any number of processes may open it and write:
+/// each batch is decided and applied inside one transaction that no other process shares.
+///
+/// A write or sync that fails closes this handle for writing; opening the file again finds what
+/// was acknowledged. What expires is forgotten by the clock of whoever writes.
+///
+/// ```
+/// use weaver_trace_store::{RecordsOptions, SqliteRecords};
+/// use weaver_types::Tenant;
+/// use weaver_types::ledger::{Batch, Durability, Namespace, RecordKey, RecordStore};
+///
+/// let folder = tempfile::tempdir()?;
+/// let records = SqliteRecords::open(folder.path().join("memory"), RecordsOptions::default())?;
+/// let key = RecordKey::new(Tenant::default(), Namespace::TokenUse, "tok_1");
+/// let used = Batch::new(Durability::Disk).create(key, b"{}".to_vec(), None);
+/// assert!(records.apply(used.clone()).is_ok());
+/// assert!(records.apply(used).is_err(), "a token is used once, by whichever process");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SqliteRecords {
+    place: Place,
+    clock: Arc<dyn Clock>,
+    /// Closed before the writing connection, which then leaves one file that holds everything,
+    /// unless another process has it open.
+    snapshots: Snapshots,
+    writing: Mutex<Writing>,
+}
+
+/// What a file of records needs from its host.
+#[derive(Clone)]
+pub struct RecordsOptions {
+    /// Tells what has expired.
+    pub clock: Arc<dyn Clock>,
+    /// How long opening and each write wait at most for other processes, roughly.
+    pub patience: Duration,
+}
+
+impl Default for RecordsOptions {
+    /// The machine's clock, and ten seconds.
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock::default()), patience: Duration::from_secs(10) }
+    }
+}
+
+/// Where a file lies, and how long it is waited for.
+struct Place {
+    path: PathBuf,
+    patience: Duration,
+}
+
+struct Writing {
+    db: Connection,
+    failed: Option<LedgerError>,
+}
+
+impl SqliteRecords {
+    /// Opens the file at `path`, and makes it when there is none.
+    ///
+    /// # Errors
+    /// [`LedgerError::Damaged`] when it is something else, a ledger for example,
+    /// [`LedgerError::Newer`] when its format is newer, [`LedgerError::Busy`] when other processes
+    /// keep it, [`LedgerError::Failed`] when it cannot be opened or written.
+    pub fn open(path: impl AsRef<Path>, options: RecordsOptions) -> Result<Self, LedgerError> {
+        let path = open::resolve(path.as_ref())?;
+        open::create_file(&path)?;
+        let place = Place { path, patience: options.patience };
+        let db = connect(&place)?;
+        let snapshots = Snapshots::open(&place.path)?;
+        let writing = Mutex::new(Writing { db, failed: None });
+        Ok(Self { place, clock: options.clock, snapshots, writing })
+    }
+
+    /// Where it lies, with links resolved.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Writing>, LedgerError> {
+        self.writing.lock().map_err(|_| poisoned())
+    }
+
+    fn write(&self, db: &mut Connection, batch: &Batch) -> Result<(), LedgerError> {
+        let level = match batch.durability {
+            Durability::Os => "NORMAL",
+            Durability::Disk => "FULL",
+        };
+        self.place.patiently(|| db.pragma_update(None, "synchronous", level))?;
+        let transaction = self.place.begin(db)?;
+        let writes = plan(batch, &mut |key| rows::record(&transaction, key))?;
+        if writes.is_empty() && batch.durability == Durability::Os {
+            return Ok(());
+        }
+        rows::write(&transaction, &writes)?;
+        rows::sweep(&transaction, self.clock.now(), SWEEP + writes.len() * 2)?;
+        if writes.is_empty() {
+            // A sync of the last commit covers all before it, but SQLite syncs nothing when a
+            // transaction changes nothing.
+            rows::run(&transaction, "UPDATE meta SET touched = touched + 1", [])?;
+        }
+        transaction.commit()
+    }
+}
+
+impl RecordStore for SqliteRecords {
+    fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
+        prepare_records(&batch)?;
+        let mut writing = self.lock()?;
+        let Writing { db, failed } = &mut *writing;
+        if let Some(error) = failed {
+            return Err(error.clone());
+        }
+        let done = self.write(db, &batch);
+        if let Err(error) = &done
+            && !error.is_refusal()
+        {
+            *failed = Some(error.clone());
+        }
+        done
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        check_key(key)?;
+        self.snapshots.with(|db| rows::record(db, key)).map(|kept| kept.map(Record::from))
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        self.snapshots.with(|db| rows::list(db, (tenant, namespace), after, limit))
+    }
+}
+
+/// A transaction under way: rolled back unless it is committed.
+struct Transaction<'c>(&'c mut Connection);
+
+impl Transaction<'_> {
+    fn commit(self) -> Result<(), LedgerError> {
+        self.0.execute_batch("COMMIT").map_err(|error| from_sql(&error))
+    }
+}
+
+impl std::ops::Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.0
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // Where even this fails, the next one to begin is refused.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+impl Place {
+    /// Begins to write, as soon as no other process does.
+    fn begin<'c>(&self, db: &'c mut Connection) -> Result<Transaction<'c>, LedgerError> {
+        self.patiently(|| db.execute_batch("BEGIN IMMEDIATE"))?;
+        // The transaction has begun; this guard ends it, however it is left.
+        Ok(Transaction(db))
+    }
+
+    /// Tries again while other processes are in the way.
+    fn patiently<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, Error>,
+    ) -> Result<T, LedgerError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            match attempt() {
+                Ok(done) => return Ok(done),
+                Err(error) if !is_busy(&error) => return Err(from_sql(&error)),
+                Err(_) if waited >= self.patience => {
+                    let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+                    let path = self.path.display().to_string();
+                    return Err(LedgerError::Busy { path, waited_ms });
+                }
+                Err(_) => {
+                    std::thread::sleep(PAUSE);
+                    waited = waited.saturating_add(PAUSE);
+                }
+            }
+        }
+    }
+}
+
+fn is_busy(error: &Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn connect(place: &Place) -> Result<Connection, LedgerError> {
+    let path = &place.path;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
+    db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
+    // Nothing is changed in a file that is something else.
+    let new = place.patiently(|| seen(&db)).and_then(is_new)?;
+    db.execute_batch(SETTINGS).map_err(|error| from_sql(&error))?;
+    let wal = || db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
+    let mode: String = place.patiently(wal)?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        let place = path.display();
+        return Err(LedgerError::Failed(format!(
+            "{place} cannot have a write-ahead log (SQLite says `{mode}`); put it on a local disk"
+        )));
+    }
+    if new {
+        create(&mut db, place)?;
+        open::sync_folder(path)?;
+    }
+    db.set_prepared_statement_cache_capacity(32);
+    Ok(db)
+}
+
+/// What a file says it is: application id, version, number of tables.
+fn seen(db: &Connection) -> Result<(i64, i64, i64), Error> {
+    let number = |name: &str| db.pragma_query_value(None, name, |row| row.get(0));
+    let tables = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok((number("application_id")?, number("user_version")?, tables))
+}
+
+/// True when the file is still empty; an error when it is something else, or newer.
+fn is_new((application, version, tables): (i64, i64, i64)) -> Result<bool, LedgerError> {
+    if application == i64::from(RECORDS_APPLICATION_ID) {
+        return match from_number("the format version", version)? {
+            RECORDS_VERSION => Ok(false),
+            found if found > RECORDS_VERSION => {
+                let what = "the file of records".to_owned();
+                Err(LedgerError::Newer { what, found, known: RECORDS_VERSION })
+            }
+            found => Err(damaged(format!("there never was a format version {found}"))),
+        };
+    }
+    if application == 0 && version == 0 && tables == 0 {
+        return Ok(true);
+    }
+    Err(LedgerError::Damaged(
+        "the file is an SQLite database, but holds no records of ours alone; name another".into(),
+    ))
+}
+
+/// Makes the tables, unless another process has made them by now.
+fn create(db: &mut Connection, place: &Place) -> Result<(), LedgerError> {
+    let sql = |error: Error| from_sql(&error);
+    let transaction = place.begin(db)?;
+    if !is_new(seen(&transaction).map_err(sql)?)? {
+        return Ok(());
+    }
+    transaction.execute_batch(TABLES).map_err(sql)?;
+    transaction.pragma_update(None, "application_id", RECORDS_APPLICATION_ID).map_err(sql)?;
+    transaction.pragma_update(None, "user_version", to_sql(RECORDS_VERSION)?).map_err(sql)?;
+    transaction.commit()
+}
