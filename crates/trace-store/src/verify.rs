@@ -8,6 +8,7 @@
 
 mod error;
 mod gone;
+mod lines;
 mod prove;
 mod report;
 mod source;
@@ -19,6 +20,7 @@ use crate::checkpoint::{Checkpoint, CheckpointError, Note, Trust, Verified};
 use walk::Walk;
 
 pub use error::{Fault, VerifyError};
+pub use lines::{Lines, line};
 pub use prove::Prove;
 pub(crate) use prove::no_such_proof;
 pub use report::Report;

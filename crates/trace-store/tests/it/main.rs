@@ -11,6 +11,9 @@ mod conformance;
 mod crash;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod crosscheck;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod golden;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
