@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use xshell::Shell;
 
 use crate::tally::Tally;
-use crate::{bench, doc, examples, features, fmt, layers, lint, package, test, tidy};
+use crate::{bench, crosscheck, doc, examples, features, fmt, layers, lint, package, test, tidy};
 
 /// Options of `ci`.
 #[derive(clap::Args)]
@@ -44,6 +44,12 @@ const STEPS: &[Step] = &[
         repeat: "cargo nextest run --workspace --all-features",
         fast: true,
         run: |sh, tally| test::nextest(sh, &[], tally),
+    },
+    Step {
+        name: "crosscheck",
+        repeat: "cargo xtask crosscheck",
+        fast: false,
+        run: |sh, _| crosscheck::run(sh),
     },
     Step {
         name: "no default features",

@@ -5,10 +5,10 @@
 //! written. `docs/interop.md` tells what is tried.
 
 mod cache;
-mod child;
+pub mod child;
 mod client;
 mod contracts;
-mod install;
+pub mod install;
 mod pins;
 mod plan;
 mod report;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod crosscheck;
 mod doc;
 mod eval;
 mod examples;
@@ -54,6 +55,8 @@ enum Verb {
     Features,
     /// Run the examples and compare what they print with `examples/golden/`.
     Examples(examples::Args),
+    /// Have a second verifier judge the same logs and proofs, sound and mutated.
+    Crosscheck,
     /// Run the benches.
     Bench(bench::Args),
     /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
@@ -93,6 +96,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Doc => doc::run(&sh),
         Verb::Features => features::run(&sh),
         Verb::Examples(args) => examples::run(&sh, &args),
+        Verb::Crosscheck => crosscheck::run(&sh),
         Verb::Bench(args) => bench::run(&sh, &args),
         Verb::Interop(args) => interop::run(&sh, &args),
         Verb::Peers(args) => peers::run(&sh, &args),

@@ -54,8 +54,7 @@ impl Cache {
 
     /// A program of the Python packages.
     pub fn python_program(&self, name: &str) -> PathBuf {
-        let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-        self.venv().join(folder).join(name)
+        super::install::program(&self.venv(), name)
     }
 
     /// What this run writes.

@@ -111,25 +111,37 @@ pub fn npm(cache: &Cache) -> Installed {
 
 /// Installs the Python packages into an environment of their own.
 pub fn python(cache: &Cache) -> Installed {
+    let list = cache.script("requirements.txt");
+    environment(&cache.venv(), &list, &|program| cache.installer(program))
+}
+
+/// Installs a list of Python packages into an environment in `folder`. `command` makes a command of
+/// a program.
+pub fn environment(folder: &Path, list: &Path, command: &dyn Fn(&Path) -> Command) -> Installed {
     outcome(
         "PyPI",
         (|| {
-            let (folder, list) = (cache.venv(), cache.script("requirements.txt"));
-            if stamped(&folder, &list) {
+            if stamped(folder, list) {
                 return Ok(None);
             }
-            if !cache.python_program("python").exists() {
-                let mut command = cache.installer("python3");
-                let made = child::run(command.args(["-m", "venv"]).arg(&folder), "", PATIENCE)?;
+            let python = program(folder, "python");
+            if !python.exists() {
+                let mut make = command(Path::new("python3"));
+                let made = child::run(make.args(["-m", "venv"]).arg(folder), "", PATIENCE)?;
                 if !made.status.success() {
                     return Ok(Some(made));
                 }
             }
-            let mut command = cache.installer(cache.python_program("python"));
-            command.args(["-m", "pip", "install", "--quiet", "--retries", "1", "-r"]).arg(&list);
-            install(&mut command, &folder, &list)
+            let mut pip = command(&python);
+            pip.args(["-m", "pip", "install", "--quiet", "--retries", "1", "-r"]).arg(list);
+            install(&mut pip, folder, list)
         })(),
     )
+}
+
+/// A program of a Python environment.
+pub fn program(folder: &Path, name: &str) -> PathBuf {
+    folder.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(name)
 }
 
 /// Runs the installation; gives its output only where it failed.

@@ -1,0 +1,132 @@
+//! `cargo xtask crosscheck`: two verifiers, one verdict.
+//!
+//! A test of `weaver-trace-store` writes stores, exports, checkpoints, receipts and equivocation
+//! proofs, sound and mutated, with its own verdicts. The Python verifier, which shares no code with
+//! it, judges the same files. Everything lies in `target/crosscheck/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use xshell::Shell;
+
+use crate::interop::child;
+use crate::interop::install::{self, Installed};
+use crate::{process, workspace};
+
+const VERIFIER: &str = "crates/trace-store/python/verify_log.py";
+const VECTORS: &str = "crates/trace-store/tests/data/rfc6962.json";
+const TEST: &str = "crosscheck::cases_for_the_second_verifier";
+/// Lines that the verifier may have, so that it can be read in one go.
+const MAX_LINES: usize = 299;
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Write the cases, judge them a second time and compare.
+///
+/// # Errors
+/// When a verdict differs, when a case of RFC 6962 comes out wrong, or when there is no Python with
+/// the one package that is needed.
+pub fn run(sh: &Shell) -> Result<()> {
+    let root = workspace::root()?;
+    let lines = fs::read_to_string(root.join(VERIFIER))?.lines().count();
+    ensure!(lines <= MAX_LINES, "{VERIFIER} has {lines} lines, at most {MAX_LINES}");
+    let folder = workspace::metadata()?.target_directory.into_std_path_buf().join("crosscheck");
+    let cases = folder.join("cases");
+    if cases.exists() {
+        fs::remove_dir_all(&cases).with_context(|| format!("cannot empty {}", cases.display()))?;
+    }
+    let python = python(&folder, &root)?;
+    process::run(
+        process::cargo(sh)
+            .args(["test", "-q", "-p", "weaver-trace-store", "--all-features", "--test", "it"])
+            .args(["--", "--ignored", "--exact", TEST])
+            .env("WEAVER_CROSSCHECK", &cases),
+    )?;
+    let list = cases.join("cases.jsonl");
+    let mut judge = Command::new(&python);
+    judge.arg("-B").arg(root.join("xtask/crosscheck/judge.py"));
+    judge.arg(root.join(VERIFIER)).arg(&list).arg(root.join(VECTORS));
+    let said = child::run(&mut judge, "", PATIENCE)?.succeeded("the second verifier")?;
+    let compared = compare(&fs::read_to_string(&list)?, &said)?;
+    println!("{compared}");
+    Ok(())
+}
+
+/// A Python with the package that the verifier needs: from PyPI into a folder of our own, or else
+/// the machine's.
+fn python(folder: &Path, root: &Path) -> Result<PathBuf> {
+    let (venv, cache) = (folder.join("venv"), folder.join("pip-cache"));
+    let list = root.join("xtask/crosscheck/requirements.txt");
+    let command = |program: &Path| {
+        let mut command = Command::new(program);
+        command.env("PIP_CACHE_DIR", &cache).env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+        command.env("PIP_NO_INPUT", "1");
+        command
+    };
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let reason = match install::environment(&venv, &list, &command) {
+        Installed::Ready => return Ok(install::program(&venv, "python")),
+        Installed::OutOfReach(reason) | Installed::Broken(reason) => reason,
+    };
+    let mut own = Command::new("python3");
+    own.args(["-c", "import cryptography"]);
+    match child::run(&mut own, "", PATIENCE) {
+        Ok(output) if output.status.success() => {
+            eprintln!("{reason}; the machine's own python3 has `cryptography`, so it is used");
+            Ok(PathBuf::from("python3"))
+        }
+        _ => bail!(
+            "the second verifier needs python3 and the package `cryptography`, and neither PyPI nor \
+             this machine has it ready: {reason}"
+        ),
+    }
+}
+
+/// Compares the verdicts, one a line; the last line of the second verifier counts the cases of RFC
+/// 6962.
+fn compare(cases: &str, said: &str) -> Result<String> {
+    let read = |text: &str| -> Result<Vec<Value>> {
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    };
+    let (ours, mut theirs) = (read(cases)?, read(said)?);
+    let vectors = theirs.pop().context("the second verifier said nothing")?;
+    ensure!(ours.len() == theirs.len() && !ours.is_empty(), "the second verifier left cases out");
+    let mut differing = 0;
+    for (case, judged) in ours.iter().zip(&theirs).filter(|(a, b)| a["good"] != b["good"]) {
+        differing += 1;
+        let (path, mine, other) = (&case["path"], &case["text"], &judged["text"]);
+        eprintln!("{path}: here {} ({mine}), there {} ({other})", case["good"], judged["good"]);
+    }
+    ensure!(differing == 0, "{differing} of {} verdicts differ", ours.len());
+    let right = &vectors["right"];
+    ensure!(vectors["vectors"] == *right, "{right} cases of RFC 6962 of {}", vectors["vectors"]);
+    let good = ours.iter().filter(|case| case["good"] == true).count();
+    let all = ours.len();
+    Ok(format!("crosscheck: {all} verdicts agree, {good} of them good; {right} cases of RFC 6962"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+
+    const CASES: &str = "{\"good\":true,\"path\":\"a\",\"text\":null}\n{\"good\":false,\"path\":\"b\",\"text\":\"x\"}\n";
+
+    #[test]
+    fn one_other_verdict_or_one_missing_fails() {
+        let said = |verdicts: &[bool], right: u32| {
+            let mut lines: Vec<String> =
+                verdicts.iter().map(|good| format!("{{\"good\":{good},\"text\":\"\"}}")).collect();
+            lines.push(format!("{{\"right\":{right},\"vectors\":704}}"));
+            compare(CASES, &lines.join("\n"))
+        };
+        assert!(said(&[true, false], 704).unwrap().contains("2 verdicts agree, 1 of them good"));
+        assert!(said(&[true, true], 704).is_err());
+        assert!(said(&[false, false], 704).is_err());
+        assert!(said(&[true], 704).is_err());
+        assert!(said(&[true, false], 703).is_err());
+        assert!(compare("", "").is_err());
+    }
+}
