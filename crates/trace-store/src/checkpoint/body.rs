@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use weaver_types::ledger::Head;
+use weaver_types::ledger::{Head, Ledger};
 use weaver_types::{Digest, LogId};
 
 use super::key::{Signer, VerifierKey};
@@ -28,11 +28,22 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The checkpoint of a head. The head must be synced: what is signed must not be lost.
+    /// The checkpoint of a head. The head must be synced, as that of [`Checkpoint::synced`] is: what
+    /// is signed must not be lost.
     #[must_use]
     pub fn of(head: &Head) -> Self {
         let Head { log, size, root } = head.clone();
         Self { origin: log, size, root, extensions: Vec::new() }
+    }
+
+    /// The checkpoint of all that `ledger` knows to be synced. To cover what was just acknowledged,
+    /// commit a barrier first: an empty batch with
+    /// [`Durability::Disk`](weaver_types::ledger::Durability::Disk).
+    ///
+    /// # Errors
+    /// [`CheckpointError::Ledger`].
+    pub fn synced(ledger: &dyn Ledger) -> Result<Self, CheckpointError> {
+        Ok(Self::of(&ledger.synced_head()?))
     }
 
     /// The head that it names.

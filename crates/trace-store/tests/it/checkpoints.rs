@@ -452,6 +452,19 @@ fn a_key_event_that_is_not_valid_is_a_fault_of_the_log() {
 }
 
 #[test]
+fn a_checkpoint_covers_synced_events_only() {
+    let ledger = memory();
+    fill(&ledger, 3);
+    let size = || Checkpoint::synced(&ledger).unwrap().size;
+    assert_eq!(size(), 0, "what is not synced is not covered");
+    ledger.commit(Batch::new(Durability::Disk)).wait().unwrap();
+    assert_eq!(size(), 3, "a barrier covers what stands before it");
+    fill(&ledger, 2);
+    assert_eq!(size(), 3);
+    assert_eq!(Checkpoint::synced(&ledger).unwrap().head(), ledger.synced_head().unwrap());
+}
+
+#[test]
 fn witnesses_count_once_each_and_only_trusted_ones() {
     let ledger = memory();
     fill(&ledger, 5);
