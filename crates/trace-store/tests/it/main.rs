@@ -17,6 +17,9 @@ mod crosscheck;
 mod golden;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod golden_proofs;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod litter;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
