@@ -171,7 +171,7 @@ def pruned_places(payload):
     need(1 <= len(places) <= 1024, "it names no event, or too many")
     return places
 def walk(events, trust, log=None):  # Over (header, salt, payload); gives the frontier, the last time, what is proven.
-    frontier, highest, gone, pruned, keys, at_size = Frontier(), None, set(), 0, None, None
+    frontier, highest, gone, missing, keys, at_size = Frontier(), None, set(), 0, None, None
     earlier = parse_note(trust["checkpoint"]) if "checkpoint" in trust else trust.get("head")
     for seq, (data, salt, payload) in enumerate(events):
         at_size = frontier.root() if earlier and earlier["size"] == seq else at_size
@@ -184,16 +184,16 @@ def walk(events, trust, log=None):  # Over (header, salt, payload); gives the fr
         if salt is None and payload is None:
             need(header["type"] not in KEEP, f"event {seq}: its payload must not be gone")
             gone.add(seq)
+            missing += 1
             continue
         check_payload(header, salt or b"", payload or b"")
         if header["type"] == "log.pruned":
-            named = gone & pruned_places(payload)
-            gone, pruned = gone - named, pruned + len(named)
+            gone -= pruned_places(payload)
         elif header["type"] == "log.key":
             keys.take(seq, payload)
     need(log, "there is no event")
     need(not gone, "a payload is gone, and no event says so")
-    proven = f"{frontier.size} events fit their commitments and one root, {pruned} of them pruned"
+    proven = f"{frontier.size} events fit their commitments and one root, {missing} of them pruned"
     if not earlier:
         return frontier, highest, proven + "; this cannot rule out truncation"
     at_size = frontier.root() if earlier["size"] == frontier.size else at_size

@@ -9,12 +9,15 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use weaver_types::LogId;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Tag;
+use weaver_types::ledger::{MAX_PAGE, StoredEvent};
+use weaver_types::{EventKind, LogId};
 
 use super::CheckpointError;
 use super::key::{KeyUse, Signer, VerifierKey};
+use crate::entry::Header;
+use crate::verify::Source;
 
 /// The version of the payload of a key event.
 const VERSION: u64 = 1;
@@ -144,6 +147,32 @@ struct Period {
 }
 
 impl KeyHistory {
+    /// The keys of a log, from all of its events. It reads the whole log and verifies only the key
+    /// events: to judge a checkpoint, verify the log.
+    ///
+    /// # Errors
+    /// [`CheckpointError::KeyEvent`] for one that is not valid, [`CheckpointError::Ledger`].
+    pub fn of(log: &dyn Source) -> Result<Self, CheckpointError> {
+        let (mut history, mut next) = (Self::default(), 0);
+        let name = log.extent()?.head.log;
+        loop {
+            let rows = log.rows(next, MAX_PAGE)?;
+            let Some(last) = rows.last() else { return Ok(history) };
+            next = last.event.seq.saturating_add(1);
+            for StoredEvent { seq, header, payload, .. } in rows.into_iter().map(|row| row.event) {
+                if Header::parse(&header).is_ok_and(|header| header.kind == EventKind::LogKey) {
+                    history.take(&name, seq, &payload.unwrap_or_default())?;
+                }
+            }
+        }
+    }
+
+    /// The key in force, if there is one.
+    #[must_use]
+    pub fn current(&self) -> Option<&VerifierKey> {
+        self.periods.last().filter(|period| period.until.is_none()).map(|period| &period.key)
+    }
+
     /// Takes the next key event of `log`, which stands at `seq`.
     ///
     /// # Errors

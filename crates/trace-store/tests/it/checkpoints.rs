@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use weaver_trace_store::MemoryLedger;
 use weaver_trace_store::checkpoint::{
-    Checkpoint, CheckpointError, KeyChange, KeyUse, MAX_NOTE, MAX_SIGNATURES, Note, Trust,
-    VerifierKey, Witness, cosign,
+    Checkpoint, CheckpointError, KeyChange, KeyHistory, KeyUse, MAX_NOTE, MAX_SIGNATURES, Note,
+    Trust, VerifierKey, Witness, cosign,
 };
 use weaver_trace_store::verify::{Fault, Outside, Prove, Report, VerifyError, verify_against};
 use weaver_types::digest::{Digest, Tag};
@@ -332,6 +332,7 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     let refused = verified(&ledger, &old, &trust).unwrap_err();
     assert_eq!(refused.code(), "checkpoint.key_ended", "{refused}");
     // Whoever trusts the new key alone does not believe the old one.
+    assert_eq!(KeyHistory::of(&ledger).unwrap().current(), Some(&key(&log, 2)));
     let late = Trust::of(key(&log, 2));
     assert!(verified(&ledger, &new, &late).is_ok());
     assert_eq!(verified(&ledger, &before, &late).unwrap_err().code(), "checkpoint.key_ended");
@@ -341,6 +342,8 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     assert!(verified(&ledger, &signed(&ledger, 3), &trust).is_ok());
     change_key(&ledger, &KeyChange::sign(&log, &signer(3), None, 9).unwrap());
     fill(&ledger, 1);
+    let keys = KeyHistory::of(&ledger).unwrap();
+    assert_eq!((keys.keys().count(), keys.current()), (3, None));
     let revoked = verified(&ledger, &signed(&ledger, 3), &trust).unwrap_err();
     assert_eq!(revoked.code(), "checkpoint.key_ended", "{revoked}");
     // A key declared after that counts for those who bring it.

@@ -184,6 +184,50 @@ fn build(path: &Path) -> (SqliteLedger, SignedNote, SignedNote) {
     (ledger, early, late)
 }
 
+/// Restores a backup of the ledger at `path` and appends differently; both sign under the key 2.
+/// Gives the proofs, with equal sizes and with either history the longer one.
+fn restored(path: &Path, ledger: &SqliteLedger, folder: &Path) -> Vec<Equivocation> {
+    let backup = folder.join("backup");
+    for suffix in ["", "-wal"] {
+        let name = |path: &Path| PathBuf::from(format!("{}{suffix}", path.display()));
+        let _ = fs::copy(name(path), name(&backup));
+    }
+    let other = SqliteLedger::open(&backup, OpenOptions::default()).unwrap();
+    assert_eq!(other.head().unwrap(), ledger.head().unwrap());
+    let add = |ledger: &SqliteLedger, text: &str| {
+        let batch = Batch::new(Durability::Disk);
+        ledger.commit(batch.with_event(event(1_000, format!("\"{text}\"")))).wait().unwrap();
+        signed(ledger, 2)
+    };
+    let log = ledger.head().unwrap().log;
+    let find = |one: &SignedNote, other: &SignedNote, larger: &SqliteLedger| {
+        let larger = Some(larger as &dyn Prove);
+        Equivocation::find(&key(&log, 2), one.clone(), other.clone(), larger).unwrap()
+    };
+    let (here, there) = (add(ledger, "here"), add(&other, "there"));
+    let longer = add(&other, "there again");
+    let longest = (0..300).fold(here.clone(), |_, _| add(ledger, "here again"));
+    vec![
+        find(&here, &there, ledger),
+        find(&here, &longer, &other),
+        find(&longest, &longer, ledger),
+        find(&there, &longest, ledger),
+    ]
+}
+
+#[test]
+fn a_backup_that_is_restored_and_goes_on_differently_is_proven() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let (ledger, _, _) = build(&path);
+    let log = ledger.head().unwrap().log;
+    for proof in restored(&path, &ledger, folder.path()) {
+        let read = Equivocation::parse(&proof.to_bytes().unwrap()).unwrap();
+        assert!(read.verify(&key(&log, 2)).is_ok());
+        assert!(read.verify(&key(&log, 1)).is_err());
+    }
+}
+
 /// Changes of a store, each by a line of SQL for event `seq` and slot or byte `at`.
 fn statements(seq: usize, at: usize) -> Vec<String> {
     let flip = |column: &str, at: usize| {
@@ -345,6 +389,10 @@ fn proofs(cases: &mut Cases, ledger: &SqliteLedger, given: &[Given], dice: &Dice
                 .unwrap(),
         );
     }
+    let (again, path) = (tempfile::tempdir().unwrap(), fork.path().join("store"));
+    for proof in restored(&path, &build(&path).0, again.path()) {
+        forks.push(proof.to_bytes().unwrap());
+    }
     let at = Timestamp::from_micros(1_700_000_000_000_000);
     let note = cosign(SignedNote::parse(early.as_bytes()).unwrap(), "w1", &signer(11), at).unwrap();
     let witnesses = vec![VerifierKey::new("w1", KeyUse::Witness, signer(11).public()).unwrap()];
@@ -359,7 +407,8 @@ fn proofs(cases: &mut Cases, ledger: &SqliteLedger, given: &[Given], dice: &Dice
     files.extend(receipts.into_iter().map(|bytes| ("receipt", bytes)));
     files.extend(forks.into_iter().map(|bytes| ("equivocation", bytes)));
     for (kind, bytes) in files {
-        for given in given.iter().chain([&strict, &stranger, &ended]) {
+        let second = Given::of(key(&log, 2));
+        for given in given.iter().chain([&strict, &stranger, &ended, &second]) {
             cases.file(kind, &bytes, given);
         }
         for _ in 0..MUTATIONS / 4 {
