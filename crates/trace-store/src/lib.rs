@@ -66,7 +66,7 @@ pub use memory::MemoryLedger;
 pub use memory_records::MemoryRecords;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{
-    APPLICATION_ID, FORMAT_VERSION, OpenOptions, RECORDS_APPLICATION_ID, RECORDS_VERSION, Reader,
+    APPLICATION_ID, FORMAT_VERSION, OpenOptions, Opened, RECORDS_APPLICATION_ID, RECORDS_VERSION, Reader,
     RecordsOptions, SqliteBlobs, SqliteLedger, SqliteRecords,
 };
 

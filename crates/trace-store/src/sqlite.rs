@@ -11,6 +11,7 @@ mod reader;
 mod record_file;
 mod rows;
 mod schema;
+mod tail;
 mod tiles;
 mod writer;
 
@@ -35,7 +36,7 @@ use reader::Snapshots;
 use writer::Heads;
 
 pub use blobs::SqliteBlobs;
-pub use open::OpenOptions;
+pub use open::{OpenOptions, Opened};
 pub use reader::Reader;
 pub use record_file::{RECORDS_APPLICATION_ID, RECORDS_VERSION, RecordsOptions, SqliteRecords};
 pub use schema::{APPLICATION_ID, FORMAT_VERSION};
@@ -45,6 +46,7 @@ pub use schema::{APPLICATION_ID, FORMAT_VERSION};
 /// Dropping it writes what is waiting, then frees the file for the next one.
 pub struct SqliteLedger {
     path: PathBuf,
+    opened: Opened,
     salts: Salts,
     queue: Arc<Queue>,
     heads: Arc<Mutex<Heads>>,
@@ -72,6 +74,12 @@ impl SqliteLedger {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What was found when it was opened: above all, whether a torn commit was cut off.
+    #[must_use]
+    pub fn opened(&self) -> Opened {
+        self.opened
     }
 
     /// Whether bytes that were pruned may still lie in the write-ahead log: until the writer is

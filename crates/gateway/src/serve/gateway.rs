@@ -23,6 +23,8 @@ pub(crate) struct Gateway {
     pub(crate) clock: Arc<dyn Clock>,
     /// True when signatures are not looked at.
     pub(crate) unsigned_development: bool,
+    /// What was found in the store when it was opened.
+    found: weaver_trace_store::Opened,
     principal: RwLock<Arc<Principal>>,
     pub(crate) upstreams: Upstreams,
     shelf: ShelfSlot,
@@ -33,7 +35,8 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) async fn new(config: Config, opened: Opened) -> Result<Self, ServeError> {
-        let Opened { kernel, registry, principal, clock, random, unsigned_development } = opened;
+        let Opened { kernel, registry, principal, clock, random, unsigned_development, found } =
+            opened;
         let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
         let upstreams = Upstreams::new(&config);
         let (tell, told) = mpsc::channel(1);
@@ -43,6 +46,7 @@ impl Gateway {
             registry,
             clock,
             unsigned_development,
+            found,
             principal: RwLock::new(Arc::new(principal)),
             upstreams,
             shelf: ShelfSlot::default(),
@@ -146,6 +150,8 @@ impl Gateway {
             ("program", json!("weaver serve")),
             ("version", json!(env!("CARGO_PKG_VERSION"))),
             ("principal", json!(self.config.principal)),
+            ("events", json!(self.found.events)),
+            ("bytes_cut", json!(self.found.cut)),
         ]);
         self.kernel.note(EventKind::LedgerOpened, opened).await?;
         self.note_policy().await

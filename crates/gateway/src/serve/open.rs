@@ -26,6 +26,8 @@ pub(crate) struct Opened {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) unsigned_development: bool,
+    /// What was found in the store.
+    pub(crate) found: weaver_trace_store::Opened,
 }
 
 pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened, ServeError> {
@@ -41,6 +43,15 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         holder: format!("weaver serve --config {}", config.file.display()),
     };
     let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
+    let found = ledger.opened();
+    if found.cut > 0 {
+        tracing::warn!(
+            "{} ended in {} bytes of an unfinished commit; they were cut off, {} events are there",
+            config.store.display(),
+            found.cut,
+            found.events
+        );
+    }
     let session = config.session.clone();
     let handles = HandleBudget::default()
         .with_max_total_bytes(MAX_STORED)
@@ -75,5 +86,5 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         settings,
         ports,
     })?;
-    Ok(Opened { kernel, registry, principal, clock, random, unsigned_development })
+    Ok(Opened { kernel, registry, principal, clock, random, unsigned_development, found })
 }

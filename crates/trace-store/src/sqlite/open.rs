@@ -14,7 +14,7 @@ use super::lock::{self, Lock};
 use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
 use super::writer::Writer;
-use super::{FORMAT_VERSION, SqliteLedger, schema, tiles};
+use super::{FORMAT_VERSION, SqliteLedger, schema, tail, tiles};
 use crate::salt::Salts;
 
 /// What a ledger needs from its host.
@@ -26,6 +26,18 @@ pub struct OpenOptions {
     pub clock: Arc<dyn Clock>,
     /// Who opens it: shown, with the process id, to whoever finds it locked.
     pub holder: String,
+}
+
+/// What was found when a ledger was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// Events in the log, all of whole commits.
+    pub events: u64,
+    /// Bytes of the write-ahead log behind the last whole commit, which were cut off: a commit that
+    /// a process or a machine died in, never one that was acknowledged as synced. Zero when the
+    /// ledger was closed as it should be, or between two commits.
+    pub cut: u64,
 }
 
 impl Default for OpenOptions {
@@ -60,6 +72,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     create_file(&path)?;
     // A process that died may have left there what it pruned.
     let left = std::fs::metadata(lock::beside(&path, "-wal")).is_ok_and(|wal| wal.len() > 0);
+    let tail = tail::read(&lock::beside(&path, "-wal"))?;
     let db = connect(&path)?;
     if schema::is_new(&db)? {
         schema::create(&db, options.random.as_ref())?;
@@ -69,6 +82,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
         tiles::migrate(&db)?;
     }
     let tip = schema::tip(&db)?;
+    let opened = Opened { events: tip.frontier.size(), cut: tail.torn };
     let tiles = tiles::growing(&db, tip.frontier.size())?;
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
@@ -84,6 +98,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     Ok(SqliteLedger {
         blobs: SqliteBlobs { key, queue: Arc::clone(&queue), snapshots: Arc::clone(&snapshots) },
         path,
+        opened,
         salts: Salts::new(options.random),
         queue,
         heads,

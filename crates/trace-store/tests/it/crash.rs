@@ -222,3 +222,37 @@ fn a_disk_commit_is_synced_before_it_is_acknowledged_and_an_os_commit_is_not() {
     }
     assert_eq!(seen, SYNCS);
 }
+
+/// A copy of the files as a dying machine may leave them: the last commit is there in part.
+#[test]
+fn a_torn_commit_is_cut_off_and_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    assert_eq!((ledger.opened().events, ledger.opened().cut), (0, 0));
+    // Enough to have overwritten all that the making of the file left in its write-ahead log.
+    fill(&ledger, 40);
+    let wal = || std::fs::read(folder.path().join("ledger.db-wal")).unwrap();
+    let before = wal();
+    fill(&ledger, 1);
+    let (after, torn) = (wal(), folder.path().join("torn.db"));
+    assert!(after.len() > before.len() + 3_000);
+    let base = std::fs::read(&path).unwrap();
+    let left = |bytes: &[u8]| {
+        std::fs::write(&torn, &base).unwrap();
+        let _ = std::fs::remove_file(folder.path().join("torn.db-shm"));
+        std::fs::write(folder.path().join("torn.db-wal"), bytes).unwrap();
+        let ledger = open(&torn);
+        let opened = ledger.opened();
+        assert_eq!(verify(&ledger, None).unwrap().head.size, opened.events);
+        (opened.events, opened.cut)
+    };
+    assert_eq!(left(&after), (41, 0));
+    assert_eq!(left(&before), (40, 0));
+    assert_eq!(left(&after[..before.len() + 3_000]), (40, 3_000));
+    let mut changed = after.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    assert_eq!(left(&changed), (40, (after.len() - before.len()) as u64));
+    let again = open(&torn);
+    assert_eq!((again.opened().events, again.opened().cut), (40, 0), "it is said once");
+}
