@@ -13,6 +13,7 @@ mod rows;
 mod schema;
 mod tail;
 mod tiles;
+mod watch;
 mod writer;
 
 use std::path::{Path, PathBuf};

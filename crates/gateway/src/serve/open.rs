@@ -41,6 +41,7 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         random: Arc::clone(&random),
         clock: Arc::clone(&clock),
         holder: format!("weaver serve --config {}", config.file.display()),
+        ..OpenOptions::default()
     };
     let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
     let found = ledger.opened();

@@ -13,6 +13,7 @@ use super::litter::Litter;
 use super::lock::{self, Lock};
 use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
+use super::watch::Watch;
 use super::writer::Writer;
 use super::{FORMAT_VERSION, SqliteLedger, schema, tail, tiles};
 use crate::salt::Salts;
@@ -26,7 +27,14 @@ pub struct OpenOptions {
     pub clock: Arc<dyn Clock>,
     /// Who opens it: shown, with the process id, to whoever finds it locked.
     pub holder: String,
+    /// Bytes of the write-ahead log beyond which nothing is taken until it can be emptied. It grows
+    /// that far only while a reader holds a snapshot: checkpoints keep it below 64 MiB otherwise.
+    /// One group of batches, of at most 80 MiB, may still go beyond.
+    pub max_log: u64,
 }
+
+/// The default of [`OpenOptions::max_log`].
+const MAX_LOG: u64 = 256 * 1024 * 1024;
 
 /// What was found when a ledger was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +55,7 @@ impl Default for OpenOptions {
             random: Arc::new(OsRandom),
             clock: Arc::new(SystemClock::default()),
             holder: "weaver".to_owned(),
+            max_log: MAX_LOG,
         }
     }
 }
@@ -89,7 +98,8 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     let snapshots = Arc::new(Snapshots::open(&path)?);
     let litter = Litter::open(&db)?;
     let sweeping = litter.sweeping();
-    let writer = Writer::start(db, Arc::clone(&queue), (tip, tiles, litter), left)?;
+    let bounds = (Watch::begin(&path)?, options.max_log);
+    let writer = Writer::start(db, Arc::clone(&queue), (tip, tiles, litter), bounds, left)?;
     let (heads, erasing) = (writer.heads(), writer.erasing());
     let writer = std::thread::Builder::new()
         .name("weaver-ledger".to_owned())

@@ -71,9 +71,8 @@ impl Queue {
         }
         let bytes = waiting.bytes.saturating_add(prepared.bytes);
         if waiting.work.len() >= MAX_QUEUE || (bytes > MAX_QUEUE_BYTES && waiting.bytes > 0) {
-            return Ticket::ready(Err(LedgerError::Malformed(format!(
-                "not taken, because {} batches with {} bytes wait already; nothing was applied, \
-                 try again later",
+            return Ticket::ready(Err(LedgerError::Full(format!(
+                "{} batches with {} bytes wait already",
                 waiting.work.len(),
                 waiting.bytes
             ))));

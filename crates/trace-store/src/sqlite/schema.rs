@@ -200,18 +200,23 @@ pub(super) fn blob_key(db: &Connection) -> Result<BlobKey, LedgerError> {
     Ok(BlobKey::new(key.map_err(|_| damaged("the key of the blobs has not 32 bytes"))?))
 }
 
-/// Writes the head.
-pub(super) fn save_tip(db: &Connection, tip: &Tip) -> Result<(), LedgerError> {
-    rows::run(
-        db,
-        "UPDATE meta SET size = ?1, root = ?2, frontier = ?3, highest = ?4 WHERE one = 1",
-        params![
-            to_sql(tip.frontier.size())?,
-            tip.frontier.root(),
-            tip.frontier.to_bytes(),
-            tip.highest.micros()
-        ],
-    )
+/// Writes the head over the one at size `before`, which this process wrote: if another stands
+/// there, somebody else has written too.
+pub(super) fn save_tip(db: &Connection, tip: &Tip, before: u64) -> Result<(), LedgerError> {
+    let sql = "UPDATE meta SET size = ?1, root = ?2, frontier = ?3, highest = ?4
+        WHERE one = 1 AND size = ?5";
+    let size = to_sql(tip.frontier.size())?;
+    let (root, frontier) = (tip.frontier.root(), tip.frontier.to_bytes());
+    let changed = db
+        .prepare_cached(sql)
+        .and_then(|mut sql| {
+            sql.execute(params![size, root, frontier, tip.highest.micros(), before.cast_signed()])
+        })
+        .map_err(|error| from_sql(&error))?;
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(damaged(format!("the stored head is not the one of {before} events that was written last")))
 }
 
 /// Writes a page, so that the transaction has something to sync. Rows that are written as they

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use weaver_types::Timestamp;
 use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
@@ -13,6 +14,7 @@ use super::litter::Litter;
 use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
 use super::reader::PATIENCE;
+use super::watch::Watch;
 use super::{rows, schema, tiles};
 use crate::limits::SWEEP;
 use crate::log::Tip;
@@ -26,6 +28,8 @@ const CHECKPOINT_IDLE: usize = 1024 * 1024;
 const CHECKPOINT_BUSY: usize = 16 * 1024 * 1024;
 /// How long nothing must arrive to count as idle.
 const IDLE: Duration = Duration::from_millis(50);
+/// How long until a checkpoint is tried again that a reader was in the way of.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Bytes that a commit writes beside its content: the pages of the head and of tree edges.
 const OVERHEAD: usize = 4 * 4096;
 
@@ -46,6 +50,12 @@ pub(super) struct Writer {
     unsynced: bool,
     /// Set while bytes that were pruned may still lie in the write-ahead log.
     erasing: Arc<AtomicBool>,
+    watch: Watch,
+    /// Bytes that the write-ahead log had after the last commit, and the most that it may have.
+    log: u64,
+    max_log: u64,
+    /// True when a reader kept the last checkpoint from moving everything.
+    stuck: bool,
 }
 
 /// What the writer lets others know of the log.
@@ -72,6 +82,7 @@ impl Writer {
         db: Connection,
         queue: Arc<Queue>,
         (tip, tiles, litter): (Tip, Growing, Litter),
+        (watch, max_log): (Watch, u64),
         left: bool,
     ) -> Result<Self, LedgerError> {
         let committed = tip.head();
@@ -90,6 +101,10 @@ impl Writer {
             unchecked: 0,
             unsynced: true,
             erasing,
+            watch,
+            log: 0,
+            max_log,
+            stuck: false,
         };
         writer.checkpoint()?;
         Ok(writer)
@@ -111,7 +126,7 @@ impl Writer {
             let due = self.unchecked >= CHECKPOINT_IDLE
                 || self.erasing.load(Ordering::Acquire)
                 || self.litter.is_sweeping();
-            let patience = due.then_some(IDLE);
+            let patience = if due { Some(IDLE) } else { self.stuck.then_some(AGAIN) };
             let done = match self.queue.take(patience) {
                 Taken::Group(group) => self.group(group),
                 Taken::Idle => self.sweep().and_then(|()| self.checkpoint()),
@@ -119,6 +134,8 @@ impl Writer {
             };
             if let Err(error) = done {
                 self.queue.fail(error);
+                // After a failure nothing is written once more, not even at the end.
+                let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
                 return;
             }
         }
@@ -126,10 +143,19 @@ impl Writer {
 
     /// Commits a group and answers it. An error is fatal and has been given to the whole group.
     fn group(&mut self, group: Vec<Work>) -> Result<(), LedgerError> {
+        if self.log > self.max_log && !self.emptied()? {
+            self.refuse(group);
+            return Ok(());
+        }
         let level = group.iter().map(|work| work.prepared.batch.durability).max();
         let level = level.unwrap_or_default();
         let mut applied = Vec::with_capacity(group.len());
         let done = self.transact(group, level, &mut applied);
+        // Before anything is acknowledged: what went into a removed file is lost.
+        let done = done.and_then(|done| {
+            self.log = self.watch.check()?;
+            Ok(done)
+        });
         let head = self.tip.head();
         if done == Ok(true) {
             self.unsynced = level == Durability::Os;
@@ -180,7 +206,7 @@ impl Writer {
             None => {
                 let barrier = level == Durability::Disk && self.unsynced;
                 let barrier = barrier && self.tip.frontier.size() == before;
-                self.seal(written, barrier).map(|()| true)
+                self.seal(written, before, barrier).map(|()| true)
             }
         }
         .map_err(|error| fatal(&error))
@@ -188,10 +214,10 @@ impl Writer {
 
     /// Forgets what has expired, writes the head, commits. SQLite syncs nothing when a transaction
     /// changes no page, so a `barrier` writes one; the sync covers all that stands before it.
-    fn seal(&mut self, written: usize, barrier: bool) -> Result<(), LedgerError> {
+    fn seal(&mut self, written: usize, before: u64, barrier: bool) -> Result<(), LedgerError> {
         rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2)?;
         tiles::save(&self.db, &self.tiles.take())?;
-        schema::save_tip(&self.db, &self.tip)?;
+        schema::save_tip(&self.db, &self.tip, before)?;
         if barrier {
             schema::touch(&self.db)?;
         }
@@ -275,17 +301,43 @@ impl Writer {
     /// as soon as no reader is in the way.
     fn checkpoint(&mut self) -> Result<(), LedgerError> {
         self.unchecked = 0;
+        self.log = self.watch.check()?;
         let (busy, frames, moved) = if self.erasing.load(Ordering::Acquire) {
             self.empty()
         } else {
             self.moved("PRAGMA wal_checkpoint(PASSIVE)")
         }
         .map_err(|error| fatal(&from_sql(&error)))?;
-        if busy == 0 && frames == moved {
+        self.stuck = busy != 0 || frames != moved;
+        if !self.stuck {
             self.unsynced = false;
             self.publish();
         }
         Ok(())
+    }
+
+    /// Tries to empty a write-ahead log that has grown too long; false while a reader is in the way.
+    fn emptied(&mut self) -> Result<bool, LedgerError> {
+        let (busy, ..) = self.empty().map_err(|error| fatal(&from_sql(&error)))?;
+        if busy != 0 {
+            return Ok(false);
+        }
+        (self.unchecked, self.unsynced, self.stuck) = (0, false, false);
+        self.publish();
+        self.log = self.watch.check()?;
+        Ok(true)
+    }
+
+    /// Answers a group that is not taken.
+    fn refuse(&self, group: Vec<Work>) {
+        let busy = LedgerError::Full(format!(
+            "the write-ahead log has {} bytes, above {}, because another process holds an old state \
+             of the file open for reading; end that reader",
+            self.log, self.max_log
+        ));
+        for work in group {
+            work.completer.complete(Err(busy.clone()));
+        }
     }
 
     /// Makes a checkpoint: whether somebody was in the way, how many frames there were, how many of

@@ -31,6 +31,7 @@ fn options() -> OpenOptions {
         random: Arc::new(SeededRandom::new(2)),
         clock: Arc::new(ManualClock::new(Timestamp::from_micros(1_000))),
         holder: "golden".to_owned(),
+        ..OpenOptions::default()
     }
 }
 

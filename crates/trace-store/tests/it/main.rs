@@ -14,6 +14,9 @@ mod crash;
 mod crosscheck;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod fatal;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod golden;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]

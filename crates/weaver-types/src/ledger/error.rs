@@ -40,6 +40,9 @@ pub enum LedgerError {
     /// The batch breaks a limit of its form; nothing was applied.
     #[error("the batch is malformed: {0}")]
     Malformed(String),
+    /// There is no room for the batch at this moment; nothing was applied.
+    #[error("the ledger is full for now: {0}; nothing was applied, try again later")]
+    Full(String),
     /// Another process writes this ledger.
     #[error("{path} is in use by {holder}; stop it, or read with `weaver trace`")]
     Locked {
@@ -81,6 +84,7 @@ impl LedgerError {
             Self::Busy { .. } => "ledger.busy",
             Self::Kept { .. } => "ledger.kept",
             Self::Malformed(_) => "ledger.malformed",
+            Self::Full(_) => "ledger.full",
             Self::Locked { .. } => "ledger.locked",
             Self::Newer { .. } => "ledger.newer",
             Self::Damaged(_) => "ledger.damaged",
@@ -99,6 +103,7 @@ impl LedgerError {
                 | Self::Busy { .. }
                 | Self::Kept { .. }
                 | Self::Malformed(_)
+                | Self::Full(_)
         )
     }
 }

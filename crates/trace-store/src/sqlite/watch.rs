@@ -1,0 +1,72 @@
+//! Whether the files that are written are still those of their names.
+//!
+//! A file that was removed or replaced goes on taking writes and syncs, and nobody will ever find
+//! them again. The lock says who writes only as long as it is the one lock of its name.
+
+use std::path::{Path, PathBuf};
+
+use weaver_types::ledger::LedgerError;
+
+use super::lock::beside;
+
+/// The files of a ledger, as they were when it was opened.
+pub(super) struct Watch {
+    files: Vec<(PathBuf, Identity)>,
+    log: PathBuf,
+}
+
+impl Watch {
+    /// Watches the ledger at `path`, its write-ahead log, its shared memory and its lock. All four
+    /// must be there.
+    pub(super) fn begin(path: &Path) -> Result<Self, LedgerError> {
+        let names = ["", "-wal", "-shm", ".lock"].map(|suffix| beside(path, suffix));
+        let files = names.into_iter().map(|name| {
+            let found = look(&name)?;
+            Ok((name, found.0))
+        });
+        Ok(Self { files: files.collect::<Result<_, LedgerError>>()?, log: beside(path, "-wal") })
+    }
+
+    /// Looks whether the files are still the same, and gives the bytes of the write-ahead log.
+    pub(super) fn check(&self) -> Result<u64, LedgerError> {
+        let mut length = 0;
+        for (name, identity) in &self.files {
+            let (found, bytes) = look(name)?;
+            if found != *identity {
+                return Err(gone(name, "another file has its name now"));
+            }
+            if *name == self.log {
+                length = bytes;
+            }
+        }
+        Ok(length)
+    }
+}
+
+fn look(name: &Path) -> Result<(Identity, u64), LedgerError> {
+    let metadata = std::fs::metadata(name).map_err(|error| gone(name, error))?;
+    Ok((identity(&metadata), metadata.len()))
+}
+
+fn gone(name: &Path, why: impl std::fmt::Display) -> LedgerError {
+    LedgerError::Failed(format!(
+        "{} was removed or replaced while it was in use ({why}); what was written last may be lost, \
+         put the files of one backup there, all or none",
+        name.display()
+    ))
+}
+
+/// Device and number of a file. Elsewhere than on Unix only its being there is looked at: an open
+/// file cannot be removed or replaced on Windows.
+#[cfg(unix)]
+type Identity = (u64, u64);
+#[cfg(unix)]
+fn identity(metadata: &std::fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+type Identity = ();
+#[cfg(not(unix))]
+fn identity(_: &std::fs::Metadata) -> Identity {}
