@@ -227,6 +227,11 @@ fn only_the_trusted_key_is_believed() {
     let head = Head { log: elsewhere.clone(), ..ledger.head().unwrap() };
     let foreign = Checkpoint::of(&head).sign(&signer(1)).unwrap();
     assert!(trust.open(&foreign).is_err());
+    // Nor does it sign a text that names the other log.
+    let mut misnamed = note.signatures()[0].clone();
+    misnamed.bytes = signer(1).sign_text(foreign.text()).unwrap().to_vec();
+    let refused = trust.open(&foreign.with(misnamed));
+    assert!(matches!(refused, Err(CheckpointError::KeyEnded { .. })), "{refused:?}");
     let renamed = Trust::of(key(&elsewhere, 1));
     assert!(renamed.open(&note).is_err());
     let ended = Trust { until: Some(4), ..trust.clone() };
