@@ -11,6 +11,11 @@ mod port;
 mod store;
 mod ticket;
 
+/// What tickets are made of; a model of them puts other things in its place.
+mod sync {
+    pub(super) use std::sync::{Arc, Condvar, Mutex};
+}
+
 pub use batch::{
     Add, Batch, BlobUse, Durability, Expect, MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD,
     NewEvent, Put,

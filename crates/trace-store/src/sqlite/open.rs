@@ -122,8 +122,13 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
 
 /// The path without links, so that one file has one lock.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, LedgerError> {
-    if let Ok(path) = path.canonicalize() {
-        return Ok(path);
+    match path.canonicalize() {
+        Ok(path) if path.is_dir() => {
+            let place = path.display();
+            return Err(LedgerError::Failed(format!("{place} is a folder; name a file in it")));
+        }
+        Ok(path) => return Ok(path),
+        Err(_) => {}
     }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -45,6 +45,9 @@ mod record_file;
 mod retention;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod shared_state;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(test)]
 mod support;

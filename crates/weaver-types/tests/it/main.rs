@@ -9,8 +9,12 @@ mod contracts;
 #[cfg(test)]
 mod digest;
 #[cfg(test)]
+mod interleavings;
+#[cfg(test)]
 mod results;
 #[cfg(test)]
 mod signature;
+#[cfg(test)]
+mod ticket;
 #[cfg(test)]
 mod tool_spec;
