@@ -1,17 +1,19 @@
 //! What the program `append` writes, and what the store must hold after it.
 //!
-//! Batch number `n` appends event number `n`, writes, moves and removes records, and in every fourth
-//! one names a blob. So the number of events that are left says what every record must be.
+//! Batch number `n` appends event number `n`, writes, moves and removes records. Every fourth names a
+//! blob, every tenth prunes two events before it. So the number of events that are left says what
+//! every record must be, and which payloads are gone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use weaver_trace_store::prune::{Note, Reason};
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
     Add, Batch, BlobId, BlobStore, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace,
-    NewEvent, Put, Receipt, Record, RecordKey,
+    NewEvent, Put, Receipt, Record, RecordKey, StoredEvent,
 };
 use weaver_types::{EventKind, LogId, Tenant, Timestamp};
 
@@ -82,7 +84,11 @@ pub fn is_before_barrier(number: u64) -> bool {
 /// # Errors
 /// What the store reports.
 pub fn blob(blobs: &dyn BlobStore, number: u64) -> Result<Option<BlobId>, LedgerError> {
-    if number % 4 == 3 { blobs.put(&content(number)).map(Some) } else { Ok(None) }
+    if names(number) { blobs.put(&content(number)).map(Some) } else { Ok(None) }
+}
+
+fn names(number: u64) -> bool {
+    number % 4 == 3 && !prunes(number)
 }
 
 /// Some bytes, others for each number, longer than a page every now and then.
@@ -91,17 +97,29 @@ fn content(number: u64) -> Vec<u8> {
     number.to_le_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// Batch `number`.
+/// Whether batch `number` prunes.
+fn prunes(number: u64) -> bool {
+    number % 10 == 9
+}
+
+/// Whether event `number` is pruned in a log of `size` events.
+fn is_pruned(number: u64, size: u64) -> bool {
+    matches!(number % 10, 3 | 4) && number - number % 10 + 9 < size
+}
+
+/// Batch `number`, which names this blob.
 #[must_use]
 pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
-    let named = named.map_or_else(|| "null".to_owned(), |blob| format!("\"{blob}\""));
     let mut batch = Batch::new(level(number)).with_event(NewEvent {
-        kind: EventKind::Intent,
+        kind: if prunes(number) { EventKind::Pruned } else { EventKind::Outcome },
         at: time(number),
         run: None,
         call: None,
-        payload: format!("{{\"blob\":{named},\"n\":{number}}}").into_bytes(),
+        payload: payload(number, named),
     });
+    if prunes(number) {
+        batch.prune = vec![number - 6, number - 5];
+    }
     batch.add.push(Add { key: key("count"), delta: 1, min: 0, max: i64::MAX });
     let kept = |number: u64| key(&format!("kept-{}", number % KEPT));
     let put = |key, expires_at| Put { key, value: value(number), expires_at };
@@ -111,6 +129,15 @@ pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
         batch.delete.push(kept(number - 1));
     }
     batch
+}
+
+fn payload(number: u64, named: Option<BlobId>) -> Vec<u8> {
+    if prunes(number) {
+        let note = Note::of(vec![number - 6, number - 5], Reason::Age, "story");
+        return note.and_then(|note| note.to_bytes()).unwrap_or_default();
+    }
+    let named = named.map_or_else(|| "null".to_owned(), |blob| format!("\"{blob}\""));
+    format!("{{\"blob\":{named},\"n\":{number}}}").into_bytes()
 }
 
 fn time(number: u64) -> Timestamp {
@@ -185,23 +212,36 @@ fn check_events(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
     while next < size {
         let events = ledger.events(next, MAX_PAGE).map_err(|error| error.to_string())?;
         for event in events {
-            let payload = event.payload.unwrap_or_default();
-            let payload = String::from_utf8_lossy(&payload).into_owned();
-            let Some(blob) = payload.strip_suffix(&format!(",\"n\":{next}}}")) else {
-                return Err(format!("event {next} holds {payload}"));
-            };
-            let named = blob.strip_prefix("{\"blob\":").unwrap_or_default().trim_matches('"');
-            if named != "null" {
-                let id = named.parse::<Digest>().map(BlobId).map_err(|error| error.to_string())?;
-                let bytes = blobs.get(&id).map_err(|error| format!("blob of {next}: {error}"))?;
-                if bytes.as_deref() != Some(content(next).as_slice()) {
-                    return Err(format!("the blob that event {next} names is not there"));
-                }
-            }
+            check_event(&event, next, size, &blobs)?;
             next += 1;
         }
     }
     Ok(())
+}
+
+fn check_event(
+    event: &StoredEvent,
+    number: u64,
+    size: u64,
+    blobs: &dyn BlobStore,
+) -> Result<(), String> {
+    let wrong = || format!("event {number} of {size} is {event:?}");
+    let payload = match &event.payload {
+        None if is_pruned(number, size) => return Ok(()),
+        Some(payload) if !is_pruned(number, size) => payload,
+        _ => return Err(wrong()),
+    };
+    let text = String::from_utf8_lossy(payload).into_owned();
+    let blob = text.strip_prefix("{\"blob\":\"").and_then(|rest| rest.split('"').next());
+    let named = blob.and_then(|blob| blob.parse::<Digest>().ok()).map(BlobId);
+    if *payload != self::payload(number, named) || named.is_some() != names(number) {
+        return Err(wrong());
+    }
+    let Some(id) = named else { return Ok(()) };
+    match blobs.get(&id) {
+        Ok(Some(bytes)) if bytes == content(number) => Ok(()),
+        other => Err(format!("the blob that event {number} names: {other:?}")),
+    }
 }
 
 /// The records are those of the head, no more and no less.
@@ -223,10 +263,17 @@ fn check_records(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
     }
 }
 
+/// Appends batch `number`.
+///
+/// # Errors
+/// What the ledger reports.
+pub fn append(ledger: &SqliteLedger, number: u64) -> Result<Receipt, LedgerError> {
+    let named = blob(&ledger.blobs(), number)?;
+    ledger.commit(batch(number, named)).wait()
+}
+
 fn go_on(ledger: &SqliteLedger, number: u64) -> Result<(), String> {
-    let named = blob(&ledger.blobs(), number);
-    let receipt = named.and_then(|named| ledger.commit(batch(number, named)).wait());
-    match receipt {
+    match append(ledger, number) {
         Ok(receipt) if receipt.first_seq == Some(number) => Ok(()),
         other => Err(format!("it does not go on after {number} events: {other:?}")),
     }

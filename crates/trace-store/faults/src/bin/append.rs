@@ -44,8 +44,7 @@ fn session(path: &str, batches: u64, pause: Option<u64>) -> Result<(), LedgerErr
 }
 
 fn append(ledger: &SqliteLedger, number: u64) -> Result<(), LedgerError> {
-    let named = story::blob(&ledger.blobs(), number)?;
-    let receipt = ledger.commit(story::batch(number, named)).wait()?;
+    let receipt = story::append(ledger, number)?;
     say(&Acknowledged::new(number, story::level(number), &receipt).line());
     if story::is_before_barrier(number) {
         let receipt = ledger.commit(Batch::new(Durability::Disk)).wait()?;

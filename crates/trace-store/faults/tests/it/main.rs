@@ -5,6 +5,8 @@
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod calls;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod images;
 #[cfg(test)]

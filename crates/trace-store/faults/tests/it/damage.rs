@@ -1,0 +1,446 @@
+//! Damaged files: flipped bits, cut ends, older states put back. Whatever is changed, either it is
+//! found, or every answer is the same as before. A shorter log is found with a head that was kept
+//! elsewhere; without one, the report says that truncation cannot be ruled out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use weaver_faults::story;
+use weaver_trace_store::verify::{Extent, Report, Source, verify};
+use weaver_trace_store::{OpenOptions, Reader, Row, SqliteLedger};
+use weaver_types::Tenant;
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{
+    BlobId, BlobStore, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record,
+    StoredEvent,
+};
+
+use crate::support::{Draw, LEDGER, folder, long};
+
+const EVENTS: u64 = 200;
+
+/// All that a reader can be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Answers {
+    report: Report,
+    extent: Extent,
+    events: Vec<StoredEvent>,
+    records: BTreeMap<Namespace, Vec<(String, Record)>>,
+}
+
+/// What a damage did.
+#[derive(Debug, PartialEq, Eq)]
+enum Damage {
+    /// Something says that the store is damaged, or does not read it.
+    Found(String),
+    /// Every answer is the same.
+    Inert,
+    /// The store is one that it was before, with so many events.
+    Older(u64),
+    /// Nothing complains, and something is answered otherwise.
+    Silent(String),
+}
+
+/// A store as its files, and what it answers.
+struct Store {
+    folder: TempDir,
+    files: BTreeMap<&'static str, Vec<u8>>,
+    /// What it answered after each number of events.
+    past: BTreeMap<u64, Answers>,
+    blobs: Vec<(BlobId, Vec<u8>)>,
+    head: Head,
+}
+
+impl Store {
+    /// The file after `count` batches, closed; or, `open`, the file and the write-ahead log of a
+    /// ledger in use, most of which lies in the log.
+    fn new(count: u64, open: bool) -> Self {
+        let folder = folder();
+        let path = folder.path().join(LEDGER);
+        let (mut past, mut files) = (BTreeMap::new(), BTreeMap::new());
+        let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
+        past.insert(0, answers(&path).unwrap());
+        for number in 0..count {
+            story::append(&ledger, number).unwrap();
+            if open {
+                past.insert(number + 1, answers(&path).unwrap());
+            }
+        }
+        if open {
+            files = read(&path, &["", "-wal"]);
+        }
+        let head = ledger.head().unwrap();
+        let blobs = named(&ledger);
+        drop(ledger);
+        if !open {
+            files = read(&path, &[""]);
+            past.insert(count, answers(&path).unwrap());
+        }
+        Self { folder, files, past, blobs, head }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join(LEDGER)
+    }
+
+    fn whole(&self) -> &Answers {
+        &self.past[&self.head.size]
+    }
+
+    /// Puts these files in place of all that is there.
+    fn put(&self, files: &[(&str, &[u8])]) {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let _ = std::fs::remove_file(beside(&self.path(), suffix));
+        }
+        for (suffix, bytes) in files {
+            std::fs::write(beside(&self.path(), suffix), bytes).unwrap();
+        }
+    }
+
+    /// What became of the store with these files.
+    fn judge(&self, files: &[(&str, &[u8])]) -> Damage {
+        self.put(files);
+        let found = match answers(&self.path()) {
+            Err(error) => return Damage::Found(error),
+            Ok(answers) => answers,
+        };
+        let size = found.report.head.size;
+        if self.past.get(&size) != Some(&found) {
+            let whole = self.past.get(&size).unwrap_or_else(|| self.whole());
+            return Damage::Silent(change(whole, &found));
+        }
+        assert!(says_that_it_may_be_cut(&found.report), "{:?}", found.report);
+        if size < self.head.size {
+            let with_head = self.verify(Some(&self.head));
+            assert!(with_head.is_err(), "cut to {size}, and the head fits");
+            return Damage::Older(size);
+        }
+        self.write()
+    }
+
+    fn verify(&self, head: Option<&Head>) -> Result<Report, String> {
+        let reader = Reader::open(self.path()).map_err(|error| error.to_string())?;
+        verify(&reader, head).map_err(|error| error.to_string())
+    }
+
+    /// Opens it for writing: the blobs are there, and it goes on as the store would.
+    fn write(&self) -> Damage {
+        let ledger = match SqliteLedger::open(self.path(), OpenOptions::default()) {
+            Err(error) => return Damage::Found(error.to_string()),
+            Ok(ledger) => ledger,
+        };
+        let blobs = ledger.blobs();
+        for (id, bytes) in &self.blobs {
+            match blobs.get(id) {
+                Ok(found) if found.as_ref() == Some(bytes) => {}
+                Ok(found) => return Damage::Silent(format!("blob {id} is {found:?}")),
+                Err(error) => return Damage::Found(error.to_string()),
+            }
+        }
+        if let Err(error) = story::append(&ledger, self.head.size) {
+            return Damage::Found(error.to_string());
+        }
+        match verify(&ledger, Some(&self.head)) {
+            Ok(_) => Damage::Inert,
+            Err(error) => Damage::Found(error.to_string()),
+        }
+    }
+}
+
+fn says_that_it_may_be_cut(report: &Report) -> bool {
+    report.not_proven().join("; ").contains("truncation cannot be ruled out")
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn read(path: &Path, suffixes: &[&'static str]) -> BTreeMap<&'static str, Vec<u8>> {
+    let read = |suffix: &'static str| (suffix, std::fs::read(beside(path, suffix)).unwrap());
+    suffixes.iter().copied().map(read).collect()
+}
+
+/// The blobs that the events name.
+fn named(ledger: &SqliteLedger) -> Vec<(BlobId, Vec<u8>)> {
+    let (mut found, blobs) = (Vec::new(), ledger.blobs());
+    for event in ledger.events(0, MAX_PAGE).unwrap() {
+        let text = String::from_utf8(event.payload.unwrap_or_default()).unwrap();
+        let name = text.strip_prefix("{\"blob\":\"").and_then(|rest| rest.split('"').next());
+        if let Some(id) = name.map(|name| BlobId(name.parse::<Digest>().unwrap())) {
+            found.push((id, blobs.get(&id).unwrap().unwrap()));
+        }
+    }
+    found
+}
+
+/// Everything that a reader is told, or the first thing that it complains of.
+fn answers(path: &Path) -> Result<Answers, String> {
+    fn text<T>(result: Result<T, LedgerError>) -> Result<T, String> {
+        result.map_err(|error| error.to_string())
+    }
+    let reader = text(Reader::open(path))?;
+    let report = verify(&reader, None).map_err(|error| error.to_string())?;
+    let extent = text(reader.extent())?;
+    let events = text(reader.events(0, MAX_PAGE))?;
+    let mut records = BTreeMap::new();
+    for namespace in Namespace::ALL {
+        let found = text(reader.records(&Tenant::default(), *namespace, None, MAX_PAGE))?;
+        records.insert(*namespace, found);
+    }
+    Ok(Answers { report, extent, events, records })
+}
+
+/// The first difference, for a message.
+fn change(before: &Answers, after: &Answers) -> String {
+    if before.report != after.report {
+        return format!("{:?} instead of {:?}", after.report, before.report);
+    }
+    if before.extent != after.extent {
+        return format!("{:?} instead of {:?}", after.extent, before.extent);
+    }
+    for (before, after) in before.events.iter().zip(&after.events) {
+        if before != after {
+            return format!("{after:?} instead of {before:?}");
+        }
+    }
+    for (namespace, before) in &before.records {
+        let after = &after.records[namespace];
+        if before != after {
+            let other = before.iter().zip(after).find(|(before, after)| before != after);
+            return format!("{} records of {}: {other:?}", after.len(), before.len());
+        }
+    }
+    "a difference of length".to_owned()
+}
+
+fn flip(bytes: &mut [u8], bit: usize) {
+    bytes[bit / 8] ^= 1 << (bit % 8);
+}
+
+/// All numbers below `end`, or so many that are drawn.
+fn drawn(end: usize, count: usize) -> Vec<usize> {
+    if long() {
+        return (0..end).collect();
+    }
+    let mut draw = Draw(42);
+    (0..count).map(|_| draw.below(end)).collect()
+}
+
+#[test]
+fn a_flipped_bit_of_the_file_is_found_or_changes_no_answer() {
+    let store = Store::new(EVENTS, false);
+    let mut bytes = store.files[""].clone();
+    let bits = drawn(bytes.len() * 8, 20_000);
+    let (mut found, mut inert, mut silent) = (0, 0, Vec::new());
+    for bit in &bits {
+        flip(&mut bytes, *bit);
+        match store.judge(&[("", &bytes)]) {
+            Damage::Found(_) => found += 1,
+            Damage::Inert => inert += 1,
+            other => silent.push(format!(
+                "bit {} of byte {} in page {}: {other:?}",
+                bit % 8,
+                bit / 8 % 4096,
+                bit / 32768 + 1
+            )),
+        }
+        flip(&mut bytes, *bit);
+    }
+    println!("{} bits of {}: {found} found, {inert} inert", bits.len(), bytes.len() * 8);
+    assert_eq!(silent, [""; 0]);
+    assert!(found > bits.len() / 4 && inert > 0);
+}
+
+#[test]
+fn a_flipped_bit_of_the_write_ahead_log_is_found_or_cuts_the_log() {
+    let store = Store::new(40, true);
+    let (file, mut log) = (store.files[""].clone(), store.files["-wal"].clone());
+    let bits = drawn(log.len() * 8, 1_500);
+    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    for bit in &bits {
+        flip(&mut log, *bit);
+        let end = match store.judge(&[("", &file), ("-wal", &log)]) {
+            Damage::Found(_) => "found",
+            Damage::Inert => "inert",
+            Damage::Older(_) => "cut",
+            Damage::Silent(what) => panic!("bit {bit}: {what}"),
+        };
+        *ends.entry(end).or_default() += 1;
+        flip(&mut log, *bit);
+    }
+    println!("{} bits of {}: {ends:?}", bits.len(), log.len() * 8);
+}
+
+#[test]
+fn a_file_cut_at_any_length_is_found() {
+    let store = Store::new(EVENTS, false);
+    let bytes = &store.files[""];
+    for length in (512..bytes.len()).step_by(512) {
+        let damage = store.judge(&[("", &bytes[..length])]);
+        let whole = bytes.len();
+        assert!(matches!(damage, Damage::Found(_)), "cut to {length} of {whole}: {damage:?}");
+    }
+    assert!(matches!(store.judge(&[("", &[])]), Damage::Found(_)));
+}
+
+#[test]
+fn a_write_ahead_log_cut_at_any_length_leaves_an_older_state_that_a_head_gives_away() {
+    let store = Store::new(40, true);
+    let (file, log) = (&store.files[""], &store.files["-wal"]);
+    let mut sizes = std::collections::BTreeSet::new();
+    for length in (0..log.len()).step_by(512) {
+        match store.judge(&[("", file), ("-wal", &log[..length])]) {
+            Damage::Older(size) => drop(sizes.insert(size)),
+            Damage::Found(_) => {}
+            other => panic!("cut to {length} of {}: {other:?}", log.len()),
+        }
+    }
+    assert!(sizes.len() > 20, "{sizes:?}");
+}
+
+#[test]
+fn an_older_state_put_back_is_given_away_by_a_head() {
+    let folder = folder();
+    let path = folder.path().join(LEDGER);
+    let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
+    let mut states = Vec::new();
+    let mut heads = Vec::new();
+    for number in 0..60 {
+        story::append(&ledger, number).unwrap();
+        states.push(read(&path, &["", "-wal"]));
+        heads.push(ledger.head().unwrap());
+    }
+    drop(ledger);
+    let last = heads.last().unwrap();
+    let back = folder.path().join("back.db");
+    for (state, own) in states.iter().zip(&heads) {
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(beside(&back, suffix));
+        }
+        for (suffix, bytes) in state {
+            std::fs::write(beside(&back, suffix), bytes).unwrap();
+        }
+        let reader = Reader::open(&back).unwrap();
+        let report = verify(&reader, None).unwrap();
+        assert_eq!(report.head, *own);
+        assert!(says_that_it_may_be_cut(&report));
+        assert!(verify(&reader, Some(own)).is_ok());
+        assert_eq!(verify(&reader, Some(last)).is_err(), own.size < last.size);
+    }
+    // The file of one state with the write-ahead log of another: found, or one of the states.
+    for (file, log) in [(5, 50), (50, 5), (0, 59), (59, 0), (30, 31), (31, 30)] {
+        for (suffix, bytes) in [("", &states[file][""]), ("-wal", &states[log]["-wal"])] {
+            std::fs::write(beside(&back, suffix), bytes).unwrap();
+        }
+        let _ = std::fs::remove_file(beside(&back, "-shm"));
+        if let Ok(answers) = answers(&back) {
+            let head = answers.report.head;
+            assert!(heads.contains(&head), "{file} with {log}: {head:?}");
+        }
+    }
+}
+
+/// A log that anybody may change, beside its file.
+struct Copied {
+    extent: Extent,
+    rows: Vec<Row>,
+}
+
+impl Source for Copied {
+    fn extent(&self) -> Result<Extent, LedgerError> {
+        Ok(self.extent.clone())
+    }
+
+    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
+        let from = usize::try_from(from).unwrap();
+        Ok(self.rows.iter().skip(from).take(limit).cloned().collect())
+    }
+}
+
+/// What of an event is changed.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Header,
+    Leaf,
+    Salt,
+    Payload,
+}
+
+const PARTS: [Part; 4] = [Part::Header, Part::Leaf, Part::Salt, Part::Payload];
+
+/// The number of bits of a part; none of a payload that was pruned.
+fn bits(row: &Row, part: Part) -> usize {
+    let event = &row.event;
+    8 * match part {
+        Part::Header => event.header.len(),
+        Part::Leaf => 32,
+        Part::Salt => event.salt.as_ref().map_or(0, Vec::len),
+        Part::Payload => event.payload.as_ref().map_or(0, Vec::len),
+    }
+}
+
+fn flip_part(row: &mut Row, part: Part, bit: usize) {
+    match part {
+        Part::Header => flip(&mut row.event.header, bit),
+        Part::Salt => flip(row.event.salt.as_mut().unwrap(), bit),
+        Part::Payload => flip(row.event.payload.as_mut().unwrap(), bit),
+        Part::Leaf => {
+            let mut leaf = *row.leaf.as_bytes();
+            flip(&mut leaf, bit);
+            row.leaf = Digest::from_bytes(leaf);
+        }
+    }
+}
+
+/// Verification stops at the first bad event, so the normal run takes every bit of the first few
+/// events, where it is quick, and draws bits of the others.
+#[test]
+fn every_bit_of_leaf_header_salt_and_payload_counts() {
+    let folder = folder();
+    let path = folder.path().join(LEDGER);
+    let ledger = SqliteLedger::open(&path, OpenOptions::default()).unwrap();
+    (0..EVENTS).for_each(|number| drop(story::append(&ledger, number).unwrap()));
+    let rows = Source::rows(&ledger, 0, MAX_PAGE).unwrap();
+    let mut log = Copied { extent: ledger.extent().unwrap(), rows };
+    assert!(verify(&log, None).is_ok());
+    let (mut draw, mut count) = (Draw(7), 0);
+    for seq in 0..log.rows.len() {
+        for part in PARTS {
+            let all = bits(&log.rows[seq], part);
+            let chosen: Vec<usize> = match () {
+                () if long() || seq < 6 => (0..all).collect(),
+                () if all == 0 => Vec::new(),
+                () => (0..4).map(|_| draw.below(all)).collect(),
+            };
+            for bit in chosen {
+                flip_part(&mut log.rows[seq], part, bit);
+                let error = verify(&log, None).expect_err("a flipped bit was not seen");
+                assert_eq!(error.seq(), Some(seq as u64), "{part:?} bit {bit}: {error}");
+                flip_part(&mut log.rows[seq], part, bit);
+                count += 1;
+            }
+        }
+    }
+    println!("{count} bits of {EVENTS} events, all found and named");
+}
+
+/// Whether an event was synced is in no hash, but in a count.
+#[test]
+fn a_changed_durability_is_found() {
+    let store = Store::new(EVENTS, false);
+    let reader = Reader::open(store.path()).unwrap();
+    let rows = Source::rows(&reader, 0, MAX_PAGE).unwrap();
+    let mut log = Copied { extent: reader.extent().unwrap(), rows };
+    for seq in 0..log.rows.len() {
+        let before = log.rows[seq].event.durability;
+        log.rows[seq].event.durability = match before {
+            Durability::Os => Durability::Disk,
+            Durability::Disk => Durability::Os,
+        };
+        assert!(verify(&log, None).is_err(), "event {seq} was {before:?}");
+        log.rows[seq].event.durability = before;
+    }
+}
