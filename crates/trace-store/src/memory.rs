@@ -216,7 +216,7 @@ impl Source for MemoryLedger {
         let Tip { frontier, highest, .. } = state.tip.clone();
         let head = state.tip.head();
         let last = head.size.checked_sub(1);
-        Ok(Extent { head, frontier, first: last.map(|_| 0), last, highest })
+        Ok(Extent { head, frontier, first: last.map(|_| 0), last, highest, synced: None })
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {

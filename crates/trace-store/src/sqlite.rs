@@ -11,6 +11,7 @@ mod reader;
 mod record_file;
 mod rows;
 mod schema;
+mod sums;
 mod tail;
 mod tiles;
 mod watch;
@@ -30,7 +31,7 @@ use crate::log::Row;
 use crate::merkle::Hash;
 use crate::prepare::{check_key, prepare};
 use crate::salt::Salts;
-use crate::verify::{Extent, Prove, Source};
+use crate::verify::{Extent, Part, Prove, Source};
 use lock::Lock;
 use queue::Queue;
 use reader::Snapshots;
@@ -155,11 +156,15 @@ impl Source for SqliteLedger {
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        self.snapshots.with(|db| rows::events(db, from, limit))
+        self.snapshots.with(|db| rows::each_event(db, from, limit))
     }
 
     fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
         self.snapshots.with(|db| tiles::tile(db, level, index))
+    }
+
+    fn astray(&self) -> Result<Option<Part>, LedgerError> {
+        self.snapshots.with(sums::astray)
     }
 
     fn keeps_tiles(&self) -> Result<bool, LedgerError> {

@@ -24,7 +24,7 @@ pub use lines::{Lines, line};
 pub use prove::Prove;
 pub(crate) use prove::no_such_proof;
 pub use report::Report;
-pub use source::{Extent, Source};
+pub use source::{Extent, Part, Source};
 
 /// Events read at once.
 const PAGE: usize = 256;
@@ -97,6 +97,15 @@ pub fn verify_against(
         extent = later;
     }
     let checkpoint = walk.finish(source, &extent, outside)?;
+    match extent.synced {
+        Some(counted) if counted != walk.synced => {
+            return Err(VerifyError::Synced { counted, found: walk.synced });
+        }
+        _ => {}
+    }
+    if let Some(part) = source.astray()? {
+        return Err(VerifyError::Astray { part });
+    }
     Ok(Report {
         head: extent.head,
         synced: walk.synced,

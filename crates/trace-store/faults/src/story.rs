@@ -12,8 +12,8 @@ use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
-    Add, Batch, BlobId, BlobStore, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace,
-    NewEvent, Put, Receipt, Record, RecordKey, StoredEvent,
+    Add, Batch, BlobId, BlobStore, BlobUse, Durability, Head, Ledger, LedgerError, MAX_PAGE,
+    Namespace, NewEvent, Put, Receipt, Record, RecordKey, StoredEvent,
 };
 use weaver_types::{EventKind, LogId, Tenant, Timestamp};
 
@@ -93,7 +93,7 @@ fn names(number: u64) -> bool {
 
 /// Some bytes, others for each number, longer than a page every now and then.
 fn content(number: u64) -> Vec<u8> {
-    let length = if number % 8 == 7 { 9_000 } else { 700 };
+    let length = if number % 40 == 7 { 9_000 } else { 600 };
     number.to_le_bytes().into_iter().cycle().take(length).collect()
 }
 
@@ -123,6 +123,12 @@ pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
     batch.add.push(Add { key: key("count"), delta: 1, min: 0, max: i64::MAX });
     let kept = |number: u64| key(&format!("kept-{}", number % KEPT));
     let put = |key, expires_at| Put { key, value: value(number), expires_at };
+    if let Some(blob) = named {
+        // What no record names is swept.
+        let key = key(&format!("blob-{number}"));
+        batch.put.push(put(key.clone(), None));
+        batch.blobs.push(BlobUse { key, blob });
+    }
     batch.put.push(put(kept(number), None));
     batch.put.push(put(key(&format!("short-{number}")), Some(time(number + 3))));
     if number % 6 == 5 {
@@ -163,6 +169,9 @@ fn records(size: u64) -> BTreeMap<String, Record> {
         let count = (number + 1).to_string().into_bytes();
         put(&mut records, "count".to_owned(), count);
         put(&mut records, format!("kept-{}", number % KEPT), value(number));
+        if names(number) {
+            put(&mut records, format!("blob-{number}"), value(number));
+        }
         if number % 6 == 5 {
             records.remove(&format!("kept-{}", (number - 1) % KEPT));
         }

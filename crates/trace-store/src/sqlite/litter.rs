@@ -14,7 +14,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{Batch, BlobId, LedgerError};
 
 use super::fault::from_sql;
-use super::rows::run;
+use super::rows::{run, run_counted};
+use super::sums::Sums;
 
 /// Blobs that one step looks at, and bytes that it removes, beside those of one blob.
 const STEP: i64 = 64;
@@ -142,7 +143,7 @@ impl Litter {
 
     /// Looks at the next blobs of earlier openings, and removes those that no record names, in a
     /// transaction of its own. True when any was removed.
-    pub(super) fn sweep(&mut self, db: &Connection) -> Done<bool> {
+    pub(super) fn sweep(&mut self, db: &Connection, sums: &mut Sums) -> Done<bool> {
         let page = self.page(db)?;
         if page.is_empty() {
             self.sweeping.store(false, Ordering::Release);
@@ -164,9 +165,12 @@ impl Litter {
         }
         run(db, "BEGIN IMMEDIATE", [])?;
         for id in &litter {
-            run(db, "DELETE FROM blobs WHERE id = ?1", [id])?;
+            if run_counted(db, "DELETE FROM blobs WHERE id = ?1", [id])? > 0 {
+                sums.swept(id)?;
+            }
             Self::removed(db, id)?;
         }
+        sums.save(db)?;
         run(db, "COMMIT", [])?;
         Ok(true)
     }

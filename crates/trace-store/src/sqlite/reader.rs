@@ -8,10 +8,10 @@ use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
-use super::{fault, rows, schema, tiles};
+use super::{fault, rows, schema, sums, tiles};
 use crate::log::Row;
 use crate::merkle::Hash;
-use crate::verify::{Extent, Prove, Source};
+use crate::verify::{Extent, Part, Prove, Source};
 
 /// How long a reader waits while another connection recovers the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -105,11 +105,15 @@ impl Source for Reader {
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        self.snapshots.with(|db| rows::events(db, from, limit))
+        self.snapshots.with(|db| rows::each_event(db, from, limit))
     }
 
     fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
         self.snapshots.with(|db| tiles::tile(db, level, index))
+    }
+
+    fn astray(&self) -> Result<Option<Part>, LedgerError> {
+        self.snapshots.with(sums::astray)
     }
 
     fn keeps_tiles(&self) -> Result<bool, LedgerError> {

@@ -9,6 +9,7 @@ use weaver_types::ledger::{
 use weaver_types::{Tenant, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::sums::Sums;
 use crate::log::Row;
 use crate::plan::{Kept, Writes};
 
@@ -20,6 +21,8 @@ const LIST_ALL: &str = "SELECT id, version, value FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id >= ?3 ORDER BY id LIMIT ?4";
 const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
     WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
+const EVENT: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
+    WHERE seq = ?1";
 const ADD_EVENT: &str = "INSERT INTO events (seq, header, leaf, salt, payload, durability)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const PUT_RECORD: &str = "INSERT INTO records (tenant, namespace, id, version, value, expires_at)
@@ -34,9 +37,11 @@ const TENANTS: &str = "WITH RECURSIVE seen (tenant) AS (
     WHERE seen.tenant IS NOT NULL
 ) SELECT tenant FROM seen WHERE tenant IS NOT NULL";
 const STANDS: &str = "SELECT 1 FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
+/// The row itself must say that it has expired, not only its entry in the index.
 const SWEEP: &str = "DELETE FROM records WHERE (tenant, namespace, id) IN (
     SELECT tenant, namespace, id FROM records
-    WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)";
+    WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)
+    AND expires_at < ?1 RETURNING tenant, namespace, id, version, value, expires_at";
 
 type Read<T> = Result<T, LedgerError>;
 
@@ -94,6 +99,32 @@ pub(super) fn events(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>>
     Ok(out)
 }
 
+/// The same, each found by its own key, as whoever asks for one event finds it. The first one that
+/// is not found ends it, unless it is the first of all: then what comes after it is given, which
+/// must not be that very event.
+pub(super) fn each_event(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+    let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;
+    let mut out = Vec::new();
+    while out.len() < limit.min(MAX_PAGE) {
+        let seq = to_sql(from.saturating_add(out.len() as u64))?;
+        let mut rows = statement.query([seq]).map_err(|error| from_sql(&error))?;
+        match rows.next().map_err(|error| from_sql(&error))? {
+            Some(row) => out.push(event(row)?),
+            None => break,
+        }
+    }
+    if !out.is_empty() {
+        return Ok(out);
+    }
+    let later = events(db, from, limit)?;
+    match later.first() {
+        Some(row) if row.event.seq <= from => {
+            Err(damaged(format!("event {from} is there, but is not found by its number")))
+        }
+        _ => Ok(later),
+    }
+}
+
 fn event(row: &SqlRow<'_>) -> Read<Row> {
     let seq = row.get::<_, i64>(0).map_err(|error| from_sql(&error))?;
     let seq = from_number("the sequence number of an event", seq)?;
@@ -122,7 +153,7 @@ fn event(row: &SqlRow<'_>) -> Read<Row> {
 }
 
 /// Appends events.
-pub(super) fn append(db: &Connection, rows: &[Row]) -> Read<()> {
+pub(super) fn append(db: &Connection, rows: &[Row], sums: &mut Sums) -> Read<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -134,13 +165,15 @@ pub(super) fn append(db: &Connection, rows: &[Row]) -> Read<()> {
         statement
             .execute(params![seq, header, leaf, event.salt, event.payload, durability])
             .map_err(|error| from_sql(&error))?;
+        sums.event(event.durability);
     }
     Ok(())
 }
 
 /// Writes and removes records.
-pub(super) fn write(db: &Connection, writes: &Writes) -> Read<()> {
+pub(super) fn write(db: &Connection, writes: &Writes, sums: &mut Sums) -> Read<()> {
     for (key, kept) in writes {
+        sums.record(key, record(db, key)?.as_ref(), kept.as_ref());
         let (tenant, namespace) = (key.tenant.as_str(), key.namespace.as_str());
         match kept {
             Some(kept) => {
@@ -187,19 +220,33 @@ pub(super) fn stands(db: &Connection, tenant: &str, namespace: Namespace, id: &s
 }
 
 /// Forgets at most `limit` records that expired before `now`.
-pub(super) fn sweep(db: &Connection, now: Timestamp, limit: usize) -> Read<()> {
-    run(db, SWEEP, params![now.micros(), i64::try_from(limit).unwrap_or(0)])
+pub(super) fn sweep(db: &Connection, now: Timestamp, limit: usize, sums: &mut Sums) -> Read<()> {
+    (|| {
+        let mut statement = db.prepare_cached(SWEEP)?;
+        let mut gone = statement.query(params![now.micros(), i64::try_from(limit).unwrap_or(0)])?;
+        while let Some(row) = gone.next()? {
+            sums.forgotten(row)?;
+        }
+        Ok(())
+    })()
+    .map_err(|error: rusqlite::Error| from_sql(&error))
 }
 
 /// Writes a blob; the same bytes are already there when the name is.
-pub(super) fn put_blob(db: &Connection, id: &BlobId, bytes: &[u8]) -> Read<()> {
+pub(super) fn put_blob(db: &Connection, id: &BlobId, bytes: &[u8], sums: &mut Sums) -> Read<()> {
     let sql = "INSERT INTO blobs (id, bytes) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
-    run(db, sql, params![id.0.as_bytes(), bytes])
+    if run_counted(db, sql, params![id.0.as_bytes(), bytes])? > 0 {
+        sums.blob(id, true);
+    }
+    Ok(())
 }
 
 /// Removes a blob.
-pub(super) fn remove_blob(db: &Connection, id: &BlobId) -> Read<()> {
-    run(db, "DELETE FROM blobs WHERE id = ?1", params![id.0.as_bytes()])
+pub(super) fn remove_blob(db: &Connection, id: &BlobId, sums: &mut Sums) -> Read<()> {
+    if run_counted(db, "DELETE FROM blobs WHERE id = ?1", params![id.0.as_bytes()])? > 0 {
+        sums.blob(id, false);
+    }
+    Ok(())
 }
 
 /// Reads a blob.
@@ -214,9 +261,17 @@ pub(super) fn blob(db: &Connection, id: &BlobId) -> Read<Option<Vec<u8>>> {
 
 /// Runs one statement.
 pub(super) fn run(db: &Connection, sql: &str, params: impl rusqlite::Params) -> Read<()> {
+    run_counted(db, sql, params).map(drop)
+}
+
+/// Runs one statement, and says how many rows it changed.
+pub(super) fn run_counted(
+    db: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Read<usize> {
     db.prepare_cached(sql)
         .and_then(|mut statement| statement.execute(params))
-        .map(drop)
         .map_err(|error| from_sql(&error))
 }
 
@@ -233,8 +288,18 @@ mod tests {
         let tiles = [tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
         litter::Litter::open(&db).unwrap();
         let litter = [litter::CANDIDATES, litter::UNNAME];
-        let own =
-            [RECORD, LIST, LIST_ALL, EVENTS, DELETE_RECORD, SWEEP, PRUNE, STANDS, schema::EXTENT];
+        let own = [
+            RECORD,
+            LIST,
+            LIST_ALL,
+            EVENT,
+            EVENTS,
+            DELETE_RECORD,
+            SWEEP,
+            PRUNE,
+            STANDS,
+            schema::EXTENT,
+        ];
         for sql in own.into_iter().chain(tiles).chain(litter) {
             let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             for index in 1..=statement.parameter_count() {

@@ -6,6 +6,7 @@ use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::sums::{self, Sums};
 use super::{rows, tiles};
 use crate::blob::{BLOB_KEY, BlobKey};
 use crate::entry::Header;
@@ -59,7 +60,12 @@ CREATE TABLE blobs (
 ";
 
 pub(super) const EXTENT: &str = "SELECT log, size, root, frontier,
-    (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest FROM meta WHERE one = 1";
+    (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, synced
+    FROM meta WHERE one = 1";
+/// Of a file of version 1, which did not count what was synced.
+const EXTENT_1: &str = "SELECT log, size, root, frontier,
+    (SELECT min(seq) FROM events), (SELECT max(seq) FROM events), highest, NULL
+    FROM meta WHERE one = 1";
 
 /// The format version that the file names.
 pub(super) fn version(db: &Connection) -> Result<u64, LedgerError> {
@@ -103,12 +109,14 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
     db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
     db.execute_batch(VERSION_1).map_err(sql)?;
     db.execute_batch(tiles::VERSION_2).map_err(sql)?;
+    db.execute_batch(sums::VERSION_2).map_err(sql)?;
     db.execute(
         "INSERT INTO meta (one, log, blob_key, size, root, frontier, highest)
          VALUES (1, ?1, ?2, 0, ?3, ?4, 0)",
         params![tip.log.as_str(), key.as_slice(), tip.frontier.root(), tip.frontier.to_bytes()],
     )
     .map_err(sql)?;
+    Sums::default().save(db)?;
     db.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
     db.pragma_update(None, "user_version", to_sql(FORMAT_VERSION)?).map_err(sql)?;
     db.execute_batch("COMMIT").map_err(sql)
@@ -116,12 +124,13 @@ pub(super) fn create(db: &Connection, random: &dyn Random) -> Result<(), LedgerE
 
 /// What the file says of its log, in one snapshot.
 pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
-    let (log, size, root, frontier, first, last, highest) = db
-        .query_row(EXTENT, [], |row| {
+    let sql = if version(db)? < 2 { EXTENT_1 } else { EXTENT };
+    let (log, size, root, frontier, first, last, highest, synced) = db
+        .query_row(sql, [], |row| {
             let text: (String, i64, Vec<u8>, Vec<u8>) =
                 (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
             let ends: (Option<i64>, Option<i64>) = (row.get(4)?, row.get(5)?);
-            Ok((text.0, text.1, text.2, text.3, ends.0, ends.1, row.get(6)?))
+            Ok((text.0, text.1, text.2, text.3, ends.0, ends.1, row.get(6)?, row.get(7)?))
         })
         .map_err(|error| from_sql(&error))?;
     let size = from_number("the size of the log", size)?;
@@ -139,6 +148,7 @@ pub(super) fn extent(db: &Connection) -> Result<Extent, LedgerError> {
         first: seq(first)?,
         last: seq(last)?,
         highest: Timestamp::from_micros(highest),
+        synced: seq(synced)?,
     })
 }
 

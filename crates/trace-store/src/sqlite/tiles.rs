@@ -7,6 +7,7 @@ use weaver_types::digest::Digest;
 use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 
 use super::fault::{damaged, from_sql, to_sql};
+use super::sums::{self, Sums};
 use super::{rows, schema};
 use crate::merkle::tile::{Growing, hash_in, slot};
 use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
@@ -216,7 +217,11 @@ pub(super) fn migrate(db: &Connection) -> Read<()> {
     if done != size || Digest::from_bytes(frontier.root()) != root {
         return Err(damaged("the events do not hash to the stored root, so no tiles are made"));
     }
-    db.pragma_update(None, "user_version", 2).map_err(sql)
+    db.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+    db.execute_batch(sums::VERSION_2).map_err(sql)?;
+    Sums::count(db)?.save(db)?;
+    db.pragma_update(None, "user_version", 2).map_err(sql)?;
+    db.execute_batch("COMMIT").map_err(sql)
 }
 
 /// The frontier at `size`, a multiple of the width of a tile, from the tiles.

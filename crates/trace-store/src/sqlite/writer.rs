@@ -14,6 +14,7 @@ use super::litter::Litter;
 use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
 use super::reader::PATIENCE;
+use super::sums::Sums;
 use super::watch::Watch;
 use super::{rows, schema, tiles};
 use crate::limits::SWEEP;
@@ -38,6 +39,7 @@ pub(super) struct Writer {
     db: Connection,
     queue: Arc<Queue>,
     tip: Tip,
+    sums: Sums,
     tiles: Growing,
     /// Which blobs nobody names.
     litter: Litter,
@@ -85,6 +87,7 @@ impl Writer {
         (watch, max_log): (Watch, u64),
         left: bool,
     ) -> Result<Self, LedgerError> {
+        let sums = Sums::load(&db)?;
         let committed = tip.head();
         let synced = Tip::new(tip.log.clone()).head();
         let heads = Arc::new(Mutex::new(Heads { committed, synced }));
@@ -94,6 +97,7 @@ impl Writer {
             db,
             queue,
             tip,
+            sums,
             tiles,
             litter,
             heads,
@@ -215,9 +219,10 @@ impl Writer {
     /// Forgets what has expired, writes the head, commits. SQLite syncs nothing when a transaction
     /// changes no page, so a `barrier` writes one; the sync covers all that stands before it.
     fn seal(&mut self, written: usize, before: u64, barrier: bool) -> Result<(), LedgerError> {
-        rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2)?;
+        rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2, &mut self.sums)?;
         tiles::save(&self.db, &self.tiles.take())?;
         schema::save_tip(&self.db, &self.tip, before)?;
+        self.sums.save(&self.db)?;
         if barrier {
             schema::touch(&self.db)?;
         }
@@ -240,8 +245,8 @@ impl Writer {
         let events = self.tip.append(prepared, level, &mut |level, place, hash| {
             tiles.put(level, place, hash);
         })?;
-        rows::append(db, &events)?;
-        rows::write(db, &writes)?;
+        rows::append(db, &events, &mut self.sums)?;
+        rows::write(db, &writes, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {
             prepared.bytes = prepared.bytes.saturating_add(rows::prune(db, &prepared.batch.prune)?);
@@ -249,11 +254,11 @@ impl Writer {
         }
         match blob {
             Some(BlobChange::Put(id, bytes)) => {
-                rows::put_blob(db, &id, &bytes)?;
+                rows::put_blob(db, &id, &bytes, &mut self.sums)?;
                 self.litter.wrote(db, &id)?;
             }
             Some(BlobChange::Remove(id)) => {
-                rows::remove_blob(db, &id)?;
+                rows::remove_blob(db, &id, &mut self.sums)?;
                 Litter::removed(db, id.0.as_bytes())?;
             }
             None => {}
@@ -289,7 +294,7 @@ impl Writer {
             return Ok(());
         }
         self.set_level(Durability::Os)?;
-        if self.litter.sweep(&self.db).map_err(|error| fatal(&error))? {
+        if self.litter.sweep(&self.db, &mut self.sums).map_err(|error| fatal(&error))? {
             self.unsynced = true;
             self.erasing.store(true, Ordering::Release);
         }

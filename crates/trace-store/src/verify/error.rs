@@ -3,6 +3,7 @@
 use weaver_types::ledger::LedgerError;
 use weaver_types::{LogId, Timestamp};
 
+use super::source::Part;
 use crate::checkpoint::CheckpointError;
 use crate::entry::HeaderError;
 use crate::prune::NoteError;
@@ -140,6 +141,26 @@ pub enum VerifyError {
         /// The time of the last event, or the Unix epoch.
         last: Timestamp,
     },
+    /// What the events say of how far they were synced is not what was counted.
+    #[error(
+        "{counted} events were synced when they were acknowledged, but {found} say so: what is \
+         written beside an event was changed"
+    )]
+    Synced {
+        /// Events that were counted.
+        counted: u64,
+        /// Events that say so.
+        found: u64,
+    },
+    /// The log is whole, but what stands beside it is not what was written.
+    #[error(
+        "the {} not those that were written: one was changed, added or removed beside the ledger",
+        match part { Part::Records => "records are", Part::Blobs => "names of the blobs are" }
+    )]
+    Astray {
+        /// The first such part.
+        part: Part,
+    },
     /// The log is shorter than it was.
     #[error(
         "the log was cut: it had {earlier} events when the given head was taken, now it has \
@@ -181,6 +202,9 @@ impl VerifyError {
             Self::Tile { .. } => "verify.tile",
             Self::Checkpoint(error) => error.code(),
             Self::Highest { .. } => "verify.highest",
+            Self::Synced { .. } => "verify.synced",
+            Self::Astray { part: Part::Records } => "verify.records",
+            Self::Astray { part: Part::Blobs } => "verify.blobs",
             Self::Truncated { .. } => "verify.truncated",
             Self::Forked { .. } => "verify.forked",
             Self::OtherLog { .. } => "verify.other_log",

@@ -20,6 +20,18 @@ pub struct Extent {
     /// The stored time of the log, below which no event is dated: that of the last event, and the
     /// Unix epoch of an empty log.
     pub highest: Timestamp,
+    /// Events that were synced when they were acknowledged; `None` where nobody counts.
+    pub synced: Option<u64>,
+}
+
+/// What stands beside the log, and is covered by sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The records.
+    Records,
+    /// The names of the blobs.
+    Blobs,
 }
 
 /// A log that can be verified: a ledger, or a file read beside one.
@@ -41,6 +53,14 @@ pub trait Source {
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
     fn tile(&self, _level: u32, _index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(None)
+    }
+
+    /// The first part beside the log that is not what was written, as far as the store keeps sums.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn astray(&self) -> Result<Option<Part>, LedgerError> {
         Ok(None)
     }
 

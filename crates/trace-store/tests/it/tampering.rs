@@ -167,10 +167,69 @@ fn how_far_an_event_was_synced_is_not_proven() {
     let folder = tempfile::tempdir().unwrap();
     let (path, head) = store(folder.path());
     change(&path, "UPDATE events SET durability = 1");
+    let found = verdict(&path, Some(&head));
+    assert_eq!(found, Err(VerifyError::Synced { counted: 0, found: 10 }));
+    // Whoever can write the file can correct the count.
+    change(&path, "UPDATE meta SET synced = 10");
     let report = verify(&Reader::open(&path).unwrap(), Some(&head)).unwrap();
     assert_eq!(report.synced, 10);
     let text = report.not_proven().join("; ");
     assert!(text.contains("that 10 events were synced to disk"), "{text}");
+}
+
+/// The sums beside the log find what is damaged, and what somebody changes who does not know them.
+#[test]
+fn a_record_or_a_blob_that_was_changed_beside_the_ledger_is_found() {
+    use weaver_trace_store::verify::Part;
+    use weaver_types::ledger::BlobStore;
+
+    for (sql, part) in [
+        ("UPDATE records SET value = CAST('{\"v\":2}' AS BLOB)", Part::Records),
+        ("UPDATE records SET version = version + 1", Part::Records),
+        ("UPDATE records SET expires_at = expires_at - 1", Part::Records),
+        ("UPDATE records SET id = 'other'", Part::Records),
+        ("DELETE FROM records", Part::Records),
+        ("INSERT INTO records VALUES ('local', 'token.use', 'more', 1, x'', NULL)", Part::Records),
+        ("DELETE FROM blobs", Part::Blobs),
+        ("UPDATE blobs SET id = zeroblob(32)", Part::Blobs),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, head) = store(folder.path());
+        let ledger = open(&path);
+        let at = Some(Timestamp::from_micros(5_000));
+        let record = Batch::new(Durability::Os).create(key("a"), b"{}".to_vec(), at);
+        ledger.commit(record).wait().unwrap();
+        let kept = ledger.blobs().put(b"kept").unwrap();
+        let gone = ledger.blobs().put(b"gone").unwrap();
+        ledger.blobs().put(b"kept").unwrap();
+        ledger.blobs().remove(&gone).unwrap();
+        ledger.blobs().remove(&gone).unwrap();
+        assert!(ledger.blobs().get(&kept).unwrap().is_some());
+        drop(ledger);
+        assert_eq!(verdict(&path, Some(&head)), Ok(()));
+        change(&path, sql);
+        assert_eq!(verdict(&path, Some(&head)), Err(VerifyError::Astray { part }), "{sql}");
+        // It stays found after the ledger was used again.
+        fill(&open(&path), 1);
+        assert_eq!(verdict(&path, None), Err(VerifyError::Astray { part }), "{sql}");
+    }
+}
+
+#[test]
+fn what_expires_leaves_the_sum_of_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    for n in 0..40_i64 {
+        let at = Timestamp::from_micros(1_000 + n);
+        let event = crate::support::event(1_000 + n, "{}".to_owned());
+        let batch = Batch::new(Durability::Os).with_event(event);
+        let batch = batch.create(key(&format!("short-{n}")), b"{}".to_vec(), Some(at));
+        ledger.commit(batch).wait().unwrap();
+    }
+    let left = ledger.list(&weaver_types::Tenant::default(), key("").namespace, None, 100).unwrap();
+    assert!(left.len() < 10, "{left:?}");
+    assert!(verify(&ledger, None).is_ok());
 }
 
 #[test]

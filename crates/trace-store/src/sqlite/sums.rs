@@ -1,0 +1,244 @@
+//! Sums over what stands beside the log, so that a damaged record, a blob that went astray and a
+//! changed durability are found. They are no proof: whoever can write the file can correct them.
+
+use rusqlite::{Connection, Row as SqlRow, params};
+use sha2::{Digest as _, Sha256};
+use weaver_types::Timestamp;
+use weaver_types::ledger::{BlobId, Durability, LedgerError, RecordKey};
+
+use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::{rows, schema};
+use crate::plan::Kept;
+use crate::verify::Part;
+
+/// The columns that version 2 adds to `meta`.
+pub(super) const VERSION_2: &str = "
+ALTER TABLE meta ADD COLUMN synced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE meta ADD COLUMN records BLOB NOT NULL DEFAULT x'';
+ALTER TABLE meta ADD COLUMN blobs BLOB NOT NULL DEFAULT x'';
+";
+
+const ALL_RECORDS: &str = "SELECT tenant, namespace, id, version, value, expires_at FROM records";
+
+/// A sum of hashes that does not depend on their order, so that one can be taken out again: four
+/// numbers, each modulo 2^64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Sum([u64; 4]);
+
+impl Sum {
+    fn add(&mut self, hash: &[u8; 32]) {
+        self.each(hash, u64::wrapping_add);
+    }
+
+    fn take(&mut self, hash: &[u8; 32]) {
+        self.each(hash, u64::wrapping_sub);
+    }
+
+    fn each(&mut self, hash: &[u8; 32], step: fn(u64, u64) -> u64) {
+        for (sum, part) in self.0.iter_mut().zip(hash.as_chunks::<8>().0) {
+            *sum = step(*sum, u64::from_be_bytes(*part));
+        }
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        self.0.iter().flat_map(|part| part.to_be_bytes()).collect()
+    }
+
+    fn from_bytes(what: &str, bytes: &[u8]) -> Result<Self, LedgerError> {
+        match bytes.as_chunks::<8>() {
+            ([a, b, c, d], []) => Ok(Self([a, b, c, d].map(|part| u64::from_be_bytes(*part)))),
+            _ => Err(damaged(format!("the sum over the {what} has not 32 bytes"))),
+        }
+    }
+}
+
+/// The sums as they stand in `meta`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Sums {
+    /// Events that were synced when they were acknowledged.
+    synced: u64,
+    records: Sum,
+    blobs: Sum,
+}
+
+impl Sums {
+    pub(super) fn load(db: &Connection) -> Result<Self, LedgerError> {
+        let sql = "SELECT synced, records, blobs FROM meta WHERE one = 1";
+        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let (synced, records, blobs): (i64, Vec<u8>, Vec<u8>) =
+            db.query_row(sql, [], read).map_err(|error| from_sql(&error))?;
+        Ok(Self {
+            synced: from_number("the number of synced events", synced)?,
+            records: Sum::from_bytes("records", &records)?,
+            blobs: Sum::from_bytes("blobs", &blobs)?,
+        })
+    }
+
+    pub(super) fn save(&self, db: &Connection) -> Result<(), LedgerError> {
+        rows::run(
+            db,
+            "UPDATE meta SET synced = ?1, records = ?2, blobs = ?3 WHERE one = 1",
+            params![to_sql(self.synced)?, self.records.to_bytes(), self.blobs.to_bytes()],
+        )
+    }
+
+    /// Counts events of this durability.
+    pub(super) fn event(&mut self, durability: Durability) {
+        self.synced += u64::from(durability == Durability::Disk);
+    }
+
+    /// A record was written or removed.
+    pub(super) fn record(&mut self, key: &RecordKey, before: Option<&Kept>, after: Option<&Kept>) {
+        let hash = |kept: &Kept| {
+            let names = [key.tenant.as_str(), key.namespace.as_str(), &key.id];
+            let version = i64::try_from(kept.version).unwrap_or(i64::MAX);
+            of_record(names, version, &kept.value, kept.expires_at)
+        };
+        if let Some(before) = before {
+            self.records.take(&hash(before));
+        }
+        if let Some(after) = after {
+            self.records.add(&hash(after));
+        }
+    }
+
+    /// A record was forgotten, given as its row.
+    pub(super) fn forgotten(&mut self, row: &SqlRow<'_>) -> rusqlite::Result<()> {
+        self.records.take(&of_row(row)?);
+        Ok(())
+    }
+
+    /// A blob came or went.
+    pub(super) fn blob(&mut self, id: &BlobId, came: bool) {
+        let id = id.0.as_bytes();
+        if came { self.blobs.add(id) } else { self.blobs.take(id) }
+    }
+
+    /// A blob was swept, given by the bytes of its name.
+    pub(super) fn swept(&mut self, id: &[u8]) -> Result<(), LedgerError> {
+        let id = id.try_into().map_err(|_| damaged("the name of a blob has not 32 bytes"))?;
+        self.blobs.take(&id);
+        Ok(())
+    }
+
+    /// Everything anew, from the rows.
+    pub(super) fn count(db: &Connection) -> Result<Self, LedgerError> {
+        let sql = "SELECT count(*) FROM events WHERE durability = 1";
+        let synced: i64 =
+            db.query_row(sql, [], |row| row.get(0)).map_err(|error| from_sql(&error))?;
+        let synced = from_number("the number of synced events", synced)?;
+        Ok(Self { synced, records: records(db)?, blobs: blobs(db)? })
+    }
+}
+
+/// The first part that is not what was written, in one snapshot. A file of version 1 has no sums.
+pub(super) fn astray(db: &Connection) -> Result<Option<Part>, LedgerError> {
+    let snapshot = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
+    if schema::version(&snapshot)? < 2 {
+        return Ok(None);
+    }
+    let stored = Sums::load(&snapshot)?;
+    if records(&snapshot)? != stored.records {
+        return Ok(Some(Part::Records));
+    }
+    Ok((blobs(&snapshot)? != stored.blobs).then_some(Part::Blobs))
+}
+
+fn records(db: &Connection) -> Result<Sum, LedgerError> {
+    let mut sum = Sum::default();
+    each(db, ALL_RECORDS, &mut |row| {
+        sum.add(&of_row(row)?);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+/// Over the names alone: whoever reads a blob checks it against its name.
+fn blobs(db: &Connection) -> Result<Sum, LedgerError> {
+    let mut sum = Sum::default();
+    each(db, "SELECT id FROM blobs", &mut |row| {
+        sum.add(&row.get(0)?);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+fn each(
+    db: &Connection,
+    sql: &str,
+    take: &mut dyn FnMut(&SqlRow<'_>) -> rusqlite::Result<()>,
+) -> Result<(), LedgerError> {
+    (|| {
+        let mut statement = db.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            take(row)?;
+        }
+        Ok(())
+    })()
+    .map_err(|error: rusqlite::Error| from_sql(&error))
+}
+
+/// The hash of a row with the columns of [`ALL_RECORDS`].
+fn of_row(row: &SqlRow<'_>) -> rusqlite::Result<[u8; 32]> {
+    let names: [String; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
+    let [tenant, namespace, id] = &names;
+    let value: Vec<u8> = row.get(4)?;
+    let version: i64 = row.get(3)?;
+    let expires_at = row.get::<_, Option<i64>>(5)?.map(Timestamp::from_micros);
+    Ok(of_record([tenant, namespace, id], version, &value, expires_at))
+}
+
+fn of_record(
+    names: [&str; 3],
+    version: i64,
+    value: &[u8],
+    expires_at: Option<Timestamp>,
+) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"weaver/record-sum/v1\0");
+    for part in names.map(str::as_bytes).into_iter().chain([value]) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.update(version.to_be_bytes());
+    if let Some(expires_at) = expires_at {
+        hash.update(expires_at.micros().to_be_bytes());
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_can_be_taken_out_in_any_order() {
+        let (a, b) = ([200; 32], of_record(["t", "n", "i"], 1, b"v", None));
+        let mut sum = Sum::default();
+        sum.add(&a);
+        sum.add(&b);
+        sum.add(&a);
+        assert_eq!(Sum::from_bytes("records", &sum.to_bytes()), Ok(sum));
+        sum.take(&a);
+        sum.take(&b);
+        assert_ne!(sum, Sum::default());
+        sum.take(&a);
+        assert_eq!(sum, Sum::default());
+    }
+
+    #[test]
+    fn every_field_of_a_record_counts() {
+        let at = Some(Timestamp::from_micros(0));
+        let hashes = [
+            of_record(["t", "n", "i"], 1, b"v", None),
+            of_record(["t", "ni", ""], 1, b"v", None),
+            of_record(["t", "n", "iv"], 1, b"", None),
+            of_record(["t", "n", "i"], 2, b"v", None),
+            of_record(["t", "n", "i"], 1, b"w", None),
+            of_record(["t", "n", "i"], 1, b"v", at),
+        ];
+        let distinct: std::collections::BTreeSet<_> = hashes.iter().collect();
+        assert_eq!(distinct.len(), hashes.len());
+    }
+}
