@@ -203,23 +203,23 @@ def walk(events, trust, log=None):  # Over (header, salt, payload); gives the fr
     return frontier, highest, f"{proven}; the first {earlier['size']} are those known from outside"
 def store(path, trust):
     db = sqlite3.connect(f"file:{urllib.parse.quote(path)}?mode=ro", uri=True)
-    db.execute("BEGIN")
-    version = db.execute("PRAGMA user_version").fetchone()[0]
+    version = db.execute("BEGIN").execute("PRAGMA user_version").fetchone()[0]
     need(db.execute("PRAGMA application_id").fetchone()[0] == 0x57764C67 and version in (1, 2), "no ledger of version 1, 2")
     log, size, root, nodes, time = db.execute("SELECT log, size, root, frontier, highest FROM meta").fetchone()
     def events():
-        sql = "SELECT seq, header, leaf, salt, payload, durability FROM events ORDER BY seq"
-        for place, (seq, header, leaf, salt, payload, level) in enumerate(db.execute(sql)):
+        rows = db.execute("SELECT seq, header, leaf, salt, payload, durability FROM events ORDER BY seq")
+        for place, (seq, header, leaf, salt, payload, level) in enumerate(rows):
             need(seq == place and leaf == leaf_hash(header) and level in (0, 1), f"event {place} is missing or changed")
             yield header, salt, payload
     frontier, highest, proven = walk(events(), trust, log)
     need(frontier.size == size and frontier.root() == root, "the events do not hash to the stored root")
     need(b"".join(frontier.nodes) == nodes and time == (highest or 0), "frontier or time is not that of the events")
+    sql = "SELECT (SELECT total(durability) FROM events) = synced FROM meta"
+    need(version == 1 or db.execute(sql).fetchone()[0], "the count of synced events is wrong")
     for at, tile in frontier.tiles.items() if version == 2 else ():
         if at[0] > 0 or 0 in tile:  # A tile of level 0 stands once it is full.
             found = db.execute("SELECT nodes FROM tiles WHERE level = ? AND place = ?", at).fetchone()[0]
-            same = len(found) == 8160 and all(found[32 * s:][:32] == h for s, h in tile.items())
-            need(same, f"tile {at[1]} of level {at[0]} is wrong")
+            need(len(found) == 8160 and all(found[32 * s:][:32] == h for s, h in tile.items()), f"tile {at} is wrong")
     return proven
 def export(path, trust):
     def events():

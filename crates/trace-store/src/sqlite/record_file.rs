@@ -12,6 +12,7 @@ use weaver_types::{Clock, SystemClock, Tenant};
 
 use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
 use super::reader::Snapshots;
+use super::sums::Sums;
 use super::{open, rows};
 use crate::limits::SWEEP;
 use crate::plan::plan;
@@ -147,8 +148,10 @@ impl SqliteRecords {
         if writes.is_empty() && batch.durability == Durability::Os {
             return Ok(());
         }
-        rows::write(&transaction, &writes)?;
-        rows::sweep(&transaction, self.clock.now(), SWEEP + writes.len() * 2)?;
+        // Sums are kept by the one process that writes a ledger; here several write.
+        let mut sums = Sums::default();
+        rows::write(&transaction, &writes, &mut sums)?;
+        rows::sweep(&transaction, self.clock.now(), SWEEP + writes.len() * 2, &mut sums)?;
         if writes.is_empty() {
             // A sync of the last commit covers all before it, but SQLite syncs nothing when a
             // transaction changes nothing.

@@ -81,7 +81,7 @@ impl Lines {
         let head = Head { log, size: frontier.size(), root: Digest::from_bytes(frontier.root()) };
         let last = head.size.checked_sub(1);
         let highest = highest.unwrap_or(Timestamp::default());
-        let extent = Extent { head, frontier, first: Some(0), last, highest };
+        let extent = Extent { head, frontier, first: Some(0), last, highest, synced: None };
         Ok(Self { rows, extent })
     }
 }
