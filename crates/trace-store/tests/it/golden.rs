@@ -18,7 +18,7 @@ const ROOT: &str = "sha256:6728a468360c3266de6d0514586a3a8a80aa479a87b4db60e90bf
 const BLOB: &str = "sha256:dc75568fc2706566cabed41e9081d154be1a36b47c02881ea7c99efd61a58db6";
 const SIZE: u64 = 21;
 
-const ROOT_2: &str = "sha256:5fafee948cada80d37da283bab113f9e79fc267cee3a482ff905b72323472a85";
+const ROOT_2: &str = "sha256:f27042f62dabdfbcdf60429e38a40221881ad02c695046761b39edd30e8e437e";
 const SIZE_2: u64 = 600;
 
 fn golden(version: u64) -> PathBuf {
