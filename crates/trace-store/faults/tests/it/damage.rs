@@ -21,7 +21,7 @@ use crate::support::{Draw, LEDGER, folder, long};
 
 const EVENTS: u64 = 200;
 /// Bits of the file that are drawn in the normal run.
-const BITS: usize = 2_000;
+const BITS: usize = 1_500;
 
 /// All that a reader can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -309,7 +309,10 @@ fn a_file_cut_at_any_length_is_found() {
     for length in (512..bytes.len()).step_by(512) {
         let damage = store.judge(&[("", &bytes[..length])]);
         let whole = bytes.len();
-        assert!(matches!(damage, Damage::Found(_)), "cut to {length} of {whole}: {damage:?}");
+        // The end of the last page may hold nothing but zeros, which is what SQLite reads there.
+        let zeros = bytes[length..].iter().all(|byte| *byte == 0);
+        let good = matches!(damage, Damage::Found(_)) || (zeros && damage == Damage::Inert);
+        assert!(good, "cut to {length} of {whole}: {damage:?}");
     }
     assert!(matches!(store.judge(&[("", &[])]), Damage::Found(_)));
 }
