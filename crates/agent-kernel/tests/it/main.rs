@@ -55,4 +55,6 @@ mod support;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]
+mod trace_vectors;
+#[cfg(test)]
 mod views;

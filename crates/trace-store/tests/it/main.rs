@@ -59,3 +59,6 @@ mod tampering;
 mod tiles;
 #[cfg(test)]
 mod verification;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod weaknesses;
