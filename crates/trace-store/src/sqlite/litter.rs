@@ -14,7 +14,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{Batch, BlobId, LedgerError};
 
 use super::fault::from_sql;
-use super::rows::{run, run_counted};
+use super::queue::BlobChange;
+use super::rows::{self, run, run_counted};
 use super::sums::Sums;
 
 /// Blobs that one step looks at, and bytes that it removes, beside those of one blob.
@@ -110,8 +111,27 @@ impl Litter {
         self.sweeping.load(Ordering::Acquire)
     }
 
+    /// Writes or removes a blob, and notes it.
+    pub(super) fn change(
+        &mut self,
+        db: &Connection,
+        change: BlobChange,
+        sums: &mut Sums,
+    ) -> Done<()> {
+        match change {
+            BlobChange::Put(id, bytes) => {
+                rows::put_blob(db, &id, &bytes, sums)?;
+                self.wrote(db, &id)
+            }
+            BlobChange::Remove(id) => {
+                rows::remove_blob(db, &id, sums)?;
+                Self::removed(db, id.0.as_bytes())
+            }
+        }
+    }
+
     /// Notes that a blob was written, or written again.
-    pub(super) fn wrote(&mut self, db: &Connection, id: &BlobId) -> Done<()> {
+    fn wrote(&mut self, db: &Connection, id: &BlobId) -> Done<()> {
         if !self.written {
             run(db, OPENED, [self.opening])?;
             self.written = true;
@@ -120,7 +140,7 @@ impl Litter {
     }
 
     /// Notes that a blob was removed.
-    pub(super) fn removed(db: &Connection, id: &[u8]) -> Done<()> {
+    fn removed(db: &Connection, id: &[u8]) -> Done<()> {
         run(db, "DELETE FROM blob_written WHERE id = ?1", [id])
     }
 

@@ -252,16 +252,8 @@ impl Writer {
             prepared.bytes = prepared.bytes.saturating_add(rows::prune(db, &prepared.batch.prune)?);
             self.erasing.store(true, Ordering::Release);
         }
-        match blob {
-            Some(BlobChange::Put(id, bytes)) => {
-                rows::put_blob(db, &id, &bytes, &mut self.sums)?;
-                self.litter.wrote(db, &id)?;
-            }
-            Some(BlobChange::Remove(id)) => {
-                rows::remove_blob(db, &id, &mut self.sums)?;
-                Litter::removed(db, id.0.as_bytes())?;
-            }
-            None => {}
+        if let Some(change) = blob {
+            self.litter.change(db, change, &mut self.sums)?;
         }
         Ok(((!events.is_empty()).then_some(first), self.tip.highest))
     }

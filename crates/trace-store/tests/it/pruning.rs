@@ -1,6 +1,8 @@
 //! Pruned payloads are gone, also from the bytes of the file, and the log still proves itself.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,6 +183,64 @@ fn removed_blobs_and_records_are_erased_too() {
     ledger.commit(gone).wait().unwrap();
     drop(ledger);
     assert!(marks(&path).is_empty(), "{:?}", marks(&path));
+}
+
+const PLACE: &str = "WEAVER_TEST_PRUNING_LEDGER";
+
+/// What the child does: it appends and prunes for ever, and says what was acknowledged.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(PLACE) else { return };
+    let ledger = open(Path::new(&path));
+    loop {
+        let first = ledger.head().unwrap().size;
+        for n in 0..20 {
+            let batch = Batch::new(Durability::Os).with_event(marked(first + n, 2_000));
+            ledger.commit(batch).wait().unwrap();
+        }
+        let seqs: Vec<u64> = (first..first + 20).filter(|seq| seq % 4 != 0).collect();
+        for part in seqs.chunks(5) {
+            ledger.commit(pruning(part)).wait().unwrap();
+            let mut out = std::io::stdout().lock();
+            out.write_all(format!("\n@ {}\n", part.len()).as_bytes()).unwrap();
+            out.flush().unwrap();
+        }
+    }
+}
+
+#[test]
+fn kills_leave_what_was_pruned_pruned_and_nothing_gone_that_was_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let mut acknowledged = 0;
+    for round in 1..=8 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["pruning::child", "--exact", "--nocapture"])
+            .env(PLACE, &path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut told = lines
+            .map_while(Result::ok)
+            .filter_map(|line| line.strip_prefix("@ ").and_then(|count| count.parse::<u64>().ok()));
+        acknowledged += told.by_ref().take(round * 3).sum::<u64>();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        acknowledged += told.sum::<u64>();
+        let report = verify(&Reader::open(&path).unwrap(), None).unwrap();
+        // The last one may be committed and not told, once a round.
+        let untold = report.pruned - acknowledged;
+        assert!(untold <= 5 * round as u64, "{untold} more were pruned than was told");
+    }
+    // A process died while it pruned: what it left is erased by the next one.
+    let ledger = open(&path);
+    erased(&ledger);
+    let there = |seq: &u64| ledger.events(*seq, 1).unwrap()[0].payload.is_some();
+    let left = marks(&path);
+    assert!(left.iter().all(there), "bytes of a pruned payload are left");
 }
 
 proptest! {

@@ -18,6 +18,7 @@ use crate::support::{key, open as open_ledger};
 
 const PLACE: &str = "WEAVER_TEST_RECORDS";
 const ENDLESS: &str = "WEAVER_TEST_RECORDS_ENDLESS";
+const TRACED: &str = "WEAVER_TEST_RECORDS_TRACED";
 const PROCESSES: i64 = 10;
 const MOVES: i64 = 1_000;
 
@@ -123,6 +124,55 @@ fn child() {
             out.flush().unwrap();
         }
     }
+}
+
+/// What the traced child does: writes of both levels, five each, and an empty one as a barrier.
+#[test]
+fn traced_child() {
+    let Ok(path) = std::env::var(TRACED) else { return };
+    let store = open(Path::new(&path));
+    let say = |what: &str| {
+        let mut out = std::io::stdout().lock();
+        out.write_all(format!("\n@ {what}\n").as_bytes()).unwrap();
+        out.flush().unwrap();
+    };
+    for level in [Durability::Disk, Durability::Os, Durability::Disk] {
+        say("begin");
+        (0..5).for_each(|_| store.apply(counted("n", 99, level)).unwrap());
+        say("end");
+    }
+    store.apply(counted("n", 99, Durability::Os)).unwrap();
+    say("begin");
+    store.apply(Batch::new(Durability::Disk)).unwrap();
+    say("end");
+}
+
+/// Killing a process cannot show a missing sync, the system calls can.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_batch_is_synced_before_it_is_applied_and_an_empty_one_is_a_barrier() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-y", "-s", "32", "-e", "trace=fsync,fdatasync,write", "-o"]);
+    command.arg(&trace).arg(std::env::current_exe().unwrap());
+    command.args(["record_file::traced_child", "--exact", "--nocapture"]);
+    command.env(TRACED, folder.path().join("records")).stdout(Stdio::null()).stderr(Stdio::null());
+    if !command.status().is_ok_and(|status| status.success()) {
+        println!("SKIPPED: strace is missing or not allowed here, so no sync was looked for");
+        return;
+    }
+    let (mut syncs, mut seen) = (0, Vec::new());
+    for line in std::fs::read_to_string(&trace).unwrap().lines() {
+        if line.contains("@ begin") {
+            syncs = 0;
+        } else if line.contains("sync(") && line.contains("-wal>") {
+            syncs += 1;
+        } else if line.contains("@ end") {
+            seen.push(syncs);
+        }
+    }
+    assert_eq!(seen, [5, 0, 5, 1]);
 }
 
 fn start(variable: &str, path: &Path) -> Child {
