@@ -41,6 +41,7 @@ pub mod checkpoint;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod entry;
+pub mod export;
 #[cfg(feature = "sqlite")]
 pub mod index;
 mod limits;

@@ -28,7 +28,9 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(seq: u64, order: Order, filter: &Filter) -> Self {
+    /// The cursor after this event.
+    #[must_use]
+    pub fn new(seq: u64, order: Order, filter: &Filter) -> Self {
         Self { seq, order, filter: mark(filter) }
     }
 

@@ -1,0 +1,227 @@
+//! What an event says, in a sentence. Texts of others stand in it as they are: whoever shows a
+//! sentence escapes it.
+
+use serde_json::Value;
+use weaver_types::EventKind;
+
+use super::story::Part;
+use crate::query::Facts;
+
+/// The parts of a story that one event tells, in their order.
+pub(super) fn of(facts: &Facts) -> Vec<(Part, String)> {
+    let Some(kind) = facts.kind() else {
+        return vec![(Part::Other, "an event that this build cannot read".to_owned())];
+    };
+    if facts.payload.is_none() {
+        return vec![(Part::Other, format!("{kind}; what it said is pruned"))];
+    }
+    match kind {
+        EventKind::RunStarted => vec![(Part::Run, run(facts))],
+        EventKind::Routed => vec![(Part::Shortlist, shortlist(facts))],
+        EventKind::Refused => {
+            [goal(facts), Some((Part::Decision, decision(facts)))].into_iter().flatten().collect()
+        }
+        EventKind::Intent => intent(facts),
+        EventKind::Outcome | EventKind::OutcomeUnknown => outcome(facts),
+        EventKind::HandleResolved => vec![(Part::View, view(facts))],
+        EventKind::SignalRaised => vec![(Part::Signal, format!("signals: {}", kinds(facts)))],
+        _ if facts.request().is_some() => vec![(Part::Approval, approval(kind, facts))],
+        _ => vec![(Part::Other, kind.to_string())],
+    }
+}
+
+fn word<'f>(facts: &'f Facts, path: &[&str]) -> &'f str {
+    facts.text(path).unwrap_or("?")
+}
+
+fn run(facts: &Facts) -> String {
+    let intent = facts.text(&["intent"]).map(|intent| format!(", for: {intent}"));
+    format!(
+        "the run of {} through agent {} in mode {}{}",
+        word(facts, &["principal"]),
+        word(facts, &["run_agent"]),
+        word(facts, &["safety_mode"]),
+        intent.unwrap_or_default()
+    )
+}
+
+fn texts(values: Option<&Vec<Value>>) -> String {
+    let texts: Vec<&str> = values.into_iter().flatten().filter_map(Value::as_str).collect();
+    if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+}
+
+fn shortlist(facts: &Facts) -> String {
+    let shown = texts(facts.list(&["shortlist"]));
+    format!("for \"{}\" the model was shown: {shown}", word(facts, &["goal"]))
+}
+
+fn goal(facts: &Facts) -> Option<(Part, String)> {
+    let mut said = Vec::new();
+    if let Some(goal) = facts.text(&["goal"]) {
+        said.push(format!("goal: {goal}"));
+    }
+    if let Some(text) = facts.text(&["justification", "text"]) {
+        let source = word(facts, &["justification", "source"]);
+        said.push(format!("justified by the {source}: {text}"));
+    }
+    (!said.is_empty()).then(|| (Part::Goal, said.join("; ")))
+}
+
+fn decision(facts: &Facts) -> String {
+    let (who, what) = (word(facts, &["principal"]), word(facts, &["capability"]));
+    let (verdict, reason) = (word(facts, &["verdict"]), word(facts, &["reason"]));
+    let mut said = format!("{verdict}: {what} for {who} ({reason})");
+    for check in facts.list(&["checks"]).into_iter().flatten() {
+        let text = |name| check.get(name).and_then(Value::as_str).unwrap_or("?");
+        let (check, verdict, reason) = (text("check"), text("verdict"), text("reason"));
+        said.push_str(&format!("\n{check}: {verdict}, {reason}: {}", text("detail")));
+    }
+    let (told, all) =
+        (facts.list(&["checks"]).map_or(0, Vec::len), facts.number(&["checks_total"]));
+    if let Some(more) = all.and_then(|all| all.checked_sub(told as u64)).filter(|more| *more > 0) {
+        said.push_str(&format!("\nand {more} more checks that are not recorded one by one"));
+    }
+    said.push_str(&format!("\npolicy {} ({})", word(facts, &["policy"]), word(facts, &["origin"])));
+    said
+}
+
+fn intent(facts: &Facts) -> Vec<(Part, String)> {
+    let mut parts: Vec<(Part, String)> = goal(facts).into_iter().collect();
+    parts.push((Part::Decision, decision(facts)));
+    if let Some(released) = facts.at_path(&["released_by"]) {
+        let people = texts(released.get("people").and_then(Value::as_array));
+        let by = released.get("request").or_else(|| released.get("standing"));
+        let by = by.and_then(Value::as_str).unwrap_or("?");
+        parts.push((Part::Approval, format!("released by {people} in {by}")));
+    }
+    parts.push((Part::Token, format!("token {} used up", word(facts, &["token"]))));
+    let arguments =
+        match (facts.text(&["arguments", "text"]), facts.number(&["arguments", "bytes"])) {
+            (Some(text), _) => format!("with {text}"),
+            (None, Some(bytes)) => format!("with {bytes} bytes of arguments, not recorded"),
+            (None, None) => "without arguments".to_owned(),
+        };
+    let driver = word(facts, &["driver"]);
+    parts.push((Part::Execution, format!("handed to {driver} {arguments}")));
+    parts
+}
+
+fn outcome(facts: &Facts) -> Vec<(Part, String)> {
+    let outcome = facts.outcome().unwrap_or("?");
+    let mut said = match facts.number(&["latency_us"]) {
+        Some(micros) => format!("{outcome} after {}", span(micros)),
+        None => outcome.to_owned(),
+    };
+    if let Some(retries) = facts.number(&["retries"]).filter(|retries| *retries > 0) {
+        said.push_str(&format!(", {retries} attempts repeated"));
+    }
+    if let Some(reason) = facts.reason() {
+        said.push_str(&format!(" ({reason})"));
+    }
+    if let Some(error) = facts.text(&["error_message"]) {
+        said.push_str(&format!(": {error}"));
+    }
+    let mut parts = vec![(Part::Result, said)];
+    if facts.at_path(&["frame"]).is_some_and(Value::is_object) {
+        parts.push((Part::Shown, shown(facts, &["frame"])));
+    }
+    parts
+}
+
+/// What the model saw of a result.
+fn shown(facts: &Facts, place: &[&str]) -> String {
+    let within = |name: &'static str| [place, &[name]].concat();
+    let number = |name| facts.number(&within(name)).unwrap_or_default();
+    let mut said = match facts.text(&within("mode")) {
+        Some(mode) => format!("the model saw, in mode {mode}: "),
+        None => "the model saw: ".to_owned(),
+    };
+    said.push_str(&format!("{} rows, {} facts", number("rows"), number("facts")));
+    if let Some(bytes) = facts.number(&within("bytes")) {
+        said.push_str(&format!(", {bytes} bytes"));
+    }
+    if let Some(tokens) = facts.number(&["run", "prompt_tokens"]) {
+        said.push_str(&format!(", {tokens} tokens"));
+    }
+    if let Some((confidentiality, integrity)) = facts.label() {
+        said.push_str(&format!("; {confidentiality}, {integrity}"));
+    }
+    for warning in facts.list(&within("warnings")).into_iter().flatten() {
+        let kind = warning.get("kind").and_then(Value::as_str).unwrap_or("?");
+        let count = warning.get("count").and_then(Value::as_u64).unwrap_or(1);
+        said.push_str(&format!("\n{kind}: {count}"));
+    }
+    if let Some(commit) = facts.text(&within("commit")) {
+        said.push_str(&format!("\ncommitment {commit}"));
+    }
+    if let Some(handle) = facts.handle() {
+        said.push_str(&format!("\nthe whole lies behind {handle}"));
+    }
+    said
+}
+
+fn view(facts: &Facts) -> String {
+    let who = word(facts, &["principal"]);
+    let verdict = word(facts, &["verdict"]);
+    format!("{who} looked further ({verdict}): {}", shown(facts, &[]))
+}
+
+fn kinds(facts: &Facts) -> String {
+    let signals = ["signals", "aside", "failed"].into_iter().filter_map(|name| facts.list(&[name]));
+    let said: Vec<String> = signals
+        .flatten()
+        .map(|signal| {
+            let text = |name| signal.get(name).and_then(Value::as_str).unwrap_or_default();
+            format!("{} {} {}", text("source"), text("kind"), text("severity"))
+        })
+        .collect();
+    said.join("; ")
+}
+
+fn approval(kind: EventKind, facts: &Facts) -> String {
+    let request = facts.request().unwrap_or("?");
+    let by = facts.text(&["by"]).map(|by| format!(" by {by}")).unwrap_or_default();
+    let words = facts.text(&["words"]).map(|words| format!(": {words}")).unwrap_or_default();
+    let waited = facts
+        .at_path(&["opened_at"])
+        .and_then(Value::as_i64)
+        .zip(facts.at())
+        .filter(|_| kind != EventKind::ApprovalRequested)
+        .and_then(|(opened, at)| u64::try_from(at.micros().saturating_sub(opened)).ok())
+        .map(|micros| format!(", after {}", span(micros)))
+        .unwrap_or_default();
+    let reason = facts.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let detail = facts.text(&["detail"]).map(|said| format!("\n{said}")).unwrap_or_default();
+    match kind {
+        EventKind::ApprovalRequested => {
+            let holds: Vec<&str> = facts.reasons().into_iter().collect();
+            format!("requested in {request}, for {}", holds.join(", "))
+        }
+        EventKind::ApprovalEndorsed | EventKind::ApprovalGranted => {
+            let (done, needed) = (facts.list(&["agreed"]).map(Vec::len), facts.number(&["needed"]));
+            let quorum = match (done, needed) {
+                (Some(done), Some(needed)) => format!(", {done} of {needed}"),
+                _ => String::new(),
+            };
+            let what = if kind == EventKind::ApprovalGranted { "granted" } else { "endorsed" };
+            format!("{what}{by}{quorum}{waited}{words}")
+        }
+        EventKind::ApprovalRejected => {
+            format!("a signed file did not count ({}){detail}", word(facts, &["code"]))
+        }
+        _ => {
+            let what = kind.as_str().rsplit('.').next().unwrap_or_default().to_owned();
+            format!("{what}{by}{waited}{reason}{words}{detail}")
+        }
+    }
+}
+
+/// A span in the unit that suits it.
+fn span(micros: u64) -> String {
+    match micros {
+        0..10_000 => format!("{micros} us"),
+        10_000..10_000_000 => format!("{} ms", micros / 1_000),
+        10_000_000..7_200_000_000 => format!("{} s", micros / 1_000_000),
+        _ => format!("{} min", micros / 60_000_000),
+    }
+}
