@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Cli, Command, Keys, Trace};
+use args::{Cli, Command, Keys};
 pub use exit::Exit;
 pub(crate) use failure::Failure;
 
@@ -63,7 +63,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(&args),
         Command::Keys(args) => keys::run(args),
         Command::Sign(args) => sign::run(&args),
-        Command::Trace(args) => trace::run(args),
+        Command::Trace(args) => trace::run(*args),
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
         Command::Route(args) => route::run(&args),
@@ -83,17 +83,15 @@ impl Command {
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
-            Self::Trace(Trace::Show(args)) => args.json,
             Self::Approve(args) => args.wants_json(),
             Self::Policy(args) => args.wants_json(),
-            Self::Trace(Trace::Verify { output, .. }) => output.json,
+            Self::Trace(args) => args.wants_json(),
             Self::Redact(args) => args.wants_json(),
             Self::Inspect(args) => args.output.json,
             Self::Route(_)
             | Self::Serve(_)
             | Self::DemoServer { .. }
-            | Self::Completions { .. }
-            | Self::Trace(Trace::Head { .. }) => false,
+            | Self::Completions { .. } => false,
         }
     }
 }

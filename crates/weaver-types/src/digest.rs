@@ -48,20 +48,26 @@ impl Tag {
     pub const OPERATOR_WORD: Self = Self("weaver/operator-word/v1");
     /// A change of the key that signs a log's checkpoints: canonical bytes, profile record.
     pub const LOG_KEY: Self = Self("weaver/log-key/v1");
+    /// A trace bundle: canonical bytes, profile foreign.
+    pub const BUNDLE: Self = Self("weaver/bundle/v1");
+    /// A commitment to a shown frame: a salt of 16 bytes, then its canonical bytes, profile foreign.
+    pub const FRAME_COMMIT: Self = Self("weaver/frame-commit/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
         Self::BLOB,
+        Self::BUNDLE,
         Self::CODE_POLICY,
         Self::COMMIT,
         Self::CONTRACTS,
         Self::EXPOSED,
         Self::FINGERPRINT,
+        Self::FRAME_COMMIT,
         Self::KEYS,
         Self::LOG_KEY,
         Self::OPERATOR_WORD,

@@ -149,6 +149,7 @@ impl Kernel {
             .with("request", json!(request.id))
             .maybe("digest", request.digest().ok().map(|digest| json!(digest)))
             .with("capability", json!(request.capability))
+            .with("opened_at", json!(request.opened_at))
             .tagged(self.known(&request.capability).as_deref())
     }
 

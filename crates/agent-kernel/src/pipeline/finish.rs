@@ -5,10 +5,12 @@ use std::time::Duration;
 use serde_json::json;
 use weaver_firewall::handle::{HandleGrant, HandleRecord, StoredBytes, StoredHandle};
 use weaver_firewall::{FrameSpec, HandleError};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{BlobUse, Durability};
 use weaver_types::{
-    Constraints, EventKind, Frame, Label, RawResult, ReasonCode, ResponseMode, SafetyMode, Status,
-    ToolErrorCode, ToolResult,
+    Constraints, EventKind, Frame, Label, Random, RawResult, ReasonCode, ResponseMode, SafetyMode,
+    Status, ToolErrorCode, ToolResult, hex,
 };
 
 use super::attempt::Attempted;
@@ -231,7 +233,10 @@ impl Kernel {
             .with("retries", json!(result.retries))
             .with("latency_us", json!(result.latency_us))
             .maybe("stream", ended.stream.clone())
-            .maybe("frame", result.data.as_ref().map(frame_digest))
+            .maybe(
+                "frame",
+                result.data.as_ref().map(|frame| frame_digest(frame, self.random.as_ref())),
+            )
             .run(&delta)
             .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
@@ -281,9 +286,10 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
     }
 }
 
-/// What the log keeps of a frame: how much was shown and what was hidden, not the content.
-fn frame_digest(frame: &Frame) -> serde_json::Value {
-    json!({
+/// What the log keeps of a frame: how much was shown and what was hidden, and a commitment to all of
+/// it under a salt of its own, so that somebody who has a frame can show that it was this one.
+fn frame_digest(frame: &Frame, random: &dyn Random) -> serde_json::Value {
+    let mut kept = json!({
         "mode": frame.mode,
         "status": frame.status,
         "facts": frame.facts.len(),
@@ -291,7 +297,16 @@ fn frame_digest(frame: &Frame) -> serde_json::Value {
         "warnings": frame.warnings,
         "handle": frame.handle.as_ref().map(|handle| &handle.handle_id),
         "label": frame.label,
-    })
+    });
+    let mut salt = [0_u8; 16];
+    let bytes = canonical::of(frame, Profile::Foreign);
+    if let (Ok(bytes), Ok(()), Some(kept)) = (bytes, random.fill(&mut salt), kept.as_object_mut()) {
+        let commit = Digest::of_parts(Tag::FRAME_COMMIT, &[&salt, &bytes]);
+        kept.insert("bytes".to_owned(), json!(bytes.len()));
+        kept.insert("salt".to_owned(), json!(hex(&salt)));
+        kept.insert("commit".to_owned(), json!(commit));
+    }
+    kept
 }
 
 pub(crate) fn micros(spent: Duration) -> u64 {

@@ -6,6 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 
 use super::exit::Exit;
+use super::trace::args as ask;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -41,7 +42,8 @@ A first weaver.toml:
   args = [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"${HOME}/notes\"]
 
 Look at what happened:
-  weaver trace show --store ledger.db
+  weaver trace list --store ledger.db
+  weaver trace why call_… --store ledger.db
   weaver trace verify --store ledger.db";
 
 /// The text below the options of `weaver --help`.
@@ -89,7 +91,7 @@ pub(super) enum Command {
     Sign(Sign),
     /// Read and verify the log
     #[command(subcommand)]
-    Trace(Trace),
+    Trace(Box<Trace>),
     /// Look at held calls and release, refuse or take back
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),
@@ -112,7 +114,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Json {
+pub(crate) struct Json {
     /// Print JSON for scripts
     #[arg(long)]
     pub(super) json: bool,
@@ -148,7 +150,7 @@ pub(super) struct Check {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct PassphraseFrom {
+pub(crate) struct PassphraseFrom {
     /// Read the passphrase from this open file descriptor instead of the terminal
     #[arg(long, value_name = "N")]
     pub(super) passphrase_fd: Option<u32>,
@@ -198,8 +200,21 @@ pub(super) struct Sign {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Trace {
-    /// Show events, oldest first
-    Show(TraceShow),
+    /// List events that fit terms, the latest first; a page at a time
+    #[command(visible_alias = "query")]
+    List(ask::List),
+    /// Show one event, or all events of a call, in full
+    Show(ask::About),
+    /// Tell one call's whole story: goal, shortlist, decision, approval, token, result, looks
+    Why(ask::About),
+    /// Print the latest events, and follow the log
+    Tail(ask::Tail),
+    /// Sum up: grants, refusals by reason, outcomes, redactions, holds, handles, budgets
+    Stats(ask::Stats),
+    /// Write events in a form that others read
+    Export(ask::Export),
+    /// Say how far the index beside the ledger is; check it or make it anew
+    Index(ask::IndexOf),
     /// Print the head as JSON: keep it elsewhere, and a later verification finds a cut tail
     Head {
         /// The ledger
@@ -217,25 +232,6 @@ pub(super) enum Trace {
         #[command(flatten)]
         output: Json,
     },
-}
-
-#[derive(Debug, Args)]
-pub(super) struct TraceShow {
-    /// The ledger
-    #[arg(long, value_name = "FILE")]
-    pub(super) store: PathBuf,
-    /// Begin at this event; without it, the last ones are shown
-    #[arg(long, value_name = "N")]
-    pub(super) from: Option<u64>,
-    /// Show at most so many events
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub(super) limit: u64,
-    /// Only the events of this call
-    #[arg(long, value_name = "ID")]
-    pub(super) call: Option<String>,
-    /// Print one JSON object an event, with its whole payload
-    #[arg(long)]
-    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

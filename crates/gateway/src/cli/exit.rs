@@ -20,7 +20,7 @@ pub enum Exit {
     Upstream,
     /// The passphrase is wrong, or none could be had.
     Passphrase,
-    /// There is no request, standing approval or run of this name.
+    /// There is no request, standing approval, run, call or event of this name.
     Unknown,
     /// The person may not say this: another key, too little authority, or the one who asks.
     Authority,
@@ -85,7 +85,9 @@ impl Exit {
             Self::Store => "the ledger is missing, damaged, too new or in use",
             Self::Upstream => "no server behind the gateway can be used",
             Self::Passphrase => "the passphrase is wrong, or none could be had",
-            Self::Unknown => "there is no request, standing approval or run of this name",
+            Self::Unknown => {
+                "there is no request, standing approval, run, call or event of this name"
+            }
             Self::Authority => "the person may not say this: key, authority, or the one who asks",
             Self::Ended => "the request has ended, or this person has answered it",
             Self::Declined => "it was not confirmed on the terminal; nothing was done",

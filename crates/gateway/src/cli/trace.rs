@@ -1,7 +1,15 @@
 //! `weaver trace`.
 
-mod show;
+pub(super) mod args;
+mod event;
+mod export;
+mod index;
+mod list;
+mod log;
+mod progress;
+mod stats;
 mod verify;
+mod why;
 
 use std::path::Path;
 
@@ -12,7 +20,13 @@ use super::{Exit, Failure, output};
 
 pub(super) fn run(args: Trace) -> Result<Exit, Failure> {
     match args {
-        Trace::Show(args) => show::run(&args),
+        Trace::List(args) => list::run(&args),
+        Trace::Show(args) => why::show(&args),
+        Trace::Why(args) => why::run(&args),
+        Trace::Tail(args) => list::tail(&args),
+        Trace::Stats(args) => stats::run(&args),
+        Trace::Export(args) => export::run(&args),
+        Trace::Index(args) => index::run(&args),
         Trace::Head { store } => head(&store),
         Trace::Verify { store, head, output } => verify::run(&store, head.as_deref(), output.json),
     }
@@ -34,4 +48,19 @@ fn open(store: &Path) -> Result<Reader, Failure> {
             .next("name the ledger: `path` under `[store]`, `ledger.db` unless set"));
     }
     Reader::open(store).map_err(|error| Failure::store(store, &error))
+}
+
+impl Trace {
+    /// Whether a script reads along, so that failures are JSON too.
+    pub(super) fn wants_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.output.json,
+            Self::Show(args) | Self::Why(args) => args.output.json,
+            Self::Tail(args) => args.output.json,
+            Self::Stats(args) => args.output.json,
+            Self::Index(args) => args.output.json,
+            Self::Verify { output, .. } => output.json,
+            Self::Head { .. } | Self::Export(_) => false,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use weaver_agent_kernel::{Kernel, Registry};
 use weaver_policy::{ContractStatus, PolicySet};
+use weaver_trace_store::index::IndexKeeper;
 use weaver_types::{CapabilityId, Clock, EventKind, Principal, RunContext, RunId, UpstreamName};
 
 use super::error::ServeError;
@@ -31,11 +32,13 @@ pub(crate) struct Gateway {
     restocking: std::sync::Mutex<()>,
     runs: RunKeeper,
     changes: (mpsc::Sender<()>, std::sync::Mutex<Option<mpsc::Receiver<()>>>),
+    /// Builds the index of the log until the gateway ends.
+    _index: Option<IndexKeeper>,
 }
 
 impl Gateway {
     pub(crate) async fn new(config: Config, opened: Opened) -> Result<Self, ServeError> {
-        let Opened { kernel, registry, principal, clock, random, unsigned_development, found } =
+        let Opened { kernel, registry, principal, clock, random, unsigned_development, found, index } =
             opened;
         let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
         let upstreams = Upstreams::new(&config);
@@ -53,6 +56,7 @@ impl Gateway {
             restocking: std::sync::Mutex::default(),
             runs,
             changes: (tell, std::sync::Mutex::new(Some(told))),
+            _index: index,
         };
         gateway.note_start().await?;
         Ok(gateway)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
+use weaver_trace_store::index::IndexKeeper;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
 use weaver_types::{Clock, OsRandom, Principal, Random};
@@ -28,6 +29,8 @@ pub(crate) struct Opened {
     pub(crate) unsigned_development: bool,
     /// What was found in the store.
     pub(crate) found: weaver_trace_store::Opened,
+    /// Builds the index of the log behind it, as long as this lives.
+    pub(crate) index: Option<IndexKeeper>,
 }
 
 pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened, ServeError> {
@@ -53,6 +56,8 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
             found.events
         );
     }
+    // Without an index the log is scanned: it is no reason not to serve.
+    let index = IndexKeeper::start(ledger.path()).ok();
     let session = config.session.clone();
     let handles = HandleBudget::default()
         .with_max_total_bytes(MAX_STORED)
@@ -87,5 +92,5 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         settings,
         ports,
     })?;
-    Ok(Opened { kernel, registry, principal, clock, random, unsigned_development, found })
+    Ok(Opened { kernel, registry, principal, clock, random, unsigned_development, found, index })
 }

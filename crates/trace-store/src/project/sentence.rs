@@ -180,7 +180,9 @@ fn kinds(facts: &Facts) -> String {
 
 fn approval(kind: EventKind, facts: &Facts) -> String {
     let request = facts.request().unwrap_or("?");
-    let by = facts.text(&["by"]).map(|by| format!(" by {by}")).unwrap_or_default();
+    let by = facts.text(&["by"]).map(str::to_owned);
+    let by = by.or_else(|| facts.list(&["people"]).map(|people| texts(Some(people))));
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
     let words = facts.text(&["words"]).map(|words| format!(": {words}")).unwrap_or_default();
     let waited = facts
         .at_path(&["opened_at"])

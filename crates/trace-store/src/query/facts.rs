@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use weaver_types::ledger::StoredEvent;
+use weaver_types::ledger::{Durability, StoredEvent};
 use weaver_types::{EventKind, Timestamp};
 
 use super::field::Field;
@@ -20,6 +20,8 @@ pub struct Facts {
     pub header: Option<Header>,
     /// The payload; `None` when it is pruned, a text when it is no JSON.
     pub payload: Option<Value>,
+    /// How safe it was when it was acknowledged.
+    pub durability: Durability,
 }
 
 impl Facts {
@@ -30,7 +32,12 @@ impl Facts {
             serde_json::from_slice(bytes)
                 .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(bytes).into_owned()))
         });
-        Self { seq: event.seq, header: Header::parse(&event.header).ok(), payload }
+        Self {
+            seq: event.seq,
+            header: Header::parse(&event.header).ok(),
+            payload,
+            durability: event.durability,
+        }
     }
 
     /// What happened.

@@ -35,6 +35,8 @@ pub enum Kind {
     Standing,
     /// A confirmation or revocation by an operator.
     OperatorWord,
+    /// A run of the log as the public contract `TraceBundle`.
+    Bundle,
 }
 
 impl Kind {
@@ -48,6 +50,7 @@ impl Kind {
             Self::Resolution => Tag::RESOLUTION,
             Self::Standing => Tag::STANDING,
             Self::OperatorWord => Tag::OPERATOR_WORD,
+            Self::Bundle => Tag::BUNDLE,
         }
     }
 
@@ -69,6 +72,7 @@ impl Kind {
             Self::Resolution => "resolution",
             Self::Standing => "standing",
             Self::OperatorWord => "operator_word",
+            Self::Bundle => "bundle",
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn wait(
         None => "the gateway took the file, and it does not count".to_owned(),
     };
     Err(Failure::new(Exit::NotTaken, "approve.not_counted", message)
-        .next("`weaver trace show` says what was recorded"))
+        .next("`weaver trace why ID` says what was recorded"))
 }
 
 /// Whether the record of the request shows this answer.

@@ -128,7 +128,7 @@ fn report(args: &SignWith, said: &OperatorWord, file: &std::path::Path) -> Resul
         let name = screen::line(&said.approver, 80);
         output::text(&format!(
             "{good} by {name}\n{file}\n  next: the gateway verifies it within 15 minutes, or it \
-             counts for nothing; the log tells: `weaver trace show`\n"
+             counts for nothing; the log tells: `weaver trace list`\n"
         ))?;
     }
     Ok(Exit::Ok)
@@ -156,7 +156,7 @@ fn current_run(place: &Place) -> Result<RunId, Failure> {
     match runs.pop() {
         Some((_, run)) if message.is_empty() => Ok(run),
         _ => Err(Failure::new(Exit::Unknown, "approve.unknown", message)
-            .next("name the run; `weaver trace show --json` tells the run of each call")),
+            .next("name the run; `weaver trace list event:run.started` lists the runs")),
     }
 }
 

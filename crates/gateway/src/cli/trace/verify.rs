@@ -1,26 +1,22 @@
 //! `weaver trace verify`.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::json;
 use weaver_trace_store::verify::{Report, VerifyError, verify_with};
 use weaver_types::ledger::Head;
-use weaver_types::{Clock as _, SystemClock};
 
+use super::progress::Progress;
 use crate::cli::{Exit, Failure, output};
 use crate::config::file;
 
 /// The largest file of a head, in bytes.
 const MAX_HEAD: usize = 16 * 1024;
-/// How long nothing is said, and then how often.
-const QUIET: Duration = Duration::from_secs(1);
 
 pub(super) fn run(store: &Path, head: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
     let earlier = head.map(read_head).transpose()?;
     let reader = super::open(store)?;
-    let mut progress = Progress::new();
+    let mut progress = Progress::new("verified");
     let verified = verify_with(&reader, earlier.as_ref(), &mut |done, all| progress.at(done, all));
     progress.end();
     match verified {
@@ -103,35 +99,6 @@ fn place(error: &VerifyError) -> String {
             format!("the first bad event is {seq}; what stands before it agrees with itself")
         }
         (_, None) => "no single event can be named".to_owned(),
-    }
-}
-
-/// Says on a terminal how far it is, if it takes longer than a moment.
-struct Progress {
-    clock: SystemClock,
-    said: Option<Duration>,
-    terminal: bool,
-}
-
-impl Progress {
-    fn new() -> Self {
-        let terminal = io::stderr().is_terminal();
-        Self { clock: SystemClock::default(), said: None, terminal }
-    }
-
-    fn at(&mut self, done: u64, all: u64) {
-        let now = self.clock.monotonic();
-        if self.terminal && now.saturating_sub(self.said.unwrap_or_default()) >= QUIET {
-            self.said = Some(now);
-            // Progress that cannot be shown is no reason to stop.
-            let _ = write!(io::stderr(), "\rverified {done} of {all} events");
-        }
-    }
-
-    fn end(&self) {
-        if self.said.is_some() {
-            let _ = write!(io::stderr(), "\r\u{1b}[K");
-        }
     }
 }
 
