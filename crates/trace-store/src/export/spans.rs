@@ -3,18 +3,21 @@
 //! Names and forms are those of `opentelemetry/proto/trace/v1/trace.proto` and
 //! `common/v1/common.proto` in OTLP's JSON form: lower camel case, ids in hexadecimal, 64-bit numbers
 //! as text, enums as numbers. Attributes are those of the span `execute_tool` of the semantic
-//! conventions; what these have no name for begins with `weaver.`.
+//! conventions; what these have no name for begins with `weaver.`. A trace is a run: its id is the
+//! one that the run was begun with, or derived from log and run, so that one log always gives the
+//! same.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use weaver_types::{Timestamp, hex};
+use weaver_types::{EventKind, Timestamp, hex};
 
 use super::error::ExportError;
 use super::paired;
-use crate::project::Paired;
-use crate::query::{Facts, Filter, Lookup};
+use crate::project::{MAX_RUNS, Paired};
+use crate::query::{Facts, Field, Filter, Lookup, QueryError, Question, ask};
 use crate::verify::Source;
 
 /// The version of the conventions that the attributes follow.
@@ -45,8 +48,9 @@ pub(super) fn write(
          \"scopeSpans\":[{{\"scope\":{scope},\"schemaUrl\":\"{SCHEMA_URL}\",\"spans\":["
     )?;
     let mut first = true;
+    let mut traces = Traces { log: log.as_str(), source, lookup, known: BTreeMap::new() };
     let count = paired(source, lookup, filter, &mut |paired| {
-        let Some(span) = span(log.as_str(), paired) else { return Ok(()) };
+        let Some(span) = span(&mut traces, paired)? else { return Ok(()) };
         let comma = if std::mem::take(&mut first) { "" } else { "," };
         write!(out, "{comma}\n{span}")?;
         Ok(())
@@ -55,8 +59,55 @@ pub(super) fn write(
     Ok(count)
 }
 
+/// The traces of runs: that which the run names, wherever in the log it does.
+struct Traces<'a> {
+    log: &'a str,
+    source: &'a dyn Source,
+    lookup: Option<&'a dyn Lookup>,
+    known: BTreeMap<String, String>,
+}
+
+impl Traces<'_> {
+    fn of(&mut self, facts: &Facts) -> Result<String, QueryError> {
+        let Some(run) = facts.run() else {
+            return Ok(digest(&[self.log, facts.call().unwrap_or_default()], 16));
+        };
+        if let Some(known) = self.known.get(run) {
+            return Ok(known.clone());
+        }
+        let filter = Filter::default()
+            .with(Field::Event, EventKind::RunStarted.as_str())
+            .with(Field::Run, run);
+        let page =
+            ask(self.source, self.lookup, &Question { limit: 1, ..Question::oldest(filter) })?;
+        let named = page.events.first().and_then(|started| started.text(&["trace_id"]));
+        let named = named.filter(|id| {
+            id.len() == 32
+                && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+                && id.bytes().any(|b| b != b'0')
+        });
+        let trace = named.map_or_else(|| digest(&[self.log, run], 16), str::to_owned);
+        if self.known.len() >= MAX_RUNS {
+            self.known.pop_first();
+        }
+        self.known.insert(run.to_owned(), trace.clone());
+        Ok(trace)
+    }
+}
+
 /// The span of a call.
-fn span(log: &str, paired: &Paired) -> Option<Value> {
+fn span(traces: &mut Traces<'_>, paired: &Paired) -> Result<Option<Value>, QueryError> {
+    let first = match paired {
+        Paired::Executed { intent, outcome } => intent.as_deref().or(outcome.as_deref()),
+        Paired::Refused(facts) | Paired::Viewed(facts) => Some(&**facts),
+        Paired::Other(_) => None,
+    };
+    let Some(first) = first else { return Ok(None) };
+    let trace = traces.of(first)?;
+    Ok(told(&trace, paired))
+}
+
+fn told(trace: &str, paired: &Paired) -> Option<Value> {
     let (first, last, outcome) = match paired {
         Paired::Executed { intent, outcome } => {
             let first = intent.as_deref().or(outcome.as_deref())?;
@@ -102,7 +153,7 @@ fn span(log: &str, paired: &Paired) -> Option<Value> {
         None => json!({}),
     };
     Some(json!({
-        "traceId": trace_id(log, first),
+        "traceId": trace,
         "spanId": span_id(call),
         "name": format!("{operation} {capability}"),
         "kind": INTERNAL,
@@ -122,12 +173,6 @@ fn error_of(outcome: Option<&Facts>, refused: bool) -> Option<String> {
         Some("unknown") => Some("outcome_unknown".to_owned()),
         _ => None,
     }
-}
-
-/// The trace of a call: of its run, so that all of a run stand together. Derived, so that the same
-/// log always gives the same.
-fn trace_id(log: &str, facts: &Facts) -> String {
-    digest(&[log, facts.run().or(facts.call()).unwrap_or_default()], 16)
 }
 
 /// The span of a call: 16 hexadecimal digits of its id where it has so many, as results name it.
