@@ -38,8 +38,16 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) async fn new(config: Config, opened: Opened) -> Result<Self, ServeError> {
-        let Opened { kernel, registry, principal, clock, random, unsigned_development, found, index } =
-            opened;
+        let Opened {
+            kernel,
+            registry,
+            principal,
+            clock,
+            random,
+            unsigned_development,
+            found,
+            index,
+        } = opened;
         let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
         let upstreams = Upstreams::new(&config);
         let (tell, told) = mpsc::channel(1);

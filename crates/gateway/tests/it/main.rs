@@ -31,6 +31,8 @@ mod policy_commands;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod redact;
 #[cfg(test)]
 mod reference;

@@ -41,22 +41,25 @@ fn shown(out: &str) -> Vec<Value> {
 }
 
 #[test]
-fn events_are_shown_by_place_and_by_call() {
+fn events_are_listed_and_shown() {
     let folder = recorded();
-    let all = shown(&trace(&folder, &["show", "--json"]).out);
+    let all = shown(&trace(&folder, &["list", "--json", "--oldest-first"]).out);
     assert_eq!(all.len(), 12);
     assert_eq!(all[3]["payload"]["note"], "needle-03");
     assert_eq!((&all[3]["type"], &all[3]["call"]), (&"call.outcome".into(), &"call_1".into()));
     assert_eq!(all[3]["at"], "2023-11-14T22:13:20.000000Z");
+    assert_eq!(all[3]["durability"], "disk");
 
     let seqs = |args: &[&str]| {
         let events = shown(&trace(&folder, args).out);
         events.iter().map(|event| event["seq"].as_u64().unwrap()).collect::<Vec<_>>()
     };
-    assert_eq!(seqs(&["show", "--json", "--limit", "2"]), [10, 11]);
-    assert_eq!(seqs(&["show", "--json", "--from", "4", "--limit", "3"]), [4, 5, 6]);
-    assert_eq!(seqs(&["show", "--json", "--call", "call_2"]), [4, 5]);
-    let text = trace(&folder, &["show", "--limit", "1"]).out;
+    assert_eq!(seqs(&["list", "--json", "--limit", "2"]), [11, 10]);
+    assert_eq!(seqs(&["list", "--json", "call:call_2"]), [5, 4]);
+    assert_eq!(seqs(&["show", "--json", "call_2"]), [4, 5]);
+    assert_eq!(seqs(&["show", "--json", "7"]), [7]);
+    assert_eq!(seqs(&["tail", "--json", "-n", "3"]), [9, 10, 11]);
+    let text = trace(&folder, &["show", "11"]).out;
     assert!(text.contains("needle-11") && !text.contains('\u{1b}'), "{text}");
 }
 
@@ -105,7 +108,7 @@ fn what_is_no_ledger_or_no_head_is_refused() {
     fs::write(folder.path("ledger.db"), "no database at all, only text of some length").unwrap();
     assert_eq!(trace(&folder, &["verify"]).code, 4);
     fs::remove_file(folder.path("ledger.db")).unwrap();
-    for command in ["show", "head", "verify"] {
+    for command in ["list", "head", "verify"] {
         let run = trace(&folder, &[command]);
         assert!(run.code == 4 && run.err.contains("ledger.db"), "{run:?}");
         assert!(!folder.path("ledger.db").exists(), "{command} makes no ledger");

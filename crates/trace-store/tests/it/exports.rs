@@ -106,8 +106,10 @@ fn a_bundle_holds_valid_contracts_and_every_decision_has_its_event() {
     for decision in all("policy_decisions") {
         assert!(traced.contains(&decision["decision_id"].to_string()), "{decision}");
     }
-    let held: BTreeSet<String> = all("handles").iter().map(|h| h["handle_id"].to_string()).collect();
-    for handle in all("frames").iter().flat_map(|f| f["handle_refs"].as_array().cloned()).flatten() {
+    let held: BTreeSet<String> =
+        all("handles").iter().map(|h| h["handle_id"].to_string()).collect();
+    for handle in all("frames").iter().flat_map(|f| f["handle_refs"].as_array().cloned()).flatten()
+    {
         assert!(held.contains(&handle.to_string()), "{handle}");
     }
     assert_eq!(bundle["canonicalization"], "JCS");
@@ -155,15 +157,26 @@ fn actions_and_runs_are_as_their_peers_have_them() {
 fn fields(message: &str) -> (&'static [&'static str], &'static [(&'static str, &'static str)]) {
     match message {
         "TracesData" => (&[], &[("resourceSpans", "ResourceSpans")]),
-        "ResourceSpans" => (&["schemaUrl"], &[("resource", "Resource"), ("scopeSpans", "ScopeSpans")]),
+        "ResourceSpans" => {
+            (&["schemaUrl"], &[("resource", "Resource"), ("scopeSpans", "ScopeSpans")])
+        }
         "Resource" => (&["droppedAttributesCount"], &[("attributes", "KeyValue")]),
         "ScopeSpans" => (&["schemaUrl"], &[("scope", "Scope"), ("spans", "Span")]),
         "Scope" => (&["name", "version", "droppedAttributesCount"], &[("attributes", "KeyValue")]),
         "Span" => (
             &[
-                "traceId", "spanId", "traceState", "parentSpanId", "flags", "name", "kind",
-                "startTimeUnixNano", "endTimeUnixNano", "droppedAttributesCount",
-                "droppedEventsCount", "droppedLinksCount",
+                "traceId",
+                "spanId",
+                "traceState",
+                "parentSpanId",
+                "flags",
+                "name",
+                "kind",
+                "startTimeUnixNano",
+                "endTimeUnixNano",
+                "droppedAttributesCount",
+                "droppedEventsCount",
+                "droppedLinksCount",
             ],
             &[("attributes", "KeyValue"), ("status", "Status")],
         ),
@@ -207,8 +220,12 @@ fn spans_are_otlp_json() {
         let nanos = |name: &str| span[name].as_str().unwrap().parse::<u64>().unwrap();
         assert!(nanos("startTimeUnixNano") <= nanos("endTimeUnixNano"));
         assert!(matches!(span["kind"].as_u64(), Some(1..=5)), "an enum is a number");
-        let keys: Vec<&str> =
-            span["attributes"].as_array().unwrap().iter().map(|a| a["key"].as_str().unwrap()).collect();
+        let keys: Vec<&str> = span["attributes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|a| a["key"].as_str().unwrap())
+            .collect();
         let unique: BTreeSet<&&str> = keys.iter().collect();
         assert_eq!(unique.len(), keys.len(), "keys are unique");
         for name in ["gen_ai.operation.name", "gen_ai.tool.name", "gen_ai.tool.call.id"] {

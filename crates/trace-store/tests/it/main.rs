@@ -13,6 +13,8 @@ mod crash;
 #[cfg(feature = "sqlite")]
 mod crosscheck;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod fatal;
 #[cfg(test)]
