@@ -7,8 +7,12 @@
 //! under a fresh salt. [`verify::verify`] finds any change, and against an earlier head also
 //! truncation and rewriting.
 //!
-//! What this crate deliberately is not: it knows no meaning of an event or a record, save that of
-//! [what must not be pruned](prune), and decides nothing. It keeps no private key: a [signed checkpoint](checkpoint) is made by whoever holds one,
+//! [`query`], [`project`] and [`export`] answer questions from the events; `index` says where to
+//! look.
+//!
+//! What this crate deliberately is not: it gives an event or a record no effect, save
+//! [what must not be pruned](prune), and decides nothing. It keeps no private key: a
+//! [signed checkpoint](checkpoint) is made by whoever holds one,
 //! and becomes evidence when it is kept elsewhere. Nobody else sees SQL.
 //!
 //! ```
