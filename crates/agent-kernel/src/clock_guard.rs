@@ -27,18 +27,21 @@ struct Inner {
     confirmed: Timestamp,
     /// The wall clock that was not believed, at the last look.
     leapt: Option<Timestamp>,
+    /// The time by which things expire: it goes on while the wall clock lags behind.
+    latest: Timestamp,
 }
 
 impl ClockGuard {
     /// `last` is the time of the last event in the log.
     pub(crate) fn new(clock: &dyn Clock, last: Option<Timestamp>, confirmed: Timestamp) -> Self {
-        let mut inner = Inner { last: None, confirmed, leapt: None };
+        let mut inner = Inner { last: None, confirmed, leapt: None, latest: Timestamp::default() };
         if let Some(last) = last {
             let (wall, monotonic) = (clock.now(), clock.monotonic());
             let ahead = wall > last.after(LEAP_WHILE_CLOSED) && wall > confirmed;
             inner.leapt = ahead.then_some(wall);
             let start = if ahead { last } else { wall.max(last) };
             inner.last = Some((start, monotonic));
+            inner.latest = start;
         }
         Self(Mutex::new(inner))
     }
@@ -51,6 +54,17 @@ impl ClockGuard {
             Err(poisoned) => poisoned.into_inner(),
         };
         inner.look(clock)
+    }
+
+    /// The time by which what was given for a while expires: the time that counts, but it also goes
+    /// on by the monotonic clock while the wall clock was set back and the other stands still.
+    pub(crate) fn latest(&self, clock: &dyn Clock) -> Timestamp {
+        let mut inner = match self.0.lock() {
+            Ok(inner) => inner,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        inner.look(clock);
+        inner.latest
     }
 
     /// The wall clock, when it is not believed.
@@ -113,14 +127,17 @@ impl Inner {
         let (wall, monotonic) = (clock.now(), clock.monotonic());
         let Some((last, then)) = self.last else {
             self.last = Some((wall, monotonic));
+            self.latest = wall;
             return wall;
         };
-        let due = last.after(monotonic.saturating_sub(then));
+        let passed = monotonic.saturating_sub(then);
+        let due = last.after(passed);
         let ahead = wall > due.after(LEAP) && wall > self.confirmed;
         self.leapt = ahead.then_some(wall);
         // A wall clock that lags behind holds the time still; only an unbelieved one is replaced.
         let now = if ahead { due } else { wall.max(last) };
         self.last = Some((now, monotonic));
+        self.latest = now.max(self.latest.after(passed));
         now
     }
 }
@@ -174,6 +191,26 @@ mod tests {
         assert_eq!((guard.leapt(&clock), guard.now(&clock)), (None, START.after(HOUR * 100)));
         clock.set(START.after(HOUR * 1_000));
         assert!(guard.leapt(&clock).is_some(), "the next one is another");
+    }
+
+    #[test]
+    fn a_wall_clock_that_lags_holds_the_time_but_not_what_expires() {
+        let clock = ManualClock::new(START);
+        let guard = guard(&clock);
+        clock.set(START.after(HOUR));
+        assert_eq!(guard.latest(&clock), START.after(HOUR));
+        for set_back in [START, Timestamp::default()] {
+            clock.set(set_back);
+            assert_eq!(guard.now(&clock), START.after(HOUR), "it stands still");
+        }
+        clock.advance(HOUR * 3);
+        assert_eq!(guard.now(&clock), START.after(HOUR));
+        assert_eq!(guard.latest(&clock), START.after(HOUR * 4));
+        clock.set(START.after(HOUR * 9));
+        assert_eq!(
+            (guard.now(&clock), guard.latest(&clock)),
+            (START.after(HOUR * 9), START.after(HOUR * 9))
+        );
     }
 
     #[test]

@@ -297,6 +297,12 @@ impl Kernel {
         self.time.now(self.clock.as_ref())
     }
 
+    /// The time by which what was given for a while expires. It goes on while the wall clock, set
+    /// back, holds the other still.
+    pub(crate) fn latest(&self) -> Timestamp {
+        self.time.latest(self.clock.as_ref())
+    }
+
     pub(crate) fn remember(&self, explanation: Explanation) {
         if let Ok(mut explained) = self.explained.lock() {
             if explained.len() >= MAX_EXPLAINED {

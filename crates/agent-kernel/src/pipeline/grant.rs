@@ -89,7 +89,7 @@ impl Kernel {
             constraints: limits(question.request, decision),
             raw: mode == ResponseMode::Raw,
             issued_at: now,
-            expires_at: now.after(self.settings.token_ttl),
+            expires_at: self.latest().after(self.settings.token_ttl),
         };
         let token = self.keys.sign(&claims)?;
         let facts = evaluated.facts.clone();

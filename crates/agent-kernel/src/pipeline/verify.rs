@@ -20,8 +20,7 @@ impl Kernel {
             .keys
             .verify(token)
             .map_err(|reason| (reason, "the token is malformed or not made by this kernel"))?;
-        let now = self.now();
-        if now >= claims.expires_at || now < claims.issued_at {
+        if self.latest() >= claims.expires_at || self.now() < claims.issued_at {
             return Err((
                 ReasonCode::TokenExpired,
                 "the token is past its time; ask for a new grant",

@@ -15,6 +15,8 @@ mod approval_words;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod clocks;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod execution;
@@ -22,6 +24,8 @@ mod execution;
 mod flow;
 #[cfg(test)]
 mod folding;
+#[cfg(test)]
+mod in_doubt;
 #[cfg(test)]
 mod intents;
 #[cfg(test)]

@@ -263,7 +263,10 @@ fn a_flipped_bit_of_the_file_is_found_or_changes_no_answer() {
     let mut bytes = store.files[""].clone();
     let bits = drawn(bytes.len() * 8, BITS);
     let (mut found, mut inert, mut silent) = (0, 0, Vec::new());
-    for bit in &bits {
+    for (count, bit) in bits.iter().enumerate() {
+        if count % 100_000 == 99_999 {
+            println!("{} bits: {found} found, {inert} inert, {} neither", count + 1, silent.len());
+        }
         flip(&mut bytes, *bit);
         match store.judge(&[("", &bytes)]) {
             Damage::Found(_) => found += 1,
