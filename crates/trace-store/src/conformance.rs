@@ -18,13 +18,16 @@
 
 mod batches;
 mod limits;
+mod load;
 mod log;
 mod prune;
 mod record_half;
 mod records;
 mod support;
 
-use weaver_types::ledger::{BlobStore, Ledger, LedgerError, MAX_BLOB, RecordStore};
+use weaver_types::ledger::{
+    Batch, BlobStore, Durability, Ledger, LedgerError, MAX_BLOB, RecordStore,
+};
 
 use support::{Found, batch, ensure, event, key, no};
 
@@ -44,6 +47,13 @@ const CHECKS: &[Check] = &[
     ("guards see the state before the batch", batches::guards),
     ("a record that must not exist is made once", batches::once),
     ("of many who race for one record one wins", batches::race),
+    ("many callers share one log", load::concurrent),
+    ("too much at once is refused, not lost", load::overflow),
+    ("a synced batch syncs what stands before it", load::order),
+    ("a level is recorded only where it was reached", load::truthful),
+    ("large batches apply whole or not at all", load::large),
+    ("a reader follows the log while it grows", load::followed),
+    ("a ticket can be awaited, or dropped", load::awaited),
     ("counters keep their bounds", records::counters),
     ("counters start at zero and count versions", records::counter_form),
     ("versions grow by one", records::versions),
@@ -109,10 +119,36 @@ fn reopened(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, String>) -> Found 
             .with_event(event("{\"n\":1}"))
             .join(support::put("kept", b"x"));
         ledger.commit(change).wait().map_err(no)?;
+        let barrier = ledger.commit(Batch::new(Durability::Disk)).wait().map_err(no)?;
+        ensure(ledger.synced_head() == Ok(barrier.head), "a barrier does not sync")?;
         let after = ledger.events(0, 100).map_err(no)?;
         seen = Some((ledger.head().map_err(no)?, after, ledger.read(&key("kept")).map_err(no)?));
     }
-    Ok(())
+    let ledger = open()?;
+    let waiting: Vec<_> = (0..50).map(|_| ledger.commit(batch().with_event(event("{}")))).collect();
+    drop(ledger);
+    let taken = waiting.into_iter().filter_map(|ticket| ticket.wait().ok()).count();
+    let size = open()?.head().map_err(no)?.size;
+    ensure(size == 6 + taken as u64, "closing lost what it acknowledged, or kept what it did not")
+}
+
+/// Checks that a ledger has one writer: `open` gives the same ledger every time, and must refuse as
+/// long as the one before is open.
+pub fn exclusive(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> Vec<String> {
+    one_writer(open).err().into_iter().map(|what| format!("one writer: {what}")).collect()
+}
+
+fn one_writer(open: &mut dyn FnMut() -> Result<Box<dyn Ledger>, LedgerError>) -> Found {
+    let first = open().map_err(no)?;
+    match open().map(drop) {
+        Err(LedgerError::Locked { holder, .. }) => ensure(!holder.is_empty(), "nobody is named")?,
+        Err(error) => return Err(format!("a second is refused for the wrong reason: {error}")),
+        Ok(()) => return Err("a second writer was let in".to_owned()),
+    }
+    support::commit(first.as_ref(), batch().with_event(event("{}")))?;
+    drop(first);
+    let next = open().map_err(no)?;
+    ensure(next.head().map_err(no)?.size == 1, "the next writer does not see the log")
 }
 
 /// Checks a blob store, which need not be empty.

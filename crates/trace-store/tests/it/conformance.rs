@@ -34,6 +34,11 @@ fn the_sqlite_ledger_conforms() {
             .map_err(|error| error.to_string())
     });
     assert_eq!(findings, NONE);
+    let findings = conformance::exclusive(&mut || {
+        SqliteLedger::open(folder.path().join("one.db"), OpenOptions::default())
+            .map(|ledger| Box::new(ledger) as Box<_>)
+    });
+    assert_eq!(findings, NONE);
     let ledger =
         SqliteLedger::open(folder.path().join("blobs.db"), OpenOptions::default()).unwrap();
     assert_eq!(conformance::blobs(&ledger.blobs()), NONE);
