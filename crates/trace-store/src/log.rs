@@ -1,5 +1,7 @@
 //! The growing end of the log: the frontier and the highest time.
 
+use std::cell::OnceCell;
+
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, Head, LedgerError, StoredEvent};
 use weaver_types::{LogId, Timestamp};
@@ -24,19 +26,31 @@ pub(crate) struct Tip {
     pub(crate) log: LogId,
     pub(crate) frontier: Frontier,
     pub(crate) highest: Timestamp,
+    /// The root over the frontier, once somebody has asked for it.
+    root: OnceCell<Hash>,
 }
 
 impl Tip {
     /// The beginning of a log. Its time starts at the Unix epoch.
     pub(crate) fn new(log: LogId) -> Self {
-        Self { log, frontier: Frontier::default(), highest: Timestamp::default() }
+        Self::at(log, Frontier::default(), Timestamp::default())
+    }
+
+    /// The end of a log that is there already.
+    pub(crate) fn at(log: LogId, frontier: Frontier, highest: Timestamp) -> Self {
+        Self { log, frontier, highest, root: OnceCell::new() }
+    }
+
+    /// The root. It takes a hash for each subtree of the frontier, so it is computed once a group.
+    pub(crate) fn root(&self) -> Hash {
+        *self.root.get_or_init(|| self.frontier.root())
     }
 
     pub(crate) fn head(&self) -> Head {
         Head {
             log: self.log.clone(),
             size: self.frontier.size(),
-            root: Digest::from_bytes(self.frontier.root()),
+            root: Digest::from_bytes(self.root()),
         }
     }
 
@@ -50,6 +64,9 @@ impl Tip {
     ) -> Result<Vec<Row>, LedgerError> {
         let events = std::mem::take(&mut prepared.batch.events);
         let seals = std::mem::take(&mut prepared.seals);
+        if !events.is_empty() {
+            self.root.take();
+        }
         let mut rows = Vec::with_capacity(events.len());
         for (event, seal) in events.into_iter().zip(seals) {
             self.highest = self.highest.max(event.at);

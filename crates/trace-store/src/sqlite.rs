@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 
 use weaver_types::Tenant;
 use weaver_types::ledger::{
-    Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, StoredEvent, Ticket,
+    Batch, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, StoredEvent, Ticket,
 };
 
 use crate::log::Row;
@@ -136,7 +136,11 @@ impl Ledger for SqliteLedger {
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
-        self.snapshots.events(from, limit)
+        // What is written is seen only once it counts: no event stands beyond the head.
+        let size = self.head()?.size;
+        let count = size.saturating_sub(from).min(MAX_PAGE as u64);
+        let count = usize::try_from(count).unwrap_or(MAX_PAGE);
+        if count == 0 { Ok(Vec::new()) } else { self.snapshots.events(from, limit.min(count)) }
     }
 
     fn head(&self) -> Result<Head, LedgerError> {

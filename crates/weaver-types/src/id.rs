@@ -46,7 +46,8 @@ fn is_hidden(c: char) -> bool {
 }
 
 fn visible(text: &str, max: usize) -> bool {
-    !text.is_empty() && text.len() <= max && !text.chars().any(is_hidden)
+    let plain = || text.bytes().all(|b| matches!(b, b'!'..=b'~'));
+    !text.is_empty() && text.len() <= max && (plain() || !text.chars().any(is_hidden))
 }
 
 fn slug(text: &str, max: usize) -> bool {

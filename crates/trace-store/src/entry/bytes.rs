@@ -66,7 +66,7 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
 /// Identifiers and kinds have no control characters, so only two have to be escaped.
 fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    if text.contains(['"', '\\']) {
+    if text.bytes().any(|byte| matches!(byte, b'"' | b'\\')) {
         for byte in text.bytes() {
             if matches!(byte, b'"' | b'\\') {
                 out.push(b'\\');

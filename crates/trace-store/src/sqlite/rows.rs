@@ -134,7 +134,10 @@ fn event(row: &SqlRow<'_>) -> Read<Row> {
         Ok(ValueRef::Null) => Ok(None),
         _ => Err(bad(what)),
     };
-    let leaf = blob(2, "leaf hash")?.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    let leaf = match row.get_ref(2) {
+        Ok(ValueRef::Blob(bytes)) => <[u8; 32]>::try_from(bytes).ok(),
+        _ => None,
+    };
     let durability = match row.get_ref(5) {
         Ok(ValueRef::Integer(0)) => Durability::Os,
         Ok(ValueRef::Integer(1)) => Durability::Disk,

@@ -173,7 +173,7 @@ pub(super) fn tip(db: &Connection) -> Result<Tip, LedgerError> {
             "the stored time of the log is {highest}, but its events end at {at}"
         )));
     }
-    Ok(Tip { log: head.log, frontier, highest })
+    Ok(Tip::at(head.log, frontier, highest))
 }
 
 /// Checks the last events against the frontier, and gives the time at which they end.
@@ -216,7 +216,7 @@ pub(super) fn save_tip(db: &Connection, tip: &Tip, before: u64) -> Result<(), Le
     let sql = "UPDATE meta SET size = ?1, root = ?2, frontier = ?3, highest = ?4
         WHERE one = 1 AND size = ?5";
     let size = to_sql(tip.frontier.size())?;
-    let (root, frontier) = (tip.frontier.root(), tip.frontier.to_bytes());
+    let (root, frontier) = (tip.root(), tip.frontier.to_bytes());
     let changed = db
         .prepare_cached(sql)
         .and_then(|mut sql| {
