@@ -8,7 +8,7 @@ use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::{Durability, Ledger};
 
 use crate::bare;
-use crate::round::{Failure, Size, Target, batch, folder, judge, median, rate, sync};
+use crate::round::{Failure, Size, Target, batch, folder, judge, median, processors, rate, sync};
 
 const CALLERS: usize = 64;
 const BULK: usize = 512;
@@ -64,10 +64,19 @@ fn bulk(ledger: &dyn Ledger, count: usize) -> Result<Duration, Failure> {
     Ok(start.elapsed())
 }
 
+/// Microseconds of processor time, of all threads, for each of `events`, and what `work` gave.
+#[expect(clippy::cast_precision_loss, reason = "a figure to look at")]
+fn spent<T>(events: usize, work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64), Failure> {
+    let start = processors();
+    let done = work()?;
+    Ok((done, (processors() - start).as_secs_f64() * 1e6 / events as f64))
+}
+
 /// Measures; gives how many targets were missed.
 pub(crate) fn run(size: &Size) -> Result<usize, Failure> {
     let (mut callers_bare, mut callers_one, mut bulk_bare) = (Vec::new(), Vec::new(), Vec::new());
     let (mut syncs, mut rates) = (Vec::new(), [const { Vec::new() }; 5]);
+    let mut costs = [const { Vec::new() }; 4];
     for _ in 0..size.rounds {
         let folder = folder()?;
         let place = folder.path();
@@ -75,11 +84,20 @@ pub(crate) fn run(size: &Size) -> Result<usize, Failure> {
         let total = CALLERS * each;
         let rows = (BULK * 60 / size.part).max(BULK);
         syncs.push(sync(place)?);
-        let bare_64 = rate(total, bare::rows(place, total, CALLERS)?);
-        let many = rate(total, callers(&ledger(place)?, CALLERS, each)?);
+        let (bare_64, spent_64) = spent(total, || bare::rows(place, total, CALLERS))?;
+        let store = ledger(place)?;
+        let (many, spent_many) = spent(total, || callers(&store, CALLERS, each))?;
+        drop(store);
         let one = rate(each, callers(&ledger(place)?, 1, each)?);
-        let bare_512 = rate(rows, bare::rows(place, rows, BULK)?);
-        let whole = rate(rows, bulk(&ledger(place)?, rows / BULK)?);
+        let (bare_512, spent_512) = spent(rows, || bare::rows(place, rows, BULK))?;
+        let store = ledger(place)?;
+        let (whole, spent_bulk) = spent(rows, || bulk(&store, rows / BULK))?;
+        drop(store);
+        for (all, spent) in costs.iter_mut().zip([spent_64, spent_many, spent_512, spent_bulk]) {
+            all.push(spent);
+        }
+        let (bare_64, many) = (rate(total, bare_64), rate(total, many));
+        let (bare_512, whole) = (rate(rows, bare_512), rate(rows, whole));
         callers_bare.push(many / bare_64);
         callers_one.push(many / one);
         bulk_bare.push(whole / bare_512);
@@ -93,6 +111,11 @@ pub(crate) fn run(size: &Size) -> Result<usize, Failure> {
         println!(
             "events/s: bare 64 {bare_64:.0}, 64 callers {many:.0}, 1 caller {one:.0}, bare 512 \
              {bare_512:.0}, bulk {whole:.0}"
+        );
+        let [bare_64, many, bare_512, whole] = costs.each_mut().map(|all| median(all));
+        println!(
+            "processor time of an event, all threads and preparing it included, µs: bare 64 \
+             {bare_64:.1}, 64 callers {many:.1}, bare 512 {bare_512:.1}, bulk {whole:.1}"
         );
     }
     let at_least = |name, bound| Target { name, bound, most: false };

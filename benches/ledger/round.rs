@@ -43,7 +43,16 @@ pub(crate) fn folder() -> Result<tempfile::TempDir, Failure> {
 /// The processor time of this thread: for what one thread does alone, so that other processes do
 /// not count.
 pub(crate) fn processor() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    clock(rustix::time::ClockId::ThreadCPUTime)
+}
+
+/// The processor time of all threads of this process.
+pub(crate) fn processors() -> Duration {
+    clock(rustix::time::ClockId::ProcessCPUTime)
+}
+
+fn clock(clock: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
     let part = |number: i64| u64::try_from(number).unwrap_or_default();
     Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }

@@ -103,6 +103,8 @@ pub(super) fn events(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>>
 /// is not found ends it, unless it is the first of all: then what comes after it is given, which
 /// must not be that very event.
 pub(super) fn each_event(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+    // One snapshot for the page: a new one for each event would cost more than reading it.
+    let db = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
     let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;
     let mut out = Vec::new();
     while out.len() < limit.min(MAX_PAGE) {
@@ -116,7 +118,7 @@ pub(super) fn each_event(db: &Connection, from: u64, limit: usize) -> Read<Vec<R
     if !out.is_empty() {
         return Ok(out);
     }
-    let later = events(db, from, limit)?;
+    let later = events(&db, from, limit)?;
     match later.first() {
         Some(row) if row.event.seq <= from => {
             Err(damaged(format!("event {from} is there, but is not found by its number")))
