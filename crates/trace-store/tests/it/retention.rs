@@ -12,7 +12,7 @@ use weaver_trace_store::retention::{
 };
 use weaver_trace_store::verify::verify;
 use weaver_types::ledger::{
-    Batch, Durability, Head, Ledger, LedgerError, Namespace, NewEvent, Record, RecordKey,
+    Batch, Durability, Head, Ledger, LedgerError, Namespace, NewEvent, Put, Record, RecordKey,
     StoredEvent, Ticket,
 };
 use weaver_types::{CallId, EventKind, PrincipalId, Tenant, Timestamp};
@@ -269,6 +269,28 @@ fn a_sweep_that_breaks_off_goes_on_where_it_was_and_no_event_is_read_again() {
     let ledger = Counting { inner: &inner, read: AtomicU64::new(0), commits: AtomicU64::new(2) };
     sweep(&ledger, &by_age(5), 20);
     assert!(ledger.read.load(Ordering::SeqCst) <= 64);
+}
+
+/// The stored form, as it is.
+#[test]
+fn the_position_of_a_sweep_has_its_form_and_a_newer_one_is_refused() {
+    let ledger = memory();
+    for _ in 0..5 {
+        append(&ledger, said(0, EventKind::Outcome, "{}"));
+    }
+    sweep(&ledger, &by_age(1), 2);
+    let positions = ledger.list(&Tenant::default(), Namespace::Retention, None, 10).unwrap();
+    let [(id, record)] = positions.as_slice() else { panic!("{positions:?}") };
+    assert_eq!(id, "3a0990d3c177646f32d404c6de27677c7ac7fcff360d63fd8401eeb452194cfa");
+    assert_eq!(record.value, br#"{"next":5,"v":1}"#);
+    let key = RecordKey::new(Tenant::default(), Namespace::Retention, id.as_str());
+    let refused = |value: &[u8]| {
+        let put = Put { key: key.clone(), value: value.to_vec(), expires_at: None };
+        append(&ledger, Batch { put: vec![put], ..Batch::new(Durability::Os) });
+        Sweep::resume(&ledger, by_age(1), "test", at(2)).unwrap_err().code()
+    };
+    assert_eq!(refused(br#"{"next":5,"v":2}"#), "ledger.newer");
+    assert_eq!(refused(b"5"), "ledger.damaged");
 }
 
 #[test]
