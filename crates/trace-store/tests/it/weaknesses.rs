@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use weaver_trace_store::entry::Header;
+use weaver_trace_store::project::ActionTrace;
 use weaver_trace_store::verify::{VerifyError, verify};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::canonical::{self, Profile};
@@ -28,7 +29,7 @@ const PLACE: &str = "WEAVER_TEST_W6_LEDGER";
 /// Cases that we answer otherwise, or not at all.
 const DEVIATIONS: [&str; 3] = ["LOG-02", "A02", "A03"];
 /// Cases with a test here.
-const TESTED: [&str; 6] = ["LOG-01", "LOG-02", "LOG-03", "LOG-04", "LOG-05", "A01"];
+const TESTED: [&str; 7] = ["LOG-01", "LOG-02", "LOG-03", "LOG-04", "LOG-05", "A01", "A02"];
 
 fn case(id: &str) -> Value {
     let mut all = cases();
@@ -150,6 +151,33 @@ fn w5_a01_what_the_recorded_chain_found_is_found_and_what_it_missed_too() {
     assert!(matches!(verify(&careful, Some(&head)), Err(VerifyError::OtherLog { .. })));
     assert_eq!(output["wrong_secret"]["ok"], false);
     assert_eq!(events.len(), 3);
+}
+
+#[test]
+fn a02_an_action_has_the_recorded_fields_but_three() {
+    let recorded = case("A02");
+    let action = ActionTrace {
+        action_id: "a0".to_owned(),
+        capability_id: "c.x".to_owned(),
+        principal_id: "u".to_owned(),
+        token_id: "t".to_owned(),
+        invoked_at: String::new(),
+        args: json!({}),
+        response_mode: "summary".to_owned(),
+        driver_id: "memory".to_owned(),
+        handle_id: None,
+        error: None,
+        result_summary: None,
+        event_type: "invoke",
+        reason_code: None,
+    };
+    let keys = |value: &Value| -> BTreeSet<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    };
+    let (ours, theirs) = (json!(action), &recorded["output"]["traces"][0]);
+    let missing: Vec<String> = keys(theirs).difference(&keys(&ours)).cloned().collect();
+    assert_eq!(missing, ["correction", "sensitivity", "status"]);
+    assert!(keys(&ours).is_subset(&keys(theirs)), "{ours}");
 }
 
 /// W6: two processes gave 300 duplicate numbers in 600 appends.
