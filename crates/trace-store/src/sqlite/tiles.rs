@@ -260,3 +260,6 @@ fn take_in(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use super::*;
+use crate::merkle::{Tree, verify_consistency, verify_inclusion};
+
+/// A file whose log has so many leaves and nothing but leaves.
+fn large(size: u64) -> (Connection, Tree) {
+    let db = Connection::open_in_memory().unwrap();
+    schema::create(&db, &weaver_types::OsRandom).unwrap();
+    let (mut tree, mut frontier, mut tiles) =
+        (Tree::default(), Frontier::default(), Growing::default());
+    db.execute_batch("BEGIN").unwrap();
+    {
+        let mut add = db
+            .prepare("INSERT INTO events (seq, header, leaf, durability) VALUES (?1, x'00', ?2, 1)")
+            .unwrap();
+        for seq in 0..size {
+            let leaf = merkle::leaf_hash(&seq.to_be_bytes());
+            add.execute(params![to_sql(seq).unwrap(), leaf]).unwrap();
+            tree.push(leaf);
+            frontier.push_with(leaf, &mut |level, place, hash| tiles.put(level, place, hash));
+            if seq % 1000 == 0 {
+                save(&db, &tiles.take()).unwrap();
+            }
+        }
+    }
+    save(&db, &tiles.take()).unwrap();
+    db.execute(
+        "UPDATE meta SET size = ?1, root = ?2, frontier = ?3",
+        params![to_sql(size).unwrap(), frontier.root(), frontier.to_bytes()],
+    )
+    .unwrap();
+    db.execute_batch("COMMIT").unwrap();
+    (db, tree)
+}
+
+#[test]
+fn three_levels_of_tiles_prove_what_the_whole_tree_proves() {
+    let size = 2 * 65_536 + 700;
+    let (db, tree) = large(size);
+    let levels: i64 = db.query_row("SELECT max(level) FROM tiles", [], |row| row.get(0)).unwrap();
+    assert_eq!(levels, 2);
+    let edges = [1, 2, 255, 256, 65_535, 65_536, 65_537, 131_071, 131_072, 131_073, 131_328, size];
+    for new in edges {
+        assert_eq!(Some(root(&db, new).unwrap()), tree.root(new), "{new}");
+        for old in edges.into_iter().filter(|old| *old <= new) {
+            let path = consistency(&db, old, new).unwrap();
+            let roots = (tree.root(old).unwrap(), tree.root(new).unwrap());
+            assert!(verify_consistency(old, new, &path, &roots.0, &roots.1), "{old} {new}");
+            let path = inclusion(&db, old - 1, new).unwrap();
+            let leaf = merkle::leaf_hash(&(old - 1).to_be_bytes());
+            assert!(verify_inclusion(&leaf, old - 1, new, &path, &roots.1), "{old} {new}");
+        }
+    }
+    let mut own = growing(&db, size).unwrap();
+    let mut frontier = frontier(&db, 131_072).unwrap();
+    assert_eq!(Some(frontier.root()), tree.root(131_072));
+    // The growing end goes on where the file stops.
+    let mut whole = Growing::default();
+    let mut from_start = Frontier::default();
+    for seq in 0..size + 600 {
+        let leaf = merkle::leaf_hash(&seq.to_be_bytes());
+        from_start.push_with(leaf, &mut |level, place, hash| {
+            whole.put(level, place, hash);
+            if seq >= size {
+                own.put(level, place, hash);
+            }
+        });
+        if seq + 1 == size {
+            whole.take();
+        }
+    }
+    assert_eq!(own.take(), whole.take());
+    frontier.push([0; 32]);
+}
