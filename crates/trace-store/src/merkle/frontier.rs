@@ -83,6 +83,16 @@ impl Frontier {
         Some((*node, 1_u64 << self.size.trailing_zeros()))
     }
 
+    /// The subtree of this level and place, where it is one of the frontier.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn subtree(&self, level: u32, place: u64) -> Option<Hash> {
+        let there = self.size.checked_shr(level)?;
+        if there & 1 == 0 || there - 1 != place {
+            return None;
+        }
+        self.nodes.get(usize::try_from((there >> 1).count_ones()).ok()?).copied()
+    }
+
     /// The hashes one after the other, largest subtree first.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -290,7 +290,7 @@ mod tests {
     fn no_statement_reads_a_whole_table() {
         let db = Connection::open_in_memory().unwrap();
         schema::create(&db, &weaver_types::OsRandom).unwrap();
-        let tiles = [tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
+        let tiles = [tiles::END, tiles::TILE, tiles::TOP, tiles::LAST, tiles::LEAVES];
         litter::Litter::open(&db).unwrap();
         let litter = [litter::CANDIDATES, litter::UNNAME];
         let own = [

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 
-use super::fault::{damaged, from_sql, to_sql};
+use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::sums::{self, Sums};
 use super::{rows, schema};
 use crate::merkle::tile::{Growing, hash_in, slot};
@@ -23,6 +23,7 @@ CREATE TABLE tiles (
 ) STRICT, WITHOUT ROWID;
 ";
 
+pub(super) const END: &str = "SELECT size, frontier FROM meta WHERE one = 1";
 pub(super) const TILE: &str = "SELECT nodes FROM tiles WHERE level = ?1 AND place = ?2";
 pub(super) const TOP: &str =
     "SELECT substr(nodes, 1, 32) FROM tiles WHERE level = ?1 AND place = ?2";
@@ -75,53 +76,84 @@ pub(super) fn growing(db: &Connection, size: u64) -> Read<Growing> {
 
 /// The root over the first `size` events.
 pub(super) fn root(db: &Connection, size: u64) -> Read<Hash> {
-    let mut nodes = Nodes::new(db, size, size)?;
-    path::root(size, &mut |level, place| nodes.node(level, place))
+    in_one(db, |db| {
+        let mut nodes = Nodes::of(db, size, size)?;
+        path::root(size, &mut |level, place| nodes.node(level, place))
+    })
 }
 
 /// An inclusion proof.
 pub(super) fn inclusion(db: &Connection, index: u64, size: u64) -> Read<Vec<Hash>> {
-    let mut nodes = Nodes::new(db, index, size)?;
-    path::inclusion(index, size, &mut |level, place| nodes.node(level, place))?
-        .ok_or_else(|| no_such_proof(index, size))
+    in_one(db, |db| {
+        let mut nodes = Nodes::of(db, index, size)?;
+        path::inclusion(index, size, &mut |level, place| nodes.node(level, place))?
+            .ok_or_else(|| no_such_proof(index, size))
+    })
 }
 
 /// A consistency proof.
 pub(super) fn consistency(db: &Connection, old: u64, new: u64) -> Read<Vec<Hash>> {
-    let mut nodes = Nodes::new(db, old, new)?;
-    path::consistency(old, new, &mut |level, place| nodes.node(level, place))?
-        .ok_or_else(|| no_such_proof(old, new))
+    in_one(db, |db| {
+        let mut nodes = Nodes::of(db, old, new)?;
+        path::consistency(old, new, &mut |level, place| nodes.node(level, place))?
+            .ok_or_else(|| no_such_proof(old, new))
+    })
+}
+
+/// Reads in one snapshot, which takes the locks of the file once.
+fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> Read<T>) -> Read<T> {
+    rows::run(db, "BEGIN", [])?;
+    let found = read(db);
+    let ended = rows::run(db, "COMMIT", []);
+    let found = found.and_then(|found| ended.map(|()| found));
+    match found {
+        Err(LedgerError::Failed(_)) if !kept(db)? => Err(LedgerError::Failed(
+            "the ledger has format version 1, which keeps no hashes for proofs; open it for \
+             writing once with this build, which brings it to version 2"
+                .to_owned(),
+        )),
+        found => found,
+    }
 }
 
 /// The complete subtrees of the log in one snapshot; what was read is kept for the length of one
 /// proof.
 struct Nodes<'a> {
     db: &'a Connection,
-    /// Events in the log, which may be more than the proof is about.
-    stored: u64,
+    /// The frontier of the log, which may have more events than the proof is about.
+    frontier: Frontier,
+    /// Events up to the last full tile of level 0.
+    full: u64,
     tiles: BTreeMap<(u32, u64), Vec<u8>>,
     /// The subtrees after the last full tile of level 0, by level and place.
     tail: Option<BTreeMap<(u32, u64), Hash>>,
 }
 
 impl<'a> Nodes<'a> {
-    fn new(db: &'a Connection, of: u64, size: u64) -> Read<Self> {
-        if !kept(db)? {
-            return Err(LedgerError::Failed(
-                "the ledger has format version 1, which keeps no hashes for proofs; open it for \
-                 writing once with this build, which brings it to version 2"
-                    .to_owned(),
-            ));
-        }
-        let stored = schema::extent(db)?.head.size;
+    fn of(db: &'a Connection, of: u64, size: u64) -> Read<Self> {
+        let (stored, frontier) = db
+            .prepare_cached(END)
+            .and_then(|mut end| {
+                end.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))
+            })
+            .map_err(|error| from_sql(&error))?;
+        let stored = from_number("the size of the log", stored)?;
         if size > stored {
             return Err(no_such_proof(of, size));
         }
-        Ok(Self { db, stored, tiles: BTreeMap::new(), tail: None })
+        Ok(Self::new(db, Frontier::from_bytes(stored, &frontier).map_err(damaged)?))
+    }
+
+    fn new(db: &'a Connection, frontier: Frontier) -> Self {
+        let full = frontier.size() - frontier.size() % TILE_WIDTH;
+        Self { db, frontier, full, tiles: BTreeMap::new(), tail: None }
     }
 
     fn node(&mut self, level: u32, place: u64) -> Read<Hash> {
-        let full = self.stored - self.stored % TILE_WIDTH;
+        if let Some(hash) = self.frontier.subtree(level, place) {
+            return Ok(hash);
+        }
+        let full = self.full;
         let end = place.saturating_add(1).checked_shl(level).unwrap_or(u64::MAX);
         if end > full {
             return self.of_tail(level, place, full);
@@ -152,7 +184,7 @@ impl<'a> Nodes<'a> {
         if self.tail.is_none() {
             let mut tail = BTreeMap::new();
             let mut frontier = Frontier::default();
-            for leaf in leaves(self.db, full, self.stored)? {
+            for leaf in leaves(self.db, full, self.frontier.size())? {
                 frontier.push_with(leaf, &mut |level, place, hash| {
                     tail.insert((level, place + (full >> level)), hash);
                 });
@@ -226,7 +258,9 @@ pub(super) fn migrate(db: &Connection) -> Read<()> {
 
 /// The frontier at `size`, a multiple of the width of a tile, from the tiles.
 fn frontier(db: &Connection, size: u64) -> Read<Frontier> {
-    let mut nodes = Nodes { db, stored: size, tiles: BTreeMap::new(), tail: None };
+    // The frontier that is asked for is not there yet: one of an empty log finds no subtree.
+    let mut nodes = Nodes::new(db, Frontier::default());
+    nodes.full = size;
     let mut bytes = Vec::new();
     let levels = (0..u64::BITS).rev().filter(|level| size & (1 << level) != 0);
     for level in levels {
