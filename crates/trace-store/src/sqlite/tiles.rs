@@ -107,7 +107,7 @@ fn in_one<T>(db: &Connection, read: impl FnOnce(&Connection) -> Read<T>) -> Read
     let ended = rows::run(db, "COMMIT", []);
     let found = found.and_then(|found| ended.map(|()| found));
     match found {
-        Err(LedgerError::Failed(_)) if !kept(db)? => Err(LedgerError::Failed(
+        Err(error) if !error.is_refusal() && !kept(db)? => Err(LedgerError::Failed(
             "the ledger has format version 1, which keeps no hashes for proofs; open it for \
              writing once with this build, which brings it to version 2"
                 .to_owned(),

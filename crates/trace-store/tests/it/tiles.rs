@@ -231,5 +231,7 @@ fn a_damaged_store_of_version_1_is_not_brought_on() {
     assert!(matches!(opened, Err(LedgerError::Damaged(_))), "{opened:?}");
     let reader = Reader::open(&path).unwrap();
     assert_eq!(verify(&reader, None).unwrap_err().seq(), Some(300));
+    let refused = reader.inclusion(0, 700).unwrap_err().to_string();
+    assert!(refused.contains("format version 1"), "{refused}");
     assert_ne!(Digest::from_bytes([0; 32]), reader.head().unwrap().root);
 }
