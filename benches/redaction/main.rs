@@ -40,7 +40,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
 
 fn measured(effort: &Effort) -> Result<serde_json::Value, Failure> {
     Ok(json!({
-        "engine": engine::speeds(effort),
+        "engine": engine::speeds(effort)?,
         "hostile": engine::hostile(effort),
         "memory": memory::children(effort)?,
         "pipeline": pipeline::times(effort)?,

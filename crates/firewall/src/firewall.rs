@@ -229,12 +229,12 @@ impl Firewall {
         StreamRedactor::new(Arc::clone(&self.redactor))
     }
 
-    /// How many literal anchors a text holds: the pass that every search begins with, alone. It is
-    /// what a comparison of speed is made against.
+    /// The literals that every search begins with. A bare pass over them is what a comparison of
+    /// speed is made against.
     #[doc(hidden)]
     #[must_use]
-    pub fn count_anchors(&self, text: &str) -> usize {
-        self.redactor.count_anchors(text)
+    pub fn anchors(&self) -> Vec<String> {
+        self.redactor.anchors()
     }
 
     /// Masks what a rule knows in a value: keys, strings, numbers, and every value under a

@@ -2,12 +2,14 @@
 
 mod builtin;
 mod checksum;
+mod covered;
 mod engine;
 mod examples;
 pub(crate) mod field;
 mod file;
 mod machine;
 mod output;
+mod page;
 mod pem;
 mod personal;
 mod placeholders;
@@ -17,6 +19,7 @@ mod run;
 mod scanner;
 mod secrets;
 mod settle;
+mod sieve;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -149,9 +152,10 @@ impl Redactor {
         rules.collect()
     }
 
-    /// How many anchors a text holds.
-    pub(crate) fn count_anchors(&self, text: &str) -> usize {
-        self.engine().map_or(0, |engine| engine.count_anchors(text))
+    /// The literals that every search begins with.
+    pub(crate) fn anchors(&self) -> Vec<String> {
+        let anchors = self.engine().map(Engine::anchors).unwrap_or_default();
+        anchors.into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -19,6 +19,7 @@
 //! - [`invisible`]: which characters a reader does not see.
 //! - [`hidden`]: how many characters of a text its reader does not see.
 //! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
+//! - [`masks`]: which bytes are of which class, found in one pass.
 //! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
 //! - [`split`]: identifiers and prose into words.
 //! - [`stem`], [`stop`]: English word stems and words without meaning for a search.
@@ -31,6 +32,7 @@ pub mod escape;
 pub mod glob;
 pub mod hidden;
 pub mod invisible;
+pub mod masks;
 pub mod normalise;
 pub mod reveal;
 pub mod split;

@@ -24,7 +24,7 @@
 //!
 //! A view covers the neighbourhood of what was undone, not the whole text: at least 64 bytes on
 //! each side, and up to the end of the word there. Text without any encoding has no views and
-//! costs one pass of vector code. Time is linear in the length of the text.
+//! costs two passes without a branch a byte. Time is linear in the length of the text.
 
 mod ansi;
 mod backslash;
@@ -43,8 +43,16 @@ mod work;
 pub use self::layer::{Layer, Layers};
 pub use self::view::View;
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
 use self::edit::Edits;
 use self::glyph::Tags;
+use crate::masks::{self, Masks, Table};
+
+/// What is never undone, and hides nothing: the unit separator. A caller that cuts something out of
+/// a text puts it there, so that what stands on both sides is not read as one.
+pub const BARRIER: char = '\u{1f}';
 
 /// How many times a decoded text is decoded again.
 pub const DEPTH: usize = 3;
@@ -52,25 +60,56 @@ pub const DEPTH: usize = 3;
 /// Bytes that all views of a text may have together, for every byte of it.
 pub const GROWTH: usize = 4;
 
+/// A text with what its reader found out about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// The classes of its bytes, [`classes`] among them.
+    pub masks: &'a Masks,
+    /// Stretches of no interest, in order and apart: base64 and hexadecimal digits that lie in one
+    /// of them are not undone.
+    pub known: &'a [Range<usize>],
+}
+
+/// The classes of a byte for [`Source::masks`]: the three upper bits. The others are free for
+/// classes of the caller's own.
+#[must_use]
+pub fn classes(byte: u8) -> u8 {
+    encoded::classes(byte)
+}
+
+/// Those of every byte.
+static TABLE: LazyLock<Table> = LazyLock::new(|| masks::table(classes));
+
 /// Appends the other readings of `text` to `out`: first those of the text itself in the order of
 /// the text, then those of what they hold.
 ///
 /// Returns whether all readings are there. It is false only if they together would pass
 /// [`GROWTH`] times the length of the text, plus 256 bytes, or if the text has 4 GiB or more.
 pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
-    if u32::try_from(text.len()).is_err() {
+    let masks = Masks::of(text.as_bytes(), &TABLE);
+    views_of(Source { text, masks: &masks, known: &[] }, layers, out)
+}
+
+/// The same for a text whose classes are known.
+pub fn views_of(source: Source<'_>, layers: Layers, out: &mut Vec<View>) -> bool {
+    let length = source.text.len();
+    if u32::try_from(length).is_err() {
         return false;
     }
-    let mut room = text.len().saturating_mul(GROWTH).saturating_add(256);
+    let mut room = length.saturating_mul(GROWTH).saturating_add(256);
     let mut from = out.len();
-    let mut complete = readings(text, layers, None, &mut room, out);
+    let mut complete = readings(source, layers, None, &mut room, out);
     for _ in 1..DEPTH {
         let mut deeper = Vec::new();
         for view in out.get(from..).unwrap_or_default() {
             // One guess in a chain: guesses about guesses find nothing but their own inventions.
             let guessed = view.layers.overlaps(GUESSES);
             let layers = if guessed { layers.intersection(Layers::ENCODED) } else { layers };
-            complete &= readings(&view.text, layers, Some(view), &mut room, &mut deeper);
+            let masks = Masks::of(view.text.as_bytes(), &TABLE);
+            let source = Source { text: &view.text, masks: &masks, known: &[] };
+            complete &= readings(source, layers, Some(view), &mut room, &mut deeper);
         }
         if deeper.is_empty() {
             break;
@@ -81,31 +120,26 @@ pub fn views(text: &str, layers: Layers, out: &mut Vec<View>) -> bool {
     complete
 }
 
-/// Whether [`views`] would look closer at anything in `text`. False for most plain text; true does
-/// not mean that there is a view.
-pub fn may_hide(text: &str, layers: Layers) -> bool {
-    layers.overlaps(GUESSES) || scan::has_encodings(text, layers)
-}
-
 /// The layers that guess.
 const GUESSES: Layers =
     Layers::only(Layer::Joined).with(Layer::Defanged).with(Layer::Spaced).with(Layer::Reversed);
 
 /// Appends the readings of one text, each with one round of decoding.
 fn readings(
-    text: &str,
+    source: Source<'_>,
     layers: Layers,
     base: Option<&View>,
     room: &mut usize,
     out: &mut Vec<View>,
 ) -> bool {
+    let text = source.text;
     let mut edits = Edits::default();
-    scan::encodings(text, layers, Tags::Spell, &mut edits);
+    scan::encodings(source, layers, Tags::Spell, &mut edits);
     let mut complete = edits.views(text, base, room, out);
     if edits.has(Layer::Tag) {
         // Tags spell a text of their own, or they stand between the letters of another.
         let mut edits = Edits::default();
-        scan::encodings(text, layers, Tags::Drop, &mut edits);
+        scan::encodings(source, layers, Tags::Drop, &mut edits);
         complete &= edits.views(text, base, room, out);
     }
     for layer in layers.intersection(GUESSES).iter() {

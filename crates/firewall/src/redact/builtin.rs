@@ -38,7 +38,7 @@ pub(crate) fn rules() -> Result<Vec<Rule>, RuleFileError> {
 
 /// The rules as code.
 pub(crate) fn scanners() -> Vec<Scanner> {
-    vec![personal::scanner(), pem::SCANNER, secrets::SCANNER]
+    vec![pem::SCANNER, secrets::SCANNER, personal::scanner()]
 }
 
 /// All built-in rules and those of an operator's files, only for these kinds unless none is named.

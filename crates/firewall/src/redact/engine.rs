@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
 use weaver_text::suggest::nearest;
 
 use super::file::RuleFileError;
+use super::page::Page;
 use super::rule::{MAX_REACH, Rule};
 use super::run;
 use super::scanner::{Hit, ScanRule, Scanner};
+use super::sieve::Sieve;
 use super::work;
 
 /// How far from a value the text may matter, in bytes, but for values that go on to the end of
@@ -27,6 +27,13 @@ pub(crate) const NEAR: usize = MAX_REACH;
 pub(crate) struct Found {
     pub(crate) range: Range<usize>,
     /// The number of the rule.
+    pub(crate) rule: usize,
+}
+
+/// An anchor at which a rule found nothing. Once values near it are masked, it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Doubt {
+    pub(crate) at: usize,
     pub(crate) rule: usize,
 }
 
@@ -44,7 +51,7 @@ pub(crate) struct Engine {
     names: Vec<Name>,
     /// The kinds of values, in the capitals of a placeholder.
     kinds: BTreeSet<Vec<u8>>,
-    anchors: AhoCorasick,
+    anchors: Sieve,
     /// For each anchor, the rules that it wakes.
     wakes: Vec<Vec<usize>>,
     /// Each scanner, and the number of its first rule.
@@ -72,12 +79,7 @@ impl Engine {
                 literals.entry(anchor).or_default().push(index);
             }
         }
-        let anchors = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(literals.keys())
-            .map_err(|error| RuleFileError::TooLarge(error.to_string()))?;
+        let anchors = Sieve::new(literals.keys().copied());
         let wakes = literals.into_values().collect();
         let mut names: Vec<Name> =
             rules.iter().map(|r| Name { id: r.id.clone(), kind: r.kind.clone() }).collect();
@@ -138,32 +140,73 @@ impl Engine {
         masks.iter().map(|(text, value)| ((*text).to_owned(), (*value).to_owned())).collect()
     }
 
-    /// Every value of the text, in no order, overlaps included, on character borders.
-    pub(crate) fn find(&self, text: &str, found: &mut Vec<Found>) {
+    /// Every value of the text, in no order, overlaps included, on character borders. `doubts`
+    /// hears of every anchor at which a rule found none.
+    pub(crate) fn find(
+        &self,
+        page: &mut Page<'_>,
+        found: &mut Vec<Found>,
+        mut doubts: impl FnMut(Doubt),
+    ) {
+        let text = page.text;
         let before = found.len();
-        work::add(text.len() * (1 + self.scanners.len()));
+        work::add(text.len());
         let mut runs = run::Ends::default();
-        for hit in self.anchors.find_overlapping_iter(text) {
-            for rule in self.wakes.get(hit.pattern().as_usize()).into_iter().flatten() {
-                let verified =
-                    self.rules.get(*rule).and_then(|r| r.verify(text, hit.start(), &mut runs));
-                found.extend(verified.map(|range| Found { range, rule: *rule }));
+        self.anchors.each(text.as_bytes(), |at, anchor| {
+            for rule in self.wakes.get(anchor).into_iter().flatten() {
+                let doubt = Doubt { at, rule: *rule };
+                match self.verify(text, doubt, &mut runs) {
+                    Some(value) => found.push(value),
+                    None => doubts(doubt),
+                }
             }
-        }
+        });
+        self.scan(page, found);
+        self.keep_wanted(found, before);
+    }
+
+    /// The same for a text of which every anchor is known.
+    pub(crate) fn find_again(
+        &self,
+        page: &mut Page<'_>,
+        doubts: impl Iterator<Item = Doubt>,
+        found: &mut Vec<Found>,
+    ) {
+        let before = found.len();
+        let mut runs = run::Ends::default();
+        found.extend(doubts.filter_map(|doubt| self.verify(page.text, doubt, &mut runs)));
+        self.scan(page, found);
+        self.keep_wanted(found, before);
+    }
+
+    fn verify(&self, text: &str, doubt: Doubt, runs: &mut run::Ends) -> Option<Found> {
+        let range = self.rules.get(doubt.rule)?.verify(text, doubt.at, runs)?;
+        Some(Found { range, rule: doubt.rule })
+    }
+
+    /// Lets the scanners look at what is not found yet.
+    fn scan(&self, page: &mut Page<'_>, found: &mut Vec<Found>) {
+        work::add(page.text.len() * self.scanners.len());
+        page.covered.add(found.iter().map(|known| known.range.clone()));
         let mut hits: Vec<Hit> = Vec::new();
         for (first, scanner) in &self.scanners {
-            (scanner.scan)(text, &mut hits);
+            (scanner.scan)(page, &mut hits);
+            page.covered.add(hits.iter().map(|hit| hit.range.clone()));
             found.extend(hits.drain(..).map(|h| Found { range: h.range, rule: first + h.rule }));
         }
+    }
+
+    /// Drops what was found from a place on by rules that are off.
+    fn keep_wanted(&self, found: &mut Vec<Found>, from: usize) {
         if self.off.contains(&true) {
-            let kept = found.split_off(before);
+            let kept = found.split_off(from);
             found.extend(kept.into_iter().filter(|f| self.off.get(f.rule) != Some(&true)));
         }
     }
 
-    /// How many anchors a text holds: the pass that every search begins with, alone.
-    pub(crate) fn count_anchors(&self, text: &str) -> usize {
-        self.anchors.find_overlapping_iter(text).count()
+    /// All anchors, each once.
+    pub(crate) fn anchors(&self) -> BTreeSet<&str> {
+        self.rules.iter().flat_map(|rule| rule.anchors.iter().map(String::as_str)).collect()
     }
 }
 

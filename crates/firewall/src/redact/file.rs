@@ -4,14 +4,12 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 use super::rule::{Context, MAX_REACH, Pattern, REACH, Rule, WITHIN};
+use super::sieve::SHORTEST;
 use super::validate;
 
 /// The most rules of one file, and its most bytes.
 pub(crate) const MAX_RULES: usize = 2_000;
 pub(crate) const MAX_FILE: usize = 1 << 20;
-/// The shortest anchor: anything shorter would wake its rule all the time.
-const MIN_ANCHOR: usize = 3;
-
 /// What is wrong with a rule file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleFileError {
@@ -72,6 +70,8 @@ struct Written {
     #[serde(default = "reach")]
     reach: usize,
     #[serde(default)]
+    trim: (usize, usize),
+    #[serde(default)]
     extend: bool,
     #[serde(default)]
     validate: Vec<String>,
@@ -118,9 +118,9 @@ impl Written {
         if self.anchors.is_empty() {
             return Err(wrong("`anchors` is empty: name a literal at which a match starts".into()));
         }
-        if let Some(short) = self.anchors.iter().find(|a| a.len() < MIN_ANCHOR || !a.is_ascii()) {
+        if let Some(short) = self.anchors.iter().find(|a| a.len() < SHORTEST || !a.is_ascii()) {
             return Err(wrong(format!(
-                "the anchor `{short}` must be ASCII of at least {MIN_ANCHOR} bytes"
+                "the anchor `{short}` must be ASCII of at least {SHORTEST} bytes"
             )));
         }
         if self.reach == 0 || self.reach > MAX_REACH {
@@ -142,6 +142,7 @@ impl Written {
             pattern: Pattern::new(self.pattern),
             boundary: self.boundary,
             reach: self.reach,
+            trim: self.trim,
             extend: self.extend,
             checks,
             entropy: self.entropy,

@@ -10,11 +10,11 @@ use super::engine::{Engine, Found, NEAR, union};
 use super::{pem, run, settle};
 
 /// The bytes that one step decides about.
-const STEP: usize = 13 * 1_024;
+const STEP: usize = 14 * 1_024;
 /// The bytes that it sees after them.
-const AHEAD: usize = 3 * 1_024;
+const AHEAD: usize = 2 * NEAR;
 /// The bytes after a place that decide about it where no mask is near.
-const CLEAR: usize = 2 * NEAR;
+const CLEAR: usize = NEAR + NEAR / 2;
 /// The bytes that it sees before them.
 const BEHIND: usize = NEAR;
 /// How much text is held back at most.

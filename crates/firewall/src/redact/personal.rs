@@ -25,6 +25,7 @@ mod tests;
 
 use std::ops::Range;
 
+use super::page::Page;
 use super::scanner::{Hit, ScanRule, Scanner};
 use cluster::{Cluster, Hold, Token, before, byte, continues};
 use context::{Context, Words, topic};
@@ -34,56 +35,51 @@ use rules::{BIRTH, CARD, EMAIL, IBAN, MAC, OWN, PHONE, RULES, SSN, V4, V6, WRITT
 /// Texts up to this many bytes may be one value, whatever its letters.
 const SHORT: usize = 64;
 
+/// The fewest letters and digits of a value.
+const SHORTEST: usize = 6;
+
 /// The rules with their scan.
 pub(crate) fn scanner() -> Scanner {
     Scanner { rules: RULES, scan }
 }
 
 /// Finds personal data; hits may overlap.
-fn scan(text: &str, hits: &mut Vec<Hit>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(place) = next(bytes, at) {
-        at = match byte(bytes, place) {
-            b'@' => {
-                push(text, hits, EMAIL, email::address(bytes, place));
-                place + 1
-            }
-            b'(' | b'[' => {
-                push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place));
-                place + 1
-            }
-            b':' => {
-                match network::colons(bytes, place) {
-                    Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
-                    Some(Address::Mac(range)) => push(text, hits, MAC, Some(range)),
-                    None => {}
-                }
-                place + 1
-            }
-            _ if let Some(end) = cluster::timestamp_end(bytes, place) => end,
-            _ => {
-                let (token, fits) = Token::around(bytes, place);
-                if fits && !(token.hash && bytes.len() > SHORT) {
-                    numbers(text, token, hits);
-                }
-                let uuid = cluster::uuid_end(bytes, token);
-                uuid.unwrap_or(token.end).max(place + 1)
-            }
-        };
+fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
+    let (text, bytes) = (page.text, page.bytes());
+    let mut after = 0;
+    for place in page.stops() {
+        if place < after {
+            continue;
+        }
+        match byte(bytes, place) {
+            b'@' => push(text, hits, EMAIL, email::address(bytes, place)),
+            b'(' | b'[' => push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place)),
+            b':' => match network::colons(bytes, place) {
+                Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
+                Some(Address::Mac(range)) => push(text, hits, MAC, Some(range)),
+                None => {}
+            },
+            _ => after = digits(page, place, hits),
+        }
     }
 }
 
-/// The next byte that a value can stand at.
-fn next(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let found = rest.iter().position(|byte| stops(*byte))?;
-    Some(at + found)
-}
-
-/// True for digits, colons, `@` and opening brackets.
-fn stops(byte: u8) -> bool {
-    byte.wrapping_sub(b'0') <= 10 || matches!(byte, b'@' | b'[' | b'(')
+/// Finds what stands at a digit. Gives the end of what need not be looked at again.
+fn digits(page: &Page<'_>, place: usize, hits: &mut Vec<Hit>) -> usize {
+    let bytes = page.bytes();
+    if let Some(end) = cluster::timestamp_end(bytes, place) {
+        return end;
+    }
+    let (token, fits) = Token::around(bytes, place);
+    let hash = token.hash && bytes.len() > SHORT;
+    if fits
+        && !hash
+        && !stands_alone(bytes, token)
+        && !page.covered.holds(&(token.start..token.end))
+    {
+        numbers(page.text, token, hits);
+    }
+    cluster::uuid_end(bytes, token).unwrap_or(token.end)
 }
 
 fn push(text: &str, hits: &mut Vec<Hit>, rule: usize, range: Option<Range<usize>>) {
@@ -91,6 +87,15 @@ fn push(text: &str, hits: &mut Vec<Hit>, rule: usize, range: Option<Range<usize>
         let range = text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end);
         hits.push(Hit { range, rule });
     }
+}
+
+/// True for a number that is too short for a value and has nothing beside it that it goes on with.
+fn stands_alone(bytes: &[u8], token: Token) -> bool {
+    token.end - token.start < SHORTEST
+        && !matches!(before(bytes, token.start), b'-' | b'.')
+        && !cluster::is_joined(bytes, token.end)
+        && !continues(bytes, token.start, Hold::Loose)
+        && lettered(bytes, token.start).is_none()
 }
 
 /// What a token with digits, and the groups that start with it, can be.
@@ -113,7 +118,7 @@ fn numbers(text: &str, token: Token, hits: &mut Vec<Hit>) {
 /// What the token is with what follows: across blanks, without them, and by itself.
 fn clusters(text: &str, token: Token, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
-    let long = token.end - token.start >= 6;
+    let long = token.end - token.start >= SHORTEST;
     let follows = continues(bytes, token.start, Hold::Loose);
     let joined = cluster::is_joined(bytes, token.end);
     let mut end = token.end;
@@ -154,7 +159,7 @@ fn clusters(text: &str, token: Token, hits: &mut Vec<Hit>) {
 /// What groups of digits and letters are, taken together.
 fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
-    if cluster.len() >= 6 {
+    if cluster.len() >= SHORTEST {
         let words = Words::new(bytes, cluster.start, cluster.end);
         if security::is_ssn(&words, cluster) {
             push(text, hits, SSN, Some(cluster.start..cluster.end));

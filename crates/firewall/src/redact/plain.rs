@@ -7,12 +7,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use weaver_text::reveal;
+
 use super::MASK;
 use super::placeholders::MAX_VALUES;
 use super::value::{TOO_DEEP, TOO_MUCH};
 
 /// What a mask reads as.
-const BARRIER: char = '\u{1f}';
+const BARRIER: char = reveal::BARRIER;
+/// What that character reads as where the text has it itself: something that shows nothing.
+const SEPARATOR: char = '\u{1e}';
 /// The longest placeholder, in bytes.
 const MAX_PLACEHOLDER: usize = 72;
 
@@ -34,19 +38,19 @@ struct Cut {
 impl<'t> Plain<'t> {
     /// The text with these ranges, in order and apart, made barriers.
     pub(crate) fn new(text: &'t str, masked: &[Range<usize>]) -> Self {
-        if masked.is_empty() {
+        if masked.is_empty() && !holds(text, BARRIER) {
             return Self { text: Cow::Borrowed(text), cuts: Vec::new() };
         }
         let mut out = String::with_capacity(text.len());
         let mut cuts = Vec::with_capacity(masked.len());
         let mut at = 0;
         for range in masked {
-            out.push_str(text.get(at..range.start).unwrap_or_default());
+            push(&mut out, text.get(at..range.start).unwrap_or_default());
             cuts.push(Cut { plain: out.len(), masked: range.clone() });
             out.push(BARRIER);
             at = range.end;
         }
-        out.push_str(text.get(at..).unwrap_or_default());
+        push(&mut out, text.get(at..).unwrap_or_default());
         Self { text: Cow::Owned(out), cuts }
     }
 
@@ -76,6 +80,16 @@ impl<'t> Plain<'t> {
         }
     }
 
+    /// Where the byte for a place of the first text is, unless that place is masked.
+    pub(crate) fn visible(&self, original: usize) -> Option<usize> {
+        let at = self.offset(original);
+        (self.place(at).start == original && !self.is_barrier(at)).then_some(at)
+    }
+
+    fn is_barrier(&self, at: usize) -> bool {
+        self.cuts.binary_search_by_key(&at, |cut| cut.plain).is_ok()
+    }
+
     fn place(&self, at: usize) -> Range<usize> {
         let before = self.cuts.partition_point(|cut| cut.plain <= at);
         match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
@@ -87,6 +101,21 @@ impl<'t> Plain<'t> {
             None => at..at + 1,
         }
     }
+}
+
+/// Appends text with nothing in it that reads as a mask.
+fn push(out: &mut String, text: &str) {
+    if holds(text, BARRIER) {
+        out.extend(text.chars().map(|c| if c == BARRIER { SEPARATOR } else { c }));
+    } else {
+        out.push_str(text);
+    }
+}
+
+/// Whether a text holds a character of ASCII. Without a branch per byte.
+fn holds(text: &str, wanted: char) -> bool {
+    let is_in = |part: &[u8]| part.iter().fold(false, |any, b| any | (char::from(*b) == wanted));
+    text.as_bytes().chunks(64).any(is_in)
 }
 
 /// Masks and placeholders that stand in a text already, in the words of this crate and of kinds

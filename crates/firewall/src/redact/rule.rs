@@ -35,6 +35,9 @@ pub(crate) struct Rule {
     pub(crate) boundary: bool,
     /// The bytes from the anchor's start that the pattern sees.
     pub(crate) reach: usize,
+    /// The bytes at both ends of a match that are no part of the value. A pattern with a group needs
+    /// none, and takes longer.
+    pub(crate) trim: (usize, usize),
     /// Whether the mask goes on to the end of the token run in which the match ends.
     pub(crate) extend: bool,
     /// What the masked text must pass.
@@ -70,6 +73,7 @@ impl Rule {
             return Some(at..runs.end(text, at));
         };
         let found = value_in(regex, window)?;
+        let found = found.start + self.trim.0..found.end.saturating_sub(self.trim.1);
         let mut range = whole(text, at + found.start..at + found.end);
         let value = text.get(range.clone())?;
         if value.is_empty() || !self.accepts(text, &range, value) {

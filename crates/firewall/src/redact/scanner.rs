@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::page::Page;
+
 /// The name and the examples of a value that a scanner finds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanRule {
@@ -32,5 +34,5 @@ pub(crate) struct Scanner {
     /// What it finds.
     pub(crate) rules: &'static [ScanRule],
     /// Finds every value, in any order; overlaps are allowed.
-    pub(crate) scan: fn(&str, &mut Vec<Hit>),
+    pub(crate) scan: fn(&Page<'_>, &mut Vec<Hit>),
 }

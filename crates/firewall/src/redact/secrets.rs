@@ -5,6 +5,7 @@
 
 mod assign;
 mod form;
+mod lexicon;
 mod name;
 mod near;
 mod shape;
@@ -15,6 +16,8 @@ mod words;
 
 use std::ops::Range;
 
+use super::covered::Covered;
+use super::page::Page;
 use super::run;
 use super::scanner::{Hit, ScanRule, Scanner};
 
@@ -144,13 +147,14 @@ const RULES: &[ScanRule] = &[
 ];
 
 /// Finds secrets in a text.
-fn scan(text: &str, hits: &mut Vec<Hit>) {
-    let bytes = text.as_bytes();
-    assign::scan(bytes, hits);
-    near::scan(bytes, hits);
+fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
+    assign::scan(page, hits);
+    let mut named = Covered::default();
+    named.add(hits.iter().map(|hit| hit.range.clone()));
+    near::scan(page, &named, hits);
     let mut runs = run::Ends::default();
     for hit in hits.iter_mut().filter(|hit| hit.range.len() >= LONG) {
-        hit.range.end = hit.range.end.max(runs.end(text, hit.range.end.saturating_sub(1)));
+        hit.range.end = hit.range.end.max(runs.end(page.text, hit.range.end.saturating_sub(1)));
     }
 }
 

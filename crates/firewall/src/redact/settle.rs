@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use weaver_text::reveal::{self, Layers};
 
-use super::engine::{Engine, Found, NEAR, union};
+use super::engine::{Doubt, Engine, Found, NEAR, union};
+use super::page::Page;
 use super::plain::{Plain, standing};
 
 /// How often a text is looked at.
@@ -30,8 +31,12 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
         barriers = joined(barriers);
     }
     let plain = Plain::new(text, &barriers);
-    let mut all = union(look(engine, &plain, None));
+    let mut doubts = Vec::new();
+    let mut all = union(first_look(engine, &plain, &mut doubts));
     let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
+    if !fresh.is_empty() {
+        doubts.sort_unstable();
+    }
     for round in 1..=ROUNDS {
         if fresh.is_empty() {
             break;
@@ -39,7 +44,10 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
         barriers.extend(fresh.iter().cloned());
         barriers = joined(barriers);
         let plain = Plain::new(text, &barriers);
-        let mut more = look(engine, &plain, Some(&fresh));
+        let mut more = Vec::new();
+        for (accepted, seen) in windows(&plain, &fresh) {
+            look_again(engine, &plain, (accepted, seen), &doubts, &mut more);
+        }
         if round == ROUNDS {
             more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
         }
@@ -50,19 +58,40 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
     all
 }
 
-/// What is found in the text, or within [`NEAR`] of the given stretches.
-fn look(engine: &Engine, plain: &Plain<'_>, around: Option<&[Range<usize>]>) -> Vec<Found> {
-    let mut found = Vec::new();
+/// What is found in the text. Anchors at which nothing was found go to `doubts`, by their places
+/// in the first text.
+fn first_look(engine: &Engine, plain: &Plain<'_>, doubts: &mut Vec<Doubt>) -> Vec<Found> {
     let text = plain.text();
-    match around {
-        None => part(engine, plain, 0..text.len(), 0..text.len(), &mut found),
-        Some(fresh) => {
-            for (accepted, seen) in windows(plain, fresh) {
-                part(engine, plain, accepted, seen, &mut found);
-            }
-        }
-    }
-    found
+    let mut page = Page::new(text);
+    let mut found = Vec::new();
+    engine.find(&mut page, &mut found, |doubt| {
+        doubts.push(Doubt { at: plain.original(&(doubt.at..doubt.at + 1)).start, ..doubt });
+    });
+    let mut out = Vec::new();
+    accept(engine, (plain, &page), (0..text.len(), 0), found, &mut out);
+    out
+}
+
+/// What is found in one part of a text of which every anchor is known.
+fn look_again(
+    engine: &Engine,
+    plain: &Plain<'_>,
+    (accepted, seen): (Range<usize>, Range<usize>),
+    doubts: &[Doubt],
+    out: &mut Vec<Found>,
+) {
+    let Some(text) = plain.text().get(seen.clone()) else { return };
+    let within = plain.original(&seen);
+    let from = doubts.partition_point(|doubt| doubt.at < within.start);
+    let near = doubts.iter().skip(from).take_while(|doubt| doubt.at < within.end);
+    let near = near.filter_map(|doubt| {
+        let at = plain.visible(doubt.at)?.checked_sub(seen.start)?;
+        Some(Doubt { at, ..*doubt })
+    });
+    let mut page = Page::new(text);
+    let mut found = Vec::new();
+    engine.find_again(&mut page, near, &mut found);
+    accept(engine, (plain, &page), (accepted, seen.start), found, out);
 }
 
 /// The neighbourhoods of fresh masks: where values are accepted, and what is read for it.
@@ -86,19 +115,16 @@ fn windows(plain: &Plain<'_>, fresh: &[Range<usize>]) -> Vec<(Range<usize>, Rang
     windows
 }
 
-/// What is found in one part, as ranges of the first text.
-fn part(
+/// Adds what other readings of a part hold, which begins at `offset`, and takes over what stands in
+/// the accepted stretch, as ranges of the first text.
+fn accept(
     engine: &Engine,
-    plain: &Plain<'_>,
-    accepted: Range<usize>,
-    seen: Range<usize>,
+    (plain, page): (&Plain<'_>, &Page<'_>),
+    (accepted, offset): (Range<usize>, usize),
+    mut found: Vec<Found>,
     out: &mut Vec<Found>,
 ) {
-    let offset = seen.start;
-    let Some(text) = plain.text().get(seen) else { return };
-    let mut found = Vec::new();
-    engine.find(text, &mut found);
-    if !read_otherwise(engine, text, &mut found) {
+    if !read_otherwise(engine, page, &mut found) {
         // More is hidden than can be read: nothing of it is shown.
         out.push(Found { range: plain.original(&accepted), rule: engine.unread() });
     }
@@ -112,15 +138,12 @@ fn part(
 
 /// What is found in the other readings of a text: values that stand there encoded or hidden. False
 /// when there are more readings than room.
-fn read_otherwise(engine: &Engine, text: &str, found: &mut Vec<Found>) -> bool {
-    if !reveal::may_hide(text, LAYERS) {
-        return true;
-    }
+fn read_otherwise(engine: &Engine, page: &Page<'_>, found: &mut Vec<Found>) -> bool {
     let mut views = Vec::new();
-    let complete = reveal::views(text, LAYERS, &mut views);
+    let complete = reveal::views_of(page.source(), LAYERS, &mut views);
     let mut seen = Vec::new();
     for view in &views {
-        engine.find(&view.text, &mut seen);
+        engine.find(&mut Page::new(&view.text), &mut seen, |_| {});
         // What has nothing hidden in or near it was found in the text itself.
         let hidden = seen
             .drain(..)

@@ -17,7 +17,7 @@ fn scan_rules() -> Vec<scanner::ScanRule> {
 
 fn found_by<'t>(engine: &Engine, id: &str, text: &'t str) -> Vec<&'t str> {
     let mut hits = Vec::new();
-    engine.find(text, &mut hits);
+    engine.find(&mut page::Page::new(text), &mut hits, |_| {});
     hits.retain(|hit| &*engine.name(hit.rule).unwrap().id == id);
     hits.into_iter().filter_map(|hit| text.get(hit.range)).collect()
 }

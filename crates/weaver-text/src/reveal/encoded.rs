@@ -6,10 +6,12 @@ use super::edit::Edits;
 use super::layer::{Layer, Layers};
 use super::map::Shape;
 use super::pairs;
-use super::work;
+use super::{Source as Text, work};
+use crate::masks::Masks;
 
 /// Fewest digits, padding not counted, in a run that is looked into.
 const SHORTEST: usize = 11;
+const LEAST: u32 = SHORTEST as u32;
 
 /// Fewest bytes of text that a run must hold.
 pub(super) const FEWEST: usize = 8;
@@ -54,54 +56,69 @@ fn sextet(byte: u8) -> Option<u8> {
     SEXTETS.get(usize::from(byte)).copied().filter(|s| *s < 64)
 }
 
-/// Replaces the runs in `range` that hold text, and hexadecimal digits in pairs.
-pub(super) fn digits(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mut Edits) {
-    let mut from = range.start;
-    if layers.contains(Layer::Hex) {
-        while let Some(found) = pairs::next(bytes, from..range.end) {
-            runs(bytes, from..found.span.start, layers, edits);
-            from = found.span.end;
-            found.put(edits);
-        }
-    }
-    runs(bytes, from..range.end, layers, edits);
+/// The classes of bytes of which runs are made.
+const SEXTET: usize = 5;
+pub(super) const HEX: usize = 6;
+pub(super) const BETWEEN: usize = 7;
+
+pub(super) fn classes(byte: u8) -> u8 {
+    let low = (byte | 0x20).wrapping_sub(b'a');
+    let digit = byte.is_ascii_digit();
+    let sextet = digit | (low < 26) | matches!(byte, b'+' | b'-' | b'/' | b'_');
+    u8::from(sextet) << SEXTET
+        | u8::from(digit | (low < 6)) << HEX
+        | u8::from(pairs::is_between(byte)) << BETWEEN
 }
 
-/// Replaces the runs in `range` that hold text.
-fn runs(bytes: &[u8], range: Range<usize>, layers: Layers, edits: &mut Edits) {
-    let bytes = bytes.get(..range.end).unwrap_or(bytes);
-    let mut at = range.start;
-    // A run of `SHORTEST` digits from `at` on, or the last byte in it that is none.
-    while let Some(window) = bytes.get(at..at + SHORTEST) {
-        if let Some(i) = window.iter().rposition(|b| sextet(*b).is_none()) {
-            at += i + 1;
-            continue;
-        }
-        let end = end_of_run(bytes, at + SHORTEST);
-        at = run(bytes, at..end, layers, edits);
-    }
+/// Digits in a row: runs of base64 and hexadecimal digits, and hexadecimal digits in pairs.
+pub(super) struct Digits<'a> {
+    bytes: &'a [u8],
+    masks: &'a Masks,
+    known: &'a [Range<usize>],
+    layers: Layers,
 }
 
-/// Whether [`digits`] would look into anything.
-pub(super) fn has_digits(bytes: &[u8], layers: Layers) -> bool {
-    if layers.contains(Layer::Hex) && pairs::next(bytes, 0..bytes.len()).is_some() {
-        return true;
+impl<'a> Digits<'a> {
+    /// Those of a text beside what is known; only these layers are undone.
+    pub(super) fn of(source: Text<'a>, layers: Layers) -> Self {
+        let Text { text, masks, known } = source;
+        Self { bytes: text.as_bytes(), masks, known, layers }
     }
-    let mut at = 0;
-    while let Some(window) = bytes.get(at..at + SHORTEST) {
-        match window.iter().rposition(|b| sextet(*b).is_none()) {
-            Some(i) => at += i + 1,
-            None => return true,
+
+    fn is_known(&self, run: &Range<usize>) -> bool {
+        let after = self.known.partition_point(|known| known.start <= run.start);
+        let known = after.checked_sub(1).and_then(|at| self.known.get(at));
+        known.is_some_and(|known| run.end <= known.end)
+    }
+
+    /// Replaces the runs in `range` that hold text, and hexadecimal digits in pairs.
+    pub(super) fn replace(&self, range: Range<usize>, edits: &mut Edits) {
+        if range.len() < SHORTEST {
+            return;
+        }
+        let mut from = range.start;
+        if self.layers.contains(Layer::Hex) {
+            while let Some(found) = pairs::next(self.bytes, self.masks, from..range.end) {
+                self.runs(from..found.span.start, edits);
+                from = found.span.end;
+                found.put(edits);
+            }
+        }
+        self.runs(from..range.end, edits);
+    }
+
+    /// Replaces the runs in `range` that hold text.
+    fn runs(&self, range: Range<usize>, edits: &mut Edits) {
+        let bytes = self.bytes.get(..range.end).unwrap_or(self.bytes);
+        let mut after = range.start;
+        for found in self.masks.runs(SEXTET, LEAST, range) {
+            work::looked_at(found.len());
+            // Lines that belonged to the run before are read.
+            if found.end > after && !self.is_known(&found) {
+                after = run(bytes, found.start.max(after)..found.end, self.layers, edits);
+            }
         }
     }
-    false
-}
-
-fn end_of_run(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    let len = rest.iter().take_while(|b| sextet(**b).is_some()).count();
-    work::looked_at(len);
-    at + len
 }
 
 /// Replaces what can be read in one run. Returns where to go on: behind the run, or behind the
@@ -222,6 +239,25 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The first decoded bytes, if text may start with the first two.
+    fn head(&self) -> Option<[u8; FEWEST]> {
+        let mut head = [0; FEWEST];
+        let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.gap == 0);
+        if let (Some([a, b, c]), Base::SixtyFour) = (quick, self.base) {
+            work::looked_at(3);
+            let (a, b, c) = (sextet(*a)?, sextet(*b)?, sextet(*c)?);
+            if !may_start_text(a << 2 | b >> 4, b << 4 | c >> 2) {
+                return None;
+            }
+        } else if !may_start_text(self.byte(0)?, self.byte(1)?) {
+            return None;
+        }
+        for (at, byte) in head.iter_mut().enumerate() {
+            *byte = self.byte(at)?;
+        }
+        Some(head)
+    }
+
     /// The decoded byte with this number.
     fn byte(&self, at: usize) -> Option<u8> {
         let (first, high, low) = match (self.base, at % 3) {
@@ -257,13 +293,7 @@ impl<'a> Source<'a> {
 /// of that.
 fn decode(source: &Source<'_>, edits: &mut Edits) -> Option<usize> {
     // Most runs hold no text, and nearly all of them show it in the first bytes.
-    if !may_start_text(source.byte(0)?, source.byte(1)?) {
-        return None;
-    }
-    let mut head = [0; FEWEST];
-    for (at, byte) in head.iter_mut().enumerate() {
-        *byte = source.byte(at)?;
-    }
+    let head = source.head()?;
     if !may_be_text(&head) {
         return None;
     }

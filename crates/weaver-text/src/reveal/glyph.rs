@@ -80,7 +80,7 @@ fn tag(c: char) -> Option<char> {
 
 /// Characters that show nothing, or that only strike others through.
 fn is_unseen(c: char) -> bool {
-    let keeps = matches!(c, '\t' | '\n' | '\r');
+    let keeps = matches!(c, '\t' | '\n' | '\r' | super::BARRIER);
     (c.is_control() && !keeps)
         || is_invisible(c)
         || matches!(c, '\u{334}'..='\u{338}' | '\u{20d0}'..='\u{20f0}')

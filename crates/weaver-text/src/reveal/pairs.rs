@@ -3,17 +3,12 @@
 use std::ops::Range;
 
 use super::edit::Edits;
-use super::encoded::{FEWEST, is_odd};
+use super::encoded::{BETWEEN, FEWEST, HEX, is_odd};
 use super::layer::Layer;
 use super::map::Shape;
 use super::web::number;
 use super::work;
-
-/// Bytes between two places that are tried: any stretch of [`FEWEST`] pairs covers one.
-const STRIDE: usize = 16;
-
-/// Bytes in the longest pair with what separates it from the next: `0x6a, `.
-const LONGEST: usize = 6;
+use crate::masks::Masks;
 
 /// A stretch of pairs that holds text.
 pub(super) struct Found {
@@ -51,26 +46,30 @@ impl Found {
 }
 
 /// The first stretch of pairs in `range` that holds text.
-pub(super) fn next(bytes: &[u8], range: Range<usize>) -> Option<Found> {
+pub(super) fn next(bytes: &[u8], masks: &Masks, range: Range<usize>) -> Option<Found> {
     let bytes = bytes.get(..range.end)?;
-    let (mut at, mut floor) = (range.start, range.start);
-    while let Some(window) = bytes.get(at..at + LONGEST + 3) {
-        let next = at + STRIDE;
-        if let Some(i) = window.windows(3).position(is_pair).filter(|i| goes_on(bytes, at + i)) {
-            match stretch(bytes, at + i, floor) {
+    // Two digits with a separator behind them, and again so near that it may be the next pair.
+    let starts = masks.places_where(range.start, |near| {
+        let digits = near.of(HEX);
+        let pairs = digits & digits >> 1 & near.of(BETWEEN) >> 2;
+        pairs & (3..=8).fold(0, |any, step| any | pairs >> step)
+    });
+    let mut floor = range.start;
+    for at in starts.take_while(|at| *at < range.end) {
+        if at >= floor && goes_on(bytes, at) {
+            match stretch(bytes, at, floor) {
                 Ok(found) => return Some(found),
                 // What was read is not read again.
-                Err(end) => floor = end,
+                Err(end) => floor = end.max(at + 1),
             }
         }
-        at = next.max(floor);
     }
     None
 }
 
 /// Two digits with a separator behind them.
 fn is_pair(three: &[u8]) -> bool {
-    matches!(three, [a, b, sign] if is_sign(*sign) && a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
+    matches!(three, [a, b, sign] if is_between(*sign) && a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
 }
 
 /// Whether two more pairs follow the one at `at`, in the same form: a date or a time has fewer.
@@ -88,7 +87,8 @@ fn goes_on(bytes: &[u8], at: usize) -> bool {
     next(at + 3).and_then(next).is_some()
 }
 
-fn is_sign(byte: u8) -> bool {
+/// True for what may stand between two pairs.
+pub(super) fn is_between(byte: u8) -> bool {
     matches!(byte, b' ' | b':' | b'-' | b',')
 }
 

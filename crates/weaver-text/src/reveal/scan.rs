@@ -3,35 +3,39 @@
 use super::ansi;
 use super::backslash::{self, Found};
 use super::edit::Edits;
-use super::encoded;
+use super::encoded::Digits;
 use super::glyph::{Tags, glyph};
 use super::layer::{Layer, Layers};
 use super::web::{self, Reference};
-use super::work;
+use super::{Source, work};
 
 /// Bytes that are looked over at once.
 const BLOCK: usize = 32;
 
+/// The one control character that hides nothing and is never undone.
+const BARRIER: u8 = super::BARRIER as u8;
+
 /// The layers that are found by digits in a row, not by a sign.
 const RUNS: Layers = Layers::only(Layer::Base64).with(Layer::Hex);
 
-/// Collects the replacements that undo every encoding in `layers`, once.
-pub(super) fn encodings(text: &str, layers: Layers, tags: Tags, edits: &mut Edits) {
-    let bytes = text.as_bytes();
-    let looks_into_runs = layers.overlaps(RUNS);
+/// Collects the replacements that undo every encoding in `layers`, once; of digits in a row only
+/// those beside what is known.
+pub(super) fn encodings(source: Source<'_>, layers: Layers, tags: Tags, edits: &mut Edits) {
+    let (text, bytes) = (source.text, source.text.as_bytes());
+    let digits = layers.overlaps(RUNS).then(|| Digits::of(source, layers));
     let mut at = 0;
     while let Some(found) = next_sign(bytes, at) {
         // No sign is a digit of base64, so that runs lie between them.
-        if looks_into_runs {
-            encoded::digits(bytes, at..found, layers, edits);
+        if let Some(digits) = &digits {
+            digits.replace(at..found, edits);
         }
         at = match plain_letters(bytes, found) {
             0 => sign(text, found, (layers, tags), edits),
             len => found + len,
         };
     }
-    if looks_into_runs {
-        encoded::digits(bytes, at..bytes.len(), layers, edits);
+    if let Some(digits) = &digits {
+        digits.replace(at..bytes.len(), edits);
     }
 }
 
@@ -49,17 +53,11 @@ fn plain_letters(bytes: &[u8], at: usize) -> usize {
     len
 }
 
-/// Whether [`encodings`] would look closer at anything.
-pub(super) fn has_encodings(text: &str, layers: Layers) -> bool {
-    let bytes = text.as_bytes();
-    next_sign(bytes, 0).is_some() || (layers.overlaps(RUNS) && encoded::has_digits(bytes, layers))
-}
-
 /// A byte with which an encoding may start, runs of digits apart.
 fn is_sign(byte: u8) -> bool {
     !byte.is_ascii()
         || matches!(byte, b'%' | b'&' | b'\\' | 0x7f)
-        || (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'))
+        || (byte < BARRIER && !matches!(byte, b'\t' | b'\n' | b'\r'))
 }
 
 fn next_sign(bytes: &[u8], at: usize) -> Option<usize> {

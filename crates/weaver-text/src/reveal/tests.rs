@@ -212,7 +212,15 @@ fn layers_that_are_off_stay_off() {
         assert!(!views.is_empty() && views.iter().all(|view| view.layers == Layers::only(layer)));
     }
     assert!(all(&text, Layers::NONE).is_empty());
-    assert!(!may_hide("plain text 42", Layers::ENCODED) && may_hide(&text, Layers::ENCODED));
+}
+
+#[test]
+fn a_barrier_stays_and_keeps_its_sides_apart() {
+    let text = "jane%40ex\u{1f}ample.com jane\u{200b}\u{1f}doe";
+    for view in all(text, Layers::ENCODED) {
+        assert_eq!(view.text, "jane@ex\u{1f}ample.com jane\u{1f}doe");
+    }
+    assert!(all("a\u{1f}b", Layers::ENCODED).is_empty());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::name::{self, Tells};
 use super::value::{self, Value};
 use super::{Hit, PASSWORD, SECRET, byte, part};
+use crate::redact::page::Page;
 use crate::redact::work;
 
 /// The longest name that is read.
@@ -18,13 +19,10 @@ const GAP: usize = 32;
 const PAIR: usize = 48;
 
 /// Finds values by the names before them.
-pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
-    for (at, sign) in bytes.iter().enumerate() {
-        // All signs stand close together; most text stands elsewhere.
-        if !matches!(sign, b','..=b'>') {
-            continue;
-        }
-        let told = match sign {
+pub(super) fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
+    let bytes = page.bytes();
+    for at in page.signs() {
+        let told = match byte(bytes, at) {
             b'=' => equals(bytes, at),
             b':' => colon(bytes, at),
             b'>' => element(bytes, at),
@@ -33,6 +31,9 @@ pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
             _ => None,
         };
         let Some((tells, value)) = told else { continue };
+        if page.covered.holds(&value.range) {
+            continue;
+        }
         work::add(value.range.len());
         if value::is_secret(bytes, &value, tells) {
             let rule =

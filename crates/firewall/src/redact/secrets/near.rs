@@ -10,59 +10,30 @@ use super::name;
 use super::shape::{Shape, is_uuid};
 use super::words::{self, Near, Word};
 use super::{FORM, Hit, NAMED, VENDOR, byte, part};
+use crate::redact::covered::Covered;
+use crate::redact::page::Page;
 use crate::redact::validate::{not_a_path, not_placeholder};
 use crate::redact::work;
 
 /// The shortest and the longest run that counts as a token.
-const LENGTHS: std::ops::RangeInclusive<usize> = 12..=300;
+const SHORTEST: u32 = 12;
+const LONGEST: usize = 300;
+/// The shortest token that may have slashes in it.
+const BASE64: usize = 32;
 /// How far before a token its vendor is searched.
 const BEFORE: usize = 72;
 
-/// Finds tokens by what stands around them and by their form.
-pub(super) fn scan(bytes: &[u8], hits: &mut Vec<Hit>) {
-    let least = *LENGTHS.start();
-    let mut from = 0;
-    // `from` begins a run or follows one. A run that is long enough covers the byte at `probe`.
-    while let Some(probe) = Some(from + least - 1).filter(|probe| *probe < bytes.len()) {
-        if !is_token(byte(bytes, probe)) {
-            from = probe + 1;
-            continue;
-        }
-        let before = part(bytes, from..probe);
-        let start = probe - before.iter().rev().take_while(|b| is_token(**b)).count();
-        let rest = part(bytes, probe..bytes.len());
-        let end = probe + rest.iter().take_while(|b| is_token(**b)).count();
-        if LENGTHS.contains(&(end - start)) {
-            consider(bytes, start..end, hits);
-        }
-        from = end + 1;
+/// Finds tokens by what stands around them and by their form, but for those that are known.
+pub(super) fn scan(page: &Page<'_>, known: &Covered, hits: &mut Vec<Hit>) {
+    for run in page.tokens(SHORTEST).filter(|run| run.len() <= LONGEST && !known.holds(run)) {
+        consider(page.bytes(), run, hits);
     }
-}
-
-/// Characters of tokens.
-const TOKENS: [bool; 256] = tokens();
-
-const fn tokens() -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut at = 0;
-    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, in bounds")]
-    while at < 256 {
-        let byte = at as u8;
-        table[at] =
-            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.' | b'~');
-        at += 1;
-    }
-    table
-}
-
-fn is_token(byte: u8) -> bool {
-    TOKENS.get(usize::from(byte)).is_some_and(|token| *token)
 }
 
 fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
     let whole = part(bytes, run.clone());
     work::add(whole.len());
-    if !whole.iter().any(u8::is_ascii_digit) || !whole.iter().any(u8::is_ascii_alphabetic) {
+    if !whole.iter().any(u8::is_ascii_alphabetic) {
         return;
     }
     if let Some(range) = form::known(bytes, run.clone()) {
@@ -79,7 +50,8 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
     {
         return;
     }
-    if is_dated(raw) {
+    // Short texts with slashes are paths.
+    if is_dated(raw) || raw.len() < BASE64 && raw.contains(&b'/') {
         return;
     }
     let shape = Shape::of(raw);
@@ -118,7 +90,7 @@ fn is_dated(raw: &[u8]) -> bool {
 /// No path, no host, no file, no date.
 fn is_one_token(text: &str, shape: &Shape) -> bool {
     let slashes = text.bytes().filter(|b| *b == b'/').count();
-    let base64 = shape.len >= 32 && shape.odd >= 2 && shape.turns >= 4;
+    let base64 = shape.len >= BASE64 && shape.odd >= 2 && shape.turns >= 4;
     let dotted = text.split('.').any(|part| part.len() >= 14) || !text.contains('.');
     let dated = text.get(4..5) == Some("-") && text.get(7..8) == Some("-") && shape.letters <= 3;
     (slashes == 0 || base64 && slashes <= shape.len / 8) && dotted && !dated && not_a_path(text)

@@ -1,0 +1,38 @@
+//! Stretches of a text that are known to be masked, so that nobody looks into them again.
+
+use std::ops::Range;
+
+/// Stretches in order and apart.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Covered(Vec<Range<usize>>);
+
+impl Covered {
+    /// The same with these stretches.
+    pub(crate) fn add(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
+        let known = self.0.len();
+        self.0.extend(ranges.filter(|range| !range.is_empty()));
+        if self.0.len() == known {
+            return;
+        }
+        self.0.sort_unstable_by_key(|range| range.start);
+        self.0.dedup_by(|next, last| {
+            let overlaps = next.start < last.end;
+            if overlaps {
+                last.end = last.end.max(next.end);
+            }
+            overlaps
+        });
+    }
+
+    /// Whether the whole stretch is masked.
+    pub(crate) fn holds(&self, range: &Range<usize>) -> bool {
+        let after = self.0.partition_point(|known| known.start <= range.start);
+        let known = after.checked_sub(1).and_then(|at| self.0.get(at));
+        known.is_some_and(|known| range.end <= known.end)
+    }
+
+    /// All of them.
+    pub(crate) fn ranges(&self) -> &[Range<usize>] {
+        &self.0
+    }
+}
