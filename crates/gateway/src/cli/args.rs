@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use super::exit::Exit;
 use super::trace::args as ask;
+use super::trace::proof_args as proof;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -222,16 +223,16 @@ pub(super) enum Trace {
         store: PathBuf,
     },
     /// Verify the whole log, and name the first bad event
-    Verify {
-        /// The ledger
-        #[arg(long, value_name = "FILE")]
-        store: PathBuf,
-        /// An earlier head, as `weaver trace head` printed it
-        #[arg(long, value_name = "FILE")]
-        head: Option<PathBuf>,
-        #[command(flatten)]
-        output: Json,
-    },
+    Verify(proof::Verify),
+    /// Sign a checkpoint of what is synced to disk, and print it
+    Checkpoint(proof::Checkpoint),
+    /// Show, declare, change or end the key that signs for the log
+    #[command(subcommand)]
+    Key(proof::Key),
+    /// Prove one call to others, check such a proof, or prove that a log has two histories
+    Prove(Box<proof::Prove>),
+    /// Remove old payloads for good; the log still proves itself
+    Prune(proof::Prune),
 }
 
 #[derive(Debug, Args)]

@@ -1,15 +1,26 @@
 //! `weaver trace`.
 
+mod age;
 pub(super) mod args;
+mod believed;
+mod checkpoint;
+mod conflict;
 mod event;
 mod export;
 mod index;
+mod key;
 mod list;
 mod log;
 mod progress;
+pub(super) mod proof_args;
+mod prove;
+mod prune;
+mod receipt;
 mod stats;
+mod synced;
 mod verify;
 mod why;
+mod writing;
 
 use std::path::Path;
 
@@ -28,7 +39,11 @@ pub(super) fn run(args: Trace) -> Result<Exit, Failure> {
         Trace::Export(args) => export::run(&args),
         Trace::Index(args) => index::run(&args),
         Trace::Head { store } => head(&store),
-        Trace::Verify { store, head, output } => verify::run(&store, head.as_deref(), output.json),
+        Trace::Verify(args) => verify::run(&args),
+        Trace::Checkpoint(args) => checkpoint::run(&args),
+        Trace::Key(args) => key::run(&args),
+        Trace::Prove(args) => prove::run(&args),
+        Trace::Prune(args) => prune::run(&args),
     }
 }
 
@@ -59,7 +74,16 @@ impl Trace {
             Self::Tail(args) => args.output.json,
             Self::Stats(args) => args.output.json,
             Self::Index(args) => args.output.json,
-            Self::Verify { output, .. } => output.json,
+            Self::Verify(args) => args.output.json,
+            Self::Checkpoint(args) => args.output.json,
+            Self::Prove(args) => args.output.json,
+            Self::Prune(args) => args.output.json,
+            Self::Key(proof_args::Key::Show { output, .. }) => output.json,
+            Self::Key(
+                proof_args::Key::Declare(change)
+                | proof_args::Key::End(change)
+                | proof_args::Key::Rotate { change, .. },
+            ) => change.output.json,
             Self::Head { .. } | Self::Export(_) => false,
         }
     }

@@ -29,6 +29,8 @@ mod keys;
 #[cfg(test)]
 mod policy_commands;
 #[cfg(test)]
+mod proofs;
+#[cfg(test)]
 mod proxy;
 #[cfg(test)]
 mod questions;

@@ -80,12 +80,14 @@ fn signed(
     let envelope = envelope.to_json().map_err(internal)?;
     let beside = beside(path);
     for (path, text) in [(path, bytes.as_slice()), (&beside, envelope.as_bytes())] {
-        let mut file = create(path)?;
-        file.write_all(text)
-            .and_then(|()| file.write_all(b"\n"))
-            .map_err(|error| unwritable(path, &error))?;
+        write_new(path, &[text, b"\n"].concat())?;
     }
     Ok(Exit::Ok)
+}
+
+/// Writes a new file for this user alone.
+pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    create(path)?.write_all(bytes).map_err(|error| unwritable(path, &error))
 }
 
 fn beside(path: &Path) -> PathBuf {

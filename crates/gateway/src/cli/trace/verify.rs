@@ -3,33 +3,50 @@
 use std::path::Path;
 
 use serde_json::json;
-use weaver_trace_store::verify::{Report, VerifyError, verify_with};
+use weaver_trace_store::verify::{Outside, Report, VerifyError, verify_against};
 use weaver_types::ledger::Head;
 
+use super::believed;
 use super::progress::Progress;
+use super::proof_args::Verify;
 use crate::cli::{Exit, Failure, output};
 use crate::config::file;
 
 /// The largest file of a head, in bytes.
 const MAX_HEAD: usize = 16 * 1024;
 
-pub(super) fn run(store: &Path, head: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
-    let earlier = head.map(read_head).transpose()?;
-    let reader = super::open(store)?;
+pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
+    let earlier = args.head.as_deref().map(read_head).transpose()?;
+    let signed = args.checkpoint.as_deref().map(believed::note).transpose()?;
+    let trust = match &signed {
+        Some((_, said)) => believed::trust(&args.believed, &said.origin)?,
+        None if args.believed.key.is_some() => {
+            let message = "a key verifies nothing without a checkpoint";
+            return Err(Failure::new(Exit::Usage, "trace.no_checkpoint", message)
+                .next("give the checkpoint that it signed with --checkpoint"));
+        }
+        None => None,
+    };
+    let outside = match (&earlier, &signed, &trust) {
+        (_, Some((note, _)), Some(trust)) => Outside::Checkpoint(note, trust),
+        (Some(head), ..) => Outside::Head(head),
+        _ => Outside::Nothing,
+    };
+    let reader = super::open(&args.store)?;
     let mut progress = Progress::new("verified");
-    let verified = verify_with(&reader, earlier.as_ref(), &mut |done, all| progress.at(done, all));
+    let verified = verify_against(&reader, outside, &mut |done, all| progress.at(done, all));
     progress.end();
     match verified {
         Ok(report) => {
-            if as_json {
+            if args.output.json {
                 print_json(&report)?
             } else {
                 print(&report)?
             }
             Ok(Exit::Ok)
         }
-        Err(VerifyError::Read(error)) => Err(Failure::store(store, &error)),
-        Err(error) => refused(&error, as_json),
+        Err(VerifyError::Read(error)) => Err(Failure::store(&args.store, &error)),
+        Err(error) => refused(&error, args.output.json),
     }
 }
 
@@ -45,9 +62,12 @@ fn read_head(path: &Path) -> Result<Head, Failure> {
 }
 
 fn print(report: &Report) -> Result<(), Failure> {
-    let Report { head, synced, last_at, .. } = report;
+    let Report { head, synced, pruned, last_at, .. } = report;
     let mut text =
         format!("log     {}\nevents  {}, {synced} synced to disk\n", head.log, head.size);
+    if *pruned > 0 {
+        text.push_str(&format!("pruned  {pruned}\n"));
+    }
     text.push_str(&format!("root    {}\n", head.root));
     if let Some(at) = last_at {
         text.push_str(&format!("last    {at}\n"));
@@ -66,8 +86,13 @@ fn print_json(report: &Report) -> Result<(), Failure> {
         "ok": true,
         "head": report.head,
         "synced": report.synced,
+        "pruned": report.pruned,
         "last_at": report.last_at.map(|at| at.rfc3339()),
         "earlier": report.earlier,
+        "checkpoint": report.checkpoint.as_ref().map(|verified| json!({
+            "key": verified.key.to_string(),
+            "witnesses": believed::witnesses(verified),
+        })),
         "proven": report.proven(),
         "not_proven": report.not_proven(),
     }))?)

@@ -102,7 +102,7 @@ fn events(log: &Log, subject: &Subject) -> Result<Vec<Facts>, Failure> {
     Ok(page.events)
 }
 
-fn subject(text: &str) -> Result<Subject, Failure> {
+pub(super) fn subject(text: &str) -> Result<Subject, Failure> {
     Subject::parse(text).ok_or_else(|| {
         let shown = escape::line(escape::truncate(text, 80)).into_owned();
         let message = format!("`{shown}` is neither an event number nor the id of a call");
