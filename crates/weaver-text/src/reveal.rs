@@ -28,6 +28,7 @@
 
 mod ansi;
 mod backslash;
+mod decoded;
 mod edit;
 mod encoded;
 mod glyph;
@@ -35,6 +36,7 @@ mod layer;
 mod map;
 mod marked;
 mod pairs;
+mod row;
 mod scan;
 mod view;
 mod web;

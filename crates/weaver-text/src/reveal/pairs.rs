@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::decoded::{FEWEST, is_odd};
 use super::edit::Edits;
-use super::encoded::{BETWEEN, FEWEST, HEX, is_odd};
+use super::encoded::{BETWEEN, HEX};
 use super::layer::Layer;
 use super::map::Shape;
 use super::web::number;

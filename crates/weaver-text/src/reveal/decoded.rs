@@ -1,0 +1,150 @@
+//! Digits that hold text, and digits that do not.
+
+use super::edit::Edits;
+use super::layer::Layer;
+use super::map::Shape;
+use super::row::{Base, Row};
+
+/// Fewest bytes of text that a run must hold.
+pub(super) const FEWEST: usize = 8;
+
+/// Bytes of valid text that need no closer look.
+const CONVINCING: usize = 24;
+
+/// Bytes decoded at a time, and at first: nearly every run that holds no text ends there.
+const BLOCK: usize = 192;
+const FIRST: usize = 18;
+
+/// Replaces the digits from the start of the row on, as far as they hold text. Returns the end
+/// of that.
+pub(super) fn decode(source: &Row<'_>, edits: &mut Edits) -> Option<usize> {
+    // Most runs hold no text, and nearly all of them show it in the first bytes.
+    let head = source.head()?;
+    if !may_be_text(&head) {
+        return None;
+    }
+    let first: Vec<u8> = (0..FIRST).map_while(|at| source.byte(at)).collect();
+    let index = wide(&first);
+    let text = match index {
+        Some(index) => narrow(source, index),
+        None => plain(source, first)?,
+    };
+    if !is_convincing(&text) {
+        return None;
+    }
+    let (group, digits) = match source.base {
+        Base::Sixteen => (1, 2),
+        Base::SixtyFour => (3, 4),
+    };
+    let start = source.place(0);
+    let (mut at, mut end) = (0, start);
+    while at < text.len() {
+        let (to, input, digits) = match index {
+            Some(_) => (at + 1, source.input(2 * at..2 * at + 2), 1),
+            None => {
+                let to = (at + group).min(text.len());
+                (to, source.input(at..to), digits)
+            }
+        };
+        end = input.end;
+        let shape = Shape::packed(if index.is_some() { 1 } else { group }, input.len().max(digits));
+        edits.source(input, to - at, shape);
+        at = to;
+    }
+    edits.put(&text);
+    if source.base == Base::SixtyFour {
+        let rest = source.bytes.get(end..).unwrap_or_default();
+        end += rest.iter().take(2).take_while(|b| **b == b'=').count();
+        edits.stretch(end);
+        edits.close(start..end, Layer::Base64);
+    } else {
+        edits.close(start..end, Layer::Hex);
+    }
+    Some(end)
+}
+
+/// The UTF-8 text that starts the decoded bytes, of which the first are given.
+fn plain(source: &Row<'_>, mut bytes: Vec<u8>) -> Option<String> {
+    let mut good = 0;
+    loop {
+        let fresh = bytes.get(good..)?;
+        let (valid, stop) = match std::str::from_utf8(fresh) {
+            Ok(_) => (fresh.len(), false),
+            Err(error) => (error.valid_up_to(), error.error_len().is_some()),
+        };
+        let odd = fresh.iter().take(valid).filter(|b| is_odd(**b)).count();
+        if odd * 8 > valid {
+            break;
+        }
+        good += valid;
+        let before = bytes.len();
+        if stop || good < FEWEST.min(before) {
+            break;
+        }
+        bytes.extend((before..before + BLOCK).map_while(|at| source.byte(at)));
+        if bytes.len() == before {
+            break;
+        }
+    }
+    bytes.truncate(good);
+    String::from_utf8(bytes).ok()
+}
+
+/// Whether this is text and no accident. A few random bytes often are valid UTF-8; more are not.
+fn is_convincing(text: &str) -> bool {
+    let plain = || text.bytes().filter(|b| is_ascii_text(*b)).count() * 4 >= text.len() * 3;
+    let odd = || text.bytes().any(is_odd);
+    text.len() >= FEWEST && (text.len() >= CONVINCING || (plain() && !odd()))
+}
+
+/// Whether a character, or one of two bytes with a zero in it, could start with these bytes.
+pub(super) fn may_start_text(first: u8, second: u8) -> bool {
+    match first {
+        0 => is_ascii_text(second),
+        0xc2..=0xf4 => second & 0xc0 == 0x80,
+        _ => first.is_ascii() && !(0x80..0xc2).contains(&second),
+    }
+}
+
+/// Whether text could start with these bytes.
+fn may_be_text(head: &[u8; FEWEST]) -> bool {
+    if head.contains(&0) {
+        // Perhaps two bytes for each character.
+        return true;
+    }
+    let whole = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
+    whole && head.iter().filter(|b| is_odd(**b)).count() <= 1
+}
+
+/// A control character that text does not have.
+pub(super) fn is_odd(byte: u8) -> bool {
+    byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r')
+}
+
+fn is_ascii_text(byte: u8) -> bool {
+    byte.is_ascii() && !is_odd(byte)
+}
+
+/// Whether these bytes are ASCII in two bytes each: the index of the one with the character.
+fn wide(first: &[u8]) -> Option<usize> {
+    let fits = |index: usize| {
+        first.chunks_exact(2).all(|pair| {
+            pair.get(index).copied().is_some_and(is_ascii_text) && pair.get(1 - index) == Some(&0)
+        })
+    };
+    if first.len() < FEWEST {
+        return None;
+    }
+    [0, 1].into_iter().find(|index| fits(*index))
+}
+
+/// The text of which each character takes two decoded bytes.
+fn narrow(source: &Row<'_>, index: usize) -> String {
+    (0..)
+        .map_while(|at| {
+            let filler = source.byte(2 * at + 1 - index)?;
+            source.byte(2 * at + index).filter(|b| filler == 0 && is_ascii_text(*b))
+        })
+        .map(char::from)
+        .collect()
+}

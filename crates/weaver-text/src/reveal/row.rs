@@ -1,0 +1,141 @@
+//! Base64 and hexadecimal digits as the bytes that they stand for.
+
+use std::ops::Range;
+
+use super::decoded::{FEWEST, may_start_text};
+use super::work;
+
+/// The value of each base64 digit, of both alphabets; 64 for what is none.
+const SEXTETS: [u8; 256] = {
+    let mut table = [64; 256];
+    let (mut value, mut byte) = (0u8, 0u8);
+    while byte < 128 {
+        let known = match byte {
+            b'A'..=b'Z' => Some(byte - b'A'),
+            b'a'..=b'z' => Some(byte - b'a' + 26),
+            b'0'..=b'9' => Some(byte - b'0' + 52),
+            b'+' | b'-' => Some(62),
+            b'/' | b'_' => Some(63),
+            _ => None,
+        };
+        if let Some(sextet) = known {
+            #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, in bounds")]
+            {
+                table[byte as usize] = sextet;
+            }
+            value += 1;
+        }
+        byte += 1;
+    }
+    assert!(value == 66, "two alphabets of 62 common digits and two own ones each");
+    table
+};
+
+pub(super) fn sextet(byte: u8) -> Option<u8> {
+    SEXTETS.get(usize::from(byte)).copied().filter(|s| *s < 64)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Base {
+    Sixteen,
+    SixtyFour,
+}
+
+/// Digits from `start` on. If a line of them ends with a line break, the next ones are taken for
+/// the same run as long as every line but the last has the length of the first.
+pub(super) struct Row<'a> {
+    pub(super) bytes: &'a [u8],
+    start: usize,
+    pub(super) base: Base,
+    /// Digits in a line.
+    line: usize,
+    /// Bytes in a line break.
+    gap: usize,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn new(bytes: &'a [u8], start: usize, end: usize, base: Base) -> Self {
+        let gap = match bytes.get(end..) {
+            Some([b'\n', next, ..]) if sextet(*next).is_some() => 1,
+            Some([b'\r', b'\n', next, ..]) if sextet(*next).is_some() => 2,
+            _ => 0,
+        };
+        let line = if gap == 0 { usize::MAX } else { end.saturating_sub(start).max(1) };
+        Self { bytes, start, base, line, gap }
+    }
+
+    /// Where the digit with this number stands.
+    #[inline]
+    pub(super) fn place(&self, digit: usize) -> usize {
+        if self.gap == 0 {
+            return self.start + digit;
+        }
+        self.start + digit + digit / self.line * self.gap
+    }
+
+    #[inline]
+    fn digit(&self, digit: usize) -> Option<u8> {
+        work::looked_at(1);
+        let at = self.place(digit);
+        if self.gap > 0 && digit > 0 && digit.is_multiple_of(self.line) {
+            let between = self.bytes.get(at - self.gap..at)?;
+            if !matches!(between, b"\n" | b"\r\n") {
+                return None;
+            }
+        }
+        let byte = *self.bytes.get(at)?;
+        match self.base {
+            Base::Sixteen => char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok()),
+            Base::SixtyFour => sextet(byte),
+        }
+    }
+
+    /// The first decoded bytes, if text may start with the first two.
+    pub(super) fn head(&self) -> Option<[u8; FEWEST]> {
+        let mut head = [0; FEWEST];
+        let quick = self.bytes.get(self.start..self.start + 3).filter(|_| self.gap == 0);
+        if let (Some([a, b, c]), Base::SixtyFour) = (quick, self.base) {
+            work::looked_at(3);
+            let (a, b, c) = (sextet(*a)?, sextet(*b)?, sextet(*c)?);
+            if !may_start_text(a << 2 | b >> 4, b << 4 | c >> 2) {
+                return None;
+            }
+        } else if !may_start_text(self.byte(0)?, self.byte(1)?) {
+            return None;
+        }
+        for (at, byte) in head.iter_mut().enumerate() {
+            *byte = self.byte(at)?;
+        }
+        Some(head)
+    }
+
+    /// The decoded byte with this number.
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
+        let (first, high, low) = match (self.base, at % 3) {
+            (Base::Sixteen, _) => (2 * at, 4, 0),
+            (Base::SixtyFour, 0) => (at / 3 * 4, 2, 4),
+            (Base::SixtyFour, 1) => (at / 3 * 4 + 1, 4, 2),
+            (Base::SixtyFour, _) => (at / 3 * 4 + 2, 6, 0),
+        };
+        let (a, b) = (self.digit(first)?, self.digit(first + 1)?);
+        Some((a << high) | (b >> low))
+    }
+
+    /// The input behind these decoded bytes, in whole groups.
+    pub(super) fn input(&self, bytes: Range<usize>) -> Range<usize> {
+        let last = bytes.end.saturating_sub(1);
+        let (first, mut last) = match self.base {
+            Base::Sixteen => (2 * bytes.start, 2 * last + 1),
+            Base::SixtyFour => (bytes.start / 3 * 4, last / 3 * 4 + 3),
+        };
+        // The last group may be short: a byte of it needs two digits, two bytes need three.
+        let needed = match self.base {
+            Base::Sixteen => last,
+            Base::SixtyFour => last - 2 + (bytes.end - 1) % 3,
+        };
+        while last > needed && self.digit(last).is_none() {
+            last -= 1;
+        }
+        self.place(first)..self.place(last) + 1
+    }
+}
