@@ -29,6 +29,8 @@
 
 mod driver;
 pub mod mcp;
+mod post;
 pub mod precondition;
 
 pub use driver::{McpDriver, raw_result};
+pub use post::{Post, PostError};

@@ -24,6 +24,7 @@ mod error;
 pub(crate) mod file;
 mod hint;
 mod interpolate;
+mod log;
 mod node;
 mod resolve;
 pub(crate) mod sentinel;
@@ -45,6 +46,7 @@ use interpolate::Lookup;
 use resolve::{Parsed, Resolved};
 
 pub use error::ConfigErrors;
+pub use log::{Log, Place, Signing, Target};
 pub use sentinel::Sentinel;
 pub use upstream::{Transport, Upstream};
 pub use weaver_policy::Finding;
@@ -93,6 +95,8 @@ pub struct Config {
     pub store: PathBuf,
     /// The folder into which signed approvals are dropped.
     pub inbox: PathBuf,
+    /// How the log is signed and where its checkpoints go, and which payloads end.
+    pub log: Log,
     /// The key under which the documents are signed.
     pub root: PublicKey,
     /// The folder of the documents.

@@ -11,5 +11,6 @@
 pub mod cli;
 pub mod config;
 pub mod demo;
+mod publish;
 pub mod secret;
 pub mod serve;

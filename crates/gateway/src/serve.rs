@@ -47,29 +47,45 @@ pub use error::ServeError;
 pub use import::upstream_digest;
 
 use crate::config::Config;
+use crate::publish::{self, Keeper};
 use gateway::Gateway;
+use weaver_types::signature::SigningKey;
 
-/// Serves until stdin ends.
+/// Serves until stdin ends. `log_key` is the log's, which the configuration names; without it no
+/// checkpoints are signed.
 ///
 /// # Errors
 /// [`ServeError`], when the documents, the store or the runtime cannot be opened. Upstreams that
 /// cannot be reached are no error: their tools say so when they are called.
-pub fn run(config: Config, unsigned_development: bool) -> Result<(), ServeError> {
+pub fn run(
+    config: Config,
+    unsigned_development: bool,
+    log_key: Option<SigningKey>,
+) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|error| ServeError::Runtime { problem: error.to_string() })?;
-    let opened = open::open(&config, unsigned_development)?;
+    let mut opened = open::open(&config, unsigned_development, log_key)?;
     let ended = runtime.block_on(async {
+        let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
         let gateway = Arc::new(Gateway::new(config, opened).await?);
+        let keeping = keeper.map(Keeper::start);
+        let tenant = gateway.principal().tenant.clone();
+        let pruning = pruning.map(|(ledger, rules)| {
+            tokio::spawn(publish::prune(ledger, rules, tenant, Arc::clone(&gateway.clock)))
+        });
         gateway.upstreams.start(&gateway);
         let watching = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
         ];
         let ended = stdio::serve(&gateway).await;
-        watching.iter().for_each(tokio::task::JoinHandle::abort);
+        watching.iter().chain(&pruning).for_each(tokio::task::JoinHandle::abort);
+        if let Some(keeping) = keeping {
+            keeping.end().await;
+        }
         ended
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));

@@ -363,7 +363,7 @@ fn media(response: &Response) -> Media {
 
 /// A client without redirects. For `https` the platform's certificates count; the cryptography is
 /// ring's. A plain `http` endpoint needs no certificates, so none are loaded.
-fn client(url: &Url) -> Result<Client, String> {
+pub(crate) fn client(url: &Url) -> Result<Client, String> {
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true)

@@ -13,6 +13,7 @@ mod escape;
 mod frame;
 mod headers;
 mod http;
+pub(crate) use http::client as http_client;
 mod inbox;
 mod lifecycle;
 mod message;

@@ -129,6 +129,9 @@ pub(super) struct Serve {
     /// Do not look at signatures; every decision in the log says so
     #[arg(long)]
     pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
 }
 
 #[derive(Debug, Args)]

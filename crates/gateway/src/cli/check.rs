@@ -2,17 +2,21 @@
 
 use serde_json::json;
 use weaver_policy::PolicySet;
+use weaver_trace_store::Reader;
 use weaver_types::{Clock as _, SystemClock};
 
 use super::args::Check;
 use super::{Exit, Failure, output};
 use crate::config::{self, Config};
+use crate::publish::status::{self, Status};
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     let (config, set) = config::check(&args.config, SystemClock::default().now())?;
-    let notes = notes(&set);
+    let status = published(&config);
+    let mut notes = notes(&set);
+    notes.extend(status.as_ref().map(troubles).unwrap_or_default());
     if args.output.json {
-        output::json(&report(&config, &set, &notes))?;
+        output::json(&report(&config, &set, (&notes, status.as_ref())))?;
         return Ok(Exit::Ok);
     }
     let mut text = String::new();
@@ -24,6 +28,9 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     for upstream in &config.upstreams {
         text.push_str(&format!("{:<10} {}\n", "server", upstream.name));
     }
+    for (name, size) in status.iter().flat_map(arrived) {
+        text.push_str(&format!("{:<10} {size} events at {name}\n", "checkpoint"));
+    }
     for note in &notes {
         text.push_str(&format!("{}: {note}\n", output::bold("note")));
     }
@@ -33,7 +40,46 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn report(config: &Config, set: &PolicySet, notes: &[String]) -> serde_json::Value {
+/// What a gateway published of this ledger. A ledger that cannot be read is told by other commands.
+fn published(config: &Config) -> Option<Status> {
+    let key = status::key();
+    let reader = Reader::open(&config.store).ok()?;
+    let records = reader.records(&key.tenant, key.namespace, None, 1).ok()?;
+    Status::read(&records.first()?.1).ok()
+}
+
+/// The sizes that arrived.
+fn arrived(status: &Status) -> Vec<(String, u64)> {
+    let targets = status.targets.iter();
+    let arrived = targets.filter_map(|(name, target)| {
+        Some((weaver_text::escape::line(name).into_owned(), target.size?))
+    });
+    arrived.collect()
+}
+
+/// What keeps checkpoints from being signed or from arriving.
+fn troubles(status: &Status) -> Vec<String> {
+    let refused = status.refused.iter().map(|trouble| {
+        format!("no checkpoint was signed at {}: {}", trouble.at.rfc3339(), trouble.problem)
+    });
+    let late = status.targets.iter().filter_map(|(name, target)| {
+        let trouble = target.failed.as_ref()?;
+        let last = match (target.size, target.at) {
+            (Some(size), Some(at)) => format!("last were {size} events at {}", at.rfc3339()),
+            _ => "nothing ever did".to_owned(),
+        };
+        let (at, problem) = (trouble.at.rfc3339(), &trouble.problem);
+        Some(format!("checkpoints do not arrive at {name} since {at}: {problem}; {last}"))
+    });
+    let lines = refused.chain(late);
+    lines.map(|line| weaver_text::escape::line(&line).into_owned()).collect()
+}
+
+fn report(
+    config: &Config,
+    set: &PolicySet,
+    (notes, status): (&[String], Option<&Status>),
+) -> serde_json::Value {
     let documents: Vec<_> = set
         .versions()
         .iter()
@@ -52,6 +98,7 @@ fn report(config: &Config, set: &PolicySet, notes: &[String]) -> serde_json::Val
         "config": config.file.display().to_string(),
         "documents": documents,
         "servers": servers,
+        "checkpoints": status,
         "notes": notes,
         "findings": [],
     })

@@ -3,10 +3,12 @@
 use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
+use weaver_types::signature::SigningKey;
 
 use super::args::Serve;
 use super::{Exit, Failure};
-use crate::config;
+use crate::config::{self, Config};
+use crate::secret::{KeyFile, Passphrase};
 use crate::serve::{self, ServeError};
 
 /// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
@@ -24,7 +26,8 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
     start_logging();
     let config = config::load(&args.config)?;
     let store = config.store.clone();
-    serve::run(config, args.unsigned_development).map_err(|error| match error {
+    let log_key = log_key(&config, args.log_passphrase_fd)?;
+    serve::run(config, args.unsigned_development, log_key).map_err(|error| match error {
         ServeError::Documents(error) => Failure::from(error),
         ServeError::Version(error) => Failure::from(error),
         ServeError::Store(error) => Failure::store(&store, &error),
@@ -37,4 +40,25 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
         error => Failure::new(Exit::Internal, error.code(), error),
     })?;
     Ok(Exit::Ok)
+}
+
+/// The key of the log, where the configuration names one. Standard input is the client's.
+fn log_key(config: &Config, descriptor: Option<u32>) -> Result<Option<SigningKey>, Failure> {
+    let refused = |message: String| Failure::new(Exit::Usage, "serve.log_passphrase", message);
+    let Some(signing) = &config.log.signing else {
+        return match descriptor {
+            None => Ok(None),
+            Some(_) => Err(refused("there is a passphrase and no key for it".to_owned())
+                .next("write `key = \"log.key\"` under `[log]`, or leave the option out")),
+        };
+    };
+    match descriptor {
+        None => Err(refused(format!("{} needs its passphrase", signing.key.display()))
+            .next("hand it over: `weaver serve --log-passphrase-fd 3 3< <(pass show weaver-log)`")),
+        Some(0) => Err(refused("descriptor 0 is the client's".to_owned()).next("use another one")),
+        Some(fd) => {
+            let file = KeyFile::read(&signing.key)?;
+            Ok(Some(file.open(&Passphrase::from_descriptor(fd)?)?))
+        }
+    }
 }

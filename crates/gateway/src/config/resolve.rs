@@ -11,6 +11,7 @@ use weaver_types::{LocaleCode, MAX_RETRIES, PrincipalId, RunBudget, RunSettings,
 
 use super::error::whole;
 use super::interpolate::Lookup;
+use super::log;
 use super::node::{Node, shown};
 use super::sentinel;
 use super::server::{self, Context};
@@ -18,7 +19,8 @@ use super::upstream::Upstream;
 use super::{Config, Mode};
 
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 7] = ["gateway", "principal", "run", "store", "trust", "mcpServers", "servers"];
+const ROOT: [&str; 8] =
+    ["gateway", "principal", "run", "store", "log", "trust", "mcpServers", "servers"];
 /// The most servers.
 const MAX_SERVERS: usize = 100;
 const MAX_COUNT: u64 = 1 << 53;
@@ -57,6 +59,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
 
     let context = Context { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
+    let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
     let upstreams = upstreams(&parsed.file, servers, parsed.json.as_ref(), &context, &mut out);
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
@@ -88,6 +91,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 idle,
                 store,
                 inbox,
+                log,
                 root,
                 folder,
                 upstreams,

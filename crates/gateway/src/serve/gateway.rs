@@ -47,6 +47,7 @@ impl Gateway {
             unsigned_development,
             found,
             index,
+            ..
         } = opened;
         let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
         let upstreams = Upstreams::new(&config);

@@ -6,8 +6,10 @@ use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Setting
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
 use weaver_trace_store::index::IndexKeeper;
+use weaver_trace_store::retention::Retention;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
+use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, OsRandom, Principal, Random};
 
 use super::clock::WakingClock;
@@ -15,6 +17,7 @@ use super::error::ServeError;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, sentinel};
+use crate::publish::Keeper;
 
 /// The most bytes that are kept behind handles; the oldest results go first.
 const MAX_STORED: u64 = 512 * 1024 * 1024;
@@ -31,9 +34,17 @@ pub(crate) struct Opened {
     pub(crate) found: weaver_trace_store::Opened,
     /// Builds the index of the log behind it, as long as this lives.
     pub(crate) index: Option<IndexKeeper>,
+    /// Signs the log and publishes checkpoints.
+    pub(crate) keeper: Option<Keeper>,
+    /// The ledger and what ends in it.
+    pub(crate) pruning: Option<(Arc<SqliteLedger>, Retention)>,
 }
 
-pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened, ServeError> {
+pub(crate) fn open(
+    config: &Config,
+    unsigned_development: bool,
+    log_key: Option<SigningKey>,
+) -> Result<Opened, ServeError> {
     let clock: Arc<dyn Clock> = Arc::new(WakingClock::default());
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let policy = config::load_policy(config, unsigned_development, clock.now())?;
@@ -58,6 +69,8 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
     }
     // Without an index the log is scanned: it is no reason not to serve.
     let index = IndexKeeper::start(ledger.path()).ok();
+    let keeper = keeper(config, &ledger, log_key, (&clock, &random))?;
+    let pruning = config.log.retention.clone().map(|rules| (Arc::clone(&ledger), rules));
     let session = config.session.clone();
     let handles = HandleBudget::default()
         .with_max_total_bytes(MAX_STORED)
@@ -92,5 +105,33 @@ pub(crate) fn open(config: &Config, unsigned_development: bool) -> Result<Opened
         settings,
         ports,
     })?;
-    Ok(Opened { kernel, registry, principal, clock, random, unsigned_development, found, index })
+    Ok(Opened {
+        kernel,
+        registry,
+        principal,
+        clock,
+        random,
+        unsigned_development,
+        found,
+        index,
+        keeper,
+        pruning,
+    })
+}
+
+fn keeper(
+    config: &Config,
+    ledger: &Arc<SqliteLedger>,
+    key: Option<SigningKey>,
+    (clock, random): (&Arc<dyn Clock>, &Arc<dyn Random>),
+) -> Result<Option<Keeper>, ServeError> {
+    let (Some(settings), Some(key)) = (&config.log.signing, key) else {
+        tracing::warn!(
+            "the log has no key (`[log]` in the configuration): no checkpoints are signed"
+        );
+        return Ok(None);
+    };
+    let settings = (settings.clone(), config.base());
+    let (clock, random) = (Arc::clone(clock), Arc::clone(random));
+    Ok(Some(Keeper::new(Arc::clone(ledger), settings, key, clock, random)?))
 }

@@ -114,8 +114,14 @@ pub(crate) struct Ended {
 impl Client {
     /// Starts it and sends nothing.
     pub(crate) fn start(folder: &Folder) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_weaver"))
-            .args(["serve", "--config", &folder.arg("weaver.toml")])
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+        Self::start_as(command)
+    }
+
+    /// Starts this command and sends nothing.
+    pub(crate) fn start_as(mut command: Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -144,7 +150,12 @@ impl Client {
 
     /// Starts it and shakes hands in the older way.
     pub(crate) fn open(folder: &Folder) -> Self {
-        let mut client = Self::start(folder);
+        Self::start(folder).shaken()
+    }
+
+    /// Shakes hands in the older way.
+    pub(crate) fn shaken(self) -> Self {
+        let mut client = self;
         let opened = client.request("initialize", initialize());
         assert_eq!(opened["result"]["protocolVersion"], "2025-11-25", "{opened}");
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));

@@ -33,6 +33,8 @@ mod proofs;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod publishing;
+#[cfg(test)]
 mod questions;
 #[cfg(test)]
 mod redact;

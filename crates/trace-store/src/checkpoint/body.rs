@@ -10,6 +10,7 @@ use weaver_types::{Digest, LogId};
 use super::key::{Signer, VerifierKey};
 use super::{CheckpointError, Note};
 use crate::merkle;
+use crate::verify::Prove;
 
 /// The largest size of a log: 2^53, beyond which no header can be written.
 pub const MAX_SIZE: u64 = 1 << 53;
@@ -44,6 +45,32 @@ impl Checkpoint {
     /// [`CheckpointError::Ledger`].
     pub fn synced(ledger: &dyn Ledger) -> Result<Self, CheckpointError> {
         Ok(Self::of(&ledger.synced_head()?))
+    }
+
+    /// The checkpoint of `head`, which must be a synced head of `log`, for whoever signed `before`:
+    /// refused unless the log is shown to extend it. A log that was restored from an older copy, or
+    /// written anew, is found here before a key signs a second history.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Fork`], and [`CheckpointError::Ledger`] when the log cannot be read.
+    pub fn extending(log: &dyn Prove, head: &Head, before: &Self) -> Result<Self, CheckpointError> {
+        let signed = before.size;
+        let fork = |why| Err(CheckpointError::Fork { signed, why });
+        if before.origin != head.log {
+            return fork("that one is of another log");
+        }
+        if head.size < signed {
+            return fork("the log is shorter now; it was restored from an older copy, or cut");
+        }
+        let path = match signed {
+            0 => Vec::new(),
+            _ => log.consistency(signed, head.size)?,
+        };
+        let (old, new) = (before.root.as_bytes(), head.root.as_bytes());
+        if !merkle::verify_consistency(signed, head.size, &path, old, new) {
+            return fork("its beginning is another one; it was restored and went on, or rewritten");
+        }
+        Ok(Self::of(head))
     }
 
     /// The head that it names.

@@ -84,6 +84,16 @@ pub enum CheckpointError {
     /// A checkpoint is not consistent with what the witness has seen.
     #[error("the witness does not sign: {0}")]
     Inconsistent(&'static str),
+    /// The log does not extend a checkpoint that was signed before.
+    #[error(
+        "fork: the log does not extend the checkpoint of {signed} events that was signed before: {why}"
+    )]
+    Fork {
+        /// The size of that checkpoint.
+        signed: u64,
+        /// What shows it.
+        why: &'static str,
+    },
     /// The machinery below failed.
     #[error("{0}")]
     Signing(#[from] SignatureError),
@@ -113,6 +123,7 @@ impl CheckpointError {
             Self::Event { .. } => "proof.event",
             Self::NoConflict(_) => "proof.no_conflict",
             Self::Inconsistent(_) => "witness.inconsistent",
+            Self::Fork { .. } => "checkpoint.fork",
             Self::Signing(error) => error.code(),
             Self::Ledger(error) => error.code(),
             Self::File(_) => "witness.file",

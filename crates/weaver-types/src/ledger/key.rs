@@ -69,6 +69,8 @@ namespaces! {
     CurrentRun = "gateway.run", "weaver-gateway";
     /// How far the payloads of events were pruned, by retention.
     Retention = "log.retention", "weaver-trace-store";
+    /// How far the gateway signed the log and what each target got.
+    Published = "log.published", "weaver-gateway";
     /// The salt under which the gateway notes facts that nobody should guess from the record.
     Salt = "gateway.salt", "weaver-gateway";
 }

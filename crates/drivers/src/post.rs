@@ -1,0 +1,128 @@
+//! One body to one address, within bounds: for what this side publishes.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Url};
+
+use crate::mcp::http_client;
+
+/// An address that takes a body by POST: `https`, or `http` on this machine.
+#[derive(Debug, Clone)]
+pub struct Post {
+    client: Client,
+    url: Url,
+    time: Duration,
+    most: usize,
+}
+
+/// Why a body did not arrive, as far as is known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostError {
+    /// The address is none that is used.
+    #[error("the address is refused: {0}")]
+    Address(String),
+    /// Nobody answered, or the connection broke.
+    #[error("the connection failed")]
+    Connection,
+    /// No answer in time.
+    #[error("there was no answer within {0:?}")]
+    Late(Duration),
+    /// An answer that is no success.
+    #[error("the answer was status {0}")]
+    Status(u16),
+    /// A longer answer than is read.
+    #[error("the answer has more than {0} bytes")]
+    TooLong(usize),
+}
+
+impl Post {
+    /// Prepares a client; nothing is sent. One exchange takes at most `time`, an answer has at most
+    /// `most` bytes. Redirects are not followed.
+    ///
+    /// # Errors
+    /// [`PostError::Address`].
+    pub fn new(url: &str, time: Duration, most: usize) -> Result<Self, PostError> {
+        let url = address(url)?;
+        let client = http_client(&url).map_err(PostError::Address)?;
+        Ok(Self { client, url, time, most })
+    }
+
+    /// Whether an address is one that is used.
+    ///
+    /// # Errors
+    /// [`PostError::Address`].
+    pub fn check(url: &str) -> Result<(), PostError> {
+        address(url).map(|_| ())
+    }
+
+    /// Sends a text and gives the body of a success.
+    ///
+    /// # Errors
+    /// [`PostError`].
+    pub async fn send(&self, text: String) -> Result<Vec<u8>, PostError> {
+        let exchange = tokio::time::timeout(self.time, self.exchange(text)).await;
+        exchange.map_err(|_| PostError::Late(self.time))?
+    }
+
+    async fn exchange(&self, text: String) -> Result<Vec<u8>, PostError> {
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        let request = self.client.post(self.url.clone()).header(CONTENT_TYPE, plain).body(text);
+        let mut response = request.send().await.map_err(|_| PostError::Connection)?;
+        if !response.status().is_success() {
+            return Err(PostError::Status(response.status().as_u16()));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|_| PostError::Connection)? {
+            if body.len().saturating_add(chunk.len()) > self.most {
+                return Err(PostError::TooLong(self.most));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+fn address(url: &str) -> Result<Url, PostError> {
+    let bad = |why: &str| PostError::Address(why.to_owned());
+    let url = Url::parse(url).map_err(|_| bad("it is no url"))?;
+    let host = url.host_str().ok_or_else(|| bad("it names no host"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(bad("it holds a name or a password"));
+    }
+    let plain = host.trim_start_matches('[').trim_end_matches(']');
+    let here = host == "localhost"
+        || plain.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if here => Ok(url),
+        "http" => Err(bad("http is for this machine only; use https")),
+        _ => Err(bad("it is neither http nor https")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_and_this_machine() {
+        for good in
+            ["https://a.example/x", "http://127.0.0.1:1/", "http://[::1]:2/", "http://localhost/"]
+        {
+            assert!(Post::check(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://a.example/",
+            "http://10.0.0.1/",
+            "ftp://a.example/",
+            "https://u:p@a.example/",
+            "x",
+            "http://localhost.a.example/",
+            "http://127.0.0.1.a.example/",
+        ] {
+            assert!(Post::check(bad).is_err(), "{bad}");
+        }
+    }
+}

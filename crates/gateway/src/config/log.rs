@@ -1,0 +1,261 @@
+//! The log's own settings: its key, where checkpoints go, and which payloads end.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weaver_drivers::Post;
+use weaver_policy::Finding;
+use weaver_trace_store::checkpoint::{KeyUse, VerifierKey};
+use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule};
+use weaver_types::{EventKind, PrincipalId};
+
+use super::node::{Node, shown};
+use super::server::Context;
+
+/// The most targets, witnesses and rules.
+const MAX_ENTRIES: usize = 16;
+const MAX_ARGUMENTS: usize = 64;
+const LOG: [&str; 7] =
+    ["key", "every_events", "every_seconds", "publish", "witnesses", "quorum", "retention"];
+const PUBLISH: [&str; 4] = ["file", "command", "http", "timeout_ms"];
+const RULE: [&str; 4] = ["older_than_days", "principal", "tag", "kinds"];
+const DAY: u64 = 24 * 60 * 60;
+
+/// Settings of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Log {
+    /// How checkpoints are signed; without it none are.
+    pub signing: Option<Signing>,
+    /// Which payloads end; without it none do.
+    pub retention: Option<Retention>,
+}
+
+/// How checkpoints are signed and where they go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signing {
+    /// The encrypted key file.
+    pub key: PathBuf,
+    /// A checkpoint is due after so many events.
+    pub every_events: u64,
+    /// And after this time, if there was any event.
+    pub every: Duration,
+    /// Where checkpoints go.
+    pub targets: Vec<Target>,
+    /// Witnesses whose cosignatures count.
+    pub witnesses: Vec<VerifierKey>,
+    /// How many of them are wanted.
+    pub quorum: usize,
+}
+
+/// A place for checkpoints, and how long one attempt may take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The place.
+    pub place: Place,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// A place for checkpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A file, replaced whole.
+    File(PathBuf),
+    /// A program and its arguments; the note is its standard input.
+    Command(Vec<String>),
+    /// An address that takes the note by POST.
+    Http(String),
+}
+
+impl Place {
+    /// What it is called in records and messages. Arguments and queries may be secret.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => format!("file {}", path.display()),
+            Self::Command(words) => {
+                format!("command {}", words.first().map_or("", String::as_str))
+            }
+            Self::Http(url) => {
+                format!("http {}", url.split(['?', '#']).next().unwrap_or_default())
+            }
+        }
+    }
+}
+
+pub(super) fn read(node: Option<&Node>, context: &Context<'_>, out: &mut Vec<Finding>) -> Log {
+    let Some(table) = node.and_then(|node| node.section(&LOG, out)) else { return Log::default() };
+    let rules = table.get("retention");
+    let retention = rules.and_then(|node| retention(node, out));
+    let Some(key) = table.get("key") else {
+        for name in LOG.into_iter().filter(|name| *name != "retention") {
+            if let Some(node) = table.get(name) {
+                let remedy = "make one with `weaver keys new --out log.key --id log`, and write \
+                              `key = \"log.key\"` under `[log]`";
+                let message = "nothing is signed without `log.key`";
+                out.push(node.finding("config.missing_key", message, remedy));
+            }
+        }
+        return Log { signing: None, retention };
+    };
+    let key = path(key, context, out);
+    let mut whole = |name: &str, range, default| {
+        table.get(name).and_then(|node| node.whole(range, out)).unwrap_or(default)
+    };
+    let every_events = whole("every_events", 1..=1_000_000, 1_000);
+    let every = Duration::from_secs(whole("every_seconds", 1..=DAY, 60));
+    let targets = entries(table.get("publish"), out);
+    let targets: Vec<Target> =
+        targets.iter().filter_map(|node| target(node, context, out)).collect();
+    twice(table.get("publish"), &targets, out);
+    let witnesses = entries(table.get("witnesses"), out);
+    let witnesses: Vec<_> = witnesses.iter().filter_map(|node| witness(node, out)).collect();
+    let most = u64::try_from(witnesses.len()).unwrap_or(0);
+    let quorum = table.get("quorum").and_then(|node| node.whole(0..=most, out)).unwrap_or(0);
+    let quorum = usize::try_from(quorum).unwrap_or(usize::MAX);
+    let signing = key.map(|key| Signing { key, every_events, every, targets, witnesses, quorum });
+    Log { signing, retention }
+}
+
+/// Two targets of one name could not be told apart in the record.
+fn twice(node: Option<&Node>, targets: &[Target], out: &mut Vec<Finding>) {
+    let mut names: Vec<String> = targets.iter().map(|target| target.place.name()).collect();
+    names.sort();
+    if let (Some(node), Some(same)) = (node, names.windows(2).find(|two| two.first() == two.last()))
+    {
+        let same = same.first().map_or("", String::as_str);
+        let message = format!("two targets are called `{}`", shown(same));
+        out.push(node.finding("config.target_twice", message, "keep one of the two"));
+    }
+}
+
+fn entries<'n>(node: Option<&'n Node>, out: &mut Vec<Finding>) -> &'n [Node] {
+    let Some(node) = node else { return &[] };
+    let list = node.list(out);
+    if list.len() > MAX_ENTRIES {
+        let message = format!("{} entries, at most {MAX_ENTRIES} are allowed", list.len());
+        out.push(node.finding("config.range", message, "remove some"));
+    }
+    list
+}
+
+/// A text with its variables replaced.
+fn text(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<String> {
+    let found = node.text(out)?;
+    match super::interpolate::expand(found, context.lookup) {
+        Ok(text) if text.trim().is_empty() || text.contains('\0') => {
+            out.push(node.finding("config.path", "this names nothing", "write a name"));
+            None
+        }
+        Ok(text) => Some(text),
+        Err((message, remedy)) => {
+            out.push(node.finding("config.variable", message, remedy));
+            None
+        }
+    }
+}
+
+fn path(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<PathBuf> {
+    text(node, context, out).map(|text| context.base.join(text))
+}
+
+fn target(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Target> {
+    let table = node.section(&PUBLISH, out)?;
+    let timeout = table.get("timeout_ms").and_then(|node| node.whole(100..=60_000, out));
+    let timeout = Duration::from_millis(timeout.unwrap_or(10_000));
+    let place = match (table.get("file"), table.get("command"), table.get("http")) {
+        (Some(node), None, None) => Place::File(path(node, context, out)?),
+        (None, Some(node), None) => Place::Command(command(node, context, out)?),
+        (None, None, Some(node)) => Place::Http(address(node, context, out)?),
+        _ => {
+            let remedy = "write one of `file = \"…\"`, `command = [\"…\"]`, `http = \"https://…\"`";
+            out.push(node.finding("config.target", "a target has exactly one place", remedy));
+            return None;
+        }
+    };
+    Some(Target { place, timeout })
+}
+
+fn command(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Vec<String>> {
+    let list = node.list(out);
+    let words: Vec<String> = list.iter().filter_map(|node| text(node, context, out)).collect();
+    if list.is_empty() || list.len() > MAX_ARGUMENTS {
+        let message = format!("a command has 1 to {MAX_ARGUMENTS} words");
+        out.push(node.finding("config.target", message, "write `command = [\"program\", \"…\"]`"));
+    }
+    (words.len() == list.len() && !words.is_empty()).then_some(words)
+}
+
+fn address(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<String> {
+    let url = text(node, context, out)?;
+    match Post::check(&url) {
+        Ok(()) => Some(url),
+        Err(error) => {
+            let remedy = "write `http = \"https://…\"`, or an `http://` address of this machine";
+            out.push(node.finding("config.url", error.to_string(), remedy));
+            None
+        }
+    }
+}
+
+fn witness(node: &Node, out: &mut Vec<Finding>) -> Option<VerifierKey> {
+    let text = node.text(out)?;
+    let key = text.parse::<VerifierKey>().map_err(|error| error.to_string());
+    let key = key.and_then(|key| match key.usage() {
+        KeyUse::Witness => Ok(key),
+        KeyUse::Log => Err("this is the key of a log, not of a witness".to_owned()),
+    });
+    key.map_err(|why| {
+        let remedy = "write the verifier key that the witness tells: `name+id+base64`";
+        out.push(node.finding("config.witness", why, remedy));
+    })
+    .ok()
+}
+
+fn retention(node: &Node, out: &mut Vec<Finding>) -> Option<Retention> {
+    let before = out.len();
+    let rules: Vec<Rule> =
+        entries(Some(node), out).iter().filter_map(|node| rule(node, out)).collect();
+    if out.len() > before || rules.is_empty() {
+        return None;
+    }
+    let retention = Retention::new(rules, LEAST_AGE);
+    retention
+        .map_err(|error| {
+            let remedy = "write `older_than_days` of at least 1";
+            out.push(node.finding("config.retention", error.to_string(), remedy));
+        })
+        .ok()
+}
+
+fn rule(node: &Node, out: &mut Vec<Finding>) -> Option<Rule> {
+    let table = node.section(&RULE, out)?;
+    let Some(age) = table.get("older_than_days") else {
+        let message = "`older_than_days` is missing";
+        out.push(node.finding("config.missing_key", message, "say how old a payload must be"));
+        return None;
+    };
+    let days = age.whole(1..=36_500, out)?;
+    let mut rule = Rule::older_than(Duration::from_secs(days * DAY));
+    if let Some(node) = table.get("principal") {
+        let id = PrincipalId::parse(node.text(out)?);
+        let id = id.map_err(|error| {
+            let remedy = format!("use {}", error.rule);
+            out.push(node.finding("config.principal", "this cannot name a principal", remedy));
+        });
+        rule.principal = Some(id.ok()?);
+    }
+    if let Some(node) = table.get("tag") {
+        rule.tag = Some(node.text(out)?.to_owned());
+    }
+    for node in table.get("kinds").map(|node| node.list(out)).unwrap_or_default() {
+        let text = node.text(out)?;
+        let Some(kind) = EventKind::parse(text) else {
+            let message = format!("`{}` is no kind of event", shown(text));
+            out.push(node.finding("config.word", message, "see docs/architecture.md"));
+            return None;
+        };
+        rule.kinds.push(kind);
+    }
+    Some(rule)
+}

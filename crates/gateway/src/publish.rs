@@ -1,0 +1,18 @@
+//! Signed checkpoints that leave the machine, and payloads that end.
+//!
+//! A [`Keeper`] signs the synced head of the log at intervals and at the end, and brings the newest
+//! checkpoint to every target, with growing pauses after failures. Before it signs, the log must be
+//! shown to extend what was signed before; three places remember that: the record in the ledger
+//! ([`status`]), a file beside the key ([`memory`]), and the files that are targets. Calls never
+//! wait for it.
+
+mod backoff;
+mod keeper;
+mod memory;
+mod pruner;
+mod signing;
+pub(crate) mod status;
+mod target;
+
+pub(crate) use keeper::Keeper;
+pub(crate) use pruner::prune;

@@ -1,0 +1,139 @@
+//! How far the log was signed and what each target got: a record of the ledger.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use weaver_trace_store::checkpoint::Checkpoint;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{LedgerError, Namespace, Put, Record, RecordKey};
+use weaver_types::{Digest, LogId, Tenant, Timestamp};
+
+const VERSION: u8 = 1;
+const ID: &str = "checkpoint";
+
+/// The record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Status {
+    v: u8,
+    /// The newest checkpoint that was signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signed: Option<Signed>,
+    /// Why nothing is signed now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<Trouble>,
+    /// The targets by their names.
+    pub(crate) targets: BTreeMap<String, Reached>,
+}
+
+/// A checkpoint that was signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Signed {
+    pub(crate) size: u64,
+    root: Digest,
+    pub(crate) at: Timestamp,
+    /// Trusted witnesses that cosigned it.
+    pub(crate) witnesses: usize,
+}
+
+/// What a target got last, and what went wrong since.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reached {
+    /// The size of the last checkpoint that arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<u64>,
+    /// When.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<Timestamp>,
+    /// The last failure, if nothing arrived after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failed: Option<Trouble>,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trouble {
+    pub(crate) at: Timestamp,
+    pub(crate) problem: String,
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self { v: VERSION, signed: None, refused: None, targets: BTreeMap::new() }
+    }
+}
+
+impl Signed {
+    pub(super) fn of(checkpoint: &Checkpoint, at: Timestamp) -> Self {
+        Self { size: checkpoint.size, root: checkpoint.root, at, witnesses: 0 }
+    }
+
+    /// The checkpoint as it was.
+    pub(super) fn checkpoint(&self, origin: &LogId) -> Checkpoint {
+        let (origin, size, root) = (origin.clone(), self.size, self.root);
+        Checkpoint { origin, size, root, extensions: Vec::new() }
+    }
+}
+
+pub(crate) fn key() -> RecordKey {
+    RecordKey::new(Tenant::default(), Namespace::Published, ID)
+}
+
+impl Status {
+    /// Reads the record.
+    ///
+    /// # Errors
+    /// [`LedgerError::Newer`] and [`LedgerError::Damaged`].
+    pub(crate) fn read(record: &Record) -> Result<Self, LedgerError> {
+        let what = "the record of published checkpoints";
+        let bad = |problem: String| LedgerError::Damaged(format!("{what}: {problem}"));
+        let value =
+            canonical::parse(&record.value, Profile::Record).map_err(|e| bad(e.to_string()))?;
+        let version = value.get("v").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        if version > u64::from(VERSION) {
+            let (what, known) = (what.to_owned(), u64::from(VERSION));
+            return Err(LedgerError::Newer { what, found: version, known });
+        }
+        let status: Self = serde_json::from_value(value).map_err(|e| bad(e.to_string()))?;
+        if status.v == VERSION { Ok(status) } else { Err(bad("its version is none".to_owned())) }
+    }
+
+    /// The record to write.
+    pub(super) fn put(&self) -> Result<Put, LedgerError> {
+        let value = canonical::of(self, Profile::Record)
+            .map_err(|error| LedgerError::Malformed(error.to_string()))?;
+        Ok(Put { key: key(), value, expires_at: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the first version wrote.
+    const V1: &str = r#"{"signed":{"at":1700000000000000,"root":"ROOT","size":3,"witnesses":1},"targets":{"file /a":{"at":1700000000000001,"size":3},"http https://a.example/":{"failed":{"at":2,"problem":"the connection failed"}}},"v":1}"#;
+
+    fn record(text: &str) -> Record {
+        Record { version: 1, value: text.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn the_stored_form_is_stable() {
+        let root = Digest::from_bytes([1; 32]).to_string();
+        let text = V1.replace("ROOT", &root);
+        let status = Status::read(&record(&text)).unwrap();
+        assert_eq!(status.targets.len(), 2);
+        assert_eq!(String::from_utf8(status.put().unwrap().value).unwrap(), text);
+    }
+
+    #[test]
+    fn newer_and_broken_forms_are_refused() {
+        let code = |text: &str| Status::read(&record(text)).unwrap_err().code();
+        assert_eq!(code(r#"{"v":2,"more":1}"#), "ledger.newer");
+        assert_eq!(code(r#"{"v":1}"#), "ledger.damaged");
+        assert_eq!(code("x"), "ledger.damaged");
+    }
+}

@@ -1,0 +1,331 @@
+//! Checkpoints leave the machine: a real file, a real program, a real listener.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_trace_store::checkpoint::{KeyUse, Note, Trust, Verified, VerifierKey, cosign};
+use weaver_trace_store::verify::verify;
+use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
+use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
+use weaver_types::signature::{PublicKey, SigningKey};
+use weaver_types::{EventKind, KeyId, OsRandom, Timestamp};
+
+use crate::client::{Client, folder};
+use crate::support::Folder;
+
+/// Far beyond what anything here takes.
+const LOOKS: u32 = 1_200;
+const SERVERS: [(&str, &str); 1] = [("files", "good")];
+
+/// A folder whose log has a key, and its public half.
+fn signing(settings: &str) -> (Folder, PublicKey) {
+    let folder = folder(&SERVERS, &format!("[log]\nkey = \"log.key\"\n{settings}"), "");
+    let passphrase = Passphrase::new("a passphrase".to_owned().into()).unwrap();
+    let id = KeyId::parse("log").unwrap();
+    let (file, key) = KeyFile::generate(id, &passphrase, &OsRandom).unwrap();
+    file.write_new(&folder.path("log.key")).unwrap();
+    folder.write("passphrase", "a passphrase\n");
+    (folder, key.public())
+}
+
+fn start(folder: &Folder) -> Client {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" serve --config \"$1\" --log-passphrase-fd 3 3<\"$2\""]);
+    command.arg(env!("CARGO_BIN_EXE_weaver"));
+    command.args([folder.arg("weaver.toml"), folder.arg("passphrase")]);
+    Client::start_as(command).shaken()
+}
+
+/// Looks until there is something.
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..LOOKS {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("never came: {what}");
+}
+
+fn reader(folder: &Folder) -> Reader {
+    Reader::open(folder.path("ledger.db")).unwrap()
+}
+
+fn trust(folder: &Folder, public: &PublicKey) -> Trust {
+    Trust::of(VerifierKey::log(&reader(folder).head().unwrap().log, *public).unwrap())
+}
+
+fn note(folder: &Folder, name: &str) -> Option<Note> {
+    Note::parse(&fs::read(folder.path(name)).ok()?).ok()
+}
+
+/// The record, as `weaver check --json` tells it.
+fn record(folder: &Folder) -> Value {
+    folder.check(&["--json"]).json()["checkpoints"].clone()
+}
+
+fn echo(client: &mut Client) {
+    let call = json!({"name": "tool_execute", "arguments": {"capability": "files.echo", "arguments": {"text": "x"}}});
+    let answer = client.request("tools/call", call);
+    assert!(answer["result"].is_object(), "{answer}");
+}
+
+/// A listener that answers each text with what `answer` makes of it, and keeps the texts.
+struct Listener {
+    url: String,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+fn listen(answer: impl Fn(usize, &str) -> (u16, String) + Send + 'static) -> Listener {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/checkpoints", listener.local_addr().unwrap());
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let texts = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Some((mut stream, text)) = request(stream.unwrap()) else { continue };
+            let (status, body) = answer(texts.lock().unwrap().len(), &text);
+            texts.lock().unwrap().push(text);
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    Listener { url, seen }
+}
+
+fn request(mut stream: TcpStream) -> Option<(TcpStream, String)> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut chunk = [0; 4096];
+        let read = stream.read(&mut chunk).ok().filter(|read| *read > 0)?;
+        bytes.extend_from_slice(&chunk[..read]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        assert!(head.starts_with("POST /checkpoints"), "{head}");
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if body.len() == length.parse::<usize>().unwrap() {
+            return Some((stream, body.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_reaches_file_command_and_address() {
+    let witness = SigningKey::from_seed([9; 32]);
+    let name = "witness.example/1";
+    let key = VerifierKey::new(name, KeyUse::Witness, witness.public()).unwrap();
+    let at = Timestamp::from_micros(1_700_000_000_000_000);
+    let listener = listen(move |_, text| {
+        let note = Note::parse(text.as_bytes()).unwrap();
+        (200, cosign(note, name, &witness, at).unwrap().to_string())
+    });
+    let (folder, public) = signing(&format!(
+        "every_events = 1\nwitnesses = [\"{key}\"]\nquorum = 1\n\
+         publish = [{{ file = \"latest.txt\" }}, {{ http = \"{}\" }},\n\
+           {{ command = [\"sh\", \"-c\", \"cat > out.tmp && mv out.tmp out.txt\"] }}]\n",
+        listener.url
+    ));
+    let mut client = start(&folder);
+    echo(&mut client);
+    until("a checkpoint while it serves", || note(&folder, "latest.txt"));
+    assert_eq!(client.end().code, 0);
+
+    // At the end all of it is signed, and is everywhere.
+    let wanted = Trust { witnesses: vec![key], quorum: 1, ..trust(&folder, &public) };
+    let reader = reader(&folder);
+    for file in ["latest.txt", "out.txt"] {
+        let note = note(&folder, file).unwrap();
+        let Verified { checkpoint, .. } = wanted.open(&note).unwrap();
+        assert_eq!(checkpoint.head(), reader.head().unwrap(), "{file}");
+    }
+    verify(
+        &reader,
+        Some(&wanted.open(&note(&folder, "latest.txt").unwrap()).unwrap().checkpoint.head()),
+    )
+    .unwrap();
+    let last = listener.seen.lock().unwrap().last().cloned().unwrap();
+    let sent = Note::parse(last.as_bytes()).unwrap();
+    assert_eq!(sent.text(), note(&folder, "latest.txt").unwrap().text());
+    let record = record(&folder);
+    assert_eq!(record["signed"]["witnesses"], 1, "{record}");
+    let targets = record["targets"].as_object().unwrap();
+    assert_eq!(targets.len(), 3);
+    for (name, target) in targets {
+        assert_eq!(target["size"], reader.head().unwrap().size, "{name}: {record}");
+        assert!(target["failed"].is_null(), "{record}");
+    }
+}
+
+#[test]
+fn a_target_that_fails_is_seen_and_recovers() {
+    let listener = listen(|before, _| (if before < 2 { 503 } else { 204 }, String::new()));
+    let (folder, _) = signing(&format!(
+        "publish = [{{ http = \"{}?token=hunter2\" }}, {{ command = [\"test\", \"-e\", \"flag\"] }}]\n",
+        listener.url
+    ));
+    let client = start(&folder);
+    let command = |record: &Value| record["targets"]["command test"].clone();
+    until("the failure", || {
+        let failed = command(&record(&folder))["failed"]["problem"].as_str()?.to_owned();
+        assert!(failed.contains("exit status: 1"), "{failed}");
+        Some(())
+    });
+    assert!(folder.check(&[]).out.contains("do not arrive at command test"));
+    folder.write("flag", "");
+    until("the command", || command(&record(&folder))["size"].as_u64());
+    let http = format!("http {}", listener.url);
+    until("the address", || record(&folder)["targets"][&http]["size"].as_u64());
+    assert!(listener.seen.lock().unwrap().len() > 2);
+    let ended = client.end();
+    assert!(ended.stderr.contains("did not arrive") && ended.stderr.contains("503"));
+    assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);
+}
+
+/// Copies the ledger, alone, from one folder to another.
+fn copy(from: &Folder, prefix: &str, to: &str) {
+    for end in ["", "-wal"] {
+        let _ = fs::remove_file(from.path(&format!("{to}{end}")));
+        let _ = fs::copy(from.path(&format!("{prefix}{end}")), from.path(&format!("{to}{end}")));
+    }
+}
+
+#[test]
+fn a_restart_goes_on_and_a_restored_backup_is_a_fork() {
+    let (folder, public) = signing("publish = [{ file = \"latest.txt\" }]\n");
+    let run = |calls: u32| {
+        let mut client = start(&folder);
+        (0..calls).for_each(|_| echo(&mut client));
+        client.end().stderr
+    };
+    let size = || {
+        let note = note(&folder, "latest.txt").unwrap();
+        trust(&folder, &public).open(&note).unwrap().checkpoint.size
+    };
+    run(1);
+    let first = size();
+    copy(&folder, "ledger.db", "backup.db");
+    let said = run(1);
+    let second = size();
+    assert!(second > first && !said.contains("fork"), "{first}, {second}: {said}");
+    // Each of the places that remember finds it alone, with fewer events and with more.
+    let memory = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().path());
+    let memory = memory.into_iter().find(|path| path.to_string_lossy().ends_with(".signed"));
+    let memory = memory.unwrap();
+    let latest = fs::read(folder.path("latest.txt")).unwrap();
+    let remembered = fs::read(&memory).unwrap();
+    for (calls, forget) in [(0, "memory"), (3, "latest"), (3, "memory"), (3, "")] {
+        copy(&folder, "backup.db", "ledger.db");
+        for end in [".index", ".index-wal", ".index-shm", "-shm"] {
+            let _ = fs::remove_file(folder.path(&format!("ledger.db{end}")));
+        }
+        fs::write(folder.path("latest.txt"), &latest).unwrap();
+        fs::write(&memory, &remembered).unwrap();
+        match forget {
+            "memory" => fs::remove_file(&memory).unwrap(),
+            "latest" => fs::remove_file(folder.path("latest.txt")).unwrap(),
+            _ => {}
+        }
+        let said = run(calls);
+        assert!(said.contains("fork"), "{calls} {forget}: {said}");
+        let refused = record(&folder)["refused"]["problem"].as_str().unwrap().to_owned();
+        assert!(refused.contains("fork"), "{refused}");
+        assert!(folder.check(&[]).out.contains("no checkpoint was signed"));
+        if forget != "latest" {
+            assert_eq!(fs::read(folder.path("latest.txt")).unwrap(), latest);
+        }
+    }
+}
+
+#[test]
+fn a_key_without_its_passphrase_is_refused_and_no_key_is_said() {
+    let (signing, _) = signing("");
+    let ended = Client::start(&signing).end();
+    assert!(ended.code != 0 && ended.stderr.contains("needs its passphrase"), "{}", ended.stderr);
+    signing.write("passphrase", "another one\n");
+    let ended = {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$0\" serve --config \"$1\" --log-passphrase-fd 3 3<\"$2\""]);
+        command.arg(env!("CARGO_BIN_EXE_weaver"));
+        command.args([signing.arg("weaver.toml"), signing.arg("passphrase")]);
+        Client::start_as(command).end()
+    };
+    assert!(ended.code != 0, "{}", ended.stderr);
+
+    let plain = folder(&SERVERS, "", "");
+    let ended = Client::open(&plain).end();
+    assert!(ended.stderr.contains("no checkpoints are signed"), "{}", ended.stderr);
+}
+
+#[test]
+fn payloads_that_are_old_enough_go() {
+    let folder = folder(
+        &SERVERS,
+        "[[log.retention]]\nolder_than_days = 30\nkinds = [\"call.intent\"]\n",
+        "",
+    );
+    let old = |kind| NewEvent {
+        kind,
+        at: Timestamp::from_micros(1_600_000_000_000_000),
+        run: None,
+        call: None,
+        payload: br#"{"secret":"old"}"#.to_vec(),
+    };
+    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    let mut batch = Batch::new(Durability::Disk);
+    batch.events = vec![old(EventKind::Intent), old(EventKind::RunStarted)];
+    ledger.commit(batch).wait().unwrap();
+    drop(ledger);
+    let client = Client::open(&folder);
+    until("the pruning", || {
+        reader(&folder).events(0, 1).unwrap()[0].payload.is_none().then_some(())
+    });
+    assert_eq!(client.end().code, 0);
+    let events = reader(&folder).events(0, 1_000).unwrap();
+    assert!(events[1].payload.is_some());
+    let pruned = String::from_utf8_lossy(
+        events
+            .iter()
+            .map(|event| event.payload.clone().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .concat()
+            .as_slice(),
+    )
+    .contains("weaver serve");
+    assert!(pruned);
+    verify(&reader(&folder), None).unwrap();
+}
+
+#[test]
+fn settings_of_the_log_that_cannot_be_meant_are_refused() {
+    for (settings, code) in [
+        ("[log]\nevery_events = 5\n", "config.missing_key"),
+        ("[log]\nkey = \"k\"\npublish = [{ http = \"http://a.example/\" }]\n", "config.url"),
+        ("[log]\nkey = \"k\"\npublish = [{ file = \"a\", command = [\"b\"] }]\n", "config.target"),
+        ("[log]\nkey = \"k\"\npublish = [{ command = [] }]\n", "config.target"),
+        (
+            "[log]\nkey = \"k\"\npublish = [{ file = \"a\" }, { file = \"a\" }]\n",
+            "config.target_twice",
+        ),
+        ("[log]\nkey = \"k\"\nwitnesses = [\"x\"]\n", "config.witness"),
+        ("[log]\nkey = \"k\"\nquorum = 1\n", "config.range"),
+        ("[log]\nkey = \"k\"\nevery_seconds = 0\n", "config.range"),
+        ("[[log.retention]]\ntag = \"PII\"\n", "config.missing_key"),
+        ("[[log.retention]]\nolder_than_days = 0\n", "config.range"),
+        ("[[log.retention]]\nolder_than_days = 3\nkinds = [\"no.kind\"]\n", "config.word"),
+    ] {
+        let folder = folder(&SERVERS, settings, "");
+        let codes = folder.check(&["--json"]).finding_codes();
+        assert_eq!(codes, [code], "{settings}");
+    }
+}
