@@ -198,6 +198,7 @@ impl Kernel {
         let seal = parts.ports.handle_key.clone();
         let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
         let log = ledger.head()?.log;
+        let firewall = parts.ports.firewall.clone().unwrap_or_default();
         let runs = Runs::new(parts.settings.session.clone());
         let kernel = Self {
             registry: parts.registry,
@@ -209,7 +210,7 @@ impl Kernel {
             timer: parts.timer,
             keys: parts.keys,
             settings: parts.settings,
-            firewall: Firewall::new().with_views(parts.ports.views.clone()),
+            firewall: firewall.with_views(parts.ports.views.clone()),
             ports: parts.ports,
             shelf,
             runs,

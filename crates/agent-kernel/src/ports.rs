@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use weaver_firewall::Firewall;
 use weaver_firewall::handle::HandleKey;
 use weaver_firewall::view::ViewRegistry;
 use weaver_policy::signal::Watch;
@@ -19,6 +20,9 @@ pub struct Ports {
     pub resolver: Option<ResolverPort>,
     /// The sources of signals, told of each finished call and asked before each decision.
     pub signals: Arc<Watch>,
+    /// Redacts and cuts results; without one, the built-in rules do. Give it rules of your own, never
+    /// fewer kinds.
+    pub firewall: Option<Firewall>,
     /// Views of stored results beside the built-in ones.
     pub views: ViewRegistry,
     /// The key under which results are encrypted before they are stored. Without one they are

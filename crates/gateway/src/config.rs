@@ -26,6 +26,7 @@ mod hint;
 mod interpolate;
 mod log;
 mod node;
+pub(crate) mod redaction;
 mod resolve;
 pub(crate) mod sentinel;
 mod server;
@@ -89,6 +90,8 @@ pub struct Config {
     pub session: Option<SessionBudget>,
     /// Whether masked values are told apart by numbers.
     pub placeholders: bool,
+    /// The operator's own rules of redaction, as the files have them, beside the built-in ones.
+    pub redaction: Vec<String>,
     /// After how long without a call a run ends.
     pub idle: Duration,
     /// The ledger.

@@ -1,14 +1,18 @@
 //! Drill-downs: a handle is no bearer credential.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Caller, Invocation, RevocationSubject, block_on};
-use weaver_firewall::HandleQuery;
+use weaver_agent_kernel::{Caller, Invocation, Ports, RevocationSubject, block_on};
+use weaver_firewall::{Firewall, HandleQuery};
 use weaver_types::{
-    Effects, HandleId, Principal, RawResult, ReasonCode, ResponseMode, RunContext, TokenId,
+    Effects, HandleId, ManualClock, Principal, RawResult, ReasonCode, ResponseMode, RunContext,
+    TokenId,
 };
 
 use crate::support::{
-    Asked, World, ana, draft, fold, log, open_policy, principal, set, snapshot, succeeded,
+    Asked, START, World, ana, draft, fold, log, memory, open_policy, principal, set, snapshot,
+    succeeded,
 };
 
 fn rows() -> Value {
@@ -127,4 +131,30 @@ fn masked_values_have_numbers_of_their_run() {
     assert!(shown(&other, "anna").contains("from [EMAIL_1] to [EMAIL_2]"));
     let log = log(world.ledger.as_ref());
     assert!(log.iter().all(|event| !event.payload.to_string().contains("corp.example")));
+}
+
+#[test]
+fn a_firewall_of_the_host_masks_what_its_rules_say_in_views_too() {
+    const RULE: &str = "[[rule]]\nid = \"badge\"\ntype = \"badge\"\nanchors = [\"badge-\"]\n\
+        pattern = 'badge-([0-9]{6})'\nmasks = [[\"my badge-123456\", \"123456\"]]\n\
+        keeps = [\"badge-12\"]\n";
+    let firewall = Firewall::builder().rules(RULE).build().unwrap();
+    let ports = Ports { firewall: Some(firewall), ..Ports::default() };
+    let clock = Arc::new(ManualClock::new(START));
+    let world = World::with(memory(), clock, set(open_policy()), ports);
+    let rows = || (0..200).map(|n| json!({"id": n, "note": format!("badge-{}", 100_000 + n)}));
+    world.answering(draft("db.query", Effects::READ_LOCAL), move |_| {
+        Ok(RawResult::json(rows().collect()))
+    });
+    let (run, who) = (world.run(), ana());
+    let done = world.call(&run, &who, &Asked::new("db.query").mode(ResponseMode::Table));
+    let frame = done.result.as_ref().unwrap().data.as_ref().unwrap();
+    let shown = serde_json::to_string(frame).unwrap();
+    assert!(shown.contains("badge-[REDACTED]") && !shown.contains("badge-1"), "{shown}");
+    let handle = frame.handle.as_ref().unwrap().handle_id.clone();
+    let query = HandleQuery::parse(&json!({"offset": 150, "limit": 5})).unwrap();
+    let caller = Caller { run: &run, principal: &who };
+    let view = block_on(world.kernel.expand(caller, &handle, &query));
+    let view = serde_json::to_string(view.result.unwrap().data.as_ref().unwrap()).unwrap();
+    assert!(view.contains("badge-[REDACTED]") && !view.contains("badge-1"), "{view}");
 }

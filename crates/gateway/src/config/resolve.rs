@@ -13,6 +13,7 @@ use super::error::whole;
 use super::interpolate::Lookup;
 use super::log;
 use super::node::{Node, shown};
+use super::redaction;
 use super::sentinel;
 use super::server::{self, Context};
 use super::upstream::Upstream;
@@ -68,6 +69,9 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
     let session = read_session(&parsed.file, run.as_ref(), &mut out);
     let placeholders = get(run.as_ref(), "placeholders").and_then(|node| node.flag(&mut out));
+    let redaction = get(run.as_ref(), "redaction_rules");
+    let redaction =
+        redaction.map(|node| redaction::read(node, &base, &mut out)).unwrap_or_default();
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
@@ -88,6 +92,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 run,
                 session,
                 placeholders: placeholders.unwrap_or(false),
+                redaction,
                 idle,
                 store,
                 inbox,
@@ -210,7 +215,7 @@ fn path(
     Some(base.join(text))
 }
 
-const RUN: [&str; 10] = [
+const RUN: [&str; 11] = [
     "safety_mode",
     "locale",
     "max_tool_calls",
@@ -220,6 +225,7 @@ const RUN: [&str; 10] = [
     "session_tokens",
     "token_counter",
     "placeholders",
+    "redaction_rules",
     "idle_minutes",
 ];
 

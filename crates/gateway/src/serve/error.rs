@@ -1,6 +1,7 @@
 //! Why the gateway cannot serve.
 
 use weaver_agent_kernel::KernelError;
+use weaver_firewall::RuleFileError;
 use weaver_policy::LoadError;
 use weaver_types::ledger::LedgerError;
 use weaver_types::{PrincipalId, RunError};
@@ -31,6 +32,9 @@ pub enum ServeError {
     /// The kernel cannot be opened.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// The operator's rules of redaction cannot be used.
+    #[error("the rules of redaction cannot be used: {0}")]
+    Redaction(#[from] RuleFileError),
     /// A run cannot be begun.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -58,6 +62,7 @@ impl ServeError {
             Self::Store(error) => error.code(),
             Self::Kernel(error) => error.code(),
             Self::Run(_) => "serve.run",
+            Self::Redaction(error) => error.code(),
             Self::Runtime { .. } => "serve.runtime",
             Self::Pipe { .. } => "serve.pipe",
         }

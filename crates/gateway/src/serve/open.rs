@@ -16,7 +16,7 @@ use super::clock::WakingClock;
 use super::error::ServeError;
 use super::salt;
 use super::timer::TokioTimer;
-use crate::config::{self, Config, sentinel};
+use crate::config::{self, Config, redaction, sentinel};
 use crate::publish::Keeper;
 
 /// The most bytes that are kept behind handles; the oldest results go first.
@@ -88,7 +88,9 @@ pub(crate) fn open(
     let blobs = Arc::new(ledger.blobs());
     let salt = salt::of(ledger.as_ref(), &settings.tenant, random.as_ref())?;
     let facts = LocalPreconditions::new(salt).in_folder(config.base());
+    let firewall = redaction::firewall(&config.redaction)?;
     let ports = Ports {
+        firewall: Some(firewall),
         preconditions: Some(Arc::new(facts)),
         signals: Arc::new(sentinel::watch(&config.sentinels)),
         ..Ports::default()

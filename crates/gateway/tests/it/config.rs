@@ -255,3 +255,22 @@ fn tokens_are_counted_by_a_counter_that_the_file_names() {
     let run = folder.check(&[]);
     assert!(run.code == 3 && run.err.contains("p50k"), "{run:?}");
 }
+
+#[test]
+fn rules_of_redaction_are_read_and_tried() {
+    const RULE: &str = "[[rule]]\nid = \"badge\"\ntype = \"badge\"\nanchors = [\"badge-\"]\n\
+        pattern = 'badge-([0-9]{6})'\nmasks = [[\"my badge-123456\", \"123456\"]]\n\
+        keeps = [\"badge-12\"]\n";
+    let folder = Folder::new();
+    folder.write("ours.toml", RULE);
+    folder.append("weaver.toml", "\n[run]\nredaction_rules = [\"ours.toml\"]\n");
+    assert_eq!(loaded(&folder).redaction, [RULE]);
+
+    folder.write("ours.toml", &RULE.replace("123456", "12345"));
+    let found = load_with(folder.path("weaver.toml"), &variables).unwrap_err();
+    let found = found.findings().first().unwrap().clone();
+    assert_eq!(found.code, "config.rules", "{found:?}");
+    assert!(found.message.contains("ours.toml") && found.message.contains("badge"), "{found:?}");
+    std::fs::remove_file(folder.path("ours.toml")).unwrap();
+    assert!(load_with(folder.path("weaver.toml"), &variables).is_err(), "it is gone");
+}

@@ -1,0 +1,59 @@
+//! An operator's own rules of redaction. They only add masks.
+
+use std::io::Read;
+use std::path::Path;
+
+use weaver_firewall::Firewall;
+use weaver_policy::Finding;
+
+use super::node::Node;
+
+/// The most bytes of a rule file.
+const MAX_RULES: u64 = 1 << 20;
+/// The most rule files.
+const MAX_FILES: usize = 16;
+
+/// Reads the files that a list names, and tries their rules.
+pub(super) fn read(node: &Node, base: &Path, out: &mut Vec<Finding>) -> Vec<String> {
+    let list = node.list(out);
+    if list.len() > MAX_FILES {
+        let message = format!("{} rule files, at most {MAX_FILES}", list.len());
+        out.push(node.finding("config.rules", message, "put the rules into fewer files"));
+        return Vec::new();
+    }
+    let mut texts: Vec<String> = Vec::new();
+    for item in list {
+        let Some(name) = item.text(out) else { continue };
+        let path = base.join(name);
+        let text = match text(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                let message = format!("{}: {error}", path.display());
+                out.push(item.finding("config.rules", message, "name a file of rules"));
+                continue;
+            }
+        };
+        texts.push(text);
+        if let Err(error) = firewall(&texts) {
+            let message = format!("{}: {error}", path.display());
+            let remedy = "correct it, then try it with `weaver redact check`";
+            out.push(item.finding("config.rules", message, remedy));
+            texts.pop();
+        }
+    }
+    texts
+}
+
+fn text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = std::fs::File::open(path)?.take(MAX_RULES + 1).read_to_string(&mut text)?;
+    if read as u64 > MAX_RULES {
+        return Err(std::io::Error::other(format!("it has more than {MAX_RULES} bytes")));
+    }
+    Ok(text)
+}
+
+/// A firewall with these rules beside the built-in ones.
+pub(crate) fn firewall(rules: &[String]) -> Result<Firewall, weaver_firewall::RuleFileError> {
+    rules.iter().fold(Firewall::builder(), |builder, text| builder.rules(text)).build()
+}
