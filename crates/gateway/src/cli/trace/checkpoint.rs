@@ -103,5 +103,10 @@ fn replace(path: &Path, beside: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(beside)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(beside, path)
+    fs::rename(beside, path)?;
+    match path.parent().filter(|_| cfg!(unix)) {
+        Some(folder) if folder.as_os_str().is_empty() => File::open(".")?.sync_all(),
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
 }
