@@ -15,7 +15,7 @@ use super::reader::Snapshots;
 use super::sums::Sums;
 use super::{open, rows};
 use crate::limits::SWEEP;
-use crate::plan::plan;
+use crate::plan::{Writes, plan};
 use crate::prepare::{check_key, prepare_records};
 
 /// The `application_id` of a file of records: the ASCII text `WvRc`.
@@ -144,13 +144,14 @@ impl SqliteRecords {
         };
         self.place.patiently(|| db.pragma_update(None, "synchronous", level))?;
         let transaction = self.place.begin(db)?;
-        let writes = plan(batch, &mut |key| rows::record(&transaction, key))?;
+        let mut seen = Writes::new();
+        let writes = plan(batch, &mut |key| rows::seen(&transaction, key, &mut seen))?;
         if writes.is_empty() && batch.durability == Durability::Os {
             return Ok(());
         }
         // Sums are kept by the one process that writes a ledger; here several write.
         let mut sums = Sums::default();
-        rows::write(&transaction, &writes, &mut sums)?;
+        rows::write(&transaction, &writes, &seen, &mut sums)?;
         rows::sweep(&transaction, self.clock.now(), SWEEP + writes.len() * 2, &mut sums)?;
         if writes.is_empty() {
             // A sync of the last commit covers all before it, but SQLite syncs nothing when a

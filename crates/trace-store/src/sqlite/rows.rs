@@ -175,10 +175,28 @@ pub(super) fn append(db: &Connection, rows: &[Row], sums: &mut Sums) -> Read<()>
     Ok(())
 }
 
-/// Writes and removes records.
-pub(super) fn write(db: &Connection, writes: &Writes, sums: &mut Sums) -> Read<()> {
+/// One record, kept in `seen`: a second question about it is not one to the file.
+pub(super) fn seen(db: &Connection, key: &RecordKey, seen: &mut Writes) -> Read<Option<Kept>> {
+    if let Some(kept) = seen.get(key) {
+        return Ok(kept.clone());
+    }
+    let kept = record(db, key)?;
+    seen.insert(key.clone(), kept.clone());
+    Ok(kept)
+}
+
+/// Writes and removes records. `before` shows those that were read since the last write.
+pub(super) fn write(
+    db: &Connection,
+    writes: &Writes,
+    before: &Writes,
+    sums: &mut Sums,
+) -> Read<()> {
     for (key, kept) in writes {
-        sums.record(key, record(db, key)?.as_ref(), kept.as_ref());
+        match before.get(key) {
+            Some(before) => sums.record(key, before.as_ref(), kept.as_ref()),
+            None => sums.record(key, record(db, key)?.as_ref(), kept.as_ref()),
+        }
         let (tenant, namespace) = (key.tenant.as_str(), key.namespace.as_str());
         match kept {
             Some(kept) => {

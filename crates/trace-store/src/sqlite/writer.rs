@@ -20,7 +20,7 @@ use super::{rows, schema, tiles};
 use crate::limits::SWEEP;
 use crate::log::Tip;
 use crate::merkle::tile::Growing;
-use crate::plan::plan;
+use crate::plan::{Writes, plan};
 use crate::prune;
 
 /// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
@@ -237,7 +237,8 @@ impl Writer {
         level: Durability,
     ) -> Result<(Option<u64>, Timestamp), LedgerError> {
         let db = &self.db;
-        let writes = plan(&prepared.batch, &mut |key| rows::record(db, key))?;
+        let mut seen = Writes::new();
+        let writes = plan(&prepared.batch, &mut |key| rows::seen(db, key, &mut seen))?;
         let first = self.tip.frontier.size();
         let now = prune::time_after(self.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
@@ -246,7 +247,7 @@ impl Writer {
             tiles.put(level, place, hash);
         })?;
         rows::append(db, &events, &mut self.sums)?;
-        rows::write(db, &writes, &mut self.sums)?;
+        rows::write(db, &writes, &seen, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {
             prepared.bytes = prepared.bytes.saturating_add(rows::prune(db, &prepared.batch.prune)?);

@@ -215,6 +215,41 @@ fn a_record_or_a_blob_that_was_changed_beside_the_ledger_is_found() {
     }
 }
 
+/// A record is read once for all that one batch asks of it; the next batch sees what this one wrote.
+#[test]
+fn guards_counters_writes_and_removals_leave_the_sum_right() {
+    use weaver_types::ledger::{Add, Expect, Put};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let ledger = open(&path);
+    let tickets: Vec<_> = (0..60_u64)
+        .map(|n| {
+            let put = |id: &str| Put { key: key(id), value: vec![b'x'; 9], expires_at: None };
+            let count = |id: &str| Add { key: key(id), delta: 1, min: 0, max: 99 };
+            let guard = Expect { key: key("guarded"), version: (n > 0).then_some(n) };
+            let gone = [format!("removed-{}", n % 2), format!("unseen-{}", n % 3)];
+            ledger.commit(Batch {
+                expect: vec![guard],
+                add: vec![count("counted"), count("both")],
+                put: vec![
+                    put("guarded"),
+                    put("removed-0"),
+                    put(&format!("unseen-{}", (n + 1) % 3)),
+                ],
+                delete: [gone.map(|id| key(&id)).to_vec(), vec![key("both")]].concat(),
+                ..Batch::new(Durability::Os)
+            })
+        })
+        .collect();
+    for ticket in tickets {
+        ticket.wait().unwrap();
+    }
+    assert_eq!(ledger.read(&key("counted")).unwrap().unwrap().value, b"60");
+    assert_eq!(ledger.read(&key("guarded")).unwrap().unwrap().version, 60);
+    assert_eq!(verify(&ledger, None).map(drop), Ok(()));
+}
+
 #[test]
 fn what_expires_leaves_the_sum_of_the_records() {
     let folder = tempfile::tempdir().unwrap();
