@@ -48,7 +48,7 @@ fn main() -> Result<(), Failure> {
 /// What `weaver serve` does.
 fn gateway(config: &Path) -> Result<(), Failure> {
     let config = weaver_gateway::config::load(config)?;
-    weaver_gateway::serve::run(config, false)?;
+    weaver_gateway::serve::run(config, false, None)?;
     Ok(())
 }
 
