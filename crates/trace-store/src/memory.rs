@@ -13,7 +13,7 @@ use weaver_types::{LogId, Random, Tenant, Timestamp};
 use crate::limits::{MAX_KEY, SWEEP};
 use crate::log::{Row, Tip};
 use crate::merkle::{Hash, Tree};
-use crate::plan::{Kept, Writes, plan};
+use crate::plan::{Kept, Writes, page, plan};
 use crate::prepare::prepare;
 use crate::prune;
 use crate::salt::Salts;
@@ -184,15 +184,7 @@ impl Ledger for MemoryLedger {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        let key = RecordKey::new(tenant.clone(), namespace, after.unwrap_or_default());
-        let from = if after.is_some() { Bound::Excluded(key) } else { Bound::Included(key) };
-        let state = self.lock()?;
-        let records = state
-            .records
-            .range((from, Bound::Unbounded))
-            .take_while(|(key, _)| key.tenant == *tenant && key.namespace == namespace)
-            .take(limit.min(MAX_PAGE));
-        Ok(records.map(|(key, kept)| (key.id.clone(), kept.clone().into())).collect())
+        Ok(page(&self.lock()?.records, (tenant, namespace), after, limit))
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {

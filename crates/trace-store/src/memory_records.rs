@@ -1,16 +1,13 @@
 //! Records alone, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use weaver_types::ledger::{
-    Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordStore,
-};
+use weaver_types::ledger::{Batch, LedgerError, Namespace, Record, RecordKey, RecordStore};
 use weaver_types::{Clock, Tenant, Timestamp};
 
 use crate::limits::SWEEP;
-use crate::plan::{Kept, plan};
+use crate::plan::{Kept, page, plan};
 use crate::prepare::{check_key, prepare_records};
 
 /// Records that end with the process.
@@ -91,14 +88,6 @@ impl RecordStore for MemoryRecords {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        let from = RecordKey::new(tenant.clone(), namespace, after.unwrap_or_default());
-        let from = if after.is_some() { Bound::Excluded(from) } else { Bound::Included(from) };
-        let state = self.lock()?;
-        let records = state
-            .records
-            .range((from, Bound::Unbounded))
-            .take_while(|(key, _)| key.tenant == *tenant && key.namespace == namespace)
-            .take(limit.min(MAX_PAGE));
-        Ok(records.map(|(key, kept)| (key.id.clone(), kept.clone().into())).collect())
+        Ok(page(&self.lock()?.records, (tenant, namespace), after, limit))
     }
 }
