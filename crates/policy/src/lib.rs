@@ -43,6 +43,7 @@
 
 pub mod analysis;
 pub mod approval;
+pub mod critical;
 pub mod signal;
 
 mod argument;

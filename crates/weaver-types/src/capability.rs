@@ -241,7 +241,7 @@ impl Capability {
     }
 
     /// `sha256:…` over everything that a policy or a model sees of it. Not covered: policy, rung,
-    /// sink, labels (they stand in signed documents), driver, telemetry.
+    /// sink, labels, critical arguments (they stand in signed documents), driver, telemetry.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::capability::{Agents, Capability, CapabilityDraft, CapabilityError, Emit};
 use crate::effects::{Effects, SafetyClass};
 use crate::id::{AgentId, CapabilityId, IdError};
+use crate::pointer::Pointer;
 
 /// One declared argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +92,10 @@ pub struct ToolSpec {
     /// Milliseconds, 100 to 60,000; default 5,000.
     #[serde(default = "five_seconds")]
     pub timeout_ms: u32,
+    /// The arguments that say to whom, where, which and how much; empty to read them off the
+    /// schema.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub critical_arguments: BTreeSet<Pointer>,
 }
 
 fn read_only() -> SafetyClass {
@@ -165,6 +170,7 @@ impl ToolSpec {
             emit_metric: true,
             max_retries: two(),
             timeout_ms: five_seconds(),
+            critical_arguments: BTreeSet::new(),
         }
     }
 
@@ -192,6 +198,13 @@ impl ToolSpec {
             required,
             description: String::new(),
         });
+        self
+    }
+
+    /// The same with one more critical argument.
+    #[must_use]
+    pub fn critical(mut self, at: Pointer) -> Self {
+        self.critical_arguments.insert(at);
         self
     }
 
@@ -228,6 +241,7 @@ impl ToolSpec {
             permissions: self.requires_permission,
             max_retries: self.max_retries,
             timeout_ms: self.timeout_ms,
+            critical_arguments: self.critical_arguments,
             emit: Emit { trace: self.emit_trace, metric: self.emit_metric },
             ..CapabilityDraft::new(id, self.name, effects, agents)
         };

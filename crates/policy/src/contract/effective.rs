@@ -4,6 +4,7 @@ use weaver_types::{Capability, CapabilityDraft, Confidentiality, Effects, Integr
 
 use super::Resolver;
 use super::resolved::Resolved;
+use crate::critical;
 use crate::error::ContractError;
 
 /// The capability as it counts. What a server says of itself lowers nothing: without a contract
@@ -41,6 +42,7 @@ fn distrust(draft: &mut CapabilityDraft) {
     draft.tags.clear();
     draft.output_label = Label::undeclared_output();
     draft.clearance = Confidentiality::Internal;
+    draft.critical_arguments.clear();
 }
 
 /// Host code may raise a rung up to L4. L2, L5 and anything lower than the effects are the
@@ -89,6 +91,13 @@ fn apply(draft: &mut CapabilityDraft, resolved: &Resolved) -> Result<(), Contrac
     draft.idempotent = contract.idempotent.unwrap_or(draft.idempotent);
     draft.timeout_ms = contract.timeout_ms.unwrap_or(draft.timeout_ms);
     draft.clearance = contract.clearance.unwrap_or(draft.clearance);
+    if !contract.critical_arguments.is_empty() {
+        draft.critical_arguments.clone_from(&contract.critical_arguments);
+    }
+    if draft.critical_arguments.is_empty() {
+        let sink = draft.sink.unwrap_or_else(|| draft.effects.strictest_sink());
+        draft.critical_arguments = critical::arguments(draft.input_schema.as_ref(), sink);
+    }
     label(draft, contract.output);
     Ok(())
 }

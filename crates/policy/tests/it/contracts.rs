@@ -3,7 +3,7 @@
 use weaver_policy::ContractStatus;
 use weaver_types::{
     AgentId, Agents, Capability, CapabilityDraft, Confidentiality, Digest, Effects, Integrity,
-    ReasonCode, Rung, SensitivityTag, SinkKind, Verdict,
+    Pointer, ReasonCode, Rung, SensitivityTag, SinkKind, Verdict,
 };
 
 use crate::support::{Case, draft, foreign, host, load, principal, set};
@@ -87,7 +87,9 @@ fn a_rung_without_effects_does_not_lower_undeclared_effects() {
 #[test]
 fn host_code_keeps_what_it_declares_until_a_contract_says_otherwise() {
     let write = host("x", Effects::WRITE_OPEN);
-    assert_eq!(of("", &write), write);
+    let mut critical = write.clone().into_draft();
+    critical.critical_arguments.insert(Pointer::parse("").unwrap());
+    assert_eq!(of("", &write), critical.build().unwrap(), "read off its schema: it has none");
     let milder = "[capabilities.\"x\"]\neffects = \"read_local\"\n";
     let error = set("", milder).effective(&write).unwrap_err();
     assert_eq!(error.code(), "policy.contract_lowers_effects");
@@ -313,4 +315,18 @@ fn enforcement_says_what_a_changed_contract_means() {
         assert!(said.is_none_or(|said| said.reason == ReasonCode::ContractChanged));
         assert_eq!(policy.contract_contribution(&foreign("x", Effects::READ_LOCAL)), None);
     }
+}
+
+#[test]
+fn a_contract_names_the_critical_arguments_and_a_server_none() {
+    let at = |text: &str| [Pointer::parse(text).unwrap()].into();
+    let mut draft = draft("x", Effects::WRITE_OPEN);
+    draft.critical_arguments = at("/own");
+    let own = draft.clone().build().unwrap();
+    assert_eq!(of("", &own).spec().critical_arguments, at("/own"));
+    let said = "[capabilities.\"x\"]\ncritical_arguments = \"/to/*\"\n";
+    assert_eq!(of(said, &own).spec().critical_arguments, at("/to/*"));
+    draft.upstream_digest = Some(Digest::from_bytes([9; 32]));
+    let foreign = draft.build().unwrap();
+    assert_eq!(of("", &foreign).spec().critical_arguments, at(""), "there is no schema");
 }

@@ -9,6 +9,7 @@ use crate::digest::Digest;
 use crate::effects::{Effects, Rung, SinkKind};
 use crate::id::CapabilityId;
 use crate::label::{Confidentiality, Label, SensitivityTag};
+use crate::pointer::Pointer;
 
 /// The timeout of a draft that names none, in milliseconds.
 const DEFAULT_TIMEOUT_MS: u32 = 5_000;
@@ -57,6 +58,10 @@ pub struct CapabilityDraft {
     pub output_label: Label,
     /// The most confidential data that may flow into it.
     pub clearance: Confidentiality,
+    /// The places of its arguments that say to whom, where, which and how much; `*` stands for
+    /// every item of a list and every member of an object, and a place covers what is below it.
+    /// Empty where nobody declared any: the policy then reads them off the schema.
+    pub critical_arguments: BTreeSet<Pointer>,
     /// Telemetry.
     pub emit: Emit,
     /// The digest of the raw bytes in which an upstream described it.
@@ -95,6 +100,7 @@ impl CapabilityDraft {
             timeout_ms: DEFAULT_TIMEOUT_MS,
             output_label: Label::undeclared_output(),
             clearance: Confidentiality::Internal,
+            critical_arguments: BTreeSet::new(),
             emit: Emit { trace: true, metric: true },
             upstream_digest: None,
         }

@@ -1,0 +1,84 @@
+use serde_json::json;
+
+use super::*;
+
+fn found(schema: Value, sink: SinkKind) -> Vec<String> {
+    arguments(Some(&schema), sink).iter().map(|at| at.as_str().to_owned()).collect()
+}
+
+fn texts(names: &[&str]) -> Value {
+    let members: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+    json!({ "type": "object", "properties": members })
+}
+
+#[test]
+fn names_tell_what_an_argument_is_for() {
+    let table = [
+        ("recipients", Role::Recipient),
+        ("to", Role::Recipient),
+        ("user_email", Role::Email),
+        ("addresses", Role::Recipient),
+        ("webhookURL", Role::Network),
+        ("filePath", Role::Path),
+        ("event_id", Role::Identifier),
+        ("accountNumber", Role::Identifier),
+        ("iban", Role::Account),
+        ("newPassword", Role::Secret),
+        ("totalAmount", Role::Amount),
+        ("startTime", Role::Moment),
+        ("message_body", Role::Text),
+        ("hotel", Role::Other),
+    ];
+    for (name, wanted) in table {
+        assert_eq!(role(name), wanted, "{name}");
+    }
+}
+
+#[test]
+fn an_outgoing_tool_is_read_by_its_names_and_a_stricter_one_in_full() {
+    let schema = texts(&["recipient", "subject", "hotel", "start_day", "body"]);
+    assert_eq!(found(schema.clone(), SinkKind::ExternalSend), ["/recipient"]);
+    assert_eq!(found(schema.clone(), SinkKind::Payment), ["/hotel", "/recipient"]);
+    assert!(found(schema, SinkKind::None).is_empty());
+}
+
+#[test]
+fn schemas_are_read_below_lists_choices_and_references() {
+    let schema = json!({
+        "type": "object",
+        "$defs": { "who": { "type": "object", "properties": { "email": {}, "role_text": {} } } },
+        "properties": {
+            "parts": { "type": "array", "items": { "properties": { "file_id": {}, "text": {} } } },
+            "more": { "anyOf": [{ "properties": { "to": {} } }, { "type": "null" }] },
+            "whom": { "$ref": "#/$defs/who" },
+            "a/b": { "properties": { "url": {} } },
+            "to_all": { "type": "boolean" },
+        },
+    });
+    assert_eq!(
+        found(schema, SinkKind::ExternalSend),
+        ["/a~1b/url", "/more/to", "/parts/*/file_id", "/whom/email"]
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_critical_as_a_whole() {
+    assert_eq!(arguments(None, SinkKind::ExternalSend), [Pointer::parse("").unwrap()].into());
+    assert_eq!(found(json!({ "not": {} }), SinkKind::Payment), [""]);
+    let endless = json!({ "properties": { "x": { "$ref": "#" } } });
+    assert!(!found(endless, SinkKind::ExternalSend).is_empty(), "it ends, and covers the rest");
+    let lost = json!({ "properties": { "x": { "$ref": "#/$defs/none" } } });
+    assert_eq!(found(lost, SinkKind::ExternalSend), ["/x"]);
+    assert!(found(json!({ "type": "object", "properties": {} }), SinkKind::Payment).is_empty());
+}
+
+#[test]
+fn a_declared_place_covers_what_is_below_it() {
+    let at = |text: &str| Pointer::parse(text).unwrap();
+    assert!(covers(&at(""), &[]) && covers(&at(""), &["a"]));
+    assert!(covers(&at("/to"), &["to", "0"]) && !covers(&at("/to"), &["to_all"]));
+    assert!(covers(&at("/parts/*/id"), &["parts", "3", "id"]));
+    assert!(!covers(&at("/parts/*/id"), &["parts", "3"]));
+    assert!(covers(&at("/a~1b"), &["a/b"]));
+}
