@@ -8,6 +8,7 @@ mod approve;
 mod args;
 mod check;
 mod completions;
+mod contracts;
 mod demo;
 mod exit;
 mod failure;
@@ -66,6 +67,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Trace(args) => trace::run(*args),
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
+        Command::Contracts(args) => contracts::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -85,6 +87,7 @@ impl Command {
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
             Self::Approve(args) => args.wants_json(),
             Self::Policy(args) => args.wants_json(),
+            Self::Contracts(args) => args.wants_json(),
             Self::Trace(args) => args.wants_json(),
             Self::Redact(args) => args.wants_json(),
             Self::Inspect(args) => args.output.json,

@@ -43,7 +43,9 @@ mod wanted;
 
 use std::sync::Arc;
 
+pub(crate) use entry::reached;
 pub use error::ServeError;
+pub(crate) use import::propose;
 pub use import::upstream_digest;
 
 use crate::config::Config;

@@ -22,7 +22,7 @@ impl ListedTool {
         &self.name
     }
 
-    /// The bytes of the tool object as received. Digests are taken of these.
+    /// The bytes of the tool object as received.
     #[must_use]
     pub fn raw(&self) -> &str {
         self.raw.get()

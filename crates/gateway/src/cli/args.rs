@@ -99,6 +99,9 @@ pub(super) enum Command {
     /// Look at policy, contracts and keys: lint, test, explain, decide, ask, compare
     #[command(subcommand)]
     Policy(Box<super::policy::args::Policy>),
+    /// Compare what servers say of their tools with what was approved, and approve it
+    #[command(subcommand)]
+    Contracts(Box<super::contracts::args::Contracts>),
     /// Rank tools for queries, as the gateway would
     Route(Route),
     /// Mask secrets and personal data in a text or in JSON lines

@@ -46,7 +46,7 @@ pub(super) fn tool_digests() -> Vec<(String, Digest)> {
     let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(str::to_owned);
     let tools = tool::all();
     let named = tools.as_array().into_iter().flatten().filter_map(|tool| Some((name(tool)?, tool)));
-    named.map(|(name, tool)| (name, upstream_digest(&tool.to_string(), None))).collect()
+    named.filter_map(|(name, tool)| Some((name, upstream_digest(tool, None).ok()?))).collect()
 }
 
 fn serve(store: &Store, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {

@@ -57,21 +57,7 @@ struct Taken {
 
 impl Entry {
     pub(crate) fn new(config: &config::Upstream) -> Self {
-        let endpoint = match &config.transport {
-            Transport::Stdio { command, args, env, cwd } => Endpoint::Stdio(StdioConfig {
-                command: command.clone(),
-                args: args.clone(),
-                env: env.clone(),
-                cwd: cwd.clone(),
-            }),
-            Transport::Http { url, headers } => {
-                Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone() })
-            }
-        };
-        let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
-        if let Some(timeout) = config.timeout {
-            upstream.limits.call_timeout = timeout;
-        }
+        let upstream = reached(config);
         Self {
             name: config.name.clone(),
             upstream: Arc::new(Upstream::new(upstream)),
@@ -268,6 +254,26 @@ impl Entry {
         ]);
         note(gateway, EventKind::UpstreamLost, fields).await;
     }
+}
+
+/// How an upstream is reached, by the configuration.
+pub(crate) fn reached(config: &config::Upstream) -> UpstreamConfig {
+    let endpoint = match &config.transport {
+        Transport::Stdio { command, args, env, cwd } => Endpoint::Stdio(StdioConfig {
+            command: command.clone(),
+            args: args.clone(),
+            env: env.clone(),
+            cwd: cwd.clone(),
+        }),
+        Transport::Http { url, headers } => {
+            Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone() })
+        }
+    };
+    let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
+    if let Some(timeout) = config.timeout {
+        upstream.limits.call_timeout = timeout;
+    }
+    upstream
 }
 
 fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use weaver_drivers::mcp::ListedTool;
+use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::{
     Agents, Capability, CapabilityDraft, CapabilityId, Effects, Impact, UpstreamName, World,
@@ -10,11 +11,21 @@ use weaver_types::{
 /// How long a foreign tool may take unless its contract says otherwise, in milliseconds.
 const TIMEOUT_MS: u32 = 60_000;
 
-/// The digest of what a server says of its tool: the raw bytes of the tool and of the server's
-/// instructions. It is what a contract pins.
-#[must_use]
-pub fn upstream_digest(tool: &str, instructions: Option<&str>) -> Digest {
-    Digest::of_parts(Tag::UPSTREAM, &[tool.as_bytes(), instructions.unwrap_or_default().as_bytes()])
+/// What of a listed tool a model or a policy could see; everything else is thrown away.
+const SEEN: [&str; 6] =
+    ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+
+/// The digest of what a server says of its tool: name, title, description, both schemas and
+/// annotations in canonical form, and the server's instructions. The order of keys, white space
+/// and what nobody is shown (icons, metadata) are no part of it. It is what a contract pins.
+///
+/// # Errors
+/// [`CanonicalError`] for a tool without a canonical form.
+pub fn upstream_digest(tool: &Value, instructions: Option<&str>) -> Result<Digest, CanonicalError> {
+    let seen = SEEN.iter().filter_map(|key| Some(((*key).to_owned(), tool.get(*key)?.clone())));
+    let form = canonical::to_bytes(&Value::Object(seen.collect()), Profile::Foreign)?;
+    let instructions = instructions.unwrap_or_default().as_bytes();
+    Ok(Digest::of_parts(Tag::UPSTREAM, &[&form, instructions]))
 }
 
 /// The capability that a listed tool proposes to be. Nothing that the server says lowers anything:
@@ -28,13 +39,16 @@ pub(crate) fn propose(
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let id =
         CapabilityId::parse(format!("{upstream}.{}", tool.name())).map_err(|e| e.to_string())?;
+    let digest = upstream_digest(value, instructions);
+    let digest = digest.map_err(|error| format!("`{id}`: {error}"))?;
     let draft = CapabilityDraft {
         title: text("title"),
         description: text("description").unwrap_or_default(),
         input_schema: value.get("inputSchema").cloned(),
         output_schema: value.get("outputSchema").cloned(),
         timeout_ms: TIMEOUT_MS,
-        upstream_digest: Some(upstream_digest(tool.raw(), instructions)),
+        upstream_digest: Some(digest),
+        idempotent: idempotent(value.get("annotations")),
         ..CapabilityDraft::new(id, tool.name(), effects(value.get("annotations")), Agents::Any)
     };
     draft.build().map_err(|error| error.to_string())
@@ -56,6 +70,14 @@ fn effects(annotations: Option<&Value>) -> Effects {
     Effects { impact, world }
 }
 
+/// Its own word that calling it twice is the same as once; it counts only in a signed contract.
+fn idempotent(annotations: Option<&Value>) -> bool {
+    annotations
+        .and_then(|said| said.get("idempotentHint"))
+        .and_then(Value::as_bool)
+        .unwrap_or(false)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -73,8 +95,32 @@ mod tests {
         );
     }
 
+    fn digest(text: &str, instructions: Option<&str>) -> Digest {
+        upstream_digest(&serde_json::from_str(text).unwrap(), instructions).unwrap()
+    }
+
     #[test]
     fn the_digest_covers_tool_and_instructions_apart() {
-        assert_ne!(upstream_digest("ab", Some("c")), upstream_digest("a", Some("bc")));
+        let tool = |words: &str| json!({ "name": "t", "description": words }).to_string();
+        assert_ne!(digest(&tool("ab"), Some("c")), digest(&tool("a"), Some("bc")));
+        assert_ne!(digest(&tool("a"), None), digest(&tool("a"), Some("b")));
+    }
+
+    #[test]
+    fn what_nobody_sees_changes_no_digest_and_all_the_rest_does() {
+        let tool = r#"{"name":"t","title":"T","description":"d","inputSchema":{"type":"object","x":1},"outputSchema":{},"annotations":{"readOnlyHint":true}}"#;
+        let same = r#"{ "annotations": {"readOnlyHint": true}, "outputSchema": {}, "_meta": {"at": 7},
+            "inputSchema": {"x": 1, "type": "object"}, "description": "\u0064", "title": "T", "name": "t" }"#;
+        assert_eq!(digest(tool, None), digest(same, None));
+        for (from, to) in [
+            ("\"t\"", "\"u\""),
+            ("\"T\"", "\"U\""),
+            ("\"d\"", "\"e\""),
+            ("\"x\":1", "\"x\":2"),
+            ("\"outputSchema\":{}", "\"outputSchema\":true"),
+            ("true", "false"),
+        ] {
+            assert_ne!(digest(tool, None), digest(&tool.replacen(from, to, 1), None), "{from}");
+        }
     }
 }

@@ -159,9 +159,8 @@ fn a_server_that_is_away_does_not_tell_hidden_tools_from_unknown_ones() {
 
 /// A folder whose `bad.echo` and `bad.note` are pinned to what an honest server says of them.
 fn pinned(behaviour: &str) -> Folder {
-    let digest = |tool: &Value| {
-        weaver_gateway::serve::upstream_digest(&tool.to_string(), Some(INSTRUCTIONS))
-    };
+    let digest =
+        |tool: &Value| weaver_gateway::serve::upstream_digest(tool, Some(INSTRUCTIONS)).unwrap();
     let tools = fixture::tools("honest");
     let pins = format!(
         "[capabilities.\"bad.echo\"]\nupstream_digest = \"{}\"\n\

@@ -13,6 +13,8 @@ mod command_line;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod contracts_commands;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod demo;

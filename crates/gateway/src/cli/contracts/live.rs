@@ -1,0 +1,136 @@
+//! The tools that the servers list now: each server is connected, asked once, and left.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use weaver_drivers::mcp::Upstream;
+use weaver_policy::PolicySet;
+use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
+
+use super::args::From;
+use crate::cli::{Exit, Failure};
+use crate::config::{self, Config};
+use crate::serve;
+
+/// The surface that is all servers together.
+pub(super) const KERNEL: &str = "kernel";
+/// How long one server may take to connect and list.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Some servers register their tools a moment after the handshake.
+const SECOND_LOOK: Duration = Duration::from_millis(150);
+/// How often an empty list is looked at again.
+const LOOKS: u32 = 3;
+
+/// The configuration, its documents, and what its servers list.
+pub(super) struct Live {
+    pub(super) config: Config,
+    pub(super) policy: PolicySet,
+    /// What each server proposes.
+    pub(super) tools: BTreeMap<CapabilityId, Capability>,
+    /// Which servers were not there, and why.
+    pub(super) away: BTreeMap<UpstreamName, String>,
+    /// Tools that cannot be used, and why.
+    pub(super) left_out: Vec<String>,
+}
+
+/// What one server lists.
+type Listed = Result<Vec<Result<Capability, String>>, String>;
+
+impl Live {
+    /// Connects the servers of the surface and lists their tools.
+    pub(super) fn look(from: &From, surface: &str) -> Result<Self, Failure> {
+        let config = config::load(&from.config)?;
+        let now = SystemClock::default().now();
+        let policy = config::load_policy(&config, from.unsigned_development, now)?;
+        let wanted = wanted(&config, surface)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))?;
+        let listed = runtime.block_on(futures_util::future::join_all(
+            wanted.iter().map(|one| async move { (one.name.clone(), list(one).await) }),
+        ));
+        runtime.shutdown_timeout(Duration::from_secs(2));
+        let mut live = Self {
+            config,
+            policy,
+            tools: BTreeMap::new(),
+            away: BTreeMap::new(),
+            left_out: Vec::new(),
+        };
+        for (name, listed) in listed {
+            live.take_in(name, listed);
+        }
+        live.someone()
+    }
+
+    fn take_in(&mut self, name: UpstreamName, listed: Listed) {
+        let tools = match listed {
+            Ok(tools) => tools,
+            Err(problem) => {
+                self.away.insert(name, problem);
+                return;
+            }
+        };
+        for tool in tools {
+            match tool {
+                Err(problem) => self.left_out.push(problem),
+                Ok(tool) if self.tools.contains_key(tool.id()) => {
+                    self.left_out.push(format!("`{}` is listed twice", tool.id()));
+                }
+                Ok(tool) => drop(self.tools.insert(tool.id().clone(), tool)),
+            }
+        }
+    }
+
+    /// At least one server has to be there.
+    fn someone(self) -> Result<Self, Failure> {
+        let all_away = self.tools.is_empty() && self.left_out.is_empty();
+        let Some((name, problem)) = self.away.first_key_value().filter(|_| all_away) else {
+            return Ok(self);
+        };
+        let message = format!("`{name}` cannot be asked for its tools: {problem}");
+        Err(Failure::new(Exit::Upstream, "contracts.upstream_away", message)
+            .next("start the server by hand with the command in the configuration, then try again"))
+    }
+}
+
+/// The servers of a surface.
+fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstream>, Failure> {
+    if surface == KERNEL {
+        return Ok(config.upstreams.clone());
+    }
+    let named = config.upstreams.iter().filter(|one| one.name.as_str() == surface);
+    let named: Vec<_> = named.cloned().collect();
+    if !named.is_empty() {
+        return Ok(named);
+    }
+    let names: Vec<&str> = config.upstreams.iter().map(|one| one.name.as_str()).collect();
+    let message = format!("there is no server `{surface}` in the configuration");
+    let next = format!("name `{KERNEL}` for all, or one of: {}", names.join(", "));
+    Err(Failure::new(Exit::Unknown, "contracts.unknown_surface", message).next(next))
+}
+
+async fn list(config: &config::Upstream) -> Listed {
+    let upstream = Upstream::new(serve::reached(config));
+    let listed = tokio::time::timeout(PATIENCE, proposals(config, &upstream)).await;
+    upstream.close().await;
+    listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
+}
+
+async fn proposals(config: &config::Upstream, upstream: &Upstream) -> Listed {
+    for look in 1.. {
+        let (connection, tools) = upstream.listing().await.map_err(|error| error.to_string())?;
+        if tools.is_empty() && look < LOOKS {
+            tokio::time::sleep(SECOND_LOOK).await;
+            continue;
+        }
+        let instructions = connection.server().instructions();
+        return Ok(tools
+            .iter()
+            .map(|tool| serve::propose(&config.name, tool, instructions))
+            .collect());
+    }
+    Ok(Vec::new())
+}
