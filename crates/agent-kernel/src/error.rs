@@ -14,6 +14,43 @@ pub enum RegistryError {
         /// The id.
         id: CapabilityId,
     },
+    /// The id looks like one that is there.
+    #[error(
+        "capability `{id}` is left out: to the eye it is `{other}`, which is registered already; \
+         rename one of them"
+    )]
+    Confusable {
+        /// The id.
+        id: CapabilityId,
+        /// The one that is registered.
+        other: CapabilityId,
+    },
+    /// A prefix that cannot begin an id.
+    #[error("`{prefix}` is no namespace: write visible characters, with single dots between")]
+    Prefix {
+        /// The prefix, escaped and cut to 80 characters.
+        prefix: String,
+    },
+    /// The namespace has a loader already.
+    #[error("namespace `{prefix}` is declared already; one loader makes all of it")]
+    NamespaceTaken {
+        /// The prefix.
+        prefix: String,
+    },
+    /// There is no such namespace.
+    #[error("no namespace `{prefix}`: nothing is registered under it, and it is not declared")]
+    UnknownNamespace {
+        /// The prefix, escaped and cut to 80 characters.
+        prefix: String,
+    },
+    /// The loader of a namespace failed.
+    #[error("namespace `{prefix}` cannot be loaded: {problem}; it is tried again at the next use")]
+    Namespace {
+        /// The prefix.
+        prefix: String,
+        /// What the loader said.
+        problem: String,
+    },
     /// The id lies outside of the set that is replaced.
     #[error("capability `{id}` does not begin with `{prefix}`, under which it is registered")]
     Misplaced {
@@ -47,6 +84,11 @@ impl RegistryError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Duplicate { .. } => "registry.duplicate",
+            Self::Confusable { .. } => "registry.confusable",
+            Self::Prefix { .. } => "registry.prefix",
+            Self::NamespaceTaken { .. } => "registry.namespace_taken",
+            Self::UnknownNamespace { .. } => "registry.unknown_namespace",
+            Self::Namespace { .. } => "registry.namespace",
             Self::Misplaced { .. } => "registry.misplaced",
             Self::Schema { .. } => "registry.schema",
             Self::Full { .. } => "registry.full",

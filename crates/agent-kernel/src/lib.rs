@@ -54,7 +54,7 @@ pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
 pub use pipeline::{Explanation, Grant, Invocation, Received, RevocationSubject};
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
-pub use registry::{MAX_CAPABILITIES, Registered, Registry};
+pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry};
 pub use run_state::{RunDelta, RunState};
 pub use timer::ThreadTimer;
 pub use token::{KeyRing, MAX_TOKEN, Token};

@@ -1,7 +1,14 @@
 //! The registry: which capabilities there are, and what executes each.
+//!
+//! Ids are unique, also to the eye: an id that a reader takes for one that is there is refused.
+//! A namespace may be declared with a loader, which runs once, when somebody first asks.
+
+mod entries;
+mod namespace;
+mod search;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{AgentId, Capability, CapabilityId, Digest, SafetyClass};
@@ -10,6 +17,11 @@ use crate::arguments::ArgumentCheck;
 use crate::driver::{AuthorizedCall, Driver, DriverError};
 use crate::error::RegistryError;
 use crate::function::FnDriver;
+use entries::Entries;
+use namespace::Namespace;
+use search::Bag;
+
+pub use namespace::{Loaded, NamespaceInfo};
 
 /// The most capabilities that one registry holds.
 pub const MAX_CAPABILITIES: usize = 100_000;
@@ -21,12 +33,19 @@ pub struct Registered {
     pub(crate) arguments: ArgumentCheck,
     /// The capability under the contracts that were last asked about.
     effective: Mutex<Option<(Digest, Arc<Capability>)>>,
+    /// Its words, for a search.
+    bag: OnceLock<Bag>,
 }
 
 impl Registered {
     fn new(capability: Capability, driver: Arc<dyn Driver>) -> Result<Self, RegistryError> {
         let arguments = ArgumentCheck::new(&capability)?;
-        Ok(Self { capability, driver, arguments, effective: Mutex::new(None) })
+        let (effective, bag) = (Mutex::new(None), OnceLock::new());
+        Ok(Self { capability, driver, arguments, effective, bag })
+    }
+
+    fn bag(&self) -> &Bag {
+        self.bag.get_or_init(|| Bag::new(&self.capability))
     }
 
     /// The capability with its signed contract applied; computed once for each contracts document.
@@ -62,9 +81,26 @@ impl Registered {
 }
 
 /// Capabilities by id. Readers and writers may be on any thread.
+///
+/// ```
+/// use weaver_agent_kernel::Registry;
+/// use weaver_types::{RawResult, ToolSpec};
+///
+/// let registry = Registry::new();
+/// let spec = ToolSpec::new("notes.search", "Search notes").build()?;
+/// registry.register_fn(spec, |_| Ok(RawResult::text("nothing found")))?;
+/// assert_eq!(registry.search("find my notes", 10, 0).len(), 1);
+///
+/// // `rn` and `m` are one and the same to a reader.
+/// let twin = ToolSpec::new("notes.forrn", "Form").build()?;
+/// registry.register_fn(ToolSpec::new("notes.form", "Form").build()?, |_| Ok(RawResult::text("")))?;
+/// assert!(registry.register_fn(twin, |_| Ok(RawResult::text(""))).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Default)]
 pub struct Registry {
-    entries: RwLock<BTreeMap<CapabilityId, Arc<Registered>>>,
+    entries: RwLock<Entries>,
+    namespaces: RwLock<BTreeMap<String, Arc<Namespace>>>,
 }
 
 impl Registry {
@@ -74,26 +110,34 @@ impl Registry {
         Self::default()
     }
 
+    /// The one registry of this process, empty until something is registered in it. Nothing in
+    /// this crate uses it: a kernel has the registry that it was opened with.
+    #[must_use]
+    pub fn shared() -> Arc<Self> {
+        static SHARED: OnceLock<Arc<Registry>> = OnceLock::new();
+        Arc::clone(SHARED.get_or_init(Arc::default))
+    }
+
+    fn read(&self) -> Result<RwLockReadGuard<'_, Entries>, RegistryError> {
+        self.entries.read().map_err(|_| RegistryError::Poisoned)
+    }
+
+    fn write(&self) -> Result<RwLockWriteGuard<'_, Entries>, RegistryError> {
+        self.entries.write().map_err(|_| RegistryError::Poisoned)
+    }
+
     /// Registers a capability with its driver.
     ///
     /// # Errors
-    /// [`RegistryError`], when the id is taken, its schema is no JSON Schema, or the registry is
-    /// full.
+    /// [`RegistryError`], when the id is taken or looks like one that is, its schema is no JSON
+    /// Schema, or the registry is full.
     pub fn register(
         &self,
         capability: Capability,
         driver: Arc<dyn Driver>,
     ) -> Result<(), RegistryError> {
         let entry = Arc::new(Registered::new(capability, driver)?);
-        let mut entries = self.entries.write().map_err(|_| RegistryError::Poisoned)?;
-        if entries.contains_key(entry.capability.id()) {
-            return Err(RegistryError::Duplicate { id: entry.capability.id().clone() });
-        }
-        if entries.len() >= MAX_CAPABILITIES {
-            return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
-        }
-        entries.insert(entry.capability.id().clone(), entry);
-        Ok(())
+        self.write()?.insert(entry)
     }
 
     /// Registers a capability with a host function that may block.
@@ -111,8 +155,37 @@ impl Registry {
         self.register(capability, Arc::new(FnDriver::blocking(f)))
     }
 
+    /// Declares a namespace: `loader` makes everything whose id begins with `prefix` and a dot. It
+    /// runs when such an id is first asked for, or all ids are; once, whoever asks, and again only
+    /// after it failed. What it makes is registered as a whole or not at all. It runs on the thread
+    /// of whoever asks, which may be that of a call.
+    ///
+    /// # Errors
+    /// [`RegistryError`], when the prefix cannot begin an id, is declared already, or there are too
+    /// many.
+    pub fn register_namespace(
+        &self,
+        prefix: &str,
+        loader: impl Fn() -> Loaded + Send + Sync + 'static,
+    ) -> Result<(), RegistryError> {
+        if !namespace::is_prefix(prefix) {
+            return Err(RegistryError::Prefix { prefix: prefix.escape_debug().take(80).collect() });
+        }
+        let mut declared = self.namespaces.write().map_err(|_| RegistryError::Poisoned)?;
+        if declared.contains_key(prefix) {
+            return Err(RegistryError::NamespaceTaken { prefix: prefix.to_owned() });
+        }
+        if declared.len() >= MAX_CAPABILITIES {
+            return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
+        }
+        let namespace = Namespace::new(prefix, Box::new(loader));
+        declared.insert(prefix.to_owned(), Arc::new(namespace));
+        Ok(())
+    }
+
     /// Puts a new set in the place of all capabilities whose id begins with `prefix`, in one step.
-    /// What cannot be registered is left out and named.
+    /// What cannot be registered is left out and named. Of two whose ids look alike, the one that
+    /// was there before stays.
     ///
     /// # Errors
     /// [`RegistryError::Poisoned`] or [`RegistryError::Full`]; nothing is changed then.
@@ -124,46 +197,135 @@ impl Registry {
         let mut refused = Vec::new();
         let mut fresh = BTreeMap::new();
         for (capability, driver) in set {
-            let id = capability.id().clone();
-            if !id.as_str().starts_with(prefix) {
-                refused.push(RegistryError::Misplaced { id, prefix: prefix.to_owned() });
-                continue;
-            }
-            if fresh.contains_key(&id) {
-                refused.push(RegistryError::Duplicate { id });
-                continue;
-            }
-            match Registered::new(capability, driver) {
-                Ok(entry) => drop(fresh.insert(id, Arc::new(entry))),
+            match checked(prefix, capability, driver) {
+                Ok(entry) if fresh.contains_key(entry.capability.id()) => {
+                    refused.push(RegistryError::Duplicate { id: entry.capability.id().clone() });
+                }
+                Ok(entry) => drop(fresh.insert(entry.capability.id().clone(), entry)),
                 Err(error) => refused.push(error),
             }
         }
-        let mut entries = self.entries.write().map_err(|_| RegistryError::Poisoned)?;
-        let others = entries.keys().filter(|id| !id.as_str().starts_with(prefix)).count();
-        if others + fresh.len() > MAX_CAPABILITIES {
+        let mut entries = self.write()?;
+        let before = entries.under(prefix);
+        if entries.by_id().len() - before.len() + fresh.len() > MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
-        entries.retain(|id, _| !id.as_str().starts_with(prefix));
-        entries.extend(fresh);
+        before.iter().for_each(|id| entries.remove(id));
+        let kept: Vec<_> = before.iter().filter_map(|id| fresh.remove(id)).collect();
+        for entry in kept.into_iter().chain(fresh.into_values()) {
+            refused.extend(entries.insert(entry).err());
+        }
         Ok(refused)
     }
 
-    /// Looks one up.
+    /// Looks one up, and loads its namespace for it where that is declared.
     #[must_use]
     pub fn get(&self, id: &CapabilityId) -> Option<Arc<Registered>> {
-        self.entries.read().ok()?.get(id).cloned()
+        let found = || self.read().ok()?.by_id().get(id).cloned();
+        if let Some(entry) = found() {
+            return Some(entry);
+        }
+        for namespace in self.declared(namespace::prefixes(id.as_str())) {
+            // Why a loader failed is told by `namespace` and `namespaces`.
+            let _ = self.load(&namespace);
+            if let Some(entry) = found() {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
+    /// Those of these prefixes that are declared.
+    fn declared<'p>(&self, prefixes: impl Iterator<Item = &'p str>) -> Vec<Arc<Namespace>> {
+        let Ok(declared) = self.namespaces.read() else { return Vec::new() };
+        if declared.is_empty() {
+            return Vec::new();
+        }
+        prefixes.filter_map(|prefix| declared.get(prefix).cloned()).collect()
+    }
+
+    fn load(&self, namespace: &Namespace) -> Result<(), RegistryError> {
+        namespace.load(|made| self.put_all(namespace.prefix(), made))
+    }
+
+    /// Registers all of them or none.
+    fn put_all(
+        &self,
+        namespace: &str,
+        made: Vec<(Capability, Arc<dyn Driver>)>,
+    ) -> Result<(), RegistryError> {
+        let prefix = format!("{namespace}.");
+        let checked: Vec<_> = made
+            .into_iter()
+            .map(|(capability, driver)| checked(&prefix, capability, driver))
+            .collect::<Result<_, _>>()?;
+        let mut entries = self.write()?;
+        for (at, entry) in checked.iter().enumerate() {
+            if let Err(error) = entries.insert(Arc::clone(entry)) {
+                checked.iter().take(at).for_each(|entry| entries.remove(entry.capability.id()));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything, with every declared namespace loaded that can be.
+    fn all<T>(&self, look: impl FnOnce(&Entries) -> T) -> Option<T> {
+        let declared: Vec<_> =
+            self.namespaces.read().map(|all| all.values().cloned().collect()).unwrap_or_default();
+        for namespace in declared {
+            let _ = self.load(&namespace);
+        }
+        self.read().ok().map(|entries| look(&entries))
+    }
+
+    /// The namespaces, sorted: those that are declared, and what stands before the first dot of
+    /// each registered id. Loads nothing.
+    #[must_use]
+    pub fn namespaces(&self) -> Vec<NamespaceInfo> {
+        let Ok(entries) = self.read() else { return Vec::new() };
+        let ids = entries.by_id().keys();
+        let mut found: BTreeMap<String, NamespaceInfo> = ids
+            .filter_map(|id| id.as_str().split_once('.'))
+            .map(|(prefix, _)| (prefix.to_owned(), NamespaceInfo::of(prefix)))
+            .collect();
+        if let Ok(declared) = self.namespaces.read() {
+            found.extend(declared.iter().map(|(name, one)| (name.clone(), one.info())));
+        }
+        for (prefix, info) in &mut found {
+            info.capabilities = entries.under(&format!("{prefix}.")).len();
+        }
+        found.into_values().collect()
+    }
+
+    /// The capabilities of a namespace, sorted by id; loads it where that is declared.
+    ///
+    /// # Errors
+    /// [`RegistryError::UnknownNamespace`], or what went wrong when it was loaded.
+    pub fn namespace(&self, prefix: &str) -> Result<Vec<Arc<Registered>>, RegistryError> {
+        let declared = self.declared(std::iter::once(prefix).chain(namespace::prefixes(prefix)));
+        for namespace in &declared {
+            self.load(namespace)?;
+        }
+        let entries = self.read()?;
+        let under = entries.under(&format!("{prefix}."));
+        if under.is_empty() && declared.is_empty() {
+            let prefix = prefix.escape_debug().take(80).collect();
+            return Err(RegistryError::UnknownNamespace { prefix });
+        }
+        Ok(under.iter().filter_map(|id| entries.by_id().get(id).cloned()).collect())
     }
 
     /// All capabilities, sorted by id.
     #[must_use]
     pub fn list_all(&self) -> Vec<Arc<Registered>> {
-        self.entries.read().map(|entries| entries.values().cloned().collect()).unwrap_or_default()
+        self.all(|entries| entries.by_id().values().cloned().collect()).unwrap_or_default()
     }
 
     /// All ids, sorted.
     #[must_use]
     pub fn list_ids(&self) -> Vec<CapabilityId> {
-        self.entries.read().map(|entries| entries.keys().cloned().collect()).unwrap_or_default()
+        self.all(|entries| entries.by_id().keys().cloned().collect()).unwrap_or_default()
     }
 
     /// Capabilities of this class or below.
@@ -181,10 +343,18 @@ impl Registry {
             .collect()
     }
 
+    /// At most `max` capabilities that share words with the goal, best first, after `offset` of
+    /// them. It looks at words only, at everything that is registered, and asks for nobody's
+    /// permission; contextweaver's router is the one that finds tools for a goal.
+    #[must_use]
+    pub fn search(&self, goal: &str, max: usize, offset: usize) -> Vec<Arc<Registered>> {
+        search::ranked(self.list_all(), goal).into_iter().skip(offset).take(max).collect()
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.read().map(|entries| entries.len()).unwrap_or_default()
+        self.all(|entries| entries.by_id().len()).unwrap_or_default()
     }
 
     /// True when there are none.
@@ -198,4 +368,17 @@ impl Registry {
     pub fn contains(&self, id: &CapabilityId) -> bool {
         self.get(id).is_some()
     }
+}
+
+/// A registration under `prefix`, before it is put in.
+fn checked(
+    prefix: &str,
+    capability: Capability,
+    driver: Arc<dyn Driver>,
+) -> Result<Arc<Registered>, RegistryError> {
+    let id = capability.id();
+    if !id.as_str().starts_with(prefix) {
+        return Err(RegistryError::Misplaced { id: id.clone(), prefix: prefix.to_owned() });
+    }
+    Registered::new(capability, driver).map(Arc::new)
 }

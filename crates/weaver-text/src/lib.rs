@@ -18,6 +18,7 @@
 //! - [`normalise`]: strip invisible characters with a map back to the input; fold for matching.
 //! - [`invisible`]: which characters a reader does not see.
 //! - [`hidden`]: how many characters of a text its reader does not see.
+//! - [`confusable`]: which names a reader takes for one another.
 //! - [`escape`]: render untrusted text so that a reader sees all of it; truncate safely.
 //! - [`masks`]: which bytes are of which class, found in one pass.
 //! - [`reveal`]: undo what hides a value (encodings, unseen characters), with a map back.
@@ -27,6 +28,7 @@
 //! - [`suggest`]: "did you mean".
 //! - [`token`]: counting tokens as a model's tokenizer does.
 
+pub mod confusable;
 pub mod error;
 pub mod escape;
 pub mod glob;

@@ -29,6 +29,8 @@ mod in_doubt;
 #[cfg(test)]
 mod intents;
 #[cfg(test)]
+mod namespaces;
+#[cfg(test)]
 mod policy;
 #[cfg(test)]
 mod preconditions;
@@ -39,9 +41,13 @@ mod randomness;
 #[cfg(test)]
 mod rates;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod registry;
+#[cfg(test)]
+mod registry_search;
 #[cfg(test)]
 mod results;
 #[cfg(test)]

@@ -111,6 +111,60 @@ fn an_id_is_registered_once() {
 }
 
 #[test]
+fn ids_that_look_alike_are_refused_with_the_pair_named() {
+    let registry = registry([draft("pay.send", Effects::READ_LOCAL)]);
+    for twin in ["p\u{430}y.send", "Pay.Send", "pay\u{2024}send"] {
+        let refused = registry.register(tool(twin), driver()).unwrap_err();
+        let other = id("pay.send");
+        assert_eq!(refused, RegistryError::Confusable { id: id(twin), other });
+        assert_eq!(refused.code(), "registry.confusable");
+        assert!(refused.to_string().contains("`pay.send`"), "{refused}");
+    }
+    assert_eq!(ids(&registry), ["pay.send"]);
+    registry.register(tool("pay.sends"), driver()).unwrap();
+}
+
+#[test]
+fn a_server_cannot_put_a_twin_beside_or_in_the_place_of_a_tool() {
+    let registry = registry([draft("pay.send", Effects::READ_LOCAL)]);
+    let twins = || vec![(tool("p\u{430}y.send"), driver()), (tool("p\u{430}y.list"), driver())];
+    let refused = registry.replace_prefix("p\u{430}y.", twins()).unwrap();
+    let other = id("pay.send");
+    assert_eq!(refused, [RegistryError::Confusable { id: id("p\u{430}y.send"), other }]);
+    assert_eq!(ids(&registry), ["pay.send", "p\u{430}y.list"]);
+    // Within one server, the tool that was there stays, in whatever order they are listed.
+    let set = vec![(tool("pay.5end"), driver()), (tool("pay.Send"), driver())];
+    let mixed: Vec<_> = set.into_iter().chain([(tool("pay.send"), driver())]).collect();
+    let refused = registry.replace_prefix("pay.", mixed).unwrap();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(ids(&registry), ["pay.5end", "pay.send", "p\u{430}y.list"]);
+    // What is gone leaves its name free.
+    assert!(registry.replace_prefix("pay.", Vec::new()).unwrap().is_empty());
+    assert!(registry.replace_prefix("p\u{430}y.", twins()).unwrap().is_empty());
+}
+
+#[test]
+fn the_shared_registry_is_one_and_a_new_one_is_another() {
+    let shared = Registry::shared();
+    shared.register(tool("shared.only_here"), driver()).unwrap();
+    assert!(Registry::shared().contains(&id("shared.only_here")));
+    assert!(!Registry::new().contains(&id("shared.only_here")));
+}
+
+/// What replaces a function in a test is another registration of the same capability, in a
+/// registry of the test: the driver is no part of what a token or an approval names.
+#[test]
+fn a_test_registers_another_function_for_the_same_capability() {
+    let capability = tool("fs.read");
+    let (real, test) = (Registry::new(), Registry::new());
+    real.register(capability.clone(), driver()).unwrap();
+    test.register_fn(capability, |_| Ok(RawResult::text("canned"))).unwrap();
+    let of = |registry: &Registry| registry.get(&id("fs.read")).unwrap().fingerprint();
+    assert_eq!(of(&real), of(&test));
+    assert_eq!(real.register(tool("fs.read"), driver()).unwrap_err().code(), "registry.duplicate");
+}
+
+#[test]
 fn a_prefix_is_replaced_whole_and_nothing_else() {
     let drafts = ["fs.old", "fs.read", "fsx.read", "mail.send"];
     let registry = registry(drafts.map(|id| draft(id, Effects::READ_LOCAL)));
