@@ -20,6 +20,7 @@ mod policy;
 mod reasons;
 mod redact;
 pub mod reference;
+mod replay;
 mod route;
 mod serve;
 mod sign;
@@ -70,6 +71,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Contracts(args) => contracts::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Redact(args) => redact::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Reasons(args) => reasons::run(&args),
         Command::Completions { shell } => completions::run(shell),
@@ -90,6 +92,7 @@ impl Command {
             Self::Contracts(args) => args.wants_json(),
             Self::Trace(args) => args.wants_json(),
             Self::Redact(args) => args.wants_json(),
+            Self::Replay(args) => args.output.json,
             Self::Inspect(args) => args.output.json,
             Self::Route(_)
             | Self::Serve(_)

@@ -12,5 +12,6 @@ pub mod cli;
 pub mod config;
 pub mod demo;
 mod publish;
+mod replay;
 pub mod secret;
 pub mod serve;

@@ -20,7 +20,7 @@ mod screen;
 mod show;
 mod standing;
 mod standing_grant;
-mod terms;
+pub(super) mod terms;
 mod watch;
 mod word;
 

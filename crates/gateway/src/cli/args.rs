@@ -106,6 +106,8 @@ pub(super) enum Command {
     Route(Route),
     /// Mask secrets and personal data in a text or in JSON lines
     Redact(Box<super::redact::args::Redact>),
+    /// Put recorded steps through the gate, without executing any
+    Replay(Box<super::replay::args::Replay>),
     /// Show what a model would see of a result, in each mode
     Inspect(Box<super::inspect::args::Inspect>),
     /// List the reason codes of decisions

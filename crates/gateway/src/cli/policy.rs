@@ -5,7 +5,7 @@ mod ask;
 mod catalogue;
 mod decide;
 mod diff;
-mod documents;
+pub(super) mod documents;
 mod explain;
 mod lines;
 mod lint;

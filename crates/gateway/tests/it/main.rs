@@ -43,6 +43,8 @@ mod redact;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod route;
 #[cfg(test)]
 mod serve;

@@ -24,7 +24,7 @@ const TESTS: [&str; 7] = ["in", "prefix", "suffix", "glob", "inside", "domains",
 /// What somebody wrote down.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Terms {
+pub(in crate::cli) struct Terms {
     capability: Vec<Pattern>,
     principals: Vec<Pattern>,
     #[serde(default)]
@@ -43,7 +43,7 @@ impl Terms {
         }
     }
 
-    fn from_file(path: &Path) -> Result<Self, Failure> {
+    pub(in crate::cli) fn from_file(path: &Path) -> Result<Self, Failure> {
         let invalid = |problem: String| {
             Failure::new(Exit::Invalid, "approve.terms", format!("{}: {problem}", path.display()))
                 .next("`weaver approve standing grant --help` shows one")
@@ -80,7 +80,7 @@ impl Terms {
     }
 
     /// The statement to sign, for this log.
-    pub(super) fn standing(
+    pub(in crate::cli) fn standing(
         self,
         log: LogId,
         tenant: Tenant,

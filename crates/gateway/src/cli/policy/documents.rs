@@ -13,8 +13,8 @@ use crate::config::{self, file};
 const NO_KEYS: &str = "kind = \"keys\"\nformat = 1\nid = \"none\"\nversion = 1\n";
 
 /// A set, and whether somebody gave a keys document with it.
-pub(super) struct Loaded {
-    pub(super) set: PolicySet,
+pub(in crate::cli) struct Loaded {
+    pub(in crate::cli) set: PolicySet,
     pub(super) with_keys: bool,
 }
 
@@ -37,24 +37,43 @@ fn configured(path: &Path, now: Timestamp) -> Result<Loaded, Failure> {
 }
 
 /// Documents of which nothing proves the origin.
-pub(super) fn files(
+pub(in crate::cli) fn files(
     policy: &Path,
     contracts: &Path,
     keys: Option<&Path>,
     now: Timestamp,
 ) -> Result<Loaded, Failure> {
+    let keys_name = keys.map_or_else(|| "no keys".to_owned(), |path| path.display().to_string());
+    let keys_text = keys.map_or_else(|| Ok(NO_KEYS.to_owned()), text)?;
+    let set = unsigned(policy, contracts, (&keys_name, &keys_text), now)?;
+    Ok(Loaded { set, with_keys: keys.is_some() })
+}
+
+/// The same, with a keys document that stands in no file.
+pub(in crate::cli) fn with_keys(
+    policy: &Path,
+    contracts: &Path,
+    keys: &str,
+    now: Timestamp,
+) -> Result<PolicySet, Failure> {
+    unsigned(policy, contracts, ("keys", keys), now)
+}
+
+fn unsigned(
+    policy: &Path,
+    contracts: &Path,
+    (keys_name, keys): (&str, &str),
+    now: Timestamp,
+) -> Result<PolicySet, Failure> {
     let name = |path: &Path| path.display().to_string();
     let (policy_name, contracts_name) = (name(policy), name(contracts));
-    let keys_name = keys.map_or_else(|| "no keys".to_owned(), name);
     let (policy, contracts) = (text(policy)?, text(contracts)?);
-    let keys_text = keys.map_or_else(|| Ok(NO_KEYS.to_owned()), text)?;
     let sources = Sources {
         policy: Source::unsigned(&policy_name, &policy),
         contracts: Source::unsigned(&contracts_name, &contracts),
-        keys: Source::unsigned(&keys_name, &keys_text),
+        keys: Source::unsigned(keys_name, keys),
     };
-    let set = PolicySet::load_unsigned_development(&sources, now)?;
-    Ok(Loaded { set, with_keys: keys.is_some() })
+    Ok(PolicySet::load_unsigned_development(&sources, now)?)
 }
 
 /// A folder with the documents, or a policy with contracts given beside it.
@@ -94,7 +113,7 @@ pub(super) fn read(path: &Path, max: usize) -> Result<String, Failure> {
 }
 
 /// The origin in one word.
-pub(super) fn origin(set: &PolicySet) -> &'static str {
+pub(in crate::cli) fn origin(set: &PolicySet) -> &'static str {
     match set.basis().origin {
         Origin::Signed => "signed",
         Origin::Code => "code",

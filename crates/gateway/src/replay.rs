@@ -1,0 +1,17 @@
+//! Replaying: recorded steps through the real gate, with a driver that hands out what was recorded.
+//!
+//! Nothing is executed. A held step is released as an approver would, so that the task goes on, and
+//! is counted. What the gate may know is what a gateway knows at that moment: the user's words
+//! where a host reports them, the documents, and the steps before.
+
+mod approver;
+mod error;
+mod line;
+mod scenario;
+mod stage;
+
+pub(crate) use approver::{Approver, LOG};
+pub(crate) use error::ReplayError;
+pub(crate) use line::{Line, Summary};
+pub(crate) use scenario::{MAX_LINE, Scenario};
+pub(crate) use stage::{Documents, Stage};

@@ -1,0 +1,49 @@
+//! Why a scenario cannot be replayed.
+
+use weaver_agent_kernel::{KernelError, RegistryError};
+use weaver_types::{CapabilityError, IdError, RandomError, RunError};
+
+/// Why a scenario cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReplayError {
+    /// A tool has a name that no capability can have.
+    #[error("a tool's name cannot be used: {0}")]
+    Name(#[from] IdError),
+    /// A tool cannot be offered.
+    #[error("a tool cannot be offered: {0}")]
+    Capability(#[from] CapabilityError),
+    /// Two tools have names that are taken for each other.
+    #[error("a tool cannot be registered: {0}")]
+    Registry(#[from] RegistryError),
+    /// The kernel cannot be opened.
+    #[error("the kernel cannot be opened: {0}")]
+    Kernel(#[from] KernelError),
+    /// No run could be made.
+    #[error("no run can be made: {0}")]
+    Run(#[from] RunError),
+    /// No randomness.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+    /// A standing approval does not come into force.
+    #[error("the standing approval {name} does not count: {problem}")]
+    Standing {
+        /// Its file.
+        name: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl ReplayError {
+    /// The stable code of this error.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Name(error) => error.code(),
+            Self::Capability(error) => error.code(),
+            Self::Registry(error) => error.code(),
+            Self::Kernel(error) => error.code(),
+            Self::Standing { .. } => "replay.standing",
+            Self::Run(_) | Self::Random(_) => "replay.run",
+        }
+    }
+}

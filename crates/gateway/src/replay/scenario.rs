@@ -1,0 +1,95 @@
+//! Recorded steps, as a line of a file tells them.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The longest line, in bytes.
+pub(crate) const MAX_LINE: usize = 64 << 20;
+/// The most steps of one scenario.
+const MAX_STEPS: usize = 10_000;
+
+/// One task, recorded. Fields that are not named here are somebody else's and are passed over.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Scenario {
+    /// Its name, given back with each step.
+    pub(crate) id: Value,
+    /// What the user said.
+    #[serde(default)]
+    pub(crate) prompt: String,
+    /// What was called, in this order.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One call with what came of it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Step {
+    /// The capability.
+    pub(crate) tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub(crate) args: Option<Map<String, Value>>,
+    /// What it answered: a text, or JSON.
+    #[serde(default)]
+    pub(crate) output: Value,
+    /// What the tool said instead, where it failed.
+    #[serde(default)]
+    pub(crate) error: Option<Value>,
+    /// Whether somebody would release it if it were held; the user's own steps are.
+    #[serde(default = "yes")]
+    pub(crate) release: bool,
+    /// Whether its output holds what others wrote. Serves scoring; the gate never sees it.
+    #[serde(default)]
+    #[expect(
+        dead_code,
+        reason = "read so that its form is checked; taint comes from the contracts"
+    )]
+    untrusted: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Scenario {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words that repeat nothing of it.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
+        if line.len() > MAX_LINE {
+            return Err(format!("the line has more than {MAX_LINE} bytes"));
+        }
+        let scenario: Self = serde_json::from_slice(line).map_err(|error| {
+            let problem = match error.classify() {
+                serde_json::error::Category::Data => error.to_string(),
+                _ => format!("it is no JSON object (column {})", error.column()),
+            };
+            format!("{problem}; write {{\"id\", \"prompt\", \"steps\": [{{\"tool\", \"args\", \"output\"}}]}}")
+        })?;
+        if scenario.steps.len() > MAX_STEPS {
+            return Err(format!("it has more than {MAX_STEPS} steps"));
+        }
+        Ok(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_passed_over_and_what_is_missing_is_said() {
+        let line = br#"{"id":"a","prompt":"p","suite":"x","steps":[{"tool":"t","args":{"a":1},"output":"o","untrusted":true}]}"#;
+        let scenario = Scenario::parse(line).unwrap();
+        assert_eq!((scenario.steps.len(), scenario.steps[0].release), (1, true));
+        for (line, problem) in [
+            (r#"{"id":1}"#, "missing field `steps`"),
+            (r#"{"id":1,"steps":[{}]}"#, "missing field `tool`"),
+            (r#"{"id":1,"steps":[{"tool":"t","args":[]}]}"#, "expected a map"),
+            ("[", "no JSON object"),
+        ] {
+            let said = Scenario::parse(line.as_bytes()).unwrap_err();
+            assert!(said.contains(problem), "{said}");
+        }
+    }
+}

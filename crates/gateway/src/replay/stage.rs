@@ -1,0 +1,320 @@
+//! One scenario on a kernel of its own: the real gate, and a driver that hands out the record.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{
+    Call, Caller, FnDriver, Invocation, Kernel, KernelParts, KeyRing, Ports, Received, Registry,
+    Settings, ThreadTimer, block_on,
+};
+use weaver_policy::approval::Standing;
+use weaver_policy::{Pattern, PolicySet};
+use weaver_trace_store::{BLOB_KEY, MemoryBlobs, MemoryLedger};
+use weaver_types::ledger::Ledger;
+use weaver_types::{
+    Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Contribution,
+    Digest, Effects, EventKind, JustificationSource, LogId, ManualClock, Principal, Random,
+    RawResult, RequestId, ResponseMode, RunBudget, RunContext, RunSettings, SeededRandom, SinkKind,
+    Timestamp, Verdict,
+};
+
+use super::approver::{Approver, LOG};
+use super::scenario::{Scenario, Step};
+use super::{Line, ReplayError};
+use crate::serve::upstream_digest;
+
+/// How many events are read at once.
+const PAGE: usize = 64;
+
+/// What all scenarios of a replay stand on.
+pub(crate) struct Documents {
+    pub(crate) set: Arc<PolicySet>,
+    pub(crate) approver: Approver,
+    /// Standing approvals, by the file that they come from.
+    pub(crate) standings: Vec<(String, Standing)>,
+    pub(crate) principal: Principal,
+    /// Whether the host reports what the user said.
+    pub(crate) user_words: bool,
+    /// The time of the whole replay.
+    pub(crate) now: Timestamp,
+}
+
+/// What the driver hands out next.
+type Record = Arc<Mutex<Option<RawResult>>>;
+
+/// A kernel with the tools of one scenario, in the middle of one run.
+pub(crate) struct Stage<'a> {
+    documents: &'a Documents,
+    kernel: Kernel,
+    registry: Arc<Registry>,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<ManualClock>,
+    run: RunContext,
+    record: Record,
+    prompt: String,
+}
+
+impl<'a> Stage<'a> {
+    /// Opens a kernel with every tool that the scenario calls.
+    ///
+    /// # Errors
+    /// [`ReplayError`], when a tool has an impossible name or a standing approval does not count.
+    pub(crate) fn open(
+        documents: &'a Documents,
+        scenario: &Scenario,
+        number: u64,
+    ) -> Result<Self, ReplayError> {
+        let random: Arc<dyn Random> = Arc::new(SeededRandom::new(number));
+        let ledger: Arc<dyn Ledger> =
+            Arc::new(MemoryLedger::new(LogId::parse(LOG)?, Arc::clone(&random)));
+        let clock = Arc::new(ManualClock::new(documents.now));
+        let registry = Arc::new(Registry::new());
+        let record = Record::default();
+        for tool in scenario.steps.iter().map(|step| &step.tool).collect::<BTreeSet<_>>() {
+            registry.register(proposal(&documents.set, tool)?, Arc::new(driver(&record)))?;
+        }
+        let own = Arc::clone(&clock) as Arc<dyn Clock>;
+        let parts = parts(documents, (&registry, &ledger), own, &random)?;
+        let kernel = Kernel::open(parts)?;
+        let run = run(documents, scenario, clock.as_ref(), random.as_ref())?;
+        let prompt = scenario.prompt.clone();
+        let stage = Self { documents, kernel, registry, ledger, clock, run, record, prompt };
+        stage.take_standings()?;
+        Ok(stage)
+    }
+
+    fn take_standings(&self) -> Result<(), ReplayError> {
+        for (name, standing) in &self.documents.standings {
+            let problem = match self.documents.approver.standing(standing) {
+                None => "it has no canonical form".to_owned(),
+                Some(bytes) => match block_on(self.kernel.receive(&bytes)) {
+                    Received::StandingAccepted { .. } => continue,
+                    Received::Rejected { detail, .. } => detail,
+                    other => format!("{other:?}"),
+                },
+            };
+            return Err(ReplayError::Standing { name: name.clone(), problem });
+        }
+        Ok(())
+    }
+
+    /// Decides on a step, and lets the task go on with what was recorded.
+    pub(crate) fn play<'s>(&self, id: &'s Value, number: usize, step: &'s Step) -> Line<'s> {
+        let capability = CapabilityId::parse(&step.tool).ok();
+        let arguments = Value::Object(step.args.clone().unwrap_or_default());
+        let sink = capability.as_ref().map_or(SinkKind::Destructive, |id| self.sink(id));
+        if let Ok(mut record) = self.record.lock() {
+            *record = Some(raw(step));
+        }
+        let request = capability.map(|id| self.request(id));
+        let Some(request) = request else { return unnamed(id, number, step) };
+        let before = self.ledger.head().map_or(0, |head| head.size);
+        let (done, micros) = self.ask(&request, &arguments);
+        let (verdict, decision) = (done.decision.verdict(), &done.decision);
+        let released_by = match (verdict, &done.request) {
+            (Verdict::Hold, Some(open)) if step.release => self.release(open, &request, &arguments),
+            (Verdict::Allow, _) => self.standing(before),
+            _ => None,
+        };
+        Line {
+            id,
+            step: number,
+            tool: &step.tool,
+            verdict,
+            reason: decision.primary(),
+            detail: decision.detail().to_owned(),
+            reasons: decision.obstacles().map(reason).collect(),
+            sink,
+            call: done.call.to_string(),
+            released_by,
+            micros: Some(micros),
+        }
+    }
+
+    /// Grant, timed, and invoke.
+    fn ask(&self, request: &CapabilityRequest, arguments: &Value) -> (Invocation, u64) {
+        let caller = self.caller();
+        let call = Call { request, arguments: Some(arguments), mode: ResponseMode::Table };
+        let before = processor_time();
+        let grant = block_on(self.kernel.grant(caller, call));
+        let micros = processor_time().saturating_sub(before);
+        let done = match &grant.token {
+            Some(token) => {
+                block_on(self.kernel.invoke(caller, token, arguments, ResponseMode::Table))
+            }
+            None => Invocation {
+                call: grant.call,
+                decision: grant.decision,
+                result: None,
+                request: grant.request,
+            },
+        };
+        (done, micros)
+    }
+
+    /// Answers a request as an approver would, and makes the call again; says who did.
+    fn release(
+        &self,
+        open: &RequestId,
+        request: &CapabilityRequest,
+        arguments: &Value,
+    ) -> Option<Value> {
+        let pending = self.kernel.pending_one(open)?;
+        let mut people = Vec::new();
+        for (name, answer) in self.documents.approver.answers(&pending.request, self.clock.now()) {
+            people.push(name);
+            match block_on(self.kernel.receive(&answer)) {
+                Received::Granted { .. } => break,
+                Received::Endorsed { .. } => {}
+                _ => return None,
+            }
+        }
+        let call = Call { request, arguments: Some(arguments), mode: ResponseMode::Table };
+        let done = block_on(self.kernel.execute(self.caller(), call));
+        done.decision.allowed().then(|| json!({ "approvers": people }))
+    }
+
+    /// The standing approval that the log says released the last call.
+    fn standing(&self, from: u64) -> Option<Value> {
+        let events = self.ledger.events(from, PAGE).ok()?;
+        let mut used = events.iter().filter_map(|event| {
+            let header: Value = serde_json::from_slice(&event.header).ok()?;
+            if header.get("type")?.as_str()? != EventKind::Intent.as_str() {
+                return None;
+            }
+            let payload: Value = serde_json::from_slice(event.payload.as_ref()?).ok()?;
+            payload.get("released_by")?.get("standing")?.as_str().map(str::to_owned)
+        });
+        let id = used.next_back()?;
+        let all = &self.documents.standings;
+        let file = all.iter().find(|(_, standing)| standing.id.as_str() == id)?;
+        Some(json!({ "standing": file.0 }))
+    }
+
+    fn caller(&self) -> Caller<'_> {
+        Caller { run: &self.run, principal: &self.documents.principal }
+    }
+
+    fn request(&self, id: CapabilityId) -> CapabilityRequest {
+        let source = match self.documents.user_words {
+            true => JustificationSource::Host,
+            false => JustificationSource::Model,
+        };
+        CapabilityRequest::new(id, "a recorded step").justified(&self.prompt, source)
+    }
+
+    fn sink(&self, id: &CapabilityId) -> SinkKind {
+        let entry = self.registry.get(id);
+        let effective = entry.and_then(|one| self.documents.set.effective(one.capability()).ok());
+        effective.map_or(SinkKind::Destructive, |capability| capability.sink())
+    }
+}
+
+/// The capability that a server with this tool would propose to be. Where the contracts pin what
+/// the server says, it says that.
+fn proposal(set: &PolicySet, tool: &str) -> Result<Capability, ReplayError> {
+    let id = CapabilityId::parse(tool)?;
+    let contract = Pattern::parse(tool).ok();
+    let contract = contract.and_then(|pattern| set.contracts().capabilities.get(&pattern));
+    let pinned: Option<Digest> = contract.and_then(|contract| contract.upstream_digest);
+    let draft = CapabilityDraft {
+        upstream_digest: Some(pinned.unwrap_or_else(|| upstream_digest(tool, None))),
+        ..CapabilityDraft::new(id, tool, Effects::UNDECLARED, Agents::Any)
+    };
+    Ok(draft.build()?)
+}
+
+fn driver(record: &Record) -> FnDriver {
+    let record = Arc::clone(record);
+    FnDriver::inline(move |_| {
+        let next = record.lock().ok().and_then(|mut record| record.take());
+        Ok(next.unwrap_or_else(|| RawResult::text("")))
+    })
+}
+
+/// What was recorded, as a tool would have answered it.
+fn raw(step: &Step) -> RawResult {
+    match (&step.error, &step.output) {
+        (Some(Value::String(error)), _) => RawResult::text(error.clone()).failed(),
+        (Some(error), _) if !error.is_null() => RawResult::json(error.clone()).failed(),
+        (_, Value::String(text)) => RawResult::text(text.clone()),
+        (_, other) => RawResult::json(other.clone()),
+    }
+}
+
+fn parts(
+    documents: &Documents,
+    (registry, ledger): (&Arc<Registry>, &Arc<dyn Ledger>),
+    clock: Arc<dyn Clock>,
+    random: &Arc<dyn Random>,
+) -> Result<KernelParts, ReplayError> {
+    Ok(KernelParts {
+        registry: Arc::clone(registry),
+        policy: Arc::clone(&documents.set),
+        ledger: Arc::clone(ledger),
+        blobs: Arc::new(MemoryBlobs::new([0; BLOB_KEY])),
+        clock,
+        random: Arc::clone(random),
+        timer: Arc::new(ThreadTimer),
+        keys: KeyRing::fresh(random.as_ref())?,
+        settings: Settings { human_channel: false, ..Settings::default() },
+        ports: Ports::default(),
+    })
+}
+
+/// The run of a scenario, with what the user said where the host reports it.
+fn run(
+    documents: &Documents,
+    scenario: &Scenario,
+    clock: &dyn Clock,
+    random: &dyn Random,
+) -> Result<RunContext, ReplayError> {
+    let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
+    let run = RunContext::create(settings, clock, random)?;
+    if documents.user_words {
+        said(&run, &scenario.prompt);
+    }
+    Ok(run)
+}
+
+/// The user's words reach the kernel here.
+fn said(_run: &RunContext, _prompt: &str) {}
+
+fn reason(said: &Contribution) -> Value {
+    json!({ "check": said.check, "reason": said.reason, "detail": said.detail })
+}
+
+/// A tool whose name is none; [`Stage::open`] refuses it before.
+fn unnamed<'s>(id: &'s Value, step: usize, recorded: &'s Step) -> Line<'s> {
+    Line {
+        id,
+        step,
+        tool: &recorded.tool,
+        verdict: Verdict::Deny,
+        reason: weaver_types::ReasonCode::NotFound,
+        detail: "no capability can have this name".to_owned(),
+        reasons: Vec::new(),
+        sink: SinkKind::Destructive,
+        call: String::new(),
+        released_by: None,
+        micros: None,
+    }
+}
+
+/// Microseconds of processor time of this thread.
+#[cfg(unix)]
+fn processor_time() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
+    let nanos = u64::try_from(now.tv_nsec).unwrap_or_default();
+    seconds.saturating_mul(1_000_000).saturating_add(nanos / 1_000)
+}
+
+/// Microseconds since this was asked first.
+#[cfg(not(unix))]
+fn processor_time() -> u64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    let start = START.get_or_init(std::time::Instant::now);
+    u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
