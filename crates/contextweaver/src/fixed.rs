@@ -18,24 +18,24 @@ pub(crate) fn ratio(num: u64, den: u64) -> u64 {
 /// The natural logarithm of `num / den`, or zero where that is at most one.
 pub(crate) fn ln(num: u64, den: u64) -> u64 {
     /// The logarithm of two, in units of 2⁻³².
-    const LN_2: u128 = 2_977_044_472;
+    const LN_2: u64 = 2_977_044_472;
     if den == 0 || num <= den {
         return 0;
     }
-    // A number from 1 up to, not including, 2, in units of 2⁻³², after `whole` halvings.
-    let mut x = (u128::from(num) << 32) / u128::from(den);
-    let whole = x.ilog2().saturating_sub(32);
-    x >>= whole;
-    let mut log2 = u128::from(whole) << 24;
+    // A number from 1 up to, not including, 2, in units of 2⁻³¹, after `whole` halvings.
+    let x = (u128::from(num) << 31) / u128::from(den);
+    let whole = x.ilog2().saturating_sub(31);
+    let mut x = u64::try_from(x >> whole).unwrap_or(1 << 31);
+    let mut log2 = u64::from(whole) << 20;
     // Each squaring gives the next binary digit of the logarithm.
-    for digit in (0..24).rev() {
-        x = (x * x) >> 32;
-        if x >= 1 << 33 {
+    for digit in (0..20).rev() {
+        x = (x * x) >> 31;
+        if x >= 1 << 32 {
             x >>= 1;
             log2 |= 1 << digit;
         }
     }
-    narrow((log2 * LN_2) >> 40)
+    narrow((u128::from(log2) * u128::from(LN_2)) >> 36)
 }
 
 fn narrow(x: u128) -> u64 {

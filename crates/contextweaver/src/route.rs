@@ -1,13 +1,17 @@
 //! Finding the few items that fit a request.
 
 mod analyse;
+mod analyser;
+mod board;
 mod card;
 mod document;
 mod index;
+mod key;
+mod postings;
 mod score;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use weaver_text::token::TokenCounter;
 use weaver_types::CapabilityId;
@@ -20,7 +24,10 @@ pub use score::Selection;
 
 use analyse::Query;
 pub(crate) use analyse::stems;
-use index::{Index, Place};
+use board::Boards;
+use index::Index;
+use postings::{Place, Scored};
+use score::Scorer;
 
 /// Most items in one ranking.
 pub const MAX_K: usize = 1000;
@@ -54,6 +61,7 @@ impl Hit {
 pub struct Router {
     catalog: Catalog,
     index: Index,
+    boards: Boards,
     ids: Vec<CapabilityId>,
     /// The lengths of the names, in bytes.
     lengths: Vec<usize>,
@@ -68,7 +76,7 @@ impl Router {
         let index = Index::build(&catalog)?;
         let ids = catalog.iter().map(|item| item.id.clone()).collect();
         let lengths = catalog.iter().map(|item| item.display_name().len()).collect();
-        Ok(Self { catalog, index, ids, lengths })
+        Ok(Self { catalog, index, boards: Boards::default(), ids, lengths })
     }
 
     /// The items it ranks.
@@ -109,21 +117,31 @@ impl Router {
     #[must_use]
     pub fn route_among(&self, selection: &Selection, query: &str, k: usize) -> Vec<Hit> {
         let k = k.min(MAX_K);
-        let mut scored = score::score(&self.index, &Query::of(query), selection);
+        let query = Query::of(query);
+        let scorer = Scorer { index: &self.index, boards: &self.boards, selection };
         // Copies of the first few may fill many places: look further than k, but not at all.
-        let depth = (k * 16).max(256);
-        if scored.len() > depth {
-            scored.select_nth_unstable_by_key(depth, |hit| self.order(*hit));
+        let most = (k * 16).max(256);
+        let mut depth = k * 2;
+        loop {
+            let mut scored = scorer.best(&query, depth);
+            let all = scored.len() < depth;
+            scored.sort_unstable_by_key(|hit| self.order(*hit));
             scored.truncate(depth);
+            let (first, copies) = self.apart(scored);
+            if first.len() >= k || all || depth >= most {
+                let marked = first.into_iter().map(|hit| (hit, false));
+                let marked = marked.chain(copies.into_iter().map(|hit| (hit, true))).take(k);
+                return marked.filter_map(|((p, score), copy)| self.hit(p, score, copy)).collect();
+            }
+            depth = (depth * 4).min(most);
         }
-        scored.sort_unstable_by_key(|hit| self.order(*hit));
-        let mut groups = BTreeSet::new();
-        let (first, copies): (Vec<_>, Vec<_>) = scored.into_iter().partition(|(place, _)| {
-            self.index.groups.get(*place as usize).is_none_or(|group| groups.insert(*group))
-        });
-        let marked = first.into_iter().map(|hit| (hit, false));
-        let marked = marked.chain(copies.into_iter().map(|hit| (hit, true)));
-        marked.take(k).filter_map(|((place, score), copy)| self.hit(place, score, copy)).collect()
+    }
+
+    /// What stands first among its near copies, and the copies.
+    fn apart(&self, ranked: Vec<Scored>) -> (Vec<Scored>, Vec<Scored>) {
+        let mut gists = HashSet::with_capacity(ranked.len());
+        let gist = |place: Place| self.index.gists.get(place as usize);
+        ranked.into_iter().partition(|(place, _)| gist(*place).is_none_or(|g| gists.insert(*g)))
     }
 
     /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`].
@@ -134,12 +152,12 @@ impl Router {
             .collect()
     }
 
-    fn hit(&self, place: Place, score: u64, copy: bool) -> Option<Hit> {
-        Some(Hit { id: self.ids.get(place as usize)?.clone(), score, copy })
+    fn hit(&self, place: Place, score: u32, copy: bool) -> Option<Hit> {
+        Some(Hit { id: self.ids.get(place as usize)?.clone(), score: score.into(), copy })
     }
 
     /// Places are in the order of ids, so the last part breaks every tie.
-    fn order(&self, (place, score): (Place, u64)) -> (Reverse<u64>, usize, Place) {
+    fn order(&self, (place, score): Scored) -> (Reverse<u32>, usize, Place) {
         (Reverse(score), self.lengths.get(place as usize).copied().unwrap_or(0), place)
     }
 }

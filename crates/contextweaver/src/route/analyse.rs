@@ -4,6 +4,8 @@ use weaver_text::{escape, normalise, split, stem, stop};
 
 /// Most terms of one query that count.
 pub(super) const MAX_QUERY_TERMS: usize = 256;
+/// Most sentences of a query that are scored on their own.
+const MAX_SENTENCES: usize = 8;
 /// Most characters of a query that are read.
 const MAX_QUERY_CHARS: usize = 32 * 1024;
 /// Longest literal term, in characters.
@@ -77,7 +79,7 @@ impl Query {
             if terms.single.len() < MIN_SENTENCE {
                 continue;
             }
-            if terms.single.len() > room {
+            if terms.single.len() > room || sentences.len() == MAX_SENTENCES {
                 break;
             }
             room -= terms.single.len();
@@ -91,7 +93,7 @@ impl Query {
 }
 
 /// A text without words as one term: folded, or as it is where that leaves nothing.
-fn literal(text: &str) -> Option<String> {
+pub(super) fn literal(text: &str) -> Option<String> {
     let folded = normalise::fold(text);
     let term = [folded.trim(), text.trim()].into_iter().find(|term| !term.is_empty())?;
     Some(escape::truncate(term, MAX_LITERAL).to_owned())

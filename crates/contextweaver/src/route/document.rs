@@ -1,17 +1,17 @@
-//! An item as a searchable document: terms by field.
-
-use std::collections::BTreeMap;
+//! An item as a searchable document: keys by field.
 
 use crate::catalog::SelectableItem;
 use crate::fixed;
-use crate::route::analyse::{Terms, has_words};
+use crate::route::analyse::has_words;
+use crate::route::analyser::{Analyser, Keys};
+use crate::route::key::{self, Key};
 
 /// Most terms of one field that are indexed.
-const MAX_FIELD_TERMS: usize = 4096;
+const MAX_FIELD_TERMS: u64 = 4096;
 
 /// The fields, as positions in a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Field {
     Name,
     Description,
     Namespace,
@@ -40,50 +40,46 @@ impl Field {
     }
 }
 
-const ALL: [Field; FIELDS] = [
-    Field::Name,
-    Field::Description,
-    Field::Namespace,
-    Field::Tags,
-    Field::ParameterNames,
-    Field::ParameterTexts,
-    Field::Examples,
-];
+/// How much a term weighs in an item, in units of 1/16,384; at most 2.2.
+pub(super) type Weight = u16;
 
-/// How often each term stands in each field, and how many terms each field has.
+/// Where the terms of one sort stand: a key and its field for each time it occurs.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    terms: BTreeMap<String, [u64; FIELDS]>,
+pub(super) struct Occurrences {
+    found: Vec<(Key, Field)>,
     lengths: [u64; FIELDS],
 }
 
-impl Counts {
-    fn add(&mut self, field: Field, terms: Vec<String>) {
+impl Occurrences {
+    fn add(&mut self, field: Field, keys: &[Key]) {
         let Some(length) = self.lengths.get_mut(field as usize) else { return };
-        for term in terms {
-            if *length >= MAX_FIELD_TERMS as u64 {
+        for key in keys {
+            if *length >= MAX_FIELD_TERMS {
                 return;
             }
             *length += 1;
-            let counts = self.terms.entry(term).or_default();
-            if let Some(count) = counts.get_mut(field as usize) {
-                *count += 1;
-            }
+            self.found.push((*key, field));
         }
     }
 
     /// Every term with its weight in this document: the sum over the fields, damped by length,
     /// then saturated so that repeating a word soon stops to help.
-    pub(super) fn weights(self) -> impl Iterator<Item = (String, u64)> {
-        let lengths = self.lengths;
-        self.terms.into_iter().map(move |(term, counts)| {
-            let mut sum = 0;
-            for ((field, count), length) in ALL.iter().zip(counts).zip(lengths) {
-                let (weight, usual) = field.weight_and_length();
-                sum += fixed::ratio(weight * count * 2 * usual, 10 * (usual + length));
-            }
-            (term, saturate(sum))
-        })
+    pub(super) fn weights(mut self, mut each: impl FnMut(Key, Weight)) {
+        self.found.sort_unstable();
+        for terms in self.found.chunk_by(|a, b| a.0 == b.0) {
+            let Some((key, _)) = terms.first() else { continue };
+            let sum = terms
+                .chunk_by(|a, b| a.1 == b.1)
+                .filter_map(|same| {
+                    let field = same.first()?.1;
+                    let length = self.lengths.get(field as usize).copied().unwrap_or(0);
+                    let (weight, usual) = field.weight_and_length();
+                    let count = same.len() as u64;
+                    Some(fixed::ratio(weight * count * 2 * usual, 10 * (usual + length)))
+                })
+                .sum();
+            each(*key, Weight::try_from(saturate(sum) >> 2).unwrap_or(Weight::MAX));
+        }
     }
 }
 
@@ -95,58 +91,54 @@ fn saturate(x: u64) -> u64 {
 /// The terms of an item.
 #[derive(Debug, Default)]
 pub(super) struct Document {
-    pub(super) single: Counts,
-    pub(super) pairs: Counts,
+    pub(super) single: Occurrences,
+    pub(super) pairs: Occurrences,
     /// What the item says, without numbers and version marks: equal for near copies.
-    pub(super) gist: Vec<String>,
+    pub(super) gist: Key,
 }
 
 impl Document {
-    pub(super) fn of(item: &SelectableItem) -> Self {
+    pub(super) fn of(item: &SelectableItem, analyser: &mut Analyser) -> Self {
+        analyser.trim();
         let mut this = Self::default();
-        let name = Terms::of_name(item.display_name());
+        let name = analyser.keys_of_name(item.display_name());
         if !has_words(item.display_name()) {
-            this.add(Field::Name, Terms::of_name(item.id.as_str()));
+            this.add(Field::Name, &analyser.keys_of_name(item.id.as_str()));
         }
-        let description = Terms::of(&item.description);
-        this.gist = gist(item, &name, &description);
-        this.add(Field::Name, name);
-        this.add(Field::Description, description);
-        this.add(Field::Namespace, Terms::of(&item.namespace));
+        let description = analyser.keys(&item.description);
+        this.gist = gist(item, &[&name, &description], analyser);
+        this.add(Field::Name, &name);
+        this.add(Field::Description, &description);
+        this.add(Field::Namespace, &analyser.keys(&item.namespace));
         for tag in &item.tags {
-            this.add(Field::Tags, Terms::of(tag));
+            this.add(Field::Tags, &analyser.keys(tag));
         }
         for parameter in &item.parameters {
-            this.add(Field::ParameterNames, Terms::of(&parameter.name));
-            this.add(Field::ParameterTexts, Terms::of(&parameter.description));
+            this.add(Field::ParameterNames, &analyser.keys(&parameter.name));
+            this.add(Field::ParameterTexts, &analyser.keys(&parameter.description));
         }
         for example in &item.examples {
-            this.add(Field::Examples, Terms::of(example));
+            this.add(Field::Examples, &analyser.keys(example));
         }
         this
     }
 
-    fn add(&mut self, field: Field, terms: Terms) {
-        self.single.add(field, terms.single);
-        self.pairs.add(field, terms.pairs);
+    fn add(&mut self, field: Field, keys: &Keys) {
+        self.single.add(field, &keys.single);
+        self.pairs.add(field, &keys.pairs);
     }
 }
 
-fn gist(item: &SelectableItem, name: &Terms, description: &Terms) -> Vec<String> {
-    let mut words: Vec<String> = name
-        .single
+/// Near copies stand in one namespace and have the same words, but for numbers and versions.
+fn gist(item: &SelectableItem, texts: &[&Keys], analyser: &Analyser) -> Key {
+    let mut keys: Vec<Key> = texts
         .iter()
-        .chain(&description.single)
-        .filter(|word| !is_version_mark(word))
-        .cloned()
+        .flat_map(|keys| &keys.single)
+        .filter(|key| !analyser.is_version_mark(**key))
+        .copied()
         .collect();
-    words.sort_unstable();
-    words.dedup();
-    words.push(format!("namespace {}", item.namespace));
-    words
-}
-
-fn is_version_mark(word: &str) -> bool {
-    let digits = word.strip_prefix('v').unwrap_or(word);
-    matches!(word, "variant" | "version") || digits.bytes().all(|b| b.is_ascii_digit())
+    keys.sort_unstable();
+    keys.dedup();
+    let words = keys.iter().map(|key| format!("{key:x} ")).collect::<String>();
+    key::of(&format!("{words}{}", item.namespace))
 }

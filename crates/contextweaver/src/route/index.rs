@@ -1,83 +1,65 @@
-//! The inverted index: for each term, the items that hold it and how much it weighs there.
-
-use std::collections::HashMap;
+//! The index: for each term, the items that hold it and how much it weighs there.
 
 use crate::catalog::{Catalog, shown};
 use crate::error::CatalogError;
 use crate::route::analyse::Terms;
+use crate::route::analyser::Analyser;
 use crate::route::document::Document;
-
-/// An item as its position in the order of ids.
-pub(super) type Place = u32;
-
-/// One item under a term.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Posting {
-    pub(super) place: Place,
-    pub(super) weight: u32,
-}
-
-/// Postings by term. Only looked up, never walked, so its order does not matter.
-type Postings = HashMap<Box<str>, Vec<Posting>>;
+use crate::route::key::{self, Key};
+use crate::route::postings::{Collector, List, Place, Postings};
 
 /// What the router searches.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     single: Postings,
     pairs: Postings,
-    /// For each item, the group of near copies it belongs to.
-    pub(super) groups: Vec<u32>,
+    /// For each item, what it says: equal for near copies.
+    pub(super) gists: Vec<Key>,
 }
 
 impl Index {
     pub(super) fn build(catalog: &Catalog) -> Result<Self, CatalogError> {
-        let mut this = Self::default();
-        let mut groups: HashMap<Vec<String>, u32> = HashMap::new();
-        for (place, item) in (0u32..).zip(catalog.iter()) {
-            let document = Document::of(item);
-            add(&mut this.single, place, document.single.weights());
-            add(&mut this.pairs, place, document.pairs.weights());
-            let next = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-            this.groups.push(*groups.entry(document.gist).or_insert(next));
+        let (mut single, mut pairs) = (Collector::default(), Collector::default());
+        let mut analyser = Analyser::default();
+        let mut gists = Vec::with_capacity(catalog.len());
+        for (place, item) in (0..).zip(catalog.iter()) {
+            let document = Document::of(item, &mut analyser);
+            document.single.weights(|key, weight| single.note(key, place, weight));
+            document.pairs.weights(|key, weight| pairs.note(key, place, weight));
+            gists.push(document.gist);
         }
+        let this = Self { single: single.finish(), pairs: pairs.finish(), gists };
         this.check(catalog)?;
         Ok(this)
     }
 
     /// Every item must be found by a query of its own name.
     fn check(&self, catalog: &Catalog) -> Result<(), CatalogError> {
-        for (place, item) in (0u32..).zip(catalog.iter()) {
+        for (place, item) in (0..).zip(catalog.iter()) {
             let query = Terms::of_name(item.display_name());
-            let found = query.single.iter().any(|term| {
-                self.single(term).binary_search_by_key(&place, |posting| posting.place).is_ok()
-            });
-            if !found {
+            if !query.single.iter().any(|term| self.holds(key::of(term), place)) {
                 return Err(CatalogError::Unreachable { id: shown(item.id.as_str()) });
             }
         }
         Ok(())
     }
 
+    fn holds(&self, key: Key, place: Place) -> bool {
+        self.single(key).at(place).is_some()
+    }
+
     /// The items that hold the term, in the order of their places.
-    pub(super) fn single(&self, term: &str) -> &[Posting] {
-        self.single.get(term).map_or(&[], Vec::as_slice)
+    pub(super) fn single(&self, key: Key) -> List<'_> {
+        self.single.list(key)
     }
 
     /// The items that hold the term as two neighbouring words.
-    pub(super) fn pairs(&self, term: &str) -> &[Posting] {
-        self.pairs.get(term).map_or(&[], Vec::as_slice)
+    pub(super) fn pairs(&self, key: Key) -> List<'_> {
+        self.pairs.list(key)
     }
-}
 
-fn add(postings: &mut Postings, place: Place, weights: impl Iterator<Item = (String, u64)>) {
-    for (term, weight) in weights {
-        let weight = u32::try_from(weight).unwrap_or(u32::MAX);
-        let posting = Posting { place, weight };
-        match postings.get_mut(term.as_str()) {
-            Some(list) => list.push(posting),
-            None => {
-                postings.insert(term.into_boxed_str(), vec![posting]);
-            }
-        }
+    /// How many items there are.
+    pub(super) fn len(&self) -> usize {
+        self.gists.len()
     }
 }

@@ -1,10 +1,11 @@
 //! Scoring items against a query.
 
-use std::collections::BTreeMap;
-
 use crate::fixed::{self, ONE};
 use crate::route::analyse::{Query, Terms};
-use crate::route::index::{Index, Place, Posting};
+use crate::route::board::{Board, Boards};
+use crate::route::index::Index;
+use crate::route::key;
+use crate::route::postings::{List, Place, Scored};
 
 /// Which items may be seen, and how many they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,118 +36,119 @@ impl Selection {
     }
 
     /// How many of these items may be seen.
-    fn seen(&self, postings: &[Posting]) -> u64 {
+    fn seen(&self, list: List<'_>) -> u64 {
         match self.visible {
-            None => postings.len() as u64,
-            Some(_) => postings.iter().filter(|p| self.sees(p.place)).count() as u64,
+            None => list.places.len() as u64,
+            Some(_) => list.places.iter().filter(|place| self.sees(**place)).count() as u64,
         }
     }
 }
 
-/// Scores by place, with the places that have one.
-struct Board {
-    scores: Vec<u64>,
-    touched: Vec<Place>,
+/// What is needed to score.
+#[derive(Clone, Copy)]
+pub(super) struct Scorer<'a> {
+    pub(super) index: &'a Index,
+    pub(super) boards: &'a Boards,
+    pub(super) selection: &'a Selection,
 }
 
-impl Board {
-    fn new(items: usize) -> Self {
-        Self { scores: vec![0; items], touched: Vec::new() }
-    }
-
-    fn add(&mut self, place: Place, score: u64) {
-        if let Some(sum) = self.scores.get_mut(place as usize) {
-            if *sum == 0 && score > 0 {
-                self.touched.push(place);
+impl Scorer<'_> {
+    /// The visible items with the highest scores, in no particular order: at least `depth` of
+    /// them, where so many have one.
+    ///
+    /// Where the query has several sentences, an item that answers one of them well gains as much
+    /// as a third of the best score, so that a request for two things finds both.
+    pub(super) fn best(self, query: &Query, depth: usize) -> Vec<Scored> {
+        let items = self.index.len();
+        let mut whole = self.boards.take(items);
+        self.terms(&query.whole, &mut whole);
+        if query.sentences.is_empty() {
+            let top = whole.top(depth);
+            self.boards.give(whole);
+            return top;
+        }
+        let parts = self.parts(&query.sentences);
+        let (best, mut blend) = (u64::from(whole.best()), self.boards.take(items));
+        whole.chunks(|first, scores| {
+            for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
+                let part = fixed::mul(u64::from(parts.get(place)), best);
+                blend.add(place, narrow((2 * u64::from(*score) + part) / 3));
             }
-            *sum += score;
+        });
+        let top = blend.top(depth);
+        for board in [whole, parts, blend] {
+            self.boards.give(board);
+        }
+        top
+    }
+
+    /// For each item the best of its scores for a sentence, as a part of that sentence's best.
+    fn parts(self, sentences: &[Terms]) -> Board {
+        let items = self.index.len();
+        let (mut parts, mut part) = (self.boards.take(items), self.boards.take(items));
+        for sentence in sentences {
+            self.terms(sentence, &mut part);
+            // A division less for each item: the best comes to exactly one.
+            let scale = (1_u64 << 48).div_ceil(u64::from(part.best().max(1)));
+            part.chunks(|first, scores| {
+                for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
+                    let share = narrow(((u64::from(*score) * scale) >> 32).min(ONE));
+                    parts.raise(place, share);
+                }
+            });
+            part.clear();
+        }
+        self.boards.give(part);
+        parts
+    }
+
+    /// Adds the scores of some terms to the board.
+    fn terms(self, terms: &Terms, board: &mut Board) {
+        for (term, count) in counted(&terms.single) {
+            let key = key::of(term);
+            self.add(self.index.single(key), count, ONE, board);
+            self.add(self.index.pairs(key), count, ONE / 2, board);
+        }
+        for (term, count) in counted(&terms.pairs) {
+            let key = key::of(term);
+            self.add(self.index.pairs(key), count, ONE / 2, board);
+            self.add(self.index.single(key), count, ONE / 2, board);
         }
     }
 
-    fn get(&self, place: Place) -> u64 {
-        self.scores.get(place as usize).copied().unwrap_or(0)
-    }
-
-    fn best(&self) -> u64 {
-        self.touched.iter().map(|place| self.get(*place)).max().unwrap_or(0)
-    }
-
-    fn pairs(&self) -> Vec<(Place, u64)> {
-        self.touched.iter().map(|place| (*place, self.get(*place))).collect()
-    }
-
-    fn clear(&mut self) {
-        for place in self.touched.drain(..) {
-            if let Some(sum) = self.scores.get_mut(place as usize) {
-                *sum = 0;
+    /// Adds one list: rare terms count more, repeated ones a little more.
+    fn add(self, list: List<'_>, count: u64, factor: u64, board: &mut Board) {
+        let gain = self.gain(list, count, factor);
+        if gain == 0 {
+            return;
+        }
+        for (place, weight) in list.pairs() {
+            if self.selection.sees(place) {
+                // At least one unit, so that what matches is never lost to rounding.
+                board.add(place, narrow((gain * u64::from(weight)) >> 14).max(1));
             }
         }
     }
-}
 
-/// Every visible item with a score, in no particular order.
-///
-/// Where the query has several sentences, an item that answers one of them well gains as much as
-/// a third of the best score, so that a request for two things finds both.
-pub(super) fn score(index: &Index, query: &Query, selection: &Selection) -> Vec<(Place, u64)> {
-    let items = index.groups.len();
-    let mut board = Board::new(items);
-    score_terms(index, &query.whole, selection, &mut board);
-    if query.sentences.is_empty() {
-        return board.pairs();
-    }
-    let best = board.best();
-    let mut part = Board::new(items);
-    let mut parts = vec![0u64; items];
-    for sentence in &query.sentences {
-        score_terms(index, sentence, selection, &mut part);
-        let best = part.best();
-        for (place, score) in part.pairs() {
-            if let Some(top) = parts.get_mut(place as usize) {
-                *top = (*top).max(fixed::ratio(score, best));
-            }
+    /// What a whole weight of a term is worth; nothing where no visible item holds it.
+    fn gain(self, list: List<'_>, count: u64, factor: u64) -> u64 {
+        let seen = self.selection.seen(list);
+        if seen == 0 {
+            return 0;
         }
-        part.clear();
-    }
-    let blend = |(place, score): (Place, u64)| {
-        let part = parts.get(place as usize).copied().unwrap_or(0);
-        (place, (2 * score + fixed::mul(part, best)) / 3)
-    };
-    board.pairs().into_iter().map(blend).filter(|(_, score)| *score > 0).collect()
-}
-
-/// Adds the scores of some terms to the board.
-fn score_terms(index: &Index, terms: &Terms, selection: &Selection, board: &mut Board) {
-    for (term, count) in counted(&terms.single) {
-        add(index.single(term), count, ONE, selection, board);
-        add(index.pairs(term), count, ONE / 2, selection, board);
-    }
-    for (term, count) in counted(&terms.pairs) {
-        add(index.pairs(term), count, ONE / 2, selection, board);
-        add(index.single(term), count, ONE / 2, selection, board);
+        let rarity = fixed::ln(2 * self.selection.count + 2, 2 * seen + 1);
+        fixed::mul(fixed::mul(rarity, ONE + fixed::ln(count, 1)), factor).max(1)
     }
 }
 
-/// Adds one list of postings: rare terms count more, repeated ones a little more.
-fn add(postings: &[Posting], count: u64, factor: u64, selection: &Selection, board: &mut Board) {
-    let seen = selection.seen(postings);
-    if seen == 0 {
-        return;
-    }
-    let rarity = fixed::ln(2 * selection.count + 2, 2 * seen + 1);
-    let gain = fixed::mul(fixed::mul(rarity, ONE + fixed::ln(count, 1)), factor);
-    for posting in postings {
-        if selection.sees(posting.place) {
-            // At least one unit, so that what matches is never lost to rounding.
-            board.add(posting.place, fixed::mul(gain, u64::from(posting.weight)).max(1));
-        }
-    }
+fn narrow(x: u64) -> u32 {
+    u32::try_from(x).unwrap_or(u32::MAX)
 }
 
-fn counted(terms: &[String]) -> BTreeMap<&str, u64> {
-    let mut counts = BTreeMap::new();
-    for term in terms {
-        *counts.entry(term.as_str()).or_insert(0) += 1;
-    }
-    counts
+/// The terms in their order, each once, and how often each occurs.
+fn counted(terms: &[String]) -> Vec<(&str, u64)> {
+    let mut terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+    terms.sort_unstable();
+    let runs = terms.chunk_by(|a, b| a == b);
+    runs.filter_map(|run| Some((*run.first()?, run.len() as u64))).collect()
 }
