@@ -1,5 +1,6 @@
 //! Contracts: what the operator says of each capability, which counts before what its server says.
 
+mod drift;
 mod effective;
 mod resolved;
 mod visible;
@@ -16,6 +17,7 @@ use crate::document::{self, Source};
 use crate::error::LoadError;
 use crate::rule::Pattern;
 
+pub use drift::{Drift, DriftChange, DriftClass};
 pub(crate) use effective::effective;
 pub(crate) use resolved::Resolver;
 pub(crate) use visible::visible;

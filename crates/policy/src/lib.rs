@@ -71,7 +71,9 @@ mod window;
 pub use approval::Release;
 pub use argument::{ArgumentError, ArgumentPredicate, ValueOrigin, ValueOrigins};
 pub use bounds::{ApprovalBounds, Enforcement};
-pub use contract::{Contract, ContractStatus, Contracts, OutputLabel, Visibility};
+pub use contract::{
+    Contract, ContractStatus, Contracts, Drift, DriftChange, DriftClass, OutputLabel, Visibility,
+};
 pub use document::{
     FORMAT, MAX_BYTES, MAX_DEPTH, MAX_ENTRIES, Source, Sources, digest_of, kind_of, root_key_id,
     sign,

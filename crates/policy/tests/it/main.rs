@@ -34,6 +34,8 @@ mod contracts;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod drift;
+#[cfg(test)]
 mod floor;
 #[cfg(test)]
 mod flow;
