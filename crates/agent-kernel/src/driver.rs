@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use weaver_types::{BoxFuture, CallId, CapabilityId, RawChunk, RawResult, RunId};
+use weaver_types::{
+    BoxFuture, CallId, Capability, CapabilityId, Millicents, RawChunk, RawResult, RunId,
+};
+
+use crate::late::LateDoor;
 
 /// A call that was verified, decided and recorded: the only thing that a driver accepts.
 ///
@@ -14,7 +18,7 @@ use weaver_types::{BoxFuture, CallId, CapabilityId, RawChunk, RawResult, RunId};
 /// Its fields are private, and nothing makes one out of nothing or out of a text:
 ///
 /// ```compile_fail,E0451
-/// let forged = weaver_agent_kernel::AuthorizedCall { inner: loop {}, attempt: 0 };
+/// let forged = weaver_agent_kernel::AuthorizedCall { inner: loop {}, ..loop {} };
 /// ```
 ///
 /// ```compile_fail,E0277
@@ -30,14 +34,15 @@ use weaver_types::{BoxFuture, CallId, CapabilityId, RawChunk, RawResult, RunId};
 pub struct AuthorizedCall {
     pub(crate) inner: Arc<CallParts>,
     pub(crate) attempt: u8,
+    pub(crate) timeout: Duration,
 }
 
 pub(crate) struct CallParts {
     pub(crate) call: CallId,
     pub(crate) run: RunId,
-    pub(crate) capability: CapabilityId,
+    pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
-    pub(crate) timeout: Duration,
+    pub(crate) late: LateDoor,
 }
 
 impl AuthorizedCall {
@@ -56,7 +61,7 @@ impl AuthorizedCall {
     /// The capability.
     #[must_use]
     pub fn capability(&self) -> &CapabilityId {
-        &self.inner.capability
+        self.inner.capability.id()
     }
 
     /// The arguments, exactly as they were decided on.
@@ -65,10 +70,10 @@ impl AuthorizedCall {
         &self.inner.arguments
     }
 
-    /// How long one attempt may take.
+    /// How long this attempt may take.
     #[must_use]
     pub fn timeout(&self) -> Duration {
-        self.inner.timeout
+        self.timeout
     }
 
     /// 0 for the first attempt.
@@ -76,13 +81,20 @@ impl AuthorizedCall {
     pub fn attempt(&self) -> u8 {
         self.attempt
     }
+
+    /// For a driver whose work outlives its future: says what came of this attempt after nobody
+    /// waited for it any more. The log takes it down, once for each attempt; the result is thrown
+    /// away and reaches nobody.
+    pub fn report_late(&self, result: &Result<RawResult, DriverError>) {
+        self.inner.late.report(&self.inner, self.attempt, result);
+    }
 }
 
 impl std::fmt::Debug for AuthorizedCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AuthorizedCall")
             .field("call", &self.inner.call)
-            .field("capability", &self.inner.capability)
+            .field("capability", self.inner.capability.id())
             .finish_non_exhaustive()
     }
 }
@@ -169,6 +181,14 @@ pub trait Driver: Send + Sync {
     /// tried again, and [`AuthorizedCall::timeout`] bounds the wait for each chunk.
     fn stream(&self, _call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
         None
+    }
+
+    /// The most that one attempt of a call may cost. Before each attempt the run's budget must have
+    /// as much left, and it is set aside until the attempt is over; what the result says it cost
+    /// is charged, or this where the tool may have acted and gave no result. By default nothing:
+    /// what a result of such a driver says it cost is charged afterwards all the same.
+    fn price(&self, _call: &CapabilityId) -> Millicents {
+        Millicents(0)
     }
 
     /// A short name for the log, for example `mcp:files`.

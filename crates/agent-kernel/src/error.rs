@@ -59,11 +59,13 @@ pub enum RegistryError {
         /// How it should begin.
         prefix: String,
     },
-    /// The input schema cannot be used.
-    #[error("capability `{id}`: its input schema is no usable JSON Schema: {problem}")]
+    /// A schema cannot be used.
+    #[error("capability `{id}`: its {which} schema is no usable JSON Schema: {problem}")]
     Schema {
         /// The id.
         id: CapabilityId,
+        /// Of which side: `input` or `output`.
+        which: &'static str,
         /// What is wrong with it.
         problem: String,
     },

@@ -40,7 +40,8 @@ impl FnDriver {
     }
 
     /// A function that may block. It runs on a thread of its own, so that a timeout is kept; a
-    /// function that is past its time goes on in the background and its result is thrown away.
+    /// function that is past its time goes on in the background, and its result is thrown away: the
+    /// log says that it came.
     pub fn blocking(
         f: impl Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync + 'static,
     ) -> Self {
@@ -69,10 +70,11 @@ impl FnDriver {
 fn started(f: &Arc<Streaming>, workers: &Workers, call: AuthorizedCall) -> ChunkQueue {
     let f = Arc::clone(f);
     ChunkQueue::start(|sender| {
-        workers.run(move || {
+        let work = move || {
             sender.finish(caught(|| f(call, &sender)));
             Ok(RawResult::text(""))
-        })
+        };
+        workers.run(work, |_| ())
     })
 }
 
@@ -99,8 +101,8 @@ impl Driver for FnDriver {
                 Box::pin(async move { f(call) })
             }
             Body::Blocking(f, workers) => {
-                let f = Arc::clone(f);
-                workers.run(move || f(call))
+                let (f, own) = (Arc::clone(f), call.clone());
+                workers.run(move || f(call), move |result| own.report_late(result))
             }
             Body::Async(f) => f(call),
             Body::Streaming(f, workers) => Box::pin(joined(started(f, workers, call))),

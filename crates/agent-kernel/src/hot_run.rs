@@ -13,6 +13,7 @@ use weaver_types::ledger::{Ledger, Record};
 use weaver_types::{Label, RunId, Tenant};
 
 use crate::error::KernelError;
+use crate::room::Held;
 use crate::run_state::{RunDelta, RunState, key, read};
 
 /// How many runs are kept in memory; others are read again when they go on.
@@ -40,6 +41,8 @@ pub(crate) struct HotRun {
     session: Option<Session>,
     /// The numbers of masked values, where they are told apart.
     placeholders: Arc<Placeholders>,
+    /// What its calls under way have set aside of its budget.
+    held: Held,
 }
 
 /// A run that is being worked with.
@@ -49,6 +52,15 @@ impl HotRun {
     /// The state with everything that is on its way.
     pub(crate) fn state(&self) -> &RunState {
         &self.state
+    }
+
+    /// What its calls under way have set aside.
+    pub(crate) fn held(&self) -> Held {
+        self.held
+    }
+
+    pub(crate) fn set_held(&mut self, held: Held) {
+        self.held = held;
     }
 
     /// How many of its calls have finished.

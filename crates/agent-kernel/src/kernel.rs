@@ -176,7 +176,7 @@ pub struct Kernel {
     pub(crate) rejections: Rejections,
     /// The log of the ledger.
     pub(crate) log: LogId,
-    pub(crate) time: ClockGuard,
+    pub(crate) time: Arc<ClockGuard>,
     explained: Mutex<VecDeque<Arc<Explanation>>>,
 }
 
@@ -221,7 +221,7 @@ impl Kernel {
             rates,
             rejections: Rejections::default(),
             log,
-            time,
+            time: Arc::new(time),
             explained: Mutex::new(VecDeque::new()),
         };
         kernel.void(void)?;

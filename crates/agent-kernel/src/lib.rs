@@ -24,6 +24,7 @@ mod error;
 mod function;
 mod hot_run;
 mod kernel;
+mod late;
 mod log_tail;
 mod pipeline;
 mod ports;
@@ -32,7 +33,10 @@ mod rates;
 mod record;
 mod registry;
 mod revocation;
+mod room;
 mod run_state;
+mod runtime;
+mod schema_check;
 mod schema_weight;
 mod standing;
 mod timer;
@@ -51,11 +55,16 @@ pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 pub use error::{KernelError, RegistryError};
 pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
-pub use pipeline::{Explanation, Grant, Invocation, Received, RevocationSubject};
+pub use pipeline::{
+    BudgetRemaining, DryRun, Explanation, Grant, Invocation, Received, RevocationSubject,
+};
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
 pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry};
 pub use run_state::{RunDelta, RunState};
+pub use runtime::{
+    AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,
+};
 pub use timer::ThreadTimer;
 pub use token::{KeyRing, MAX_TOKEN, Token};
 pub use wait::block_on;

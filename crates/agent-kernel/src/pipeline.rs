@@ -11,9 +11,11 @@
 
 mod attempt;
 mod change;
+mod dry_run;
 mod evaluate;
 mod expand;
 mod explain;
+mod explain_denial;
 mod finish;
 mod grant;
 mod hold;
@@ -29,6 +31,7 @@ mod refuse;
 mod renew;
 mod resolve;
 mod resume;
+mod retry;
 mod revoke;
 mod share;
 mod signal;
@@ -36,9 +39,11 @@ mod stand_in;
 mod stream;
 mod transition;
 mod unfinished;
+mod validate;
 mod verify;
 mod wait;
 
+pub use dry_run::{BudgetRemaining, DryRun};
 pub use explain::Explanation;
 pub use grant::Grant;
 pub use invoke::Invocation;

@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard}
 use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{AgentId, Capability, CapabilityId, Digest, SafetyClass};
 
-use crate::arguments::ArgumentCheck;
 use crate::driver::{AuthorizedCall, Driver, DriverError};
 use crate::error::RegistryError;
 use crate::function::FnDriver;
+use crate::schema_check::SchemaCheck;
 use entries::Entries;
 use namespace::Namespace;
 use search::Bag;
@@ -30,7 +30,8 @@ pub const MAX_CAPABILITIES: usize = 100_000;
 pub struct Registered {
     pub(crate) capability: Capability,
     pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) arguments: ArgumentCheck,
+    pub(crate) arguments: SchemaCheck,
+    pub(crate) results: SchemaCheck,
     /// The capability under the contracts that were last asked about.
     effective: Mutex<Option<(Digest, Arc<Capability>)>>,
     /// Its words, for a search.
@@ -39,9 +40,10 @@ pub struct Registered {
 
 impl Registered {
     fn new(capability: Capability, driver: Arc<dyn Driver>) -> Result<Self, RegistryError> {
-        let arguments = ArgumentCheck::new(&capability)?;
+        let arguments = SchemaCheck::of_arguments(&capability)?;
+        let results = SchemaCheck::of_results(&capability)?;
         let (effective, bag) = (Mutex::new(None), OnceLock::new());
-        Ok(Self { capability, driver, arguments, effective, bag })
+        Ok(Self { capability, driver, arguments, results, effective, bag })
     }
 
     fn bag(&self) -> &Bag {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Namespace, Put, RecordKey};
-use weaver_types::{Label, RunId, RunMeters, Tenant};
+use weaver_types::{Label, Millicents, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
 
@@ -39,6 +39,9 @@ pub struct RunDelta {
     /// Tokens of the frames that were given out, by the counter of the session's budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompt_tokens: u64,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub cost: Millicents,
     /// Joined into the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<Label>,
@@ -47,6 +50,11 @@ pub struct RunDelta {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_free(cost: &Millicents) -> bool {
+    cost.0 == 0
 }
 
 impl Default for RunState {
@@ -63,6 +71,8 @@ impl RunState {
         self.meters.denials = self.meters.denials.saturating_add(delta.denials);
         self.meters.prompt_tokens = self.meters.prompt_tokens.saturating_add(delta.prompt_tokens);
         self.meters.latency_us = self.meters.latency_us.saturating_add(delta.latency_us);
+        let cost = self.meters.cost.0.saturating_add(delta.cost.0);
+        self.meters.cost = Millicents(cost);
         if let Some(label) = &delta.label {
             self.label = self.label.join(label);
         }

@@ -43,26 +43,16 @@ impl Workers {
         SHARED.clone()
     }
 
-    /// Runs a function on a thread; the future is done when it has returned.
+    /// Runs a function on a thread; the future is done when it has returned. When nobody waits for
+    /// it any more, `late` is told what came of it.
     pub(crate) fn run(
         &self,
         f: impl FnOnce() -> Result<RawResult, DriverError> + Send + 'static,
+        late: impl FnOnce(&Result<RawResult, DriverError>) + Send + 'static,
     ) -> BoxFuture<'static, Result<RawResult, DriverError>> {
-        let slot = Arc::new(Mutex::new(Slot { result: None, waker: None }));
+        let slot = Arc::new(Mutex::new(Slot::new(Box::new(late))));
         let theirs = Arc::clone(&slot);
-        let job: Job = Box::new(move || {
-            let result = caught(f);
-            let waker = match theirs.lock() {
-                Ok(mut slot) => {
-                    slot.result = Some(result);
-                    slot.waker.take()
-                }
-                Err(_) => None,
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        });
+        let job: Job = Box::new(move || finish(&theirs, caught(f)));
         match self.submit(job) {
             Ok(()) => Box::pin(Outcome(slot)),
             Err(error) => Box::pin(std::future::ready(Err(error))),
@@ -117,9 +107,42 @@ fn work(shared: &(Mutex<State>, Condvar)) {
     }
 }
 
+type Late = Box<dyn FnOnce(&Result<RawResult, DriverError>) + Send>;
+
+/// Where a function's result is handed over.
 struct Slot {
     result: Option<Result<RawResult, DriverError>>,
     waker: Option<Waker>,
+    /// Nobody waits any more.
+    left: bool,
+    late: Option<Late>,
+}
+
+impl Slot {
+    fn new(late: Late) -> Self {
+        Self { result: None, waker: None, left: false, late: Some(late) }
+    }
+
+    /// What has come although nobody waits, and who is to be told.
+    fn unread(&mut self) -> Option<(Result<RawResult, DriverError>, Late)> {
+        if !self.left || self.result.is_none() {
+            return None;
+        }
+        self.result.take().zip(self.late.take())
+    }
+}
+
+fn finish(slot: &Mutex<Slot>, result: Result<RawResult, DriverError>) {
+    let Ok(mut held) = slot.lock() else { return };
+    held.result = Some(result);
+    let (unread, waker) = (held.unread(), held.waker.take());
+    drop(held);
+    if let Some((result, late)) = unread {
+        late(&result);
+    }
+    if let Some(waker) = waker {
+        waker.wake();
+    }
 }
 
 struct Outcome(Arc<Mutex<Slot>>);
@@ -134,11 +157,27 @@ impl Future for Outcome {
             )));
         };
         match slot.result.take() {
-            Some(result) => Poll::Ready(result),
+            Some(result) => {
+                slot.late = None;
+                Poll::Ready(result)
+            }
             None => {
                 slot.waker = Some(context.waker().clone());
                 Poll::Pending
             }
+        }
+    }
+}
+
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        let Ok(mut slot) = self.0.lock() else { return };
+        slot.left = true;
+        slot.waker = None;
+        let unread = slot.unread();
+        drop(slot);
+        if let Some((result, late)) = unread {
+            late(&result);
         }
     }
 }
@@ -157,10 +196,13 @@ mod tests {
         let gate = Arc::new(Mutex::new(gate));
         let waiting = || {
             let gate = Arc::clone(&gate);
-            workers.run(move || {
-                let _ = gate.lock().unwrap().recv();
-                Ok(RawResult::text("done"))
-            })
+            workers.run(
+                move || {
+                    let _ = gate.lock().unwrap().recv();
+                    Ok(RawResult::text("done"))
+                },
+                |_| (),
+            )
         };
         let busy = [waiting(), waiting()];
         let refused = block_on(waiting()).unwrap_err();
@@ -171,7 +213,7 @@ mod tests {
             assert!(block_on(call).is_ok());
         }
         for _ in 0..100 {
-            let quick = || workers.run(|| Ok(RawResult::text("done")));
+            let quick = || workers.run(|| Ok(RawResult::text("done")), |_| ());
             // The threads that are done may not have come back yet.
             while block_on(quick()).is_err() {
                 std::thread::yield_now();
@@ -181,11 +223,29 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_when_nobody_waits_is_told_once_and_given_to_nobody() {
+        let workers = Workers::new(1);
+        let (release, gate) = mpsc::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let work = workers.run(
+            move || {
+                let _ = gate.recv();
+                Ok(RawResult::text("late"))
+            },
+            move |result| tell.send(result.is_ok()).unwrap(),
+        );
+        drop(work);
+        release.send(()).unwrap();
+        assert_eq!(told.recv(), Ok(true));
+        assert!(told.recv().is_err(), "once");
+    }
+
+    #[test]
     fn a_panic_is_an_error_and_the_thread_lives_on() {
         let workers = Workers::new(1);
-        let failed = block_on(workers.run(|| panic!("on purpose"))).unwrap_err();
+        let failed = block_on(workers.run(|| panic!("on purpose"), |_| ())).unwrap_err();
         assert!(failed.is_ambiguous(), "{failed}");
-        while block_on(workers.run(|| Ok(RawResult::text("done")))).is_err() {
+        while block_on(workers.run(|| Ok(RawResult::text("done")), |_| ())).is_err() {
             std::thread::yield_now();
         }
     }

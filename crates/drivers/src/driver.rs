@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
-use weaver_types::{BoxFuture, RawContent, RawResult};
+use weaver_types::{BoxFuture, RawContent, RawResult, Structured};
 
 use crate::mcp::{
     CallOutcome, CallRequest, HttpFault, McpError, Reply, RpcError, Upstream, escape,
@@ -152,11 +152,24 @@ fn refused(error: &RpcError) -> DriverError {
 pub fn raw_result(reply: Reply) -> RawResult {
     let is_error = reply.is_error();
     let findings = reply.findings().iter().map(|finding| finding.code()).collect();
-    let content = match reply.into_value() {
-        Value::Object(result) => content(result),
-        other => RawContent::Json(other),
+    let (content, structured) = parts(reply.into_value());
+    RawResult { is_error, findings, structured, ..RawResult::of(content) }
+}
+
+/// The content of a result, and what its output schema speaks of.
+fn parts(result: Value) -> (RawContent, Structured) {
+    let Value::Object(result) = result else {
+        return (RawContent::Json(result), Structured::Missing);
     };
-    RawResult { content, is_error, provenance: None, findings }
+    let structured = result.get("structuredContent").cloned();
+    let content = content(result);
+    let structured = match (structured, &content) {
+        // What is there already is kept once.
+        (Some(value), RawContent::Json(whole)) if *whole == value => Structured::Content,
+        (Some(value), _) => Structured::Beside(value),
+        (None, _) => Structured::Missing,
+    };
+    (content, structured)
 }
 
 fn content(result: Map<String, Value>) -> RawContent {
@@ -261,6 +274,20 @@ mod tests {
         assert!(content_of(more.clone()) == RawContent::Json(more));
         let whole = json!({"content": [other], "structuredContent": rows});
         assert!(content_of(whole.clone()) == RawContent::Json(whole));
+    }
+
+    #[test]
+    fn the_schema_speaks_of_the_structured_content_wherever_it_stands() {
+        let of = |value: Value| parts(value).1;
+        let rows = json!({"rows": [1]});
+        let text = json!({"type": "text", "text": "1"});
+        assert!(of(json!({"structuredContent": rows})) == Structured::Content);
+        let both = json!({"content": [text, text], "structuredContent": rows});
+        assert!(of(both) == Structured::Beside(rows));
+        let wrapped = json!({"content": [text], "structuredContent": {"n": "1"}});
+        assert!(of(wrapped) == Structured::Beside(json!({"n": "1"})));
+        assert!(of(json!({"content": [text]})) == Structured::Missing);
+        assert!(of(json!("nothing")) == Structured::Missing);
     }
 
     #[test]

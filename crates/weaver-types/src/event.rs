@@ -61,6 +61,8 @@ kinds! {
     Outcome = "call.outcome";
     /// A call was begun and its end was never seen.
     OutcomeUnknown = "call.outcome_unknown";
+    /// A tool answered after its time was over; its answer was thrown away.
+    Late = "call.late";
     /// Somebody looked further into a stored result.
     HandleResolved = "handle.resolved";
     /// Grants of a principal or run were revoked.

@@ -62,7 +62,7 @@ pub use pointer::{MAX_POINTER, Pointer, PointerError};
 pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;
 pub use random::{OsRandom, Random, RandomError, SeededRandom};
-pub use raw::{RawChunk, RawContent, RawResult};
+pub use raw::{RawChunk, RawContent, RawResult, Structured};
 pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
 pub use result::{ToolErrorCode, ToolProvenance, ToolResult};

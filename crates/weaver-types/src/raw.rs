@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::result::ToolProvenance;
+use crate::run::Millicents;
 
 /// The content of a raw result.
 #[derive(Clone, PartialEq)]
@@ -22,6 +23,18 @@ pub enum RawContent {
     },
 }
 
+/// What of a result its output schema speaks of.
+#[derive(Clone, PartialEq, Default)]
+pub enum Structured {
+    /// The content itself; text is a string to it, and bytes are nothing that it could speak of.
+    #[default]
+    Content,
+    /// This value, which stands in or beside the content.
+    Beside(Value),
+    /// Nothing: its source gave no structure.
+    Missing,
+}
+
 /// A raw result. Its `Debug` shows sizes only, so that no log line can leak content.
 #[derive(Clone, PartialEq)]
 pub struct RawResult {
@@ -33,29 +46,43 @@ pub struct RawResult {
     pub provenance: Option<ToolProvenance>,
     /// Findings of the driver, as stable words (for example `numbers_rounded`).
     pub findings: Vec<&'static str>,
+    /// What the output schema speaks of.
+    pub structured: Structured,
+    /// What this one attempt cost, if its driver knows.
+    pub cost: Option<Millicents>,
 }
 
 impl RawResult {
     /// A successful result with JSON content.
     #[must_use]
     pub fn json(value: Value) -> Self {
-        Self {
-            content: RawContent::Json(value),
-            is_error: false,
-            provenance: None,
-            findings: Vec::new(),
-        }
+        Self::of(RawContent::Json(value))
     }
 
     /// A successful result with text content.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
+        Self::of(RawContent::Text(text.into()))
+    }
+
+    /// A successful result with this content.
+    #[must_use]
+    pub fn of(content: RawContent) -> Self {
         Self {
-            content: RawContent::Text(text.into()),
+            content,
             is_error: false,
             provenance: None,
             findings: Vec::new(),
+            structured: Structured::Content,
+            cost: None,
         }
+    }
+
+    /// The same, with what it cost.
+    #[must_use]
+    pub fn costing(mut self, cost: Millicents) -> Self {
+        self.cost = Some(cost);
+        self
     }
 
     /// The same, marked as a failure of the tool.

@@ -1,69 +1,116 @@
 //! Executing: attempts within their time, again only where that is safe.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
-use weaver_types::{Constraints, RawResult, RunBudget};
+use weaver_types::{Constraints, Millicents, RawResult, ReasonCode, RunBudget};
 
 use super::evaluate::Target;
 use super::invoke::Ready;
+use super::unfinished::Watch;
 use crate::driver::{AuthorizedCall, CallParts, DriverError};
 use crate::kernel::Kernel;
+use crate::late::LateDoor;
+use crate::room::Want;
 use crate::wait::{contained, within};
-
-/// The pause before the first retry; each further one is twice as long.
-const BACKOFF: Duration = Duration::from_millis(50);
 
 /// What the attempts came to.
 pub(crate) struct Attempted {
     pub(crate) result: Result<RawResult, DriverError>,
     pub(crate) retries: u8,
-    /// Execution time of all attempts, pauses excluded.
-    pub(crate) spent: Duration,
+    /// Why there was no further attempt although there could have been.
+    pub(crate) stopped: Option<ReasonCode>,
 }
 
 impl Kernel {
-    pub(crate) async fn attempt(&self, ready: &Ready<'_>) -> Attempted {
-        let target = &ready.target;
-        let inner = authorized(ready);
-        let most = retries(target, &ready.caller.run.settings.budget);
-        let mut spent = Duration::ZERO;
-        let mut attempt = 0;
+    /// Executes a committed call. What it took stands in the watch.
+    pub(crate) async fn attempt(&self, ready: &Ready<'_>, watch: &mut Watch<'_>) -> Attempted {
+        let inner = self.authorized(ready);
+        let most = retries(&ready.target, &ready.caller.run.settings.budget);
+        let mut retries = 0;
         loop {
-            let call = AuthorizedCall { inner: Arc::clone(&inner), attempt };
-            let begun = self.clock.monotonic();
-            let work = contained(|| target.entry.driver.execute(call));
-            let result = match within(work, inner.timeout, self.timer.as_ref()).await {
-                Some(Some(result)) => result,
-                // How far it came before it panicked is unknown.
-                Some(None) => Err(DriverError::Lost("the tool's function panicked".to_owned())),
-                None => Err(DriverError::Timeout(inner.timeout)),
-            };
-            spent += self.clock.monotonic().saturating_sub(begun);
-            match &result {
-                Err(error)
-                    if error.is_transient() && attempt < most && !self.is_revoked(ready.claims) =>
-                {
-                    self.timer.sleep(BACKOFF * 2_u32.saturating_pow(attempt.into())).await;
-                    attempt += 1;
-                }
-                _ => return Attempted { result, retries: attempt, spent },
+            let result = self.try_once(ready, watch, (&inner, retries)).await;
+            let again = result.as_ref().err().is_some_and(DriverError::is_transient);
+            if !again || retries >= most {
+                return Attempted { result, retries, stopped: None };
             }
+            self.timer.sleep(self.pause(retries)).await;
+            let want = want(ready);
+            let checked = self.may_go_on(ready);
+            let room = checked.and_then(|()| match watch.room.as_mut() {
+                Some(room) => room
+                    .again((watch.spent, watch.paid), want)
+                    .map_err(|_| ReasonCode::BudgetExceeded),
+                None => Ok(()),
+            });
+            if let Err(reason) = room {
+                return Attempted { result, retries, stopped: Some(reason) };
+            }
+            retries += 1;
         }
+    }
+
+    async fn try_once(
+        &self,
+        ready: &Ready<'_>,
+        watch: &mut Watch<'_>,
+        (inner, attempt): (&Arc<CallParts>, u8),
+    ) -> Result<RawResult, DriverError> {
+        let timeout = watch.time_left(want(ready).time);
+        let call = AuthorizedCall { inner: Arc::clone(inner), attempt, timeout };
+        watch.begin();
+        let work = contained(|| ready.target.entry.driver.execute(call));
+        let result = match within(work, timeout, self.timer.as_ref()).await {
+            Some(Some(result)) => result,
+            // How far it came before it panicked is unknown.
+            Some(None) => Err(DriverError::Lost("the tool's function panicked".to_owned())),
+            None => Err(DriverError::Timeout(timeout)),
+        };
+        // What is cut off took its time and not more, however late the timer was.
+        let cut = matches!(&result, Err(DriverError::Timeout(at)) if *at == timeout);
+        watch.end(cut.then_some(timeout));
+        let paid = match &result {
+            Ok(raw) => raw.cost.unwrap_or_default(),
+            Err(error) if error.is_ambiguous() => want(ready).price,
+            Err(_) => Millicents(0),
+        };
+        watch.paid = Millicents(watch.paid.0.saturating_add(paid.0));
+        result
+    }
+
+    /// What a driver gets of a committed call.
+    pub(crate) fn authorized(&self, ready: &Ready<'_>) -> Arc<CallParts> {
+        let target = &ready.target;
+        let arguments = target.arguments.as_ref().map(|a| a.object.clone()).unwrap_or_default();
+        Arc::new(CallParts {
+            call: ready.call.clone(),
+            run: ready.caller.run.run_id.clone(),
+            capability: Arc::clone(&target.capability),
+            arguments,
+            late: LateDoor {
+                ledger: Arc::clone(&self.ledger),
+                clock: Arc::clone(&self.clock),
+                time: Arc::clone(&self.time),
+                principal: ready.caller.principal.id.clone(),
+                told: AtomicU8::new(0),
+            },
+        })
     }
 }
 
-/// What a driver gets of a committed call.
-pub(crate) fn authorized(ready: &Ready<'_>) -> Arc<CallParts> {
-    let target = &ready.target;
-    let arguments = target.arguments.as_ref().map(|a| a.object.clone()).unwrap_or_default();
-    Arc::new(CallParts {
-        call: ready.call.clone(),
-        run: ready.caller.run.run_id.clone(),
-        capability: target.capability.id().clone(),
-        arguments,
-        timeout: timeout(target, &ready.limits()),
-    })
+/// What one attempt of this call may take.
+pub(crate) fn want(ready: &Ready<'_>) -> Want {
+    want_of(&ready.target, &ready.limits())
+}
+
+/// What one attempt may take under these limits.
+pub(crate) fn want_of(target: &Target, limits: &Constraints) -> Want {
+    // Where a driver panics here, no cap has room for it.
+    let price = || target.entry.driver.price(target.capability.id());
+    let price = catch_unwind(AssertUnwindSafe(price)).unwrap_or(Millicents(u64::MAX));
+    Want { time: timeout(target, limits), price }
 }
 
 fn timeout(target: &Target, limits: &Constraints) -> Duration {

@@ -247,7 +247,7 @@ fn read_arguments(
     let Some(value) = value else { return Ok(None) };
     let problem = match Arguments::read(value) {
         Err(problem) => problem,
-        Ok(arguments) => match entry.arguments.violation(value) {
+        Ok(arguments) => match entry.arguments.violation(value, "the arguments") {
             None => return Ok(Some(arguments)),
             Some(problem) => problem,
         },

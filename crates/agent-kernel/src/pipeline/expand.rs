@@ -20,6 +20,7 @@ use crate::hot_run::RunSlot;
 use crate::kernel::{Caller, Kernel};
 use crate::record::Payload;
 use crate::revocation::Granted;
+use crate::room::{Room, Want};
 use crate::run_state::RunDelta;
 use crate::token::token_of;
 
@@ -85,10 +86,14 @@ impl Kernel {
             };
         }
         let mut share = Share::default();
-        if let Err(said) = share.reserve(&view.slot, ResponseMode::Table) {
-            let decision = view.decision.tightened(*said);
-            return self.refuse_view(caller, view.call, id, decision).await;
-        }
+        // Given back when the view is recorded.
+        let _room = match self.room_for(&view, &mut share) {
+            Ok(room) => room,
+            Err(said) => {
+                let decision = view.decision.tightened(*said);
+                return self.refuse_view(caller, view.call, id, decision).await;
+            }
+        };
         match self.look(&view, &record, query, &mut share) {
             Ok(frame) => self.show(view, frame, share).await,
             Err(error) => {
@@ -118,6 +123,16 @@ impl Kernel {
             return Err(HandleError::Revoked { id: id.clone() });
         }
         Ok(record)
+    }
+
+    /// Sets aside the tokens that a view may show.
+    fn room_for(&self, view: &View<'_>, share: &mut Share) -> Result<Room, Box<Contribution>> {
+        let mode = ResponseMode::Table;
+        let tokens = self.tokens_of_a_frame(&view.slot, mode);
+        let budget = &view.caller.run.settings.budget;
+        let room = Room::take(&view.slot, budget, tokens, Want::default())?;
+        share.reserve(&view.slot, mode, room.tokens())?;
+        Ok(room)
     }
 
     fn look(

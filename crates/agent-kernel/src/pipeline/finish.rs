@@ -41,19 +41,44 @@ pub(crate) struct Ended {
     pub(crate) shown: Option<Label>,
     /// What the log says of a stream.
     pub(crate) stream: Option<serde_json::Value>,
+    /// Why there was no further attempt.
+    pub(crate) stopped: Option<ReasonCode>,
+}
+
+impl Ended {
+    /// An end without anything to keep or to charge.
+    pub(crate) fn new(result: ToolResult<Frame>, kind: EventKind) -> Self {
+        Self {
+            result,
+            kind,
+            failure: None,
+            kept: None,
+            tokens: 0,
+            shown: None,
+            stream: None,
+            stopped: None,
+        }
+    }
 }
 
 impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused any more.
-    pub(crate) async fn run_to_end(&self, mut ready: Ready<'_>, watch: Watch<'_>) -> Invocation {
-        let Attempted { result, retries, spent } = self.attempt(&ready).await;
+    pub(crate) async fn run_to_end(
+        &self,
+        mut ready: Ready<'_>,
+        mut watch: Watch<'_>,
+    ) -> Invocation {
+        let Attempted { result, retries, stopped } = self.attempt(&ready, &mut watch).await;
         let mut share = std::mem::take(&mut ready.share);
         let mut ended = match result {
-            Ok(raw) => self.shown(&ready, raw, &mut share),
+            Ok(raw) => match self.misfit(&ready, &raw) {
+                Some(problem) => self.misfitting(&ready, &problem),
+                None => self.shown(&ready, raw, &mut share),
+            },
             Err(error) => self.failed(&ready, &error),
         };
         ended.result.retries = retries;
-        ended.result.latency_us = micros(spent);
+        ended.stopped = stopped;
         self.conclude(ready, watch, ended, share).await
     }
 
@@ -67,6 +92,7 @@ impl Kernel {
     ) -> Invocation {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
+        ended.result.latency_us = micros(watch.spent);
         let recorded = self.record_end(&ready, &watch, &ended).await;
         watch.tell(ended.shown.as_ref());
         match recorded {
@@ -123,7 +149,7 @@ impl Kernel {
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
         let tokens = share.tokens();
         let kept = stored.map(|stored| (stored, raw));
-        Ended { result, kind: EventKind::Outcome, failure, kept, tokens, shown, stream: None }
+        Ended { failure, kept, tokens, shown, ..Ended::new(result, EventKind::Outcome) }
     }
 
     /// What decides how much a frame of this call may show.
@@ -205,7 +231,7 @@ impl Kernel {
             DriverError::Timeout(_) => None,
             _ => Some(label::framed(capability, ResponseMode::Summary, &ready.call)),
         };
-        Ended { result, kind, failure: Some(reason), kept: None, tokens: 0, shown, stream: None }
+        Ended { failure: Some(reason), shown, ..Ended::new(result, kind) }
     }
 
     async fn record_end(
@@ -219,6 +245,7 @@ impl Kernel {
             latency_us: result.latency_us,
             prompt_tokens: ended.tokens,
             label: ended.shown.clone(),
+            cost: watch.paid,
             ..RunDelta::default()
         };
         let said = (!result.error_message.is_empty()).then(|| json!(result.error_message));
@@ -231,6 +258,7 @@ impl Kernel {
             .maybe("error_message", said)
             .maybe("reason", ended.failure.map(|reason| json!(reason)))
             .with("retries", json!(result.retries))
+            .maybe("retry_stopped", ended.stopped.map(|reason| json!(reason)))
             .with("latency_us", json!(result.latency_us))
             .maybe("stream", ended.stream.clone())
             .maybe(
@@ -268,8 +296,7 @@ fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
     let mut result = ToolResult::error(ready.call.clone(), id, ToolErrorCode::Unexpected, message);
     result.trace_id = ready.caller.run.trace_id.clone();
     result.span_id = span_id(&ready.call);
-    let kind = EventKind::OutcomeUnknown;
-    Ended { result, kind, failure: Some(reason), kept: None, tokens: 0, shown: None, stream: None }
+    Ended { failure: Some(reason), ..Ended::new(result, EventKind::OutcomeUnknown) }
 }
 
 /// A driver's error in the eight words of the SecondBrain kernel.

@@ -1,9 +1,12 @@
 //! The one commit before the effect: decision, token use, charge and intent in one batch.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
 use weaver_types::{
-    Check, Contribution, Decision, DecisionKey, EventKind, Label, ReasonCode, ResponseMode, Verdict,
+    Check, Contribution, Decision, DecisionKey, EventKind, Label, Millicents, ReasonCode,
+    ResponseMode, Verdict,
 };
 
 use super::invoke::Ready;
@@ -14,6 +17,7 @@ use super::unfinished::{OpenCall, Watch};
 use crate::hot_run::RunSlot;
 use crate::kernel::Kernel;
 use crate::record::{Payload, arguments};
+use crate::room::Room;
 use crate::run_state::RunDelta;
 
 /// How often a use of a standing approval is counted again because others use it too.
@@ -75,6 +79,10 @@ impl Kernel {
             over: false,
             told: false,
             harmless: false,
+            room: None,
+            spent: Duration::ZERO,
+            paid: Millicents(0),
+            begun: None,
         };
         let budget = Some(&ready.caller.run.settings.budget);
         let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
@@ -121,8 +129,11 @@ impl Kernel {
 
     fn open_call(&self, ready: &Ready<'_>) -> OpenCall {
         let capability = &ready.target.capability;
+        let (latency_us, cost) = ready.room.as_ref().map(Room::at_worst).unwrap_or_default();
         OpenCall {
             v: 1,
+            latency_us,
+            cost: cost.0,
             run: ready.caller.run.run_id.clone(),
             principal: ready.caller.principal.id.clone(),
             capability: capability.id().clone(),

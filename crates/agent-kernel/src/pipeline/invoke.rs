@@ -8,6 +8,7 @@ use weaver_types::{
     ToolResult, Verdict,
 };
 
+use super::attempt::want;
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
 use super::resume::{Holding, Released};
@@ -15,6 +16,7 @@ use super::share::Share;
 use crate::call_stream::{CallStream, Outlet};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
+use crate::room::Room;
 use crate::token::Token;
 
 /// What an invocation came to.
@@ -45,6 +47,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) released: Option<Box<Released>>,
     /// What it may take of its session.
     pub(crate) share: Share,
+    /// What it has set aside of its run's budget.
+    pub(crate) room: Option<Room>,
     /// Where its result is shown as it comes; `None` for a call that is answered in one.
     pub(crate) outlet: Option<Outlet>,
 }
@@ -137,6 +141,7 @@ impl Kernel {
                     arguments,
                     released,
                     share: Share::default(),
+                    room: None,
                     outlet,
                 };
                 self.go(&policy, ready, slot).await
@@ -161,11 +166,12 @@ impl Kernel {
                 request: None,
             };
         }
-        let reserved = ready.share.reserve(&slot, ready.effective_mode());
+        let reserved = self.set_aside(&mut ready, &slot);
         let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
             Err(said) => ready.decision.clone().tightened(*said),
             Ok(()) => match self.commit_intent(&ready, &slot).await {
-                Ok(watch) => {
+                Ok(mut watch) => {
+                    watch.room = ready.room.take();
                     return match ready.outlet.take() {
                         Some(outlet) => self.stream_to_end(ready, watch, &outlet).await,
                         None => self.run_to_end(ready, watch).await,
@@ -184,6 +190,17 @@ impl Kernel {
         let evaluated = Evaluated { target, ..Evaluated::new(decision, Some(slot)) };
         let decision = self.refuse(caller, request, &call, evaluated).await;
         self.refused(caller, request, call, decision)
+    }
+
+    /// Sets aside what the call may take of its run and of its session.
+    fn set_aside(&self, ready: &mut Ready<'_>, slot: &RunSlot) -> Result<(), Box<Contribution>> {
+        let budget = &ready.caller.run.settings.budget;
+        let mode = ready.effective_mode();
+        let tokens = self.tokens_of_a_frame(slot, mode);
+        let room = Room::take(slot, budget, tokens, want(ready))?;
+        ready.share.reserve(slot, mode, room.tokens())?;
+        ready.room = Some(room);
+        Ok(())
     }
 
     /// Counts the call for the limits, now that it is about to be made.

@@ -1,9 +1,10 @@
 //! What is recorded beside the calls: shortlists, refusals at the door, the host's own events.
 
 use serde_json::{Map, Value, json};
-use weaver_types::ledger::{Batch, Durability};
+use weaver_types::ledger::{Batch, Durability, LedgerError};
 use weaver_types::{
-    CallId, CapabilityId, CapabilityRequest, Contribution, Decision, EventKind, ReasonCode, Verdict,
+    CallId, CapabilityId, CapabilityRequest, Contribution, Decision, DecisionKey, EventKind,
+    ReasonCode, Verdict,
 };
 
 use super::Invocation;
@@ -68,6 +69,29 @@ impl Kernel {
             Err(StepError::Ledger(error)) => Err(error.into()),
             Err(StepError::Budget(_)) => Err(unrecordable()),
         }
+    }
+
+    /// Records that a run came to its end, with how many steps it had and how many of them failed.
+    pub(crate) async fn finish_run(
+        &self,
+        caller: Caller<'_>,
+        (steps, failed, passed): (usize, usize, bool),
+    ) -> Result<(), StepError> {
+        let run = &caller.run.run_id;
+        let unread = |error: KernelError| LedgerError::Failed(error.to_string());
+        let slot =
+            self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()).map_err(unread)?;
+        let event = Payload::new()
+            .key(DecisionKey::RunFinished)
+            .who(caller.principal)
+            .with("steps", json!(steps))
+            .with("failed", json!(failed))
+            .with("passed", json!(passed))
+            .run(&RunDelta::default())
+            .event(EventKind::RunFinished, self.now(), run, None)
+            .ok_or_else(|| LedgerError::Malformed("the end has no recordable form".to_owned()))?;
+        let batch = Batch::new(Durability::Os).with_event(event);
+        self.step(Step::new(caller, &slot, RunDelta::default(), batch)).await
     }
 
     /// Records an event of the host that belongs to no call. The fields are redacted; numbers

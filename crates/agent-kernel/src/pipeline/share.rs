@@ -1,12 +1,30 @@
 //! What a call takes of its session's tokens: set aside before it, charged with what was shown,
 //! given back when nothing was.
 
-use weaver_firewall::{FrameSpec, Reservation};
+use weaver_firewall::{FrameSpec, Reservation, Session, SessionBudget};
 use weaver_types::{
     Check, Contribution, Frame, Operation, ReasonCode, ResponseMode, RunBudget, Verdict,
 };
 
 use crate::hot_run::{HotRun, RunSlot, lock};
+use crate::kernel::Kernel;
+
+/// What counts tokens where no session says how.
+const PLAIN: &str = "chars4";
+/// Tokens beside the characters of a frame: its names, its handle, its label.
+const AROUND: u64 = 256;
+
+impl Kernel {
+    /// How many tokens a frame in this mode may come to. Of a raw one only what is left is known.
+    pub(super) fn tokens_of_a_frame(&self, slot: &RunSlot, mode: ResponseMode) -> u64 {
+        if mode == ResponseMode::Raw {
+            return u64::from(u32::MAX);
+        }
+        let session = lock(slot).and_then(|run| run.session().map(Session::reservation));
+        session
+            .map_or_else(|| u64::from(self.settings.frame_budget.max_chars) / 4 + AROUND, u64::from)
+    }
+}
 
 /// The share of one call. Empty where the settings bound no session.
 #[derive(Default)]
@@ -18,19 +36,32 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Sets tokens aside for a call that asks for this mode.
+    /// Sets tokens aside for a call that asks for this mode; at most `cap`, where its run has set
+    /// so many aside. Where no session counts, a counter of four characters a token does.
     pub(crate) fn reserve(
         &mut self,
         slot: &RunSlot,
         asked: ResponseMode,
+        cap: Option<u64>,
     ) -> Result<(), Box<Contribution>> {
         let Some(session) = lock(slot).map(|run| run.session().cloned()) else {
             let detail = "the run's state is unusable";
             let reason = ReasonCode::InternalError;
             return Err(Box::new(Contribution::new(Check::System, Verdict::Deny, reason, detail)));
         };
-        let Some(session) = session else { return Ok(()) };
-        let Some(reserved) = session.reserve() else {
+        let cap = cap.map(|cap| u32::try_from(cap).unwrap_or(u32::MAX));
+        let Some(session) = session else {
+            if let Some(cap) = cap {
+                let budget = SessionBudget::named(PLAIN).map_err(|_| uncounted())?;
+                self.reserved = budget.with_total(cap).open(0).reserve_at_most(cap);
+            }
+            return Ok(());
+        };
+        let reserved = match cap {
+            Some(cap) => session.reserve_at_most(session.reservation().min(cap)),
+            None => session.reserve(),
+        };
+        let Some(reserved) = reserved else {
             let (total, used) = (session.total(), session.used());
             return Err(Box::new(exhausted(used, total)));
         };
@@ -114,6 +145,11 @@ pub(crate) fn spent(
             ("the run's cap `max_prompt_tokens` is used up", ReasonCode::BudgetExceeded);
         Contribution::new(Check::Limit, Verdict::Deny, reason, detail)
     })
+}
+
+fn uncounted() -> Box<Contribution> {
+    let detail = "tokens cannot be counted";
+    Box::new(Contribution::new(Check::System, Verdict::Deny, ReasonCode::InternalError, detail))
 }
 
 fn exhausted(used: u32, total: u32) -> Contribution {

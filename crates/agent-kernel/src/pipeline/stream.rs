@@ -5,24 +5,24 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
-use weaver_types::{EventKind, ResponseMode, ToolResult};
+use weaver_types::{EventKind, Millicents, ResponseMode, ToolResult};
 
 use super::Invocation;
-use super::attempt::authorized;
-use super::finish::{Ended, micros};
+use super::attempt::want;
+use super::finish::Ended;
 use super::invoke::Ready;
 use super::share::Share;
 use super::unfinished::Watch;
 use crate::call_stream::Outlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError};
 use crate::kernel::Kernel;
+use crate::room::Want;
 use crate::wait::{contained, within};
 
 /// How a stream came to its end.
 struct Over {
     how: StreamEnd,
     error: Option<DriverError>,
-    spent: Duration,
 }
 
 impl Kernel {
@@ -33,10 +33,15 @@ impl Kernel {
         mut watch: Watch<'_>,
         outlet: &Outlet,
     ) -> Invocation {
-        let call = AuthorizedCall { inner: authorized(&ready), attempt: 0 };
+        let (limit, inner) = (want(&ready).time, self.authorized(&ready));
+        let call = AuthorizedCall { inner, attempt: 0, timeout: watch.time_left(limit) };
         let entry = ready.target.entry.clone();
-        // A driver that panics here has not begun; `execute` then says what is wrong with it.
-        let opened = catch_unwind(AssertUnwindSafe(|| entry.driver.stream(&call))).ok().flatten();
+        // A driver that panics here has not begun; `execute` then says what is wrong with it. What
+        // has to fit a schema is shown as a whole or not at all.
+        let opened = match entry.results.is_declared() {
+            true => None,
+            false => catch_unwind(AssertUnwindSafe(|| entry.driver.stream(&call))).ok().flatten(),
+        };
         let Some(source) = opened else {
             watch.open.tokens = 0;
             let done = self.run_to_end(ready, watch).await;
@@ -51,8 +56,7 @@ impl Kernel {
         let spec = self.frame_spec(&ready, mode, &limits);
         let firewall = self.firewall_of(ready.caller.run);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
-        let over =
-            self.pump(&ready, &mut watch, (source, call.timeout()), &mut stream, outlet).await;
+        let over = self.pump(&ready, &mut watch, (source, limit), &mut stream, outlet).await;
         let ended = self.stream_ended(&ready, mode, stream, over, &mut share);
         let end = ended.result.data.clone();
         let done = self.conclude(ready, watch, ended, share).await;
@@ -76,11 +80,19 @@ impl Kernel {
         let spec = ready.target.capability.spec();
         watch.harmless = !spec.effects.writes() || spec.idempotent;
         watch.open.tokens = 0;
-        let mut spent = Duration::ZERO;
         loop {
-            let begun = self.clock.monotonic();
+            let price = Millicents(0);
+            let room = watch.room.as_mut().map_or(Ok(()), |room| {
+                room.again((watch.spent, watch.paid), Want { time: limit, price })
+            });
+            if let Err(cap) = room {
+                let error = DriverError::Failed(format!("the run's cap `{cap}` is used up"));
+                return Over { how: StreamEnd::Cancelled, error: Some(error) };
+            }
+            let limit = watch.time_left(limit);
+            watch.begin();
             let next = within(contained(|| source.next()), limit, self.timer.as_ref()).await;
-            spent += self.clock.monotonic().saturating_sub(begun);
+            watch.end(next.is_none().then_some(limit));
             let (how, error) = match next {
                 Some(Some(Some(Ok(chunk)))) if !self.is_revoked(ready.claims) => {
                     if let Some(part) = stream.push(chunk) {
@@ -101,7 +113,7 @@ impl Kernel {
                 }
                 None => (StreamEnd::Silent, Some(DriverError::Timeout(limit))),
             };
-            return Over { how, error, spent };
+            return Over { how, error };
         }
     }
 
@@ -114,7 +126,7 @@ impl Kernel {
         over: Over,
         share: &mut Share,
     ) -> Ended {
-        let Over { how, error, spent } = over;
+        let Over { how, error } = over;
         let capability = &ready.target.capability;
         let (chunks, parts) = (stream.chunks(), stream.parts());
         let mut whole = stream.whole();
@@ -129,8 +141,7 @@ impl Kernel {
             None => {
                 let result =
                     ToolResult::ok(ready.call.clone(), capability.id().clone(), frame.clone());
-                let (kind, failure) = (EventKind::Outcome, None);
-                Ended { result, kind, failure, kept: None, tokens: 0, shown: None, stream: None }
+                Ended::new(result, EventKind::Outcome)
             }
         };
         let said = ended.shown.take().map(|said| match &shown {
@@ -143,7 +154,6 @@ impl Kernel {
         ended.stream = Some(json!({
             "chunks": chunks, "parts": parts, "complete": how == StreamEnd::Complete,
         }));
-        ended.result.latency_us = micros(spent);
         ended.result.provenance.clone_from(&frame.provenance);
         ended.result.data = Some(frame);
         ended

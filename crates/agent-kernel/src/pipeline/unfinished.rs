@@ -1,20 +1,25 @@
 //! Calls whose end is not recorded: what the ledger keeps of them, and how they are closed when
 //! nobody saw their end.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
 use weaver_types::{
-    CallId, CapabilityId, Effects, EventKind, Label, Operation, PrincipalId, ReasonCode, RunId,
+    CallId, CapabilityId, Effects, EventKind, Label, Millicents, Operation, PrincipalId,
+    ReasonCode, RunId,
 };
 
+use super::finish::micros;
 use super::signal::Finished;
 use super::transition::Step;
 use crate::error::KernelError;
 use crate::hot_run::RunSlot;
 use crate::kernel::Kernel;
 use crate::record::Payload;
+use crate::room::Room;
 use crate::run_state::RunDelta;
 
 /// A call whose end is not recorded yet, as the ledger keeps it.
@@ -30,6 +35,12 @@ pub(crate) struct OpenCall {
     /// The tokens that are charged if the end is never seen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) tokens: u64,
+    /// The microseconds that are charged then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) latency_us: u64,
+    /// The thousandths of a cent that are charged then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) cost: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
@@ -81,6 +92,8 @@ impl Kernel {
         let delta = RunDelta {
             label: Some(open.worst.clone()),
             prompt_tokens: open.tokens,
+            latency_us: open.latency_us,
+            cost: Millicents(open.cost),
             ..RunDelta::default()
         };
         let event = Payload::new()
@@ -107,9 +120,34 @@ pub(crate) struct Watch<'k> {
     pub(crate) told: bool,
     /// A call that can be given up without leaving anything open: its end is then `cancelled`.
     pub(crate) harmless: bool,
+    /// What it has set aside of the run's budget.
+    pub(crate) room: Option<Room>,
+    /// Execution time so far, pauses excluded.
+    pub(crate) spent: Duration,
+    /// What it cost so far.
+    pub(crate) paid: Millicents,
+    /// When the attempt under way began, by the monotonic clock.
+    pub(crate) begun: Option<Duration>,
 }
 
 impl Watch<'_> {
+    /// How long the next attempt, or the wait for the next chunk, may take.
+    pub(crate) fn time_left(&self, limit: Duration) -> Duration {
+        self.room.as_ref().map_or(limit, |room| room.time(self.spent).min(limit))
+    }
+
+    /// Execution begins.
+    pub(crate) fn begin(&mut self) {
+        self.begun = Some(self.kernel.clock.monotonic());
+    }
+
+    /// Execution ends, or was cut off at a limit.
+    pub(crate) fn end(&mut self, cut: Option<Duration>) {
+        let Some(begun) = self.begun.take() else { return };
+        let measured = self.kernel.clock.monotonic().saturating_sub(begun);
+        self.spent = self.spent.saturating_add(cut.unwrap_or(measured));
+    }
+
     /// Tells those who watch the run that the call is over; `None` when nothing of it was shown.
     pub(crate) fn tell(&mut self, label: Option<&Label>) {
         if std::mem::replace(&mut self.told, true) {
@@ -135,6 +173,8 @@ impl Drop for Watch<'_> {
         }
         let worst = self.open.worst.clone();
         self.tell(Some(&worst));
+        self.end(None);
+        self.open.latency_us = micros(self.spent);
         let end = if self.harmless {
             (EventKind::Outcome, ReasonCode::Cancelled)
         } else {

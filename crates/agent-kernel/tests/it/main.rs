@@ -1,6 +1,8 @@
 //! The kernel through its public face, on real ledgers.
 
 #[cfg(test)]
+mod agent_runtime;
+#[cfg(test)]
 mod approval_attacks;
 #[cfg(test)]
 mod approval_bounds;
@@ -19,6 +21,8 @@ mod clocks;
 #[cfg(test)]
 mod contracts;
 #[cfg(test)]
+mod dry_runs;
+#[cfg(test)]
 mod execution;
 #[cfg(test)]
 mod flow;
@@ -28,6 +32,8 @@ mod folding;
 mod in_doubt;
 #[cfg(test)]
 mod intents;
+#[cfg(test)]
+mod meters;
 #[cfg(test)]
 mod namespaces;
 #[cfg(test)]
@@ -50,6 +56,10 @@ mod registry;
 mod registry_search;
 #[cfg(test)]
 mod results;
+#[cfg(test)]
+mod retries;
+#[cfg(test)]
+mod schema_of_results;
 #[cfg(test)]
 mod session_budget;
 #[cfg(test)]

@@ -24,11 +24,25 @@ pub struct Reservation {
     counted: Saturating<u32>,
     /// Charged already.
     charged: u64,
+    /// It never takes more than was granted.
+    fixed: bool,
 }
 
 impl Reservation {
     pub(super) fn new(session: Session, granted: Granted) -> Self {
-        Self { session, granted, held: granted.tokens, counted: Saturating(0), charged: 0 }
+        Self {
+            session,
+            granted,
+            held: granted.tokens,
+            counted: Saturating(0),
+            charged: 0,
+            fixed: false,
+        }
+    }
+
+    pub(super) fn fixed(mut self) -> Self {
+        self.fixed = true;
+        self
     }
 
     /// Tokens that are set aside.
@@ -51,13 +65,14 @@ impl Reservation {
     }
 
     /// Counts a frame if what is set aside has room for its JSON and for `beside` more tokens. A
-    /// frame that needs more is taken when the session has as much left.
+    /// frame that needs more is taken when the session has as much left, unless no more than was
+    /// granted may be taken.
     pub fn takes(&mut self, frame: &Frame, beside: u32) -> bool {
         let Some(tokens) = self.count(frame) else { return false };
         let needed = (self.counted + Saturating(tokens) + Saturating(beside)).0;
         let more = needed.saturating_sub(self.held);
         if more > 0 {
-            if !self.session.meter().grow(more) {
+            if self.fixed || !self.session.meter().grow(more) {
                 return false;
             }
             self.held = self.held.saturating_add(more);

@@ -154,6 +154,19 @@ impl Session {
         Some(Reservation::new(self.clone(), granted))
     }
 
+    /// Sets `want` tokens aside, or what is left of them, for frames that may come to that and to
+    /// nothing more, whatever else is left. `None` when nothing is left.
+    #[must_use]
+    pub fn reserve_at_most(&self, want: u32) -> Option<Reservation> {
+        self.reserve_up_to(want).map(Reservation::fixed)
+    }
+
+    /// Tokens that are set aside for one call.
+    #[must_use]
+    pub fn reservation(&self) -> u32 {
+        self.budget.reservation
+    }
+
     /// Counts tokens that were given out without a reservation.
     pub fn charge(&self, tokens: u64) {
         self.meter.settle(0, saturated(tokens));

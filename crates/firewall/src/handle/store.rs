@@ -224,10 +224,9 @@ pub fn content(
         }
     };
     Ok(RawResult {
-        content,
         is_error: record.is_error,
         provenance: record.provenance.clone(),
-        findings: Vec::new(),
+        ..RawResult::of(content)
     })
 }
 

@@ -191,9 +191,8 @@ fn binary_is_described() {
             media_type: "image/png".to_owned(),
             bytes: vec![0; 2_000_000],
         },
-        is_error: false,
-        provenance: None,
         findings: vec!["numbers_rounded"],
+        ..RawResult::text("")
     };
     for mode in [ResponseMode::Summary, ResponseMode::Table] {
         let frame = FIREWALL.frame(&raw, &spec(mode));

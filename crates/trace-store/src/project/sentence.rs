@@ -23,6 +23,7 @@ pub(super) fn of(facts: &Facts) -> Vec<(Part, String)> {
         }
         EventKind::Intent => intent(facts),
         EventKind::Outcome | EventKind::OutcomeUnknown => outcome(facts),
+        EventKind::Late => vec![(Part::Other, late(facts))],
         EventKind::HandleResolved => vec![(Part::View, view(facts))],
         EventKind::SignalRaised => vec![(Part::Signal, format!("signals: {}", kinds(facts)))],
         _ if facts.request().is_some() => vec![(Part::Approval, approval(kind, facts))],
@@ -42,6 +43,17 @@ fn run(facts: &Facts) -> String {
         word(facts, &["run_agent"]),
         word(facts, &["safety_mode"]),
         intent.unwrap_or_default()
+    )
+}
+
+fn late(facts: &Facts) -> String {
+    let how = match facts.payload.as_ref().and_then(|payload| payload.get("success")) {
+        Some(Value::Bool(true)) => "a result",
+        _ => "an error",
+    };
+    format!(
+        "after its time was over, {} brought {how}; it was thrown away",
+        word(facts, &["capability"])
     )
 }
 

@@ -202,6 +202,7 @@ impl EventType {
             EventKind::HandleResolved => Some(Self::HandleResolved),
             EventKind::Revoked => Some(Self::TokenInvalidated),
             EventKind::LedgerOpened
+            | EventKind::Late
             | EventKind::PolicyLoaded
             | EventKind::PolicyRefused
             | EventKind::ApprovalRequested

@@ -1,0 +1,56 @@
+//! Results that come after nobody waits for them: the log takes them down, and nobody sees them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde_json::json;
+use weaver_types::ledger::{Batch, Durability, Ledger};
+use weaver_types::{Clock, EventKind, PrincipalId, RawResult};
+
+use crate::clock_guard::ClockGuard;
+use crate::driver::{CallParts, DriverError};
+use crate::record::Payload;
+
+/// How a late result reaches the log.
+pub(crate) struct LateDoor {
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) time: Arc<ClockGuard>,
+    pub(crate) principal: PrincipalId,
+    /// The attempts that were told, a bit each.
+    pub(crate) told: AtomicU8,
+}
+
+impl LateDoor {
+    /// Takes down that an attempt came to an end after all, and how; nothing of what it brought. It
+    /// changes nothing of the run: its end is recorded.
+    pub(crate) fn report(
+        &self,
+        call: &CallParts,
+        attempt: u8,
+        result: &Result<RawResult, DriverError>,
+    ) {
+        let bit = 1_u8.checked_shl(attempt.into()).unwrap_or(1 << 7);
+        if self.told.fetch_or(bit, Ordering::SeqCst) & bit != 0 {
+            return;
+        }
+        let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
+        let event = Payload::new()
+            .with("principal", json!(self.principal))
+            .with("capability", json!(call.capability.id()))
+            .tagged(Some(&call.capability))
+            .with("attempt", json!(attempt))
+            .with("success", json!(success))
+            .maybe("error", result.as_ref().err().map(|error| json!(error.code())))
+            .event(
+                EventKind::Late,
+                self.time.now(self.clock.as_ref()),
+                &call.run,
+                Some(&call.call),
+            );
+        if let Some(event) = event {
+            // Nobody is left to wait for it, and nothing depends on it.
+            drop(self.ledger.commit(Batch::new(Durability::Os).with_event(event)));
+        }
+    }
+}

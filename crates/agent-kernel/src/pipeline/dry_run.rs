@@ -1,0 +1,136 @@
+//! A dry run: the verdict that a call would get, and what would be done; nothing is executed,
+//! recorded, charged or held.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use weaver_firewall::Session;
+use weaver_types::{
+    Contribution, Decision, Millicents, Operation, ResponseMode, RunContext, RunMeters, Verdict,
+};
+
+use super::attempt::want_of;
+use super::evaluate::{Evaluated, Question};
+use super::grant::{limits, raw_needs_admin};
+use super::share::Share;
+use crate::hot_run::{RunSlot, lock};
+use crate::kernel::{Call, Caller, Kernel};
+use crate::room::{Room, Want, left};
+
+/// What a call would come to.
+#[derive(Debug, Clone)]
+pub struct DryRun {
+    /// The decision that it would get.
+    pub decision: Decision,
+    /// How much of its result would be shown at most: the mode asked for, or a stricter one of a
+    /// constraint or of its session.
+    pub mode: ResponseMode,
+    /// What is left of the budgets of its run; `None` when the run cannot be read.
+    pub budget_remaining: Option<BudgetRemaining>,
+    /// The driver that would execute it; `None` where there is no such capability for this caller.
+    pub driver: Option<String>,
+    /// The arguments as they would be sent; `None` where they do not fit, or none were given.
+    pub arguments: Option<Value>,
+    /// How long an attempt could take.
+    pub timeout: Option<Duration>,
+    /// The most that an attempt could cost, where the driver knows.
+    pub price: Millicents,
+}
+
+/// What is left of a run's budgets, with what calls under way hold taken off. `None` means no cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BudgetRemaining {
+    /// Calls.
+    pub tool_calls: Option<u64>,
+    /// Prompt tokens of the run.
+    pub prompt_tokens: Option<u64>,
+    /// Microseconds of execution.
+    pub latency_us: Option<u64>,
+    /// Money.
+    pub cost: Option<Millicents>,
+    /// Tokens of the session.
+    pub session_tokens: Option<u32>,
+}
+
+impl Kernel {
+    /// Decides on a call as [`Kernel::execute`] would, and says what would be done. Nothing is
+    /// executed, recorded or charged, no request is opened, and no resolver is asked.
+    #[must_use]
+    pub fn dry_run(&self, caller: Caller<'_>, call: Call<'_>) -> DryRun {
+        let policy = self.policy();
+        let principal = policy.granted(caller.principal);
+        let mut run = caller.run.clone();
+        run.dry_run = true;
+        let caller = Caller { principal: &principal, run: &run };
+        let Call { request, arguments, mode } = call;
+        let (operation, facts) = (Operation::Invoke, None);
+        let question = Question { caller, request, arguments, operation, facts, resumes: true };
+        let Evaluated { mut decision, mut target, slot, .. } = self.evaluate(&policy, question);
+        decision = raw_needs_admin(decision, caller, mode);
+        let limits = limits(request, &decision);
+        let mut shown = limits.mode.map_or(mode, |least| least.max(mode));
+        if let (Some(slot), Some(target), true) = (&slot, &target, decision.allowed()) {
+            let want = want_of(target, &limits);
+            match self.would_fit(slot, caller, shown, want) {
+                Ok(least) => shown = shown.max(least),
+                Err(said) => decision = decision.tightened(*said),
+            }
+        }
+        let found = target.as_ref();
+        let want = found.map(|target| want_of(target, &limits)).unwrap_or_default();
+        DryRun {
+            mode: shown,
+            budget_remaining: self.budget_remaining(&run),
+            driver: found.map(|target| target.entry.driver.name().to_owned()),
+            timeout: found.map(|_| want.time),
+            price: want.price,
+            arguments: target
+                .as_mut()
+                .and_then(|target| target.arguments.take())
+                .map(|arguments| Value::Object(arguments.object)),
+            decision,
+        }
+    }
+
+    /// What a run has used up so far. `None` when it cannot be read.
+    #[must_use]
+    pub fn meters(&self, run: &RunContext) -> Option<RunMeters> {
+        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref()).ok()?;
+        Some(lock(&slot)?.state().meters)
+    }
+
+    /// What is left of the budgets of a run. `None` when the run cannot be read.
+    #[must_use]
+    pub fn budget_remaining(&self, run: &RunContext) -> Option<BudgetRemaining> {
+        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref()).ok()?;
+        let hot = lock(&slot)?;
+        let session_tokens = hot.session().map(Session::remaining);
+        let budget = &run.settings.budget;
+        let tool_calls = hot.state().meters.remaining_tool_calls(budget);
+        Some(BudgetRemaining { tool_calls, session_tokens, ..left(&hot, budget) })
+    }
+
+    /// Sets aside what the call would need, and gives it back at once: the least strict mode that
+    /// its session leaves.
+    fn would_fit(
+        &self,
+        slot: &RunSlot,
+        caller: Caller<'_>,
+        mode: ResponseMode,
+        want: Want,
+    ) -> Result<ResponseMode, Box<Contribution>> {
+        let tokens = self.tokens_of_a_frame(slot, mode);
+        let room = Room::take(slot, &caller.run.settings.budget, tokens, want)?;
+        let mut share = Share::default();
+        share.reserve(slot, mode, room.tokens())?;
+        Ok(share.floor().max(mode))
+    }
+}
+
+impl DryRun {
+    /// The verdict.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.decision.verdict()
+    }
+}

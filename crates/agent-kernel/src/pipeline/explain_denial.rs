@@ -1,0 +1,148 @@
+//! Why a call would not go on: every condition that fails, with what would change it.
+
+use serde_json::json;
+use weaver_policy::analysis::{DenialExplanation, FailedCondition, explain_denial};
+use weaver_policy::{PolicySet, Query};
+use weaver_types::{Check, Contribution, Decision, Discharge, Operation, ReasonCode};
+
+use super::evaluate::{Evaluated, Question};
+use super::grant::raw_needs_admin;
+use crate::kernel::{Call, Caller, Kernel};
+
+impl Kernel {
+    /// Explains why a call would be denied, asked back or held: what the policy asks for, and what
+    /// else stands in the way, such as a budget, the arguments or a changed contract. Nothing is
+    /// executed, recorded or charged. Unknown and hidden capabilities look the same.
+    #[must_use]
+    pub fn explain_denial(&self, caller: Caller<'_>, call: Call<'_>) -> DenialExplanation {
+        let policy = self.policy();
+        let principal = policy.granted(caller.principal);
+        let mut run = caller.run.clone();
+        run.dry_run = true;
+        let caller = Caller { principal: &principal, run: &run };
+        let Call { request, arguments, mode } = call;
+        let (operation, facts) = (Operation::Invoke, None);
+        let question = Question { caller, request, arguments, operation, facts, resumes: true };
+        let mut evaluated = self.evaluate(&policy, question);
+        evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
+        let mut told = self.by_policy(&policy, question, &evaluated);
+        if evaluated.decision.allowed() {
+            return told;
+        }
+        let decision = &evaluated.decision;
+        // Where a value came from is known to the kernel alone: what flow says here counts.
+        told.failed_conditions.retain(|one| {
+            one.check != Check::Flow || decision.obstacles().any(|said| speaks(one, said))
+        });
+        let beside: Vec<FailedCondition> = decision
+            .obstacles()
+            .filter(|said| !told.failed_conditions.iter().any(|one| speaks(one, said)))
+            .map(beside)
+            .collect();
+        told.failed_conditions.extend(beside);
+        finished(told, decision, (request.capability_id.as_str(), principal.id.as_str()))
+    }
+
+    /// What the policy alone says.
+    fn by_policy(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+        evaluated: &Evaluated,
+    ) -> DenialExplanation {
+        let Question { caller, request, arguments, operation, .. } = question;
+        let Some(target) = &evaluated.target else {
+            return DenialExplanation {
+                denied: true,
+                rule_name: "not-found".to_owned(),
+                failed_conditions: Vec::new(),
+                remediation: Vec::new(),
+                narrative: String::new(),
+                reason_code: None,
+            };
+        };
+        let settings = &caller.run.settings;
+        explain_denial(
+            policy,
+            &Query {
+                arguments,
+                operation,
+                mode: settings.safety_mode,
+                label: &evaluated.label,
+                now: self.now(),
+                human_channel: self.settings.human_channel,
+                run: Some(&caller.run.run_id),
+                signals: &evaluated.signals,
+                ..Query::new(&target.capability, caller.principal, request)
+            },
+        )
+    }
+}
+
+fn speaks(one: &FailedCondition, said: &Contribution) -> bool {
+    (one.check, one.reason_code) == (said.check, said.reason)
+}
+
+/// The condition behind what the kernel says beside the policy.
+fn beside(said: &Contribution) -> FailedCondition {
+    let (condition, required, suggestion) = match (&said.discharge, said.reason) {
+        (Discharge::Wait { retry_after_ms }, _) => {
+            ("wait", json!({ "retry_after_ms": retry_after_ms }), "Try again later".to_owned())
+        }
+        (Discharge::Arguments, _) => {
+            ("arguments", json!("arguments that fit the schema"), "Mend the arguments".to_owned())
+        }
+        (_, ReasonCode::BudgetExceeded | ReasonCode::SessionBudgetExhausted) => {
+            ("budget", json!("room in the run's budget"), "Begin another run".to_owned())
+        }
+        (_, ReasonCode::ContractChanged | ReasonCode::ContractUnknown) => (
+            "contract",
+            json!("the approved contract"),
+            "Have the operator approve the contract again".to_owned(),
+        ),
+        (_, ReasonCode::PreconditionFailed) => {
+            ("precondition", json!("the world as declared"), "Ask again".to_owned())
+        }
+        (_, ReasonCode::NotFound) => {
+            ("capability", json!("a known capability"), "Look for another capability".to_owned())
+        }
+        (Discharge::Approval, _) => {
+            ("approval", json!(said.authority), "Have it approved".to_owned())
+        }
+        _ => (said.reason.as_str(), json!(null), "Nothing the requester can do".to_owned()),
+    };
+    FailedCondition {
+        condition: condition.to_owned(),
+        required,
+        actual: json!(said.detail),
+        suggestion,
+        reason_code: said.reason,
+        rule: None,
+        verdict: said.verdict,
+        check: said.check,
+    }
+}
+
+fn finished(
+    mut told: DenialExplanation,
+    decision: &Decision,
+    (capability, principal): (&str, &str),
+) -> DenialExplanation {
+    told.remediation.clear();
+    for one in &told.failed_conditions {
+        if !told.remediation.contains(&one.suggestion) {
+            told.remediation.push(one.suggestion.clone());
+        }
+    }
+    if !told.denied {
+        // The policy would allow it; something else stands in the way.
+        let first = told.failed_conditions.first();
+        told.rule_name = first.map_or("denied", |one| one.condition.as_str()).replace('_', "-");
+    }
+    told.denied = true;
+    told.reason_code = Some(decision.primary());
+    let ways = told.remediation.join("; ");
+    told.narrative =
+        format!("Request for '{capability}' by '{principal}' would be denied: {ways}.");
+    told
+}

@@ -1,0 +1,52 @@
+//! Between two attempts: the pause, and whether everything still is as it was decided.
+
+use std::time::Duration;
+
+use weaver_types::ReasonCode;
+
+use super::invoke::Ready;
+use crate::kernel::Kernel;
+
+/// The pause before the first retry; each further one is twice as long.
+const BACKOFF: Duration = Duration::from_millis(50);
+/// The longest pause.
+const MOST: Duration = Duration::from_secs(5);
+
+impl Kernel {
+    /// The pause after this many retries: half of it certain, half of it by chance, so that callers
+    /// who failed together do not come again together. Without randomness it is the whole.
+    pub(super) fn pause(&self, retries: u8) -> Duration {
+        let whole = BACKOFF.saturating_mul(2_u32.saturating_pow(retries.into())).min(MOST);
+        let mut chance = [0_u8; 4];
+        if self.random.fill(&mut chance).is_err() {
+            return whole;
+        }
+        let share = f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX);
+        whole.div_f64(2.0) + whole.div_f64(2.0).mul_f64(share)
+    }
+
+    /// Whether another attempt may be made: nothing was revoked, the token is in its time, policy,
+    /// contracts and capability are those of the decision.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn may_go_on(&self, ready: &Ready<'_>) -> Result<(), ReasonCode> {
+        if self.is_revoked(ready.claims) {
+            return Err(ReasonCode::TokenRevoked);
+        }
+        if self.latest() >= ready.claims.expires_at {
+            return Err(ReasonCode::TokenExpired);
+        }
+        let policy = self.policy();
+        let (now, then) = (policy.basis(), ready.decision.basis());
+        if (now.policy, now.contracts) != (then.policy, then.contracts) {
+            return Err(ReasonCode::PolicyChanged);
+        }
+        let entry = self.registry.get(&ready.claims.capability).ok_or(ReasonCode::NotFound)?;
+        let capability = entry.effective(&policy).map_err(|_| ReasonCode::NotFound)?;
+        if capability.fingerprint() != ready.claims.fingerprint {
+            return Err(ReasonCode::ContractChanged);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,203 @@
+//! Room in a run's budget: set aside before a call, charged with what it took, given back when it
+//! is over. What is used and what is set aside never exceed a cap, however many calls are under way.
+
+use std::time::Duration;
+
+use weaver_types::{Check, Contribution, Millicents, ReasonCode, RunBudget, RunMeters, Verdict};
+
+use crate::hot_run::{HotRun, RunSlot, lock};
+use crate::pipeline::BudgetRemaining;
+
+/// No attempt begins with less time than this.
+const LEAST_TIME_US: u64 = 1_000;
+/// No call begins with fewer prompt tokens than these: not even a handle could be shown.
+const LEAST_TOKENS: u64 = 200;
+
+/// What calls under way have set aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Held {
+    pub(crate) tokens: u64,
+    pub(crate) latency_us: u64,
+    pub(crate) cost: Millicents,
+}
+
+impl Held {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            latency_us: self.latency_us.saturating_add(other.latency_us),
+            cost: Millicents(self.cost.0.saturating_add(other.cost.0)),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_sub(other.tokens),
+            latency_us: self.latency_us.saturating_sub(other.latency_us),
+            cost: Millicents(self.cost.0.saturating_sub(other.cost.0)),
+        }
+    }
+}
+
+/// What one attempt may take: at most this much time, and up to this much money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Want {
+    pub(crate) time: Duration,
+    pub(crate) price: Millicents,
+}
+
+/// What one call has set aside of its run's budget. Dropped, it gives everything back.
+pub(crate) struct Room {
+    slot: RunSlot,
+    budget: RunBudget,
+    held: Held,
+}
+
+impl Room {
+    /// Sets aside what a first attempt needs, and up to `tokens` prompt tokens.
+    ///
+    /// # Errors
+    /// Which cap has no room.
+    pub(crate) fn take(
+        slot: &RunSlot,
+        budget: &RunBudget,
+        tokens: u64,
+        want: Want,
+    ) -> Result<Self, Box<Contribution>> {
+        let mut room = Self { slot: slot.clone(), budget: budget.clone(), held: Held::default() };
+        let mut hot = lock(slot).ok_or_else(unusable)?;
+        let (free, meters) = (free(&hot, budget, Held::default()), hot.state().meters);
+        let mut next = room.attempt_in(free, (Duration::ZERO, Millicents(0)), want);
+        if let (Ok(next), Some(left)) = (&mut next, free.tokens) {
+            next.tokens = tokens.min(left);
+        }
+        let short = free.tokens.is_some_and(|left| left < LEAST_TOKENS && tokens > 0);
+        let next = if short { Err("max_prompt_tokens") } else { next };
+        let next = next.map_err(|cap| full(cap, &meters, budget))?;
+        room.set(&mut hot, next);
+        drop(hot);
+        Ok(room)
+    }
+
+    /// Sets aside what another attempt needs, with what the ones before it took.
+    ///
+    /// # Errors
+    /// The name of the cap that has no room.
+    pub(crate) fn again(
+        &mut self,
+        spent: (Duration, Millicents),
+        want: Want,
+    ) -> Result<(), &'static str> {
+        let slot = self.slot.clone();
+        let mut hot = lock(&slot).ok_or("max_tool_calls")?;
+        let free = free(&hot, &self.budget, self.held);
+        let next = self.attempt_in(free, spent, want)?;
+        self.set(&mut hot, next);
+        Ok(())
+    }
+
+    /// How much time is set aside beyond what was spent.
+    pub(crate) fn time(&self, spent: Duration) -> Duration {
+        Duration::from_micros(self.held.latency_us).saturating_sub(spent)
+    }
+
+    /// Prompt tokens that are set aside; `None` where the budget has no cap for them.
+    pub(crate) fn tokens(&self) -> Option<u64> {
+        self.budget.max_prompt_tokens.map(|_| self.held.tokens)
+    }
+
+    /// What is charged when the end is never seen: time and money, where they have caps.
+    pub(crate) fn at_worst(&self) -> (u64, Millicents) {
+        let latency = self.budget.max_latency_ms.map_or(0, |_| self.held.latency_us);
+        (latency, self.budget.max_cost.map_or(Millicents(0), |_| self.held.cost))
+    }
+
+    fn attempt_in(
+        &self,
+        free: Free,
+        (spent, paid): (Duration, Millicents),
+        want: Want,
+    ) -> Result<Held, &'static str> {
+        let (spent, time) = (micros(spent), micros(want.time));
+        let left = free.latency_us.map(|left| left.saturating_sub(spent));
+        if left.is_some_and(|left| left < LEAST_TIME_US && time > 0) {
+            return Err("max_latency_ms");
+        }
+        let cost = paid.0.saturating_add(want.price.0);
+        if free.cost.is_some_and(|left| cost > left) {
+            return Err("max_cost_usd_cents");
+        }
+        let latency_us = spent.saturating_add(left.map_or(time, |left| left.min(time)));
+        Ok(Held { latency_us, cost: Millicents(cost), ..self.held })
+    }
+
+    fn set(&mut self, hot: &mut HotRun, next: Held) {
+        hot.set_held(hot.held().minus(self.held).plus(next));
+        self.held = next;
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let slot = self.slot.clone();
+        if let Some(mut hot) = lock(&slot) {
+            self.set(&mut hot, Held::default());
+        }
+    }
+}
+
+/// What is left of a budget, with what calls under way hold taken off; calls and sessions apart.
+pub(crate) fn left(hot: &HotRun, budget: &RunBudget) -> BudgetRemaining {
+    let free = free(hot, budget, Held::default());
+    BudgetRemaining {
+        prompt_tokens: free.tokens,
+        latency_us: free.latency_us,
+        cost: free.cost.map(Millicents),
+        ..BudgetRemaining::default()
+    }
+}
+
+/// What is neither used nor set aside by others; `None` where there is no cap.
+fn free(hot: &HotRun, budget: &RunBudget, own: Held) -> Free {
+    let others = hot.held().minus(own);
+    let RunMeters { prompt_tokens, latency_us, cost, .. } = hot.state().meters;
+    let left = |cap: Option<u64>, used: u64, held: u64| {
+        cap.map(|cap| cap.saturating_sub(used).saturating_sub(held))
+    };
+    let micros = budget.max_latency_ms.map(|ms| ms.saturating_mul(1_000));
+    Free {
+        tokens: left(budget.max_prompt_tokens, prompt_tokens, others.tokens),
+        latency_us: left(micros, latency_us, others.latency_us),
+        cost: left(budget.max_cost.map(|cap| cap.0), cost.0, others.cost.0),
+    }
+}
+
+/// What is left, by meter.
+#[derive(Clone, Copy)]
+struct Free {
+    tokens: Option<u64>,
+    latency_us: Option<u64>,
+    cost: Option<u64>,
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn full(cap: &'static str, meters: &RunMeters, budget: &RunBudget) -> Box<Contribution> {
+    let detail = match meters.exceeded(budget) {
+        Some(cap) => format!("the run's cap `{cap}` is used up"),
+        None => format!(
+            "the run's cap `{cap}` leaves too little for this call, with what calls under way hold"
+        ),
+    };
+    Box::new(Contribution::new(Check::Limit, Verdict::Deny, ReasonCode::BudgetExceeded, detail))
+}
+
+fn unusable() -> Box<Contribution> {
+    let detail = "the run's state is unusable";
+    Box::new(Contribution::new(Check::System, Verdict::Deny, ReasonCode::InternalError, detail))
+}
+
+#[cfg(test)]
+mod tests;

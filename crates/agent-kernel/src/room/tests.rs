@@ -1,0 +1,190 @@
+//! Every order in which the steps of a few calls can come, with deaths in between: used and set
+//! aside together never exceed a cap, and in the end nothing is set aside.
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::hot_run::HotRun;
+use crate::run_state::RunDelta;
+
+/// What a call does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// It sets aside what it needs.
+    Take,
+    /// It does so for its second attempt.
+    Again,
+    /// It ends, its charge on its way to the ledger.
+    Charge,
+    /// What it held is given back.
+    Release,
+    Over,
+}
+
+/// A call in the model: what it takes, and whether it dies after its first step.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    time_ms: u64,
+    price: u64,
+    tokens: u64,
+    retries: bool,
+    dies: bool,
+}
+
+struct Client {
+    plan: Plan,
+    next: Next,
+    room: Option<Room>,
+    spent: Duration,
+    paid: Millicents,
+}
+
+const BUDGET: RunBudget = RunBudget {
+    max_tool_calls: None,
+    max_retries_per_tool: 1,
+    max_prompt_tokens: Some(1_000),
+    max_latency_ms: Some(250),
+    max_cost: Some(Millicents(7)),
+};
+
+impl Client {
+    fn new(plan: Plan) -> Self {
+        let (spent, paid) = (Duration::ZERO, Millicents(0));
+        Self { plan, next: Next::Take, room: None, spent, paid }
+    }
+
+    fn want(&self) -> Want {
+        Want { time: Duration::from_millis(self.plan.time_ms), price: Millicents(self.plan.price) }
+    }
+
+    /// An attempt that takes all the time and money that was set aside for it.
+    fn attempt(&mut self) {
+        if let Some(room) = &self.room {
+            self.spent += room.time(self.spent);
+            self.paid.0 += self.plan.price;
+        }
+    }
+
+    fn step(&mut self, slot: &RunSlot) {
+        self.next = match self.next {
+            Next::Take => match Room::take(slot, &BUDGET, self.plan.tokens, self.want()) {
+                Err(_) => Next::Over,
+                Ok(room) => {
+                    self.room = Some(room);
+                    self.attempt();
+                    if self.plan.retries { Next::Again } else { Next::Charge }
+                }
+            },
+            Next::Again => {
+                let (spent, want) = ((self.spent, self.paid), self.want());
+                if self.room.as_mut().unwrap().again(spent, want).is_ok() {
+                    self.attempt();
+                }
+                Next::Charge
+            }
+            Next::Charge => {
+                let tokens = self.room.as_ref().unwrap().tokens().unwrap();
+                let delta = RunDelta {
+                    prompt_tokens: if self.plan.dies { 0 } else { tokens },
+                    latency_us: u64::try_from(self.spent.as_micros()).unwrap(),
+                    cost: self.paid,
+                    ..RunDelta::default()
+                };
+                let mut hot = slot.lock().unwrap();
+                let next = hot.state().clone().after(&delta);
+                let step = hot.launch(delta, next);
+                if !self.plan.dies {
+                    hot.landed(step);
+                }
+                Next::Release
+            }
+            Next::Release => {
+                self.room = None;
+                Next::Over
+            }
+            Next::Over => Next::Over,
+        };
+    }
+}
+
+fn check(slot: &RunSlot, order: &[usize]) {
+    let hot = slot.lock().unwrap();
+    let (used, held) = (hot.state().meters, hot.held());
+    // What is charged and not given back yet counts twice for a moment; that is the safe side, so
+    // each is looked at alone, and what is free was computed with both.
+    assert!(used.prompt_tokens <= 1_000 && held.tokens <= 1_000, "{order:?} {used:?} {held:?}");
+    assert!(used.latency_us <= 250_000 && held.latency_us <= 250_000, "{order:?} {used:?}");
+    assert!(used.cost.0 <= 7 && held.cost.0 <= 7, "{order:?} {used:?} {held:?}");
+}
+
+/// Runs one order of steps from the beginning; how far each client came.
+fn replay(plans: &[Plan], order: &[usize]) -> Vec<Next> {
+    let slot: RunSlot = Arc::new(Mutex::new(HotRun::default()));
+    let mut clients: Vec<Client> = plans.iter().copied().map(Client::new).collect();
+    for which in order {
+        clients[*which].step(&slot);
+        check(&slot, order);
+    }
+    let at = clients.iter().map(|client| client.next).collect();
+    drop(clients);
+    assert_eq!(slot.lock().unwrap().held(), Held::default(), "{order:?}");
+    at
+}
+
+/// Every order of the steps; the number of orders.
+fn explore(plans: &[Plan], order: &mut Vec<usize>) -> u64 {
+    let at = replay(plans, order);
+    let open: Vec<usize> = (0..plans.len()).filter(|n| at[*n] != Next::Over).collect();
+    if open.is_empty() {
+        return 1;
+    }
+    open.into_iter()
+        .map(|which| {
+            order.push(which);
+            let orders = explore(plans, order);
+            order.pop();
+            orders
+        })
+        .sum()
+}
+
+#[test]
+fn in_no_order_is_a_meter_overspent() {
+    let plain = Plan { time_ms: 100, price: 3, tokens: 400, retries: false, dies: false };
+    let again = Plan { retries: true, price: 2, ..plain };
+    let dying = Plan { dies: true, tokens: 900, ..plain };
+    let large = Plan { time_ms: 1_000, price: 0, tokens: 300, ..again };
+    let mut orders = 0;
+    for plans in [
+        vec![plain, plain, plain],
+        vec![again, plain, dying],
+        vec![large, again],
+        vec![again, Plan { time_ms: 20, price: 1, tokens: 250, ..again }, plain],
+        vec![large, plain, dying],
+    ] {
+        orders += explore(&plans, &mut Vec::new());
+    }
+    assert!(orders > 1_000, "{orders} orders");
+}
+
+#[test]
+fn what_others_hold_is_not_there_for_the_next() {
+    let slot: RunSlot = Arc::new(Mutex::new(HotRun::default()));
+    let want = Want { time: Duration::from_millis(200), price: Millicents(4) };
+    let first = Room::take(&slot, &BUDGET, 700, want).unwrap_or_else(|said| panic!("{said:?}"));
+    assert_eq!(first.time(Duration::ZERO), want.time);
+    let refused = |tokens, time_ms, price| {
+        let want = Want { time: Duration::from_millis(time_ms), price: Millicents(price) };
+        Room::take(&slot, &BUDGET, tokens, want).err().map(|said| said.detail)
+    };
+    assert!(refused(200, 10, 4).unwrap().contains("max_cost_usd_cents"));
+    let second = Room::take(&slot, &BUDGET, 900, Want { price: Millicents(1), ..want });
+    let second = second.unwrap_or_else(|said| panic!("{said:?}"));
+    assert_eq!(
+        (second.time(Duration::ZERO), second.tokens()),
+        (Duration::from_millis(50), Some(300))
+    );
+    assert!(refused(0, 10, 0).unwrap().contains("max_latency_ms"));
+    drop(first);
+    assert_eq!(refused(200, 10, 4), None, "it was given back");
+}

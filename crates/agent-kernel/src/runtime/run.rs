@@ -1,0 +1,266 @@
+//! Running a goal: plan, steps, critique.
+
+use std::sync::Arc;
+
+use weaver_types::{
+    Capability, CapabilityRequest, Check, Contribution, JustificationSource, ReasonCode,
+    ResponseMode, Timestamp, Verdict,
+};
+
+use super::critique::Critique;
+use super::plan::{PlanError, PlannedStep, Planner};
+use super::record::{RunRecord, StepArtifact};
+use crate::kernel::{Call, Caller, Kernel};
+use crate::pipeline::Invocation;
+use crate::record::error_text;
+use crate::wait::contained;
+
+/// The most steps of a plan.
+pub const MAX_STEPS: usize = 256;
+
+/// What a step says that the budget of its run stopped.
+const EXHAUSTED: &str = "budget exhausted";
+/// What a step says that came after one that failed.
+const UNREACHED: &str = "not reached";
+
+/// Runs goals: a planner's plan, step by step through the kernel.
+///
+/// Before each step the run's budget is looked at; once a cap is used up, no further step reaches
+/// the kernel's executor. A step that fails ends the plan, unless the plan can go on without it. In
+/// a dry run nothing is executed: each step says what the kernel would decide.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use serde_json::json;
+/// # use weaver_agent_kernel::*;
+/// # use weaver_policy::{Contracts, Policy, PolicySet};
+/// # use weaver_trace_store::{MemoryBlobs, MemoryLedger};
+/// # use weaver_types::*;
+/// struct Fixed;
+///
+/// impl Planner for Fixed {
+///     fn plan<'a>(
+///         &'a self,
+///         goal: &'a str,
+///         tools: &'a [Arc<Capability>],
+///     ) -> BoxFuture<'a, Result<Vec<PlannedStep>, PlanError>> {
+///         let step = |tool: &Arc<Capability>| {
+///             let arguments = json!({ "query": goal });
+///             PlannedStep::new(tool.id().clone(), "look it up").with_arguments(arguments)
+///         };
+///         Box::pin(std::future::ready(Ok(tools.iter().map(step).collect())))
+///     }
+/// }
+/// # let random = Arc::new(OsRandom);
+/// # let clock = Arc::new(SystemClock::default());
+/// # let registry = Arc::new(Registry::new());
+/// # let spec = ToolSpec::new("docs.search", "Search").arg("query", "string", true);
+/// # registry.register_fn(spec.build()?, |call| Ok(RawResult::json(json!([{ "hit": call.arguments()["query"] }]))))?;
+/// # let kernel = Kernel::open(KernelParts {
+/// #     registry,
+/// #     policy: Arc::new(PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?),
+/// #     ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom)?, random.clone())),
+/// #     blobs: Arc::new(MemoryBlobs::new([7; 32])),
+/// #     clock: clock.clone(),
+/// #     random: random.clone(),
+/// #     timer: Arc::new(ThreadTimer),
+/// #     keys: KeyRing::fresh(&OsRandom)?,
+/// #     settings: Settings::default(),
+/// #     ports: Ports::default(),
+/// # })?;
+///
+/// let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
+/// let ana = Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]);
+/// let runtime = AgentRuntime::new(&kernel, Arc::new(Fixed));
+/// let record = block_on(runtime.run(Caller { run: &run, principal: &ana }, "the handbook"));
+/// assert!(record.passed() && record.steps[0].ok);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AgentRuntime<'k> {
+    kernel: &'k Kernel,
+    planner: Arc<dyn Planner>,
+    mode: ResponseMode,
+}
+
+impl<'k> AgentRuntime<'k> {
+    /// A runtime with this planner, whose steps ask for summaries.
+    #[must_use]
+    pub fn new(kernel: &'k Kernel, planner: Arc<dyn Planner>) -> Self {
+        Self { kernel, planner, mode: ResponseMode::Summary }
+    }
+
+    /// The same, with steps that ask for this much of each result.
+    #[must_use]
+    pub fn showing(mut self, mode: ResponseMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Runs a goal. What goes wrong stands in the record.
+    pub async fn run(&self, caller: Caller<'_>, goal: &str) -> RunRecord {
+        let started_at = self.kernel.now();
+        let tools = self.tools(caller);
+        let planned = contained(|| self.planner.plan(goal, &tools)).await;
+        let planned =
+            planned.unwrap_or_else(|| Err(PlanError::Failed("the planner panicked".to_owned())));
+        let (plan, plan_error) = match planned {
+            Ok(plan) if plan.len() > MAX_STEPS => {
+                (Vec::new(), Some(PlanError::TooLong { steps: plan.len(), limit: MAX_STEPS }))
+            }
+            Ok(plan) => (plan, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let steps = self.steps(caller, goal, &plan).await;
+        let critique = self.critique(caller, goal, (&plan, plan_error.as_ref()), &steps).await;
+        self.finish(caller, goal, started_at, (plan, plan_error, steps, critique)).await
+    }
+
+    /// The capabilities that this caller can see, in its signed form.
+    fn tools(&self, caller: Caller<'_>) -> Vec<Arc<Capability>> {
+        let policy = self.kernel.policy();
+        let principal = policy.granted(caller.principal);
+        let all = self.kernel.registry().list_all();
+        all.iter()
+            .filter_map(|entry| entry.effective(&policy).ok())
+            .filter(|capability| policy.visible(&principal, capability))
+            .collect()
+    }
+
+    async fn steps(
+        &self,
+        caller: Caller<'_>,
+        goal: &str,
+        plan: &[PlannedStep],
+    ) -> Vec<StepArtifact> {
+        let (mut done, mut over) = (Vec::with_capacity(plan.len()), None);
+        for (index, step) in plan.iter().enumerate() {
+            let artifact = match over {
+                Some(why) => StepArtifact::stopped(index, step, why),
+                None => self.step(caller, goal, (index, step), &done).await,
+            };
+            if over.is_none() && !artifact.ok && !step.optional && !caller.run.dry_run {
+                let exhausted = artifact.error.as_deref() == Some(EXHAUSTED);
+                over = Some(if exhausted { EXHAUSTED } else { UNREACHED });
+            }
+            done.push(artifact);
+        }
+        done
+    }
+
+    async fn step(
+        &self,
+        caller: Caller<'_>,
+        goal: &str,
+        (index, step): (usize, &PlannedStep),
+        done: &[StepArtifact],
+    ) -> StepArtifact {
+        let purpose = if step.purpose.is_empty() { goal } else { &step.purpose };
+        let request = CapabilityRequest::new(step.capability.clone(), goal)
+            .justified(purpose, JustificationSource::Model);
+        if self.is_exhausted(caller) {
+            let reason = ReasonCode::BudgetExceeded;
+            let said = Contribution::new(Check::Limit, Verdict::Deny, reason, EXHAUSTED);
+            if !caller.run.dry_run {
+                // The log says so; no tool is called.
+                let _ = self.kernel.reject(caller, &request, said).await;
+            }
+            return StepArtifact::stopped(index, step, EXHAUSTED);
+        }
+        let arguments = contained(|| self.planner.arguments(step, done)).await;
+        let Some(arguments) = arguments else {
+            return StepArtifact::stopped(index, step, "the planner panicked");
+        };
+        let call = Call { request: &request, arguments: Some(&arguments), mode: self.mode };
+        if caller.run.dry_run {
+            return self.would(caller, call, (index, step));
+        }
+        artifact(index, step, self.kernel.execute(caller, call).await)
+    }
+
+    /// True once a cap of the run is used up.
+    fn is_exhausted(&self, caller: Caller<'_>) -> bool {
+        let meters = self.kernel.meters(caller.run);
+        meters.is_none_or(|meters| meters.budget_exceeded(&caller.run.settings.budget))
+    }
+
+    fn would(
+        &self,
+        caller: Caller<'_>,
+        call: Call<'_>,
+        (index, step): (usize, &PlannedStep),
+    ) -> StepArtifact {
+        let told = self.kernel.dry_run(caller, call);
+        let (ok, decision) = (told.decision.allowed(), &told.decision);
+        let error = (!ok).then(|| format!("{}: {}", decision.primary(), decision.detail()));
+        let (verdict, mode) = (Some(told.verdict()), Some(told.mode));
+        StepArtifact { ok, error, verdict, mode, ..StepArtifact::stopped(index, step, "") }
+    }
+
+    async fn critique(
+        &self,
+        caller: Caller<'_>,
+        goal: &str,
+        (plan, error): (&[PlannedStep], Option<&PlanError>),
+        steps: &[StepArtifact],
+    ) -> Critique {
+        if let Some(error) = error {
+            let note = error_text(self.kernel.firewall(), &error.to_string());
+            return Critique { passed: caller.run.dry_run, notes: vec![note] };
+        }
+        if caller.run.dry_run {
+            return Critique { passed: true, ..Critique::of(plan, steps) };
+        }
+        let said = contained(|| self.planner.critique(goal, plan, steps)).await;
+        said.unwrap_or_else(|| Critique {
+            passed: false,
+            notes: vec!["the critique panicked".to_owned()],
+        })
+    }
+
+    async fn finish(
+        &self,
+        caller: Caller<'_>,
+        goal: &str,
+        started_at: Timestamp,
+        (plan, plan_error, steps, critique): (
+            Vec<PlannedStep>,
+            Option<PlanError>,
+            Vec<StepArtifact>,
+            Critique,
+        ),
+    ) -> RunRecord {
+        let failed = steps.iter().filter(|step| !step.ok).count();
+        let told = (steps.len(), failed, critique.passed);
+        let recorded = !caller.run.dry_run && self.kernel.finish_run(caller, told).await.is_ok();
+        RunRecord {
+            run: caller.run.run_id.clone(),
+            goal: goal.to_owned(),
+            dry_run: caller.run.dry_run,
+            plan,
+            plan_error,
+            steps,
+            critique,
+            meters: self.kernel.meters(caller.run),
+            started_at,
+            finished_at: self.kernel.now(),
+            recorded,
+        }
+    }
+}
+
+fn artifact(index: usize, step: &PlannedStep, done: Invocation) -> StepArtifact {
+    let Invocation { call, decision, result, request } = done;
+    let ok = result.as_ref().is_some_and(|result| result.success);
+    let said = result.as_ref().map(|result| result.error_message.clone());
+    let mode = result.as_ref().and_then(|result| result.data.as_ref()).map(|frame| frame.mode);
+    StepArtifact {
+        ok,
+        error: if ok { None } else { said },
+        verdict: Some(decision.verdict()),
+        call: Some(call),
+        result,
+        request,
+        mode,
+        ..StepArtifact::stopped(index, step, "")
+    }
+}

@@ -1,0 +1,81 @@
+//! A value against a schema that a tool declares: arguments before a call, results after it.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+use weaver_types::Capability;
+
+use crate::error::RegistryError;
+use crate::schema_weight::weigh;
+
+/// The most that the nodes of a value and of its schema may be, multiplied.
+const MAX_WORK: u64 = 100_000_000;
+
+/// Checks values against one compiled schema. Schemas never reach out: a remote `$ref` is an
+/// error at registration. Patterns run on a linear engine.
+pub(crate) struct SchemaCheck(Option<Compiled>);
+
+struct Compiled {
+    validator: Validator,
+    /// The nodes of the schema with its references written out.
+    weight: u64,
+}
+
+impl SchemaCheck {
+    /// The check of the arguments of a capability.
+    pub(crate) fn of_arguments(capability: &Capability) -> Result<Self, RegistryError> {
+        Self::new(capability, "input", capability.spec().input_schema.as_ref())
+    }
+
+    /// The check of its results.
+    pub(crate) fn of_results(capability: &Capability) -> Result<Self, RegistryError> {
+        Self::new(capability, "output", capability.spec().output_schema.as_ref())
+    }
+
+    fn new(
+        capability: &Capability,
+        which: &'static str,
+        schema: Option<&Value>,
+    ) -> Result<Self, RegistryError> {
+        let Some(schema) = schema else { return Ok(Self(None)) };
+        let refused = |problem: &str| RegistryError::Schema {
+            id: capability.id().clone(),
+            which,
+            problem: problem.chars().take(300).collect(),
+        };
+        let weight = weigh(schema).map_err(refused)?;
+        jsonschema::options()
+            .with_pattern_options(
+                PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
+            )
+            .build(schema)
+            .map(|validator| Self(Some(Compiled { validator, weight })))
+            .map_err(|error| refused(&error.to_string()))
+    }
+
+    /// True where there is a schema.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The first thing that does not fit, as JSON pointer and words; names of fields, never their
+    /// values. `whole` is what the value itself is called.
+    pub(crate) fn violation(&self, value: &Value, whole: &str) -> Option<String> {
+        let Compiled { validator, weight } = self.0.as_ref()?;
+        if nodes(value).saturating_mul(*weight) > MAX_WORK {
+            return Some(format!("{whole}: too many values for so large a schema"));
+        }
+        let error = validator.validate(value).err()?;
+        let place = error.instance_path().to_string();
+        let place = if place.is_empty() { whole.to_owned() } else { format!("`{place}`") };
+        let masked = error.masked().to_string();
+        Some(format!("{place}: {}", masked.chars().take(160).collect::<String>()))
+    }
+}
+
+fn nodes(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(nodes).sum::<u64>().saturating_add(1),
+        Value::Object(fields) => fields.values().map(nodes).sum::<u64>().saturating_add(1),
+        _ => 1,
+    }
+}

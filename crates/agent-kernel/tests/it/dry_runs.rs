@@ -1,0 +1,155 @@
+//! Dry runs and explanations: what a call would get, with nothing done.
+
+use std::time::Duration;
+
+use serde_json::json;
+use weaver_agent_kernel::{BudgetRemaining, Caller};
+use weaver_firewall::SessionBudget;
+use weaver_policy::{Effect, Policy, Rule};
+use weaver_types::{Effects, Millicents, ReasonCode, ResponseMode, RunBudget, SafetyMode};
+
+use crate::support::{
+    Asked, DESTROY_LOCAL, World, ana, answer, draft, log, memory, open_policy, principal,
+};
+
+/// A world with a call for each verdict.
+fn world() -> World {
+    let policy = open_policy().with_rule(
+        Rule::new("never", Effect::Deny).on(weaver_policy::Pattern::parse("fs.never").unwrap()),
+    );
+    let world = World::new(policy);
+    let mut spec = draft("fs.write", Effects::WRITE_LOCAL);
+    spec.input_schema = Some(json!({
+        "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } }
+    }));
+    world.register(spec).tool("disk.wipe", DESTROY_LOCAL);
+    world.tool("fs.never", Effects::READ_LOCAL).tool("fs.read", Effects::READ_LOCAL);
+    world
+}
+
+#[test]
+fn a_dry_run_says_what_the_call_then_gets() {
+    let world = world();
+    let (who, admin) = (ana(), principal("root", &["admin"]));
+    let raw = Asked::new("fs.read").mode(ResponseMode::Raw);
+    let none = RunBudget { max_tool_calls: Some(0), ..RunBudget::unlimited() };
+    let short = RunBudget { max_prompt_tokens: Some(10), ..RunBudget::unlimited() };
+    for (asked, who, budget) in [
+        (Asked::new("fs.read"), &who, RunBudget::unlimited()),
+        (Asked::new("fs.write").with(json!({ "path": "a" })), &who, RunBudget::unlimited()),
+        (Asked::new("fs.write"), &who, RunBudget::unlimited()),
+        (Asked::new("fs.never"), &who, RunBudget::unlimited()),
+        (Asked::new("disk.wipe"), &who, RunBudget::unlimited()),
+        (Asked::new("no.such"), &who, RunBudget::unlimited()),
+        (raw.clone(), &who, RunBudget::unlimited()),
+        (raw, &admin, RunBudget::unlimited()),
+        (Asked::new("fs.read"), &who, none),
+        (Asked::new("fs.read"), &who, short),
+    ] {
+        let run = world.run_with(budget, SafetyMode::Normal);
+        let before = (log(world.ledger.as_ref()).len(), world.executed());
+        let told = world.kernel.dry_run(Caller { run: &run, principal: who }, asked.call());
+        assert_eq!((log(world.ledger.as_ref()).len(), world.executed()), before, "{asked:?}");
+        assert!(
+            world.kernel.pending().is_empty()
+                || asked.request.capability_id.as_str() != "disk.wipe"
+        );
+        let done = world.call(&run, who, &asked);
+        assert_eq!((told.verdict(), told.decision.primary()), answer(&done), "{asked:?}");
+        if let Some(frame) = done.result.and_then(|result| result.data) {
+            assert_eq!(told.mode, frame.mode, "{asked:?}");
+        }
+    }
+}
+
+#[test]
+fn it_names_driver_arguments_time_and_what_is_left() {
+    let world = world();
+    let budget = RunBudget {
+        max_tool_calls: Some(3),
+        max_latency_ms: Some(2_000),
+        max_cost: Some(Millicents(9)),
+        ..RunBudget::unlimited()
+    };
+    let (run, who) = (world.run_with(budget, SafetyMode::Normal), ana());
+    let asked = Asked::new("fs.write").with(json!({ "path": "a" }));
+    world.call(&run, &who, &asked);
+    let told = world.kernel.dry_run(Caller { run: &run, principal: &who }, asked.call());
+    assert_eq!(told.driver.as_deref(), Some("fn"));
+    assert_eq!(told.arguments, Some(json!({ "path": "a" })));
+    assert_eq!((told.timeout, told.price), (Some(Duration::from_secs(5)), Millicents(0)));
+    let left = BudgetRemaining {
+        tool_calls: Some(2),
+        prompt_tokens: None,
+        latency_us: Some(2_000_000),
+        cost: Some(Millicents(9)),
+        session_tokens: None,
+    };
+    assert_eq!(told.budget_remaining, Some(left));
+    let unknown = Asked::new("no.such");
+    let told = world.kernel.dry_run(Caller { run: &run, principal: &who }, unknown.call());
+    assert_eq!((told.driver, told.arguments, told.timeout), (None, None, None));
+    assert_eq!(told.budget_remaining, Some(left), "nothing is charged");
+}
+
+#[test]
+fn its_mode_is_that_which_the_session_leaves() {
+    let session = SessionBudget::named("chars4").unwrap().with_total(1_000);
+    let world = World::bounded(memory(), open_policy(), session);
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let (run, admin) = (world.run(), principal("root", &["admin"]));
+    let asked = Asked::new("fs.read").with(json!({ "a": "b".repeat(900) })).mode(ResponseMode::Raw);
+    let mut modes = Vec::new();
+    loop {
+        let told = world.kernel.dry_run(Caller { run: &run, principal: &admin }, asked.call());
+        let done = world.call(&run, &admin, &asked);
+        assert_eq!((told.verdict(), told.decision.primary()), answer(&done));
+        let Some(frame) = done.result.and_then(|result| result.data) else { break };
+        assert!(frame.mode >= told.mode, "no more is shown than was said");
+        modes.push(told.mode);
+    }
+    assert!(modes.len() > 1 && modes.first() < modes.last(), "{modes:?}");
+}
+
+#[test]
+fn a_denial_is_explained_with_every_condition() {
+    let world = World::new(Policy::baseline().unwrap());
+    world.tool("crm.write", Effects::WRITE_LOCAL);
+    let (run, bo) = (world.run(), principal("bo", &["reader"]));
+    let caller = Caller { run: &run, principal: &bo };
+    let told = world.kernel.explain_denial(caller, Asked::new("crm.write").call());
+    assert!(told.denied);
+    let conditions: Vec<_> =
+        told.failed_conditions.iter().map(|one| one.condition.as_str()).collect();
+    assert_eq!(conditions, ["roles", "min_justification"]);
+    assert_eq!(told.rule_name, "write-roles");
+    assert_eq!(told.reason_code, Some(ReasonCode::MissingRole));
+    let roles = &told.failed_conditions[0];
+    assert_eq!(roles.actual, json!(["reader"]));
+    assert!(!roles.suggestion.is_empty() && !roles.required.is_null());
+    assert_eq!(told.remediation.len(), 2);
+    assert!(told.narrative.contains("crm.write") && told.narrative.contains("bo"), "{told:?}");
+    assert!(log(world.ledger.as_ref()).is_empty());
+}
+
+#[test]
+fn what_the_kernel_says_beside_the_policy_is_explained_too() {
+    let world = world();
+    let who = ana();
+    let used = RunBudget { max_tool_calls: Some(0), ..RunBudget::unlimited() };
+    let used = world.run_with(used, SafetyMode::Normal);
+    let told = world
+        .kernel
+        .explain_denial(Caller { run: &used, principal: &who }, Asked::new("fs.write").call());
+    let conditions: Vec<_> =
+        told.failed_conditions.iter().map(|one| one.condition.as_str()).collect();
+    assert!(conditions.contains(&"budget") && conditions.contains(&"arguments"), "{told:?}");
+    assert_eq!(told.reason_code, Some(ReasonCode::BudgetExceeded));
+    let run = world.run();
+    let caller = Caller { run: &run, principal: &who };
+    let unknown = world.kernel.explain_denial(caller, Asked::new("no.such").call());
+    assert_eq!(unknown.reason_code, Some(ReasonCode::NotFound));
+    assert_eq!((unknown.denied, unknown.rule_name.as_str()), (true, "not-found"));
+    let fine = world.kernel.explain_denial(caller, Asked::new("fs.read").call());
+    assert_eq!((fine.denied, fine.reason_code), (false, None));
+}
