@@ -9,9 +9,11 @@ mod index;
 mod key;
 mod postings;
 mod score;
+mod thesaurus;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use weaver_text::token::TokenCounter;
 use weaver_types::CapabilityId;
@@ -21,6 +23,7 @@ use crate::error::CatalogError;
 
 pub use card::{ChoiceCard, MAX_CARD_TOKENS, Notice, render_cards};
 pub use score::Selection;
+pub use thesaurus::Thesaurus;
 
 use analyse::Query;
 pub(crate) use analyse::stems;
@@ -62,6 +65,7 @@ pub struct Router {
     catalog: Catalog,
     index: Index,
     boards: Boards,
+    thesaurus: Arc<Thesaurus>,
     ids: Vec<CapabilityId>,
     /// The lengths of the names, in bytes.
     lengths: Vec<usize>,
@@ -76,7 +80,15 @@ impl Router {
         let index = Index::build(&catalog)?;
         let ids = catalog.iter().map(|item| item.id.clone()).collect();
         let lengths = catalog.iter().map(|item| item.display_name().len()).collect();
-        Ok(Self { catalog, index, boards: Boards::default(), ids, lengths })
+        let (boards, thesaurus) = (Boards::default(), Thesaurus::built_in());
+        Ok(Self { catalog, index, boards, thesaurus, ids, lengths })
+    }
+
+    /// The same with other words that stand for each other; an empty [`Thesaurus`] for none.
+    #[must_use]
+    pub fn with_thesaurus(mut self, thesaurus: Arc<Thesaurus>) -> Self {
+        self.thesaurus = thesaurus;
+        self
     }
 
     /// The items it ranks.
@@ -85,8 +97,8 @@ impl Router {
         &self.catalog
     }
 
-    /// The `k` items that fit best, at most [`MAX_K`]. Items that share no word with the query are
-    /// not among them, so there may be fewer.
+    /// The `k` items that fit best, at most [`MAX_K`]. Items that share no word with the query, and
+    /// have none that stands for one, are not among them, so there may be fewer.
     ///
     /// Higher scores come first; among equals the shorter name, then the lower id. Near copies of
     /// a ranked item follow after all others. Only the first 256 words of a query count.
@@ -118,7 +130,8 @@ impl Router {
     pub fn route_among(&self, selection: &Selection, query: &str, k: usize) -> Vec<Hit> {
         let k = k.min(MAX_K);
         let query = Query::of(query);
-        let scorer = Scorer { index: &self.index, boards: &self.boards, selection };
+        let (index, boards) = (&self.index, &self.boards);
+        let scorer = Scorer { index, boards, selection, thesaurus: &self.thesaurus };
         // Copies of the first few may fill many places: look further than k, but not at all.
         let most = (k * 16).max(256);
         let mut depth = k * 2;

@@ -46,6 +46,13 @@ impl Board {
         }
     }
 
+    /// Takes a score away.
+    pub(super) fn lower(&mut self, place: Place) {
+        if let Some(sum) = self.scores.get_mut(place as usize) {
+            *sum = 0;
+        }
+    }
+
     pub(super) fn get(&self, place: Place) -> u32 {
         self.scores.get(place as usize).copied().unwrap_or(0)
     }

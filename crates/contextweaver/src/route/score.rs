@@ -1,11 +1,20 @@
 //! Scoring items against a query.
 
+use std::collections::HashSet;
+
 use crate::fixed::{self, ONE};
 use crate::route::analyse::{Query, Terms};
 use crate::route::board::{Board, Boards};
 use crate::route::index::Index;
-use crate::route::key;
+use crate::route::key::{self, Key};
 use crate::route::postings::{List, Place, Scored};
+use crate::route::thesaurus::Thesaurus;
+
+/// What an item gains that has only a word standing for the one asked for, of what the word itself
+/// would bring.
+const INSTEAD: u64 = ONE * 35 / 100;
+/// How many items with such words are looked at for one word; the rarest of them come first.
+const MAX_INSTEAD: u64 = 16 * 1024;
 
 /// Which items may be seen, and how many they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +59,7 @@ pub(super) struct Scorer<'a> {
     pub(super) index: &'a Index,
     pub(super) boards: &'a Boards,
     pub(super) selection: &'a Selection,
+    pub(super) thesaurus: &'a Thesaurus,
 }
 
 impl Scorer<'_> {
@@ -109,6 +119,7 @@ impl Scorer<'_> {
             self.add(self.index.single(key), count, ONE, board);
             self.add(self.index.pairs(key), count, ONE / 2, board);
         }
+        self.instead(&terms.single, board);
         for (term, count) in counted(&terms.pairs) {
             let key = key::of(term);
             self.add(self.index.pairs(key), count, ONE / 2, board);
@@ -116,17 +127,55 @@ impl Scorer<'_> {
         }
     }
 
+    /// Adds what items gain that have not a word but one that stands for it: the most that one such
+    /// word brings, and never more for a rarer word than for the one asked for.
+    fn instead(self, asked: &[String], board: &mut Board) {
+        let keys: HashSet<Key> = asked.iter().map(|term| key::of(term)).collect();
+        let mut found = self.boards.take(self.index.len());
+        for (term, count) in counted(asked) {
+            let own = self.index.single(key::of(term));
+            let most = match self.gain(own, count, INSTEAD) {
+                0 => u64::MAX,
+                gain => gain,
+            };
+            let others = self.thesaurus.keys(term).filter(|key| !keys.contains(key));
+            let lists = others.map(|key| self.index.single(key));
+            let mut lists: Vec<_> = lists.map(|list| (self.selection.seen(list), list)).collect();
+            lists.sort_by_key(|(seen, _)| *seen);
+            let mut room = MAX_INSTEAD;
+            for (seen, list) in lists {
+                let Some(left) = room.checked_sub(seen) else { break };
+                room = left;
+                let gain = self.gain(list, count, INSTEAD).min(most);
+                self.each(list, gain, |place, score| found.raise(place, score));
+            }
+            for place in own.places {
+                found.lower(*place);
+            }
+            found.chunks(|first, scores| {
+                for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
+                    board.add(place, *score);
+                }
+            });
+            found.clear();
+        }
+        self.boards.give(found);
+    }
+
     /// Adds one list: rare terms count more, repeated ones a little more.
     fn add(self, list: List<'_>, count: u64, factor: u64, board: &mut Board) {
         let gain = self.gain(list, count, factor);
+        self.each(list, gain, |place, score| board.add(place, score));
+    }
+
+    /// Calls with each visible item of the list and what it gains.
+    fn each(self, list: List<'_>, gain: u64, mut take: impl FnMut(Place, u32)) {
         if gain == 0 {
             return;
         }
-        for (place, weight) in list.pairs() {
-            if self.selection.sees(place) {
-                // At least one unit, so that what matches is never lost to rounding.
-                board.add(place, narrow((gain * u64::from(weight)) >> 14).max(1));
-            }
+        for (place, weight) in list.pairs().filter(|(place, _)| self.selection.sees(*place)) {
+            // At least one unit, so that what matches is never lost to rounding.
+            take(place, narrow((gain * u64::from(weight)) >> 14).max(1));
         }
     }
 
