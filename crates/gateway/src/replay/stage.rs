@@ -11,6 +11,7 @@ use weaver_agent_kernel::{
 use weaver_policy::approval::Standing;
 use weaver_policy::{Pattern, PolicySet};
 use weaver_trace_store::{BLOB_KEY, MemoryBlobs, MemoryLedger};
+use weaver_types::digest::Tag;
 use weaver_types::ledger::Ledger;
 use weaver_types::{
     Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Contribution,
@@ -22,7 +23,6 @@ use weaver_types::{
 use super::approver::{Approver, LOG};
 use super::scenario::{Scenario, Step};
 use super::{Line, ReplayError};
-use crate::serve::upstream_digest;
 
 /// How many events are read at once.
 const PAGE: usize = 64;
@@ -219,7 +219,7 @@ fn proposal(set: &PolicySet, tool: &str) -> Result<Capability, ReplayError> {
     let contract = contract.and_then(|pattern| set.contracts().capabilities.get(&pattern));
     let pinned: Option<Digest> = contract.and_then(|contract| contract.upstream_digest);
     let draft = CapabilityDraft {
-        upstream_digest: Some(pinned.unwrap_or_else(|| upstream_digest(tool, None))),
+        upstream_digest: Some(pinned.unwrap_or_else(|| Digest::of(Tag::UPSTREAM, tool.as_bytes()))),
         ..CapabilityDraft::new(id, tool, Effects::UNDECLARED, Agents::Any)
     };
     Ok(draft.build()?)

@@ -102,7 +102,8 @@ fn a_standing_approval_releases_the_floor_and_never_what_flow_holds() {
 fn the_same_input_gives_the_same_answers() {
     let folder = documents();
     let scenario = json!({ "id": 1, "prompt": "say hello", "steps": steps() });
-    let (one, two) = (replay(&folder, &[], &[scenario.clone()]), replay(&folder, &[], &[scenario]));
+    let (one, two) =
+        (replay(&folder, &[], std::slice::from_ref(&scenario)), replay(&folder, &[], &[scenario]));
     assert_eq!(one.out, two.out);
 }
 
