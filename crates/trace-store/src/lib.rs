@@ -32,7 +32,7 @@
 //! let receipt = ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait()?;
 //! assert_eq!(receipt.first_seq, Some(0));
 //!
-//! let report = verify::verify(&ledger, Some(&receipt.head))?;
+//! let report = verify::verify(&ledger, Some(&receipt.head.head()))?;
 //! assert_eq!(report.head.size, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -3,10 +3,10 @@
 use std::cell::OnceCell;
 
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{Durability, Head, LedgerError, StoredEvent};
+use weaver_types::ledger::{Head, LedgerError, NewEvent, StoredEvent};
 use weaver_types::{LogId, Timestamp};
 
-use crate::entry::{HEADER_VERSION, Header};
+use crate::entry::{HEADER_VERSION, Header, SALT};
 use crate::merkle::{self, Frontier, Hash};
 use crate::prepare::Prepared;
 
@@ -18,6 +18,16 @@ pub struct Row {
     /// The leaf hash stored beside the header. It is derived: it serves proofs, and tells a
     /// changed header from a changed neighbour.
     pub leaf: Digest,
+}
+
+/// An event that is being appended, whose payload is there.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) seq: u64,
+    pub(crate) header: Vec<u8>,
+    pub(crate) leaf: Hash,
+    pub(crate) salt: [u8; SALT],
+    pub(crate) payload: Vec<u8>,
 }
 
 /// Where the log goes on.
@@ -54,43 +64,35 @@ impl Tip {
         }
     }
 
-    /// Appends the events of a batch, and takes them out of it. `complete` is given every leaf and
-    /// every subtree that became complete, as [`Frontier::push_with`] gives them.
+    /// Appends the events of a batch, takes them out of it, and gives each to `take`. `complete` is
+    /// given every leaf and every subtree that became complete, as [`Frontier::push_with`] gives them.
     pub(crate) fn append(
         &mut self,
         prepared: &mut Prepared,
-        durability: Durability,
         complete: &mut dyn FnMut(u32, u64, Hash),
-    ) -> Result<Vec<Row>, LedgerError> {
+        take: &mut dyn FnMut(Sealed) -> Result<(), LedgerError>,
+    ) -> Result<(), LedgerError> {
         let events = std::mem::take(&mut prepared.batch.events);
         let seals = std::mem::take(&mut prepared.seals);
         if !events.is_empty() {
             self.root.take();
         }
-        let mut rows = Vec::with_capacity(events.len());
+        let mut log = self.log.clone();
         for (event, seal) in events.into_iter().zip(seals) {
             self.highest = self.highest.max(event.at);
             let seq = self.frontier.size();
-            let header = Header {
-                log: self.log.clone(),
-                seq,
-                at: self.highest,
-                kind: event.kind,
-                run: event.run,
-                call: event.call,
-                commit: seal.commit,
-            };
-            let header = header.to_bytes().map_err(|error| {
+            let NewEvent { kind, run, call, .. } = event;
+            let header =
+                Header { log, seq, at: self.highest, kind, run, call, commit: seal.commit };
+            let bytes = header.to_bytes();
+            log = header.log;
+            let header = bytes.map_err(|error| {
                 LedgerError::Failed(format!("event {seq} (header v{HEADER_VERSION}): {error}"))
             })?;
             let leaf = merkle::leaf_hash(&header);
             self.frontier.push_with(leaf, complete);
-            let (salt, payload) = (Some(seal.salt.to_vec()), Some(event.payload));
-            rows.push(Row {
-                event: StoredEvent { seq, header, salt, payload, durability },
-                leaf: Digest::from_bytes(leaf),
-            });
+            take(Sealed { seq, header, leaf, salt: seal.salt, payload: event.payload })?;
         }
-        Ok(rows)
+        Ok(())
     }
 }

@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use weaver_types::digest::Digest;
 use weaver_types::ledger::{
-    Batch, Durability, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record, RecordKey,
-    StoredEvent, Ticket,
+    Batch, Durability, Head, HeadAfter, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record,
+    RecordKey, Roots, StoredEvent, Ticket,
 };
 use weaver_types::{LogId, Random, Tenant, Timestamp};
 
+use crate::entry::SALT;
 use crate::limits::{MAX_KEY, SWEEP};
-use crate::log::{Row, Tip};
-use crate::merkle::{Hash, Tree};
+use crate::log::{Row, Sealed, Tip};
+use crate::merkle::{Hash, Tree, empty_root};
 use crate::plan::{Kept, Writes, page, plan};
 use crate::prepare::prepare;
 use crate::prune;
@@ -37,32 +39,49 @@ use crate::verify::{Extent, Prove, Source, no_such_proof};
 /// ```
 pub struct MemoryLedger {
     salts: Salts,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    /// What receipts ask for their roots.
+    roots: Roots,
 }
 
 struct State {
     tip: Tip,
-    synced: Head,
-    rows: Vec<Row>,
+    /// Events up to the last batch that asked to be synced.
+    synced: u64,
+    entries: Vec<Entry>,
     tree: Tree,
     records: BTreeMap<RecordKey, Kept>,
     expiring: BTreeSet<(Timestamp, RecordKey)>,
+}
+
+/// An event; its leaf hash stands in the tree.
+struct Entry {
+    header: Vec<u8>,
+    /// Salt and payload; `None` when they were pruned.
+    open: Option<([u8; SALT], Vec<u8>)>,
+    durability: Durability,
 }
 
 impl MemoryLedger {
     /// An empty ledger. `random` gives the salts.
     #[must_use]
     pub fn new(log: LogId, random: Arc<dyn Random>) -> Self {
-        let tip = Tip::new(log);
         let state = State {
-            synced: tip.head(),
-            tip,
-            rows: Vec::new(),
+            synced: 0,
+            tip: Tip::new(log),
+            entries: Vec::new(),
             tree: Tree::default(),
             records: BTreeMap::new(),
             expiring: BTreeSet::new(),
         };
-        Self { salts: Salts::new(random), state: Mutex::new(state) }
+        let state = Arc::new(Mutex::new(state));
+        let asked = Arc::clone(&state);
+        // A tree that a thread died over still has the roots of before.
+        let roots = move |size| {
+            let state = asked.lock().unwrap_or_else(PoisonError::into_inner);
+            Digest::from_bytes(state.tree.root(size).unwrap_or_else(empty_root))
+        };
+        Self { salts: Salts::new(random), state, roots: Arc::new(roots) }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, State>, LedgerError> {
@@ -80,19 +99,22 @@ impl MemoryLedger {
         let first = state.tip.frontier.size();
         let now = prune::time_after(state.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut *state)?;
-        let State { tip, tree, .. } = &mut *state;
-        let rows = tip.append(&mut prepared, durability, &mut |level, _, hash| {
-            tree.put(level as usize, hash);
+        let State { tip, tree, entries, .. } = &mut *state;
+        let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
+        tip.append(&mut prepared, &mut complete, &mut |sealed| {
+            let Sealed { header, salt, payload, .. } = sealed;
+            entries.push(Entry { header, open: Some((salt, payload)), durability });
+            Ok(())
         })?;
-        let first_seq = (!rows.is_empty()).then_some(first);
-        state.rows.extend(rows);
+        let first_seq = (tip.frontier.size() > first).then_some(first);
         state.prune(&prepared.batch.prune);
         state.write(writes);
-        let head = state.tip.head();
+        let (log, size) = (state.tip.log.clone(), state.tip.frontier.size());
         if durability == Durability::Disk {
-            state.synced.clone_from(&head);
+            state.synced = size;
         }
-        Ok(Receipt { first_seq, at: state.tip.highest, head, durability })
+        let head = HeadAfter::later(log, size, Arc::clone(&self.roots));
+        Ok(Receipt { first_seq, at: state.tip.highest, durability, head })
     }
 }
 
@@ -122,8 +144,9 @@ impl State {
 
     fn prune(&mut self, seqs: &[u64]) {
         for seq in seqs {
-            if let Some(row) = usize::try_from(*seq).ok().and_then(|seq| self.rows.get_mut(seq)) {
-                (row.event.salt, row.event.payload) = (None, None);
+            let at = usize::try_from(*seq).ok();
+            if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) {
+                entry.open = None;
             }
         }
     }
@@ -140,15 +163,24 @@ impl State {
         }
     }
 
-    fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = &Row> {
-        let from = usize::try_from(from).unwrap_or(usize::MAX);
-        self.rows.iter().skip(from).take(limit.min(MAX_PAGE))
+    fn page(&self, from: u64, limit: usize) -> impl Iterator<Item = Row> {
+        let skip = usize::try_from(from).unwrap_or(usize::MAX);
+        let entries = self.entries.iter().enumerate().skip(skip).take(limit.min(MAX_PAGE));
+        entries.filter_map(|(seq, entry)| {
+            let seq = seq as u64;
+            let leaf = Digest::from_bytes(self.tree.leaf(seq)?);
+            let Entry { header, open, durability } = entry;
+            let (salt, payload) =
+                open.clone().map(|(salt, payload)| (salt.to_vec(), payload)).unzip();
+            let (header, durability) = (header.clone(), *durability);
+            Some(Row { event: StoredEvent { seq, header, salt, payload, durability }, leaf })
+        })
     }
 }
 
 impl prune::Standing for State {
     fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
-        Ok(self.page(seq, 1).next().cloned())
+        Ok(self.page(seq, 1).next())
     }
 
     fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
@@ -188,7 +220,7 @@ impl Ledger for MemoryLedger {
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
-        Ok(self.lock()?.page(from, limit).map(|row| row.event.clone()).collect())
+        Ok(self.lock()?.page(from, limit).map(|row| row.event).collect())
     }
 
     fn head(&self) -> Result<Head, LedgerError> {
@@ -198,7 +230,10 @@ impl Ledger for MemoryLedger {
     /// Nothing here outlives the process: this is the head after the last batch that asked for
     /// [`Durability::Disk`], as a store on disk would have it.
     fn synced_head(&self) -> Result<Head, LedgerError> {
-        Ok(self.lock()?.synced.clone())
+        let state = self.lock()?;
+        let (log, size) = (state.tip.log.clone(), state.synced);
+        let root = state.tree.root(size).ok_or_else(|| no_such_proof(size, size))?;
+        Ok(Head { log, size, root: Digest::from_bytes(root) })
     }
 }
 
@@ -212,7 +247,7 @@ impl Source for MemoryLedger {
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        Ok(self.lock()?.page(from, limit).cloned().collect())
+        Ok(self.lock()?.page(from, limit).collect())
     }
 }
 

@@ -32,11 +32,12 @@ pub fn leaf_hash(leaf: &[u8]) -> Hash {
 /// The hash of an inner node: SHA-256 over a one byte, the left and the right hash.
 #[must_use]
 pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
-    let mut hash = Sha256::new();
-    hash.update([1]);
-    hash.update(left);
-    hash.update(right);
-    hash.finalize().into()
+    let mut bytes = [1; 65];
+    let [_, both @ ..] = &mut bytes;
+    let (first, second) = both.split_at_mut(left.len());
+    first.copy_from_slice(left);
+    second.copy_from_slice(right);
+    Sha256::digest(bytes).into()
 }
 
 /// The root of the empty tree: SHA-256 over nothing.

@@ -1,5 +1,6 @@
 //! The ledger on SQLite: rows are the only truth, one thread writes them.
 
+mod answers;
 mod blobs;
 mod fault;
 mod litter;

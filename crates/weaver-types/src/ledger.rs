@@ -8,6 +8,7 @@ mod blob;
 mod error;
 mod key;
 mod port;
+mod receipt;
 mod store;
 mod ticket;
 
@@ -23,6 +24,7 @@ pub use batch::{
 pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;
 pub use key::{Namespace, RecordKey};
-pub use port::{Head, Ledger, MAX_PAGE, Receipt, Record, StoredEvent};
+pub use port::{Head, Ledger, MAX_PAGE, Record, StoredEvent};
+pub use receipt::{HeadAfter, Receipt, Roots};
 pub use store::RecordStore;
 pub use ticket::{Completer, Ticket};

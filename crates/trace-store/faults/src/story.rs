@@ -36,7 +36,7 @@ impl Acknowledged {
     /// Of the receipt of batch `number`.
     #[must_use]
     pub fn new(number: u64, durability: Durability, receipt: &Receipt) -> Self {
-        Self { number, durability, head: receipt.head.clone() }
+        Self { number, durability, head: receipt.head.head() }
     }
 
     /// The line that says so, without its end.

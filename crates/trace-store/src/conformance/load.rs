@@ -113,7 +113,7 @@ pub(super) fn truthful(ledger: &dyn Ledger) -> Found {
             told.durability == event.durability,
             "an event records another level than was told",
         )?;
-        ensure(told.head.size > event.seq, "the head of a receipt is before its event")?;
+        ensure(told.head.size() > event.seq, "the head of a receipt is before its event")?;
         let level = event.durability;
         ensure(
             level == Durability::Os || event.seq < synced,

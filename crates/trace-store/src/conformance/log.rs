@@ -90,14 +90,14 @@ pub(super) fn head(ledger: &dyn Ledger) -> Found {
 
 pub(super) fn receipt(ledger: &dyn Ledger) -> Found {
     let first = ledger.commit(batch().with_event(event("{}"))).wait().map_err(no)?;
-    ensure(first.first_seq == Some(0) && first.head.size == 1, "the first is wrong")?;
+    ensure(first.first_seq == Some(0) && first.head.size() == 1, "the first is wrong")?;
     let none = ledger.commit(put("a", b"x")).wait().map_err(no)?;
     ensure(none.first_seq.is_none() && none.head == first.head, "one without events is wrong")?;
     ensure(none.at == first.at, "one without events has another time")?;
     let events = Batch { events: vec![event("{}"); 3], ..batch() };
     let second = ledger.commit(events).wait().map_err(no)?;
-    ensure(second.first_seq == Some(1) && second.head.size == 4, "the second is wrong")?;
-    ensure(ledger.head() == Ok(second.head), "the head is not that of the last receipt")
+    ensure(second.first_seq == Some(1) && second.head.size() == 4, "the second is wrong")?;
+    ensure(ledger.head() == Ok(second.head.head()), "the head is not that of the last receipt")
 }
 
 pub(super) fn durability(ledger: &dyn Ledger) -> Found {
@@ -115,7 +115,7 @@ pub(super) fn durability(ledger: &dyn Ledger) -> Found {
 pub(super) fn barrier(ledger: &dyn Ledger) -> Found {
     let barrier = || ledger.commit(Batch::new(Durability::Disk)).wait().map_err(no);
     let empty = barrier()?;
-    ensure(empty.head.size == 0 && empty.first_seq.is_none(), "one on an empty log is wrong")?;
+    ensure(empty.head.size() == 0 && empty.first_seq.is_none(), "one on an empty log is wrong")?;
     for count in 1..=3 {
         commit(ledger, batch().with_event(event("{}")))?;
         let (head, synced) = (ledger.head().map_err(no)?, ledger.synced_head().map_err(no)?);
@@ -123,9 +123,12 @@ pub(super) fn barrier(ledger: &dyn Ledger) -> Found {
         let receipt = barrier()?;
         ensure(receipt.durability == Durability::Disk, "a barrier promises less than asked")?;
         ensure(receipt.head == head && head.size == count, "a barrier changed the log")?;
-        ensure(ledger.synced_head() == Ok(receipt.head), "what stands before it is not synced")?;
+        ensure(
+            ledger.synced_head() == Ok(receipt.head.head()),
+            "what stands before it is not synced",
+        )?;
     }
     let disk = Batch::new(Durability::Disk).with_event(event("{}"));
     let receipt = ledger.commit(disk).wait().map_err(no)?;
-    ensure(ledger.synced_head() == Ok(receipt.head), "a synced event does not count as one")
+    ensure(ledger.synced_head() == Ok(receipt.head.head()), "a synced event does not count as one")
 }

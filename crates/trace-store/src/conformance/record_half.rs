@@ -42,7 +42,7 @@ impl Ledger for Alone {
         let durability = batch.durability;
         let receipt = self.0.apply(batch).and_then(|()| {
             let (at, head) = (Timestamp::default(), Self::empty()?);
-            Ok(weaver_types::ledger::Receipt { first_seq: None, at, head, durability })
+            Ok(weaver_types::ledger::Receipt { first_seq: None, at, durability, head: head.into() })
         });
         Ticket::ready(receipt)
     }

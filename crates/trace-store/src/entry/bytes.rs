@@ -8,7 +8,8 @@ use super::{HEADER_VERSION, Header};
 
 /// The largest magnitude of an integer in a record.
 const SAFE: u64 = 1 << 53;
-const DIGITS: &[u8; 16] = b"0123456789abcdef";
+/// Bytes of a header without its texts: names, quotes, the commitment, the longest numbers.
+const FIXED: usize = 176;
 
 /// The canonical bytes; `None` when a number lies beyond 2^53.
 pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
@@ -16,7 +17,11 @@ pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
     if at.unsigned_abs() > SAFE || header.seq > SAFE {
         return None;
     }
-    let mut out = Vec::with_capacity(352);
+    let texts = header.call.as_ref().map_or(0, |call| call.as_str().len())
+        + header.run.as_ref().map_or(0, |run| run.as_str().len())
+        + header.log.as_str().len()
+        + header.kind.as_str().len();
+    let mut out = Vec::with_capacity(FIXED + texts);
     out.extend_from_slice(b"{\"at\":");
     if at < 0 {
         out.push(b'-');
@@ -27,11 +32,7 @@ pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
         text(&mut out, call.as_str());
     }
     out.extend_from_slice(b",\"commit\":\"sha256:");
-    for byte in header.commit.as_bytes() {
-        for digit in [byte >> 4, byte & 15] {
-            out.extend(DIGITS.get(usize::from(digit)));
-        }
-    }
+    out.extend_from_slice(&hex(header.commit.as_bytes()));
     out.extend_from_slice(b"\",\"log\":");
     text(&mut out, header.log.as_str());
     if let Some(run) = &header.run {
@@ -48,25 +49,36 @@ pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
     Some(out)
 }
 
+fn hex(bytes: &[u8; 32]) -> [u8; 64] {
+    // No table: this way the compiler does several at once.
+    let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
+    let mut out = [0; 64];
+    for (pair, byte) in out.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
+    out
+}
+
 fn number(out: &mut Vec<u8>, mut value: u64) {
-    let start = out.len();
-    loop {
-        let digit = u8::try_from(value % 10).unwrap_or(0);
-        out.push(b'0' + digit);
+    let mut digits = [b'0'; 20];
+    let mut length = 0;
+    for digit in digits.iter_mut().rev() {
+        *digit += u8::try_from(value % 10).unwrap_or(0);
+        length += 1;
         value /= 10;
         if value == 0 {
             break;
         }
     }
-    if let Some(digits) = out.get_mut(start..) {
-        digits.reverse();
-    }
+    out.extend_from_slice(digits.get(digits.len() - length..).unwrap_or_default());
 }
 
 /// Identifiers and kinds have no control characters, so only two have to be escaped.
 fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    if text.bytes().any(|byte| matches!(byte, b'"' | b'\\')) {
+    // Without an end in the middle, several bytes are compared at once.
+    let escaped = |found: bool, byte| found | matches!(byte, b'"' | b'\\');
+    if text.bytes().fold(false, escaped) {
         for byte in text.bytes() {
             if matches!(byte, b'"' | b'\\') {
                 out.push(b'\\');

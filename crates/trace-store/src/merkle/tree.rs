@@ -84,6 +84,11 @@ impl Tree {
             .flatten()
     }
 
+    /// The hash of a leaf.
+    pub(crate) fn leaf(&self, index: u64) -> Option<Hash> {
+        self.node(0, index)
+    }
+
     fn node(&self, level: u32, place: u64) -> Option<Hash> {
         let level = self.levels.get(usize::try_from(level).ok()?)?;
         level.get(usize::try_from(place).ok()?).copied()

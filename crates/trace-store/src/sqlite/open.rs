@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use weaver_types::ledger::LedgerError;
 use weaver_types::{Clock, OsRandom, Random, SystemClock};
@@ -153,6 +154,12 @@ pub(super) fn create_file(path: &Path) -> Result<(), LedgerError> {
     }
 }
 
+/// Keeps SQLite from planning a statement anew for each value that is bound to it, which takes longer
+/// than most of them.
+pub(super) fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+}
+
 fn connect(path: &Path) -> Result<Connection, LedgerError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(|error| from_sql(&error))?;
@@ -166,7 +173,7 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
             "{place} cannot have a write-ahead log (SQLite says `{mode}`); put it on a local disk"
         )));
     }
-    db.execute_batch(WRITER).map_err(|error| from_sql(&error))?;
+    db.execute_batch(WRITER).and_then(|()| keep_plans(&db)).map_err(|error| from_sql(&error))?;
     db.set_prepared_statement_cache_capacity(32);
     Ok(db)
 }

@@ -52,6 +52,8 @@ struct Waiting {
     work: VecDeque<Work>,
     bytes: usize,
     closed: Option<LedgerError>,
+    /// True while the writer sleeps: waking it is a call to the system.
+    asleep: bool,
 }
 
 impl Queue {
@@ -79,8 +81,11 @@ impl Queue {
         }
         waiting.bytes = bytes;
         waiting.work.push_back(Work { prepared, blob, completer });
+        let asleep = std::mem::take(&mut waiting.asleep);
         drop(waiting);
-        self.arrived.notify_one();
+        if asleep {
+            self.arrived.notify_one();
+        }
         ticket
     }
 
@@ -95,6 +100,7 @@ impl Queue {
             if waiting.closed.is_some() {
                 return Taken::Closed;
             }
+            waiting.asleep = true;
             waiting = match patience {
                 None => match self.arrived.wait(waiting) {
                     Ok(waiting) => waiting,

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
-use super::{fault, rows, schema, sums, tiles};
+use super::{fault, open, rows, schema, sums, tiles};
 use crate::log::Row;
 use crate::merkle::Hash;
 use crate::verify::{Extent, Part, Prove, Source};
@@ -28,6 +28,7 @@ impl Snapshots {
             .and_then(|()| {
                 db.execute_batch("PRAGMA cache_size = -8000; PRAGMA trusted_schema = OFF")
             })
+            .and_then(|()| open::keep_plans(&db))
             .map_err(|error| fault::from_sql(&error))?;
         Ok(Self(Mutex::new(db)))
     }

@@ -10,8 +10,10 @@ use weaver_types::{Tenant, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::sums::Sums;
-use crate::log::Row;
+use crate::log::{Row, Sealed, Tip};
+use crate::merkle::tile::Growing;
 use crate::plan::{Kept, Writes};
+use crate::prepare::Prepared;
 
 const RECORD: &str = "SELECT version, value, expires_at FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
@@ -157,22 +159,28 @@ fn event(row: &SqlRow<'_>) -> Read<Row> {
     })
 }
 
-/// Appends events.
-pub(super) fn append(db: &Connection, rows: &[Row], sums: &mut Sums) -> Read<()> {
-    if rows.is_empty() {
+/// Appends the events of a batch.
+pub(super) fn append(
+    db: &Connection,
+    (tip, tiles, sums): (&mut Tip, &mut Growing, &mut Sums),
+    prepared: &mut Prepared,
+    durability: Durability,
+) -> Read<()> {
+    if prepared.batch.events.is_empty() {
         return Ok(());
     }
     let mut statement = db.prepare_cached(ADD_EVENT).map_err(|error| from_sql(&error))?;
-    for Row { event, leaf } in rows {
-        let durability = i64::from(event.durability == Durability::Disk);
-        let seq = to_sql(event.seq)?;
-        let (header, leaf) = (&event.header, leaf.as_bytes());
+    let level = i64::from(durability == Durability::Disk);
+    let mut complete = |level, place, hash| tiles.put(level, place, hash);
+    tip.append(prepared, &mut complete, &mut |sealed| {
+        let Sealed { seq, header, leaf, salt, payload } = sealed;
+        let seq = to_sql(seq)?;
         statement
-            .execute(params![seq, header, leaf, event.salt, event.payload, durability])
+            .execute((seq, header, leaf, salt, payload, level))
             .map_err(|error| from_sql(&error))?;
-        sums.event(event.durability);
-    }
-    Ok(())
+        sums.event(durability);
+        Ok(())
+    })
 }
 
 /// One record, kept in `seen`: a second question about it is not one to the file.

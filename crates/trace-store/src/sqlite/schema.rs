@@ -210,20 +210,22 @@ pub(super) fn blob_key(db: &Connection) -> Result<BlobKey, LedgerError> {
     Ok(BlobKey::new(key.map_err(|_| damaged("the key of the blobs has not 32 bytes"))?))
 }
 
-/// Writes the head over the one at size `before`, which this process wrote: if another stands
-/// there, somebody else has written too.
-pub(super) fn save_tip(db: &Connection, tip: &Tip, before: u64) -> Result<(), LedgerError> {
-    let sql = "UPDATE meta SET size = ?1, root = ?2, frontier = ?3, highest = ?4
-        WHERE one = 1 AND size = ?5";
+/// Writes the head over the one at size `before`, which this process wrote, and the sums beside it:
+/// if another head stands there, somebody else has written too.
+pub(super) fn save_end(
+    db: &Connection,
+    tip: &Tip,
+    before: u64,
+    sums: &Sums,
+) -> Result<(), LedgerError> {
+    let sql = "UPDATE meta SET size = ?1, root = ?2, frontier = ?3, highest = ?4,
+        synced = ?5, records = ?6, blobs = ?7 WHERE one = 1 AND size = ?8";
     let size = to_sql(tip.frontier.size())?;
     let (root, frontier) = (tip.root(), tip.frontier.to_bytes());
-    let changed = db
-        .prepare_cached(sql)
-        .and_then(|mut sql| {
-            sql.execute(params![size, root, frontier, tip.highest.micros(), before.cast_signed()])
-        })
-        .map_err(|error| from_sql(&error))?;
-    if changed == 1 {
+    let (synced, records, blobs) = sums.columns()?;
+    let (highest, stored) = (tip.highest.micros(), before.cast_signed());
+    let values = params![size, root, frontier, highest, synced, records, blobs, stored];
+    if rows::run_counted(db, sql, values)? == 1 {
         return Ok(());
     }
     Err(damaged(format!("the stored head is not the one of {before} events that was written last")))

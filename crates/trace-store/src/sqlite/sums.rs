@@ -1,7 +1,7 @@
 //! Sums over what stands beside the log, so that a damaged record, a blob that went astray and a
 //! changed durability are found. They are no proof: whoever can write the file can correct them.
 
-use rusqlite::{Connection, Row as SqlRow, params};
+use rusqlite::{Connection, Row as SqlRow};
 use sha2::{Digest as _, Sha256};
 use weaver_types::Timestamp;
 use weaver_types::ledger::{BlobId, Durability, LedgerError, RecordKey};
@@ -40,8 +40,12 @@ impl Sum {
         }
     }
 
-    fn to_bytes(self) -> Vec<u8> {
-        self.0.iter().flat_map(|part| part.to_be_bytes()).collect()
+    fn to_bytes(self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (place, part) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(self.0) {
+            *place = part.to_be_bytes();
+        }
+        bytes
     }
 
     fn from_bytes(what: &str, bytes: &[u8]) -> Result<Self, LedgerError> {
@@ -75,11 +79,13 @@ impl Sums {
     }
 
     pub(super) fn save(&self, db: &Connection) -> Result<(), LedgerError> {
-        rows::run(
-            db,
-            "UPDATE meta SET synced = ?1, records = ?2, blobs = ?3 WHERE one = 1",
-            params![to_sql(self.synced)?, self.records.to_bytes(), self.blobs.to_bytes()],
-        )
+        let sql = "UPDATE meta SET synced = ?1, records = ?2, blobs = ?3 WHERE one = 1";
+        rows::run(db, sql, self.columns()?)
+    }
+
+    /// The columns `synced`, `records` and `blobs` of `meta`.
+    pub(super) fn columns(&self) -> Result<(i64, [u8; 32], [u8; 32]), LedgerError> {
+        Ok((to_sql(self.synced)?, self.records.to_bytes(), self.blobs.to_bytes()))
     }
 
     /// Counts events of this durability.

@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use weaver_types::Timestamp;
 use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
+use super::answers::Answers;
 use super::fault::from_sql;
 use super::litter::Litter;
 use super::pruning::Transaction;
@@ -44,6 +45,7 @@ pub(super) struct Writer {
     /// Which blobs nobody names.
     litter: Litter,
     heads: Arc<Mutex<Heads>>,
+    answers: Answers,
     /// What `PRAGMA synchronous` stands at: `Disk` is FULL, `Os` is NORMAL.
     level: Durability,
     /// Bytes written since the last checkpoint, estimated.
@@ -91,6 +93,9 @@ impl Writer {
         let committed = tip.head();
         let synced = Tip::new(tip.log.clone()).head();
         let heads = Arc::new(Mutex::new(Heads { committed, synced }));
+        let answers = Answers::start().map_err(|error| {
+            LedgerError::Failed(format!("cannot start the thread that answers: {error}"))
+        })?;
         let level = Durability::Disk;
         let erasing = Arc::new(AtomicBool::new(left));
         let mut writer = Self {
@@ -101,6 +106,7 @@ impl Writer {
             tiles,
             litter,
             heads,
+            answers,
             level,
             unchecked: 0,
             unsynced: true,
@@ -165,17 +171,19 @@ impl Writer {
             self.unsynced = level == Durability::Os;
             self.publish();
         }
-        for Applied { completer, result } in applied {
-            completer.complete(match &done {
+        let answers = applied.into_iter().map(|Applied { completer, result }| {
+            let answer = match &done {
                 Ok(_) => result.map(|(first_seq, at)| Receipt {
                     first_seq,
                     at,
-                    head: head.clone(),
                     durability: level,
+                    head: head.clone().into(),
                 }),
                 Err(error) => Err(error.clone()),
-            });
-        }
+            };
+            (completer, answer)
+        });
+        self.answers.give(answers.collect());
         done?;
         if self.unchecked >= CHECKPOINT_BUSY { self.checkpoint() } else { Ok(()) }
     }
@@ -221,8 +229,7 @@ impl Writer {
     fn seal(&mut self, written: usize, before: u64, barrier: bool) -> Result<(), LedgerError> {
         rows::sweep(&self.db, self.tip.highest, SWEEP + written * 2, &mut self.sums)?;
         tiles::save(&self.db, &self.tiles.take())?;
-        schema::save_tip(&self.db, &self.tip, before)?;
-        self.sums.save(&self.db)?;
+        schema::save_end(&self.db, &self.tip, before, &self.sums)?;
         if barrier {
             schema::touch(&self.db)?;
         }
@@ -242,11 +249,8 @@ impl Writer {
         let first = self.tip.frontier.size();
         let now = prune::time_after(self.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
-        let tiles = &mut self.tiles;
-        let events = self.tip.append(prepared, level, &mut |level, place, hash| {
-            tiles.put(level, place, hash);
-        })?;
-        rows::append(db, &events, &mut self.sums)?;
+        let log = (&mut self.tip, &mut self.tiles, &mut self.sums);
+        rows::append(db, log, prepared, level)?;
         rows::write(db, &writes, &seen, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {
@@ -256,7 +260,7 @@ impl Writer {
         if let Some(change) = blob {
             self.litter.change(db, change, &mut self.sums)?;
         }
-        Ok(((!events.is_empty()).then_some(first), self.tip.highest))
+        Ok(((self.tip.frontier.size() > first).then_some(first), self.tip.highest))
     }
 
     /// Sets how far the next commit is synced. It works outside a transaction only, and is read

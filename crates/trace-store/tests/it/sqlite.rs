@@ -26,7 +26,7 @@ fn sixty_four_callers_share_one_log_without_loss_or_repetition() {
                         let level = if n % 2 == 0 { Durability::Os } else { Durability::Disk };
                         let receipt = ledger.commit(numbered(number, level)).wait().unwrap();
                         assert!(receipt.durability >= level);
-                        assert!(receipt.head.size > receipt.first_seq.unwrap());
+                        assert!(receipt.head.size() > receipt.first_seq.unwrap());
                         (receipt.first_seq.unwrap(), number)
                     };
                     (0..each).map(commit).collect::<Vec<_>>()
@@ -250,12 +250,12 @@ fn the_synced_head_waits_for_a_sync() {
     assert!(commit(&refused).unwrap_err().is_refusal());
     assert_eq!(synced(&ledger), 0, "a refused batch syncs nothing");
     let removal = Batch { delete: vec![key("none")], ..Batch::new(Durability::Disk) };
-    assert_eq!(commit(&removal).unwrap().head.size, 3);
+    assert_eq!(commit(&removal).unwrap().head.size(), 3);
     assert_eq!(synced(&ledger), 3);
     fill(&ledger, 2);
     assert_eq!(synced(&ledger), 3);
     let receipt = commit(&Batch::new(Durability::Disk)).unwrap();
-    assert_eq!(ledger.synced_head().unwrap(), receipt.head);
+    assert_eq!(ledger.synced_head().unwrap(), receipt.head.head());
     fill(&ledger, 2);
     drop(ledger);
     let ledger = open(&path);

@@ -34,8 +34,8 @@ impl<'a> Walk<'a> {
     }
 
     fn object(&mut self, depth: usize) -> Option<()> {
-        self.word(b"{")?;
-        if self.word(b"}").is_some() {
+        self.byte(b'{')?;
+        if self.byte(b'}').is_some() {
             return (depth < MAX_DEPTH).then_some(());
         }
         let mut last: Option<&[u8]> = None;
@@ -46,26 +46,26 @@ impl<'a> Walk<'a> {
                 return None;
             }
             last = Some(key);
-            self.word(b":")?;
+            self.byte(b':')?;
             self.inner(depth)?;
-            if self.word(b"}").is_some() {
+            if self.byte(b'}').is_some() {
                 return Some(());
             }
-            self.word(b",")?;
+            self.byte(b',')?;
         }
     }
 
     fn array(&mut self, depth: usize) -> Option<()> {
-        self.word(b"[")?;
-        if self.word(b"]").is_some() {
+        self.byte(b'[')?;
+        if self.byte(b']').is_some() {
             return (depth < MAX_DEPTH).then_some(());
         }
         loop {
             self.inner(depth)?;
-            if self.word(b"]").is_some() {
+            if self.byte(b']').is_some() {
                 return Some(());
             }
-            self.word(b",")?;
+            self.byte(b',')?;
         }
     }
 
@@ -75,12 +75,12 @@ impl<'a> Walk<'a> {
 
     /// A string as the writer would write it; gives what stands between the quotes.
     fn string(&mut self) -> Option<&'a [u8]> {
-        self.word(b"\"")?;
+        self.byte(b'"')?;
         let text = self.rest;
         let mut length = 0_usize;
         loop {
             let left = text.get(length..)?;
-            let plain = left.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))?;
+            let plain = plain(left)?;
             length += plain;
             match left.get(plain..)? {
                 [b'"', rest @ ..] => {
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
     }
 
     fn integer(&mut self) -> Option<()> {
-        let negative = self.word(b"-").is_some();
+        let negative = self.byte(b'-').is_some();
         let count = self.rest.iter().take_while(|b| b.is_ascii_digit()).count();
         let (digits, rest) = self.rest.split_at_checked(count)?;
         // No integer up to 2^53 has more digits.
@@ -114,23 +114,68 @@ impl<'a> Walk<'a> {
         (value <= SAFE).then_some(())
     }
 
+    fn byte(&mut self, byte: u8) -> Option<()> {
+        let (first, rest) = self.rest.split_first()?;
+        if *first != byte {
+            return None;
+        }
+        self.rest = rest;
+        Some(())
+    }
+
     fn word(&mut self, word: &[u8]) -> Option<()> {
         self.rest = self.rest.strip_prefix(word)?;
         Some(())
     }
 }
 
+/// The place of the first byte that does not stand for itself in a string: a quote, a backslash, a
+/// control character. Eight bytes are looked at in one number; subtracting borrows only from above a
+/// byte that is found, so the lowest one found is one.
+fn plain(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word & HIGH;
+    let (words, rest) = text.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let found = quote | below(word ^ (ONES * u64::from(b'\\')), 1) | below(word, 0x20);
+        if found != 0 {
+            return Some(number * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let place = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))?;
+    Some(words.len() * 8 + place)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::surely_record;
+    use super::{plain, surely_record};
     use crate::canonical::{self, MAX_DEPTH, Profile, is_canonical};
 
     fn slowly(bytes: &[u8]) -> bool {
         canonical::parse(bytes, Profile::Record)
             .and_then(|value| canonical::to_bytes(&value, Profile::Record))
             .is_ok_and(|written| written == bytes)
+    }
+
+    #[test]
+    fn every_byte_that_ends_a_plain_stretch_is_seen_wherever_it_stands() {
+        for byte in 0..=255_u8 {
+            for place in 0..20 {
+                for around in [b'a', b' ', b'#', b'!', b'[', b']', 0x7f, 0x80, 0xff] {
+                    let mut text = [around; 20];
+                    text[place] = byte;
+                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(place);
+                    assert_eq!(plain(&text), wanted, "{byte} at {place} among {around}");
+                }
+            }
+        }
+        assert_eq!(plain(&[1; 9]), Some(0));
+        assert_eq!(plain(b""), None);
     }
 
     #[test]

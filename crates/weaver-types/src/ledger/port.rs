@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::{Batch, Durability, LedgerError, Namespace, RecordKey, Ticket};
 use crate::digest::Digest;
 use crate::id::{LogId, Tenant};
-use crate::time::Timestamp;
 
 /// The most that one page of records or events holds.
 pub const MAX_PAGE: usize = 1_000;
@@ -20,19 +19,6 @@ pub struct Head {
     pub size: u64,
     /// The root over them.
     pub root: Digest,
-}
-
-/// What a commit gives back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
-    /// The sequence number of the batch's first event; `None` without events.
-    pub first_seq: Option<u64>,
-    /// The time the ledger gave the events.
-    pub at: Timestamp,
-    /// The head right after this batch's group.
-    pub head: Head,
-    /// How safe it is.
-    pub durability: Durability,
 }
 
 /// A stored record.

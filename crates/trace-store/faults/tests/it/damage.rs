@@ -3,6 +3,7 @@
 //! elsewhere; without one, the report says that it cannot rule out truncation.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -17,11 +18,11 @@ use weaver_types::ledger::{
     StoredEvent,
 };
 
-use crate::support::{Draw, LEDGER, folder, long};
+use crate::support::{Draw, LEDGER, folder, long, share};
 
 const EVENTS: u64 = 200;
 /// Bits of the file that are drawn in the normal run.
-const BITS: usize = 1_500;
+const BITS: usize = 20_000;
 
 /// All that a reader can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,36 +94,54 @@ impl Store {
 
     /// Puts these files in place of all that is there.
     fn put(&self, files: &[(&str, &[u8])]) {
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let _ = std::fs::remove_file(beside(&self.path(), suffix));
-        }
+        let _ = std::fs::remove_file(self.path());
+        self.clear();
         for (suffix, bytes) in files {
             std::fs::write(beside(&self.path(), suffix), bytes).unwrap();
         }
     }
 
+    /// Removes what lies beside the file.
+    fn clear(&self) {
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let _ = std::fs::remove_file(beside(&self.path(), suffix));
+        }
+    }
+
+    /// The same store in a folder of its own, for another thread.
+    fn copy(&self) -> Self {
+        let (files, past) = (self.files.clone(), self.past.clone());
+        let (blobs, head) = (self.blobs.clone(), self.head.clone());
+        Self { folder: folder(), files, past, blobs, head }
+    }
+
     /// What became of the store with these files.
     fn judge(&self, files: &[(&str, &[u8])]) -> Damage {
         self.put(files);
+        self.read().unwrap_or_else(|| self.write())
+    }
+
+    /// What a reader says of the files as they lie there; `None` when it says what it always said.
+    fn read(&self) -> Option<Damage> {
         let found = match answers(&self.path()) {
-            Err(error) => return Damage::Found(error),
+            Err(error) => return Some(Damage::Found(error)),
             Ok(answers) => answers,
         };
         let size = found.report.head.size;
         if self.past.get(&size) != Some(&found) {
             let whole = self.past.get(&size).unwrap_or_else(|| self.whole());
-            return Damage::Silent(change(whole, &found));
+            return Some(Damage::Silent(change(whole, &found)));
         }
         assert!(says_that_it_may_be_cut(&found.report), "{:?}", found.report);
         if size < self.head.size {
             let with_head = self.verify(Some(&self.head));
             assert!(with_head.is_err(), "cut to {size}, and the head fits");
-            return Damage::Older(size);
+            return Some(Damage::Older(size));
         }
         match self.ask() {
-            Err(error) => Damage::Found(error.to_string()),
-            Ok(Some(other)) => Damage::Silent(other),
-            Ok(None) => self.write(),
+            Err(error) => Some(Damage::Found(error.to_string())),
+            Ok(Some(other)) => Some(Damage::Silent(other)),
+            Ok(None) => None,
         }
     }
 
@@ -244,14 +263,20 @@ fn change(before: &Answers, after: &Answers) -> String {
     "a difference of length".to_owned()
 }
 
+fn write_at(path: &Path, place: usize, byte: u8) {
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    file.write_all_at(&[byte], place as u64).unwrap();
+}
+
 fn flip(bytes: &mut [u8], bit: usize) {
     bytes[bit / 8] ^= 1 << (bit % 8);
 }
 
-/// All numbers below `end`, or so many that are drawn.
+/// All numbers below `end`, or the share of them that was asked for, or so many that are drawn.
 fn drawn(end: usize, count: usize) -> Vec<usize> {
     if long() {
-        return (0..end).collect();
+        let (share, shares) = share();
+        return (share..end).step_by(shares).collect();
     }
     let mut draw = Draw(42);
     (0..count).map(|_| draw.below(end)).collect()
@@ -260,29 +285,69 @@ fn drawn(end: usize, count: usize) -> Vec<usize> {
 #[test]
 fn a_flipped_bit_of_the_file_is_found_or_changes_no_answer() {
     let store = Store::new(EVENTS, false);
-    let mut bytes = store.files[""].clone();
-    let bits = drawn(bytes.len() * 8, BITS);
-    let (mut found, mut inert, mut silent) = (0, 0, Vec::new());
-    for (count, bit) in bits.iter().enumerate() {
-        if count % 100_000 == 99_999 {
-            println!("{} bits: {found} found, {inert} inert, {} neither", count + 1, silent.len());
-        }
-        flip(&mut bytes, *bit);
-        match store.judge(&[("", &bytes)]) {
-            Damage::Found(_) => found += 1,
-            Damage::Inert => inert += 1,
-            other => silent.push(format!(
-                "bit {} of byte {} in page {}: {other:?}",
-                bit % 8,
-                bit / 8 % 4096,
-                bit / 32768 + 1
-            )),
-        }
-        flip(&mut bytes, *bit);
-    }
-    println!("{} bits of {}: {found} found, {inert} inert", bits.len(), bytes.len() * 8);
+    let all = store.files[""].len() * 8;
+    let bits = drawn(all, BITS);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = bits.len().div_ceil(threads).max(1);
+    let sums: Vec<Sum> = std::thread::scope(|scope| {
+        let shares = bits.chunks(share).map(|bits| (bits, store.copy()));
+        let started: Vec<_> =
+            shares.map(|(bits, store)| scope.spawn(move || Sum::of(&store, bits))).collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let found: usize = sums.iter().map(|sum| sum.found).sum();
+    let inert: usize = sums.iter().map(|sum| sum.inert).sum();
+    println!("{} bits of {all}: {found} found, {inert} inert", bits.len());
+    let silent: Vec<_> = sums.into_iter().flat_map(|sum| sum.silent).collect();
     assert_eq!(silent, [""; 0]);
     assert!(found > bits.len() / 4 && inert > 0);
+}
+
+/// What became of the bits of a file, each flipped alone.
+#[derive(Default)]
+struct Sum {
+    found: usize,
+    inert: usize,
+    silent: Vec<String>,
+}
+
+impl Sum {
+    fn of(store: &Store, bits: &[usize]) -> Self {
+        let (mut sum, path) = (Self::default(), store.path());
+        let whole = &store.files[""];
+        store.put(&[("", whole)]);
+        for (count, bit) in bits.iter().enumerate() {
+            let place = bit / 8;
+            let byte = whole[place] ^ (1 << (bit % 8));
+            write_at(&path, place, byte);
+            let read = store.read();
+            let written = read.is_none();
+            let damage = read.unwrap_or_else(|| store.write());
+            if written {
+                store.put(&[("", whole)]);
+            } else {
+                // A reader leaves the file alone, and an empty write-ahead log beside it.
+                assert_eq!(std::fs::metadata(&path).unwrap().len(), whole.len() as u64);
+                write_at(&path, place, whole[place]);
+                store.clear();
+            }
+            match damage {
+                Damage::Found(_) => sum.found += 1,
+                Damage::Inert => sum.inert += 1,
+                other => sum.silent.push(format!(
+                    "bit {} of byte {} in page {}: {other:?}",
+                    bit % 8,
+                    place % 4096,
+                    place / 4096 + 1
+                )),
+            }
+            if count % 20_000 == 19_999 {
+                let Self { found, inert, silent } = &sum;
+                println!("{} bits: {found} found, {inert} inert, {silent:?}", count + 1);
+            }
+        }
+        sum
+    }
 }
 
 #[test]

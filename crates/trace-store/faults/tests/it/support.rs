@@ -12,6 +12,16 @@ pub(crate) fn long() -> bool {
     std::env::var_os("WEAVER_FAULTS_LONG").is_some_and(|value| value == "1")
 }
 
+/// Which share of a long run over bits is run, of how many: `WEAVER_FAULTS_SHARE=3/64`, and all
+/// when nothing is said. Share `k` of `n` has the bits `k`, `k + n`, `k + 2n` and so on.
+pub(crate) fn share() -> (usize, usize) {
+    let Ok(share) = std::env::var("WEAVER_FAULTS_SHARE") else { return (0, 1) };
+    let (share, shares) = share.split_once('/').unwrap();
+    let (share, shares) = (share.parse().unwrap(), shares.parse().unwrap());
+    assert!(share < shares, "share {share} of {shares}");
+    (share, shares)
+}
+
 /// A folder for many small stores: in memory where there is such a place, since none of these tests
 /// needs what is really written to survive.
 pub(crate) fn folder() -> TempDir {
