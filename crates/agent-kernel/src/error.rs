@@ -134,3 +134,71 @@ impl KernelError {
         }
     }
 }
+
+/// Why a token could not be handed on with less.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// It has not the form of a token of this version.
+    #[error("this is no token that this version knows; ask for a new grant")]
+    Malformed,
+    /// It was handed on too often.
+    #[error("the token has {limit} caveats already; hand on one nearer to the root")]
+    Depth {
+        /// The bound.
+        limit: usize,
+    },
+    /// It would be too long.
+    #[error("the token would be longer than {limit} bytes")]
+    TooLarge {
+        /// The bound.
+        limit: usize,
+    },
+    /// The arguments have no canonical bytes.
+    #[error("the arguments of a caveat have no canonical form: {0}")]
+    Arguments(String),
+}
+
+impl TokenError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed => "token.malformed",
+            Self::Depth { .. } => "token.depth",
+            Self::TooLarge { .. } => "token.too_large",
+            Self::Arguments(_) => "token.arguments",
+        }
+    }
+}
+
+/// Why the bytes of a key ring could not be read. It never quotes a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyRingError {
+    /// They are not those of a key ring.
+    #[error("the token keys cannot be read: {problem}")]
+    Malformed {
+        /// What is wrong.
+        problem: String,
+    },
+    /// They were written by a newer version.
+    #[error("the token keys have form {found}; this version reads up to {known}")]
+    Newer {
+        /// The version found.
+        found: u64,
+        /// The newest version that is read.
+        known: u64,
+    },
+}
+
+impl KeyRingError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "token_keys.malformed",
+            Self::Newer { .. } => "token_keys.newer",
+        }
+    }
+}

@@ -22,7 +22,7 @@ use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
-use crate::revocation::Revocations;
+use crate::revocation::{Lives, Revocations};
 use crate::standing::Standings;
 use crate::token::KeyRing;
 
@@ -162,7 +162,7 @@ pub struct Kernel {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) timer: Arc<dyn Timer>,
-    pub(crate) keys: KeyRing,
+    keys: RwLock<Arc<KeyRing>>,
     pub(crate) settings: Settings,
     pub(crate) ports: Ports,
     pub(crate) firewall: Firewall,
@@ -189,7 +189,6 @@ impl Kernel {
     /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
     pub fn open(parts: KernelParts) -> Result<Self, KernelError> {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
-        let revocations = Revocations::load(tenant, ledger)?;
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
         let now = time.now(parts.clock.as_ref());
         let (holds, void) = Holds::load(tenant, ledger, now)?;
@@ -197,6 +196,11 @@ impl Kernel {
         let rates = Rates::load(ledger, now)?;
         let seal = parts.ports.handle_key.clone();
         let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
+        let lives = Lives {
+            longest: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
+            until: shelf.last_end()?.max(holds.last_deadline()).unwrap_or(now),
+        };
+        let revocations = Revocations::load(tenant, ledger, lives)?;
         let log = ledger.head()?.log;
         let firewall = parts.ports.firewall.clone().unwrap_or_default();
         let runs = Runs::new(parts.settings.session.clone());
@@ -208,7 +212,7 @@ impl Kernel {
             clock: parts.clock,
             random: parts.random,
             timer: parts.timer,
-            keys: parts.keys,
+            keys: RwLock::new(Arc::new(parts.keys)),
             settings: parts.settings,
             firewall: firewall.with_views(parts.ports.views.clone()),
             ports: parts.ports,
@@ -242,6 +246,24 @@ impl Kernel {
         match self.policy.read() {
             Ok(policy) => Arc::clone(&policy),
             Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    /// The keys of tokens that are in force.
+    #[must_use]
+    pub fn keys(&self) -> Arc<KeyRing> {
+        match self.keys.read() {
+            Ok(keys) => Arc::clone(&keys),
+            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    /// Puts other keys of tokens in force: rotated ones, or without those that are retired. Tokens
+    /// of a key that is gone are refused from now on.
+    pub fn replace_keys(&self, keys: KeyRing) {
+        match self.keys.write() {
+            Ok(mut slot) => *slot = Arc::new(keys),
+            Err(poisoned) => *poisoned.into_inner() = Arc::new(keys),
         }
     }
 

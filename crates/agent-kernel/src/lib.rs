@@ -52,7 +52,7 @@ pub use arguments::MAX_ARGUMENTS;
 pub use call_stream::CallStream;
 pub use chunk_queue::ChunkSender;
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
-pub use error::{KernelError, RegistryError};
+pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
 pub use pipeline::{
@@ -66,5 +66,5 @@ pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,
 };
 pub use timer::ThreadTimer;
-pub use token::{KeyRing, MAX_TOKEN, Token};
+pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN, Narrowed, Token};
 pub use wait::block_on;

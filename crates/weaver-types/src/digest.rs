@@ -36,7 +36,9 @@ impl Tag {
     pub const COMMIT: Self = Self("weaver/commit/v1");
     /// A request for an approval: canonical bytes, profile foreign, exact arguments included.
     pub const APPROVAL: Self = Self("weaver/approval/v1");
-    /// Token claims, as the MAC covers them.
+    /// A caveat that was added to a token, under the MAC before it.
+    pub const CAVEAT: Self = Self("weaver/caveat/v1");
+    /// The head of a token, as the MAC covers it.
     pub const TOKEN: Self = Self("weaver/token/v1");
     /// The name of a stored blob, as a keyed hash.
     pub const BLOB: Self = Self("weaver/blob/v1");
@@ -56,12 +58,13 @@ impl Tag {
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
         Self::BLOB,
         Self::BUNDLE,
+        Self::CAVEAT,
         Self::CODE_POLICY,
         Self::COMMIT,
         Self::CONTRACTS,

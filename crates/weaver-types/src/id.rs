@@ -2,6 +2,7 @@
 //!
 //! An identifier is compared byte for byte and never normalised. It is cheap to clone.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -120,6 +121,12 @@ macro_rules! ids {
                 &self.0
             }
         }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
     )*};
 }
 
@@ -171,11 +178,14 @@ pub fn random_text(prefix: &str, bytes: usize, random: &dyn Random) -> Result<St
 /// Lower-case hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
+    let digit =
+        |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        out.push(digit(byte >> 4));
+        out.push(digit(byte & 15));
+    }
+    out
 }
 
 macro_rules! random_ids {

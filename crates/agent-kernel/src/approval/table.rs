@@ -152,6 +152,11 @@ impl Holds {
         all
     }
 
+    /// The latest deadline of all open ones.
+    pub(crate) fn last_deadline(&self) -> Option<Timestamp> {
+        self.lock()?.open.values().map(|hold| hold.open.request.deadline).max()
+    }
+
     /// Takes a place for a new hold, before its record is committed. When the same call has one by
     /// now, that one is given back instead.
     pub(crate) fn reserve(&self, open: OpenHold) -> Result<Result<(), Hold>, Full> {

@@ -73,11 +73,11 @@ impl Kernel {
         target: &Target,
         (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        let (now, decision) = (self.now(), &evaluated.decision);
+        let (now, decision, keys) = (self.now(), &evaluated.decision, self.keys());
         let claims = TokenClaims {
             v: 1,
             token_id: token_of(call)?,
-            key_id: self.keys.current().clone(),
+            key_id: keys.current().clone(),
             tenant: self.settings.tenant.clone(),
             principal: question.caller.principal.id.clone(),
             capability: target.capability.id().clone(),
@@ -91,7 +91,7 @@ impl Kernel {
             issued_at: now,
             expires_at: self.latest().after(self.settings.token_ttl),
         };
-        let token = self.keys.sign(&claims)?;
+        let token = keys.sign(&claims)?;
         let facts = evaluated.facts.clone();
         let pending = Pending { call: call.clone(), request: question.request.clone(), facts };
         self.pending.insert(claims.token_id, pending);

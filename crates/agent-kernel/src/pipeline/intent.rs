@@ -52,6 +52,11 @@ impl Kernel {
         released: Option<&Released>,
     ) -> Result<Watch<'_>, Untaken> {
         let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
+        // Verified before; looked at again, now that the next thing is the commit.
+        if self.is_revoked(ready.claims) {
+            let detail = "the grant was revoked".to_owned();
+            return Err(refused(deny(ready, Check::System, ReasonCode::TokenRevoked, detail)));
+        }
         let (open, call) = (self.open_call(ready), ready.call.clone());
         let used = match released {
             Some(released) => Some(self.consumption(released).ok_or_else(|| refused(gone(ready)))?),

@@ -250,9 +250,8 @@ impl Kernel {
         decision: Decision,
     ) -> Invocation {
         // What the token claims is worth naming only when its signature holds.
-        let known = self.keys.verify(token).ok();
-        let capability =
-            known.map(|claims| claims.capability).or_else(|| CapabilityId::parse("unknown").ok());
+        let known = self.keys().verify(token).ok().map(|known| known.claims.capability);
+        let capability = known.or_else(|| CapabilityId::parse("unknown").ok());
         let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
         else {
             return Invocation { call: unnamed(), decision, result: None, request: None };

@@ -8,7 +8,6 @@ use super::RevocationSubject;
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::record::Payload;
-use crate::revocation::put;
 
 impl Kernel {
     /// Voids what was granted up to now to a token, principal or run: tokens and stored results.
@@ -22,7 +21,7 @@ impl Kernel {
         by: &PrincipalId,
     ) -> Result<(), KernelError> {
         let now = self.now();
-        self.revocations.insert(&subject, now);
+        let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
         let event = Payload::new()
             .with("subject", json!(subject.record_id()))
             .with("principal", json!(by))
@@ -32,7 +31,7 @@ impl Kernel {
                 problem: "it has no recordable form".to_owned(),
             })?;
         let mut batch = Batch::new(Durability::Disk).with_event(event);
-        batch.put.push(put(&self.settings.tenant, &subject, now));
+        batch.put.push(put);
         self.ledger.commit(batch).await?;
         self.end_all(&subject, by.as_str()).await;
         Ok(())

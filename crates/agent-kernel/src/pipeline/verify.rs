@@ -6,7 +6,7 @@ use weaver_types::{ReasonCode, TokenClaims};
 use super::pending::Pending;
 use crate::kernel::{Caller, Kernel};
 use crate::revocation::Granted;
-use crate::token::Token;
+use crate::token::{Narrowed, Token};
 
 impl Kernel {
     /// Reads and checks a token for this caller at this moment.
@@ -16,42 +16,42 @@ impl Kernel {
         caller: Caller<'_>,
         token: &Token,
     ) -> Result<(TokenClaims, Pending), (ReasonCode, &'static str)> {
-        let claims = self
-            .keys
-            .verify(token)
-            .map_err(|reason| (reason, "the token is malformed or not made by this kernel"))?;
+        let refused = |reason, detail| Err((reason, detail));
+        let Ok(Narrowed { claims, agent, void }) = self.keys().verify(token) else {
+            let detail = "the token is malformed or not made by this kernel";
+            return refused(ReasonCode::TokenInvalid, detail);
+        };
         if self.latest() >= claims.expires_at || self.now() < claims.issued_at {
-            return Err((
-                ReasonCode::TokenExpired,
-                "the token is past its time; ask for a new grant",
-            ));
+            let detail = "the token is past its time; ask for a new grant";
+            return refused(ReasonCode::TokenExpired, detail);
         }
+        let acting = caller.principal.agent.as_ref().unwrap_or(&caller.run.agent);
         if claims.tenant != self.settings.tenant
             || claims.tenant != caller.principal.tenant
             || claims.principal != caller.principal.id
             || claims.run != caller.run.run_id
             || claims.audience != self.settings.audience
+            || agent.is_some_and(|agent| agent != *acting)
         {
-            return Err((
-                ReasonCode::TokenScope,
-                "the token was made for another principal, run or audience",
-            ));
+            let detail = "the token was made for another principal, agent, run or audience";
+            return refused(ReasonCode::TokenScope, detail);
+        }
+        if void {
+            return refused(ReasonCode::TokenScope, "the caveats of the token exclude each other");
         }
         if claims.policy != policy.basis().policy {
-            return Err((
-                ReasonCode::PolicyChanged,
-                "the policy has changed since the grant; ask again",
-            ));
+            let detail = "the policy has changed since the grant; ask again";
+            return refused(ReasonCode::PolicyChanged, detail);
         }
         if self.is_revoked(&claims) {
-            return Err((ReasonCode::TokenRevoked, "the grant was revoked"));
+            return refused(ReasonCode::TokenRevoked, "the grant was revoked");
         }
         match self.pending.get(&claims.token_id) {
             Some(pending) => Ok((claims, pending)),
-            None => Err((
-                ReasonCode::TokenUsed,
-                "the token was used before, or its grant is no longer known",
-            )),
+            None => {
+                let detail = "the token was used before, or its grant is no longer known";
+                refused(ReasonCode::TokenUsed, detail)
+            }
         }
     }
 

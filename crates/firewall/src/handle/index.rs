@@ -50,6 +50,11 @@ impl Index {
         self.bytes
     }
 
+    /// The end of the one that ends last.
+    pub(super) fn last_end(&self) -> Option<Timestamp> {
+        self.by_end.last().map(|(end, _)| *end)
+    }
+
     pub(super) fn add(&mut self, record: &HandleRecord) {
         let id = record.handle.handle_id.clone();
         let blob = match &record.bytes {

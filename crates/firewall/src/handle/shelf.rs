@@ -167,6 +167,14 @@ impl Shelf {
         Ok(result)
     }
 
+    /// When the last of all stored results ends; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`HandleError::Store`], when a thread died while it held the shelf.
+    pub fn last_end(&self) -> Result<Option<Timestamp>, HandleError> {
+        Ok(self.index()?.last_end())
+    }
+
     /// How many results are stored, and how many bytes they have.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::bounds;
 use crate::kernel::Kernel;
 use crate::pipeline::resume::Ending;
 use crate::record::Payload;
-use crate::revocation::{RevocationSubject, put};
+use crate::revocation::RevocationSubject;
 
 impl Kernel {
     pub(super) async fn take_word(&self, signed: &SignedWord) -> Result<Received, Refusal> {
@@ -76,7 +76,7 @@ impl Kernel {
         let now = self.now();
         let subject = RevocationSubject::Run(run.clone());
         // It holds from here on, whether or not it can be recorded.
-        self.revocations.insert(&subject, now);
+        let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
         let event = |kind| {
             Payload::new()
                 .with("by", json!(by))
@@ -88,7 +88,7 @@ impl Kernel {
         let mut batch = beside
             .with_event(event(EventKind::Revoked)?)
             .with_event(event(EventKind::RunFinished)?);
-        batch.put.push(put(&self.settings.tenant, &subject, now));
+        batch.put.push(put);
         self.commit_word(batch).await?;
         self.end_all(&subject, by).await;
         Ok(Received::RunEnded { run: run.clone() })
