@@ -8,7 +8,7 @@ use weaver_benches::{Failure, records};
 use weaver_firewall::Firewall;
 
 use crate::Effort;
-use crate::measure::{median, once, speed};
+use weaver_benches::measure::{median, once, speed};
 
 /// The size of the pieces of a stream, in bytes.
 const PIECE: usize = 4_096;

@@ -4,7 +4,6 @@
 //! Times are processor time, so that other processes do not count.
 
 mod engine;
-mod measure;
 mod memory;
 mod pipeline;
 

@@ -7,7 +7,7 @@ use weaver_firewall::HandleQuery;
 use weaver_types::ResponseMode;
 
 use crate::Effort;
-use crate::measure::median;
+use weaver_benches::measure::median;
 
 /// The question of the drill-down.
 const QUERY: &str =

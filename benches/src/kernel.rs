@@ -5,11 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
     Call, Caller, FnDriver, Grant, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry,
-    Settings, ThreadTimer, block_on,
+    Settings, ThreadTimer, Token, block_on,
 };
 use weaver_firewall::HandleQuery;
 use weaver_policy::{Contracts, Policy, PolicySet};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
+use weaver_types::ledger::Ledger;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Clock, Effects, HandleId, LogId, OsRandom, Principal,
     PrincipalId, RawResult, ResponseMode, RunBudget, RunContext, RunSettings, SystemClock,
@@ -27,16 +28,19 @@ pub struct Desk {
     arguments: Value,
 }
 
+/// Five rows of three fields.
+#[must_use]
+pub fn few() -> Value {
+    (0..5).map(|n| json!({ "id": n, "name": format!("Person {n}"), "team": "north" })).collect()
+}
+
 impl Desk {
     /// A fresh one, with an empty ledger and a run without caps.
     ///
     /// # Errors
     /// When a part cannot be made.
     pub fn new() -> Result<Self, Failure> {
-        let rows: Vec<Value> = (0..5)
-            .map(|n| json!({ "id": n, "name": format!("Person {n}"), "team": "north" }))
-            .collect();
-        Self::with_rows(Value::Array(rows))
+        Self::with_rows(few())
     }
 
     /// The same, whose tool gives these rows.
@@ -44,6 +48,15 @@ impl Desk {
     /// # Errors
     /// When a part cannot be made.
     pub fn with_rows(rows: Value) -> Result<Self, Failure> {
+        let ledger = MemoryLedger::new(LogId::random(&OsRandom)?, Arc::new(OsRandom));
+        Self::on(Arc::new(ledger), rows)
+    }
+
+    /// The same on a ledger of the caller's.
+    ///
+    /// # Errors
+    /// When a part cannot be made.
+    pub fn on(ledger: Arc<dyn Ledger>, rows: Value) -> Result<Self, Failure> {
         let registry = Registry::new();
         let spec = ToolSpec::new("people.list", "List people")
             .with_effects(Effects::READ_LOCAL)
@@ -55,7 +68,7 @@ impl Desk {
         let kernel = Kernel::open(KernelParts {
             registry: Arc::new(registry),
             policy: Arc::new(policy),
-            ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom)?, Arc::new(OsRandom))),
+            ledger,
             blobs: Arc::new(MemoryBlobs::new([7; 32])),
             clock: Arc::clone(&clock),
             random: Arc::new(OsRandom),
@@ -98,6 +111,18 @@ impl Desk {
         let call = Call { request: &self.request, arguments: Some(&self.arguments), mode };
         let token = block_on(self.kernel.grant(self.caller(), call)).token?;
         Some(block_on(self.kernel.invoke(self.caller(), &token, &self.arguments, mode)))
+    }
+
+    /// Invokes what was granted.
+    #[must_use]
+    pub fn use_up(&self, token: &Token) -> Invocation {
+        block_on(self.kernel.invoke(self.caller(), token, &self.arguments, ResponseMode::Summary))
+    }
+
+    /// The keys of its tokens.
+    #[must_use]
+    pub fn keys(&self) -> Arc<KeyRing> {
+        self.kernel.keys()
     }
 
     /// Asks for a part of a stored result.

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "stack")]
 pub mod kernel;
+#[cfg(feature = "stack")]
+pub mod measure;
 pub mod records;
 pub mod rules;
 pub mod scenario;

@@ -34,3 +34,11 @@ pub fn once(runs: usize, mut work: impl FnMut()) -> Duration {
 pub fn speed(bytes: usize, time: Duration) -> f64 {
     bytes as f64 / 1e6 / time.as_secs_f64().max(1e-9)
 }
+
+/// Microseconds of one of `each` calls: the median over so many batches of them, after one that
+/// does not count.
+#[expect(clippy::cast_precision_loss, reason = "counts of calls")]
+pub fn micros(batches: usize, each: usize, mut call: impl FnMut()) -> f64 {
+    let batch = median(batches, || (0..each).for_each(|_| call()));
+    batch.as_secs_f64() * 1e6 / each.max(1) as f64
+}

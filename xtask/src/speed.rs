@@ -1,12 +1,16 @@
-//! `cargo xtask speed redaction`: how fast a part is, beside its peer on the same inputs.
+//! `cargo xtask speed redaction|kernel`: how fast a part is, beside its peer on the same inputs.
 
+mod kernel;
+mod line;
 mod peer;
-mod report;
+mod redaction;
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::Value;
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 use crate::{process, workspace};
 
@@ -20,13 +24,15 @@ pub struct Args {
 #[derive(Subcommand)]
 enum What {
     /// The redactor, hostile texts, memory, calls and drill-downs, beside agent-kernel (Python).
-    Redaction(Redaction),
+    Redaction(Effort),
+    /// Tokens, grants and calls, with few and with many before them, beside agent-kernel (Python).
+    Kernel(Effort),
 }
 
-/// Options of `speed redaction`.
+/// How much, and how it is printed.
 #[derive(clap::Args)]
-struct Redaction {
-    /// Little text and few runs, to see that it works.
+struct Effort {
+    /// Little work and few runs, to see that it works.
     #[arg(long)]
     smoke: bool,
     /// Leave out the peer, which is installed from PyPI.
@@ -42,36 +48,59 @@ struct Redaction {
 /// # Errors
 /// When the programs do not build, fail, or the peer cannot be installed.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let What::Redaction(args) = &args.what;
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
-    process::run(process::cargo(sh).args([
-        "build",
-        "--release",
-        "--package",
-        "weaver-benches",
-        "--bin",
-        "redaction-speed",
-    ]))?;
-    let program =
-        target.join("release").join(format!("redaction-speed{}", std::env::consts::EXE_SUFFIX));
-    let smoke = if args.smoke { Some("--smoke") } else { None };
-    let ours = read(xshell::cmd!(sh, "{program} {smoke...}"))?;
-    let theirs = match args.no_peer {
-        true => Value::Null,
-        false => {
-            let workloads = target.join("speed").join("workloads");
-            process::run(xshell::cmd!(sh, "{program} workloads {workloads}"))?;
-            let python = peer::python(sh, &target.join("speed"))?;
-            let script = workspace::root()?.join("benches/redaction/peer.py");
-            read(xshell::cmd!(sh, "{python} {script} {workloads} {smoke...}"))?
+    let shown = match &args.what {
+        What::Redaction(effort) => {
+            let (ours, theirs) = measure_redaction(sh, &target, effort)?;
+            match effort.json {
+                true => format!("{}\n", redaction::json(&ours, &theirs)),
+                false => redaction::table(&ours, &theirs),
+            }
+        }
+        What::Kernel(effort) => {
+            let (ours, theirs) = measure_kernel(sh, &target, effort)?;
+            match effort.json {
+                true => format!("{}\n", kernel::json(&ours, &theirs)),
+                false => kernel::table(&ours, &theirs),
+            }
         }
     };
-    if args.json {
-        println!("{}", report::json(&ours, &theirs));
-    } else {
-        print!("{}", report::table(&ours, &theirs));
-    }
+    print!("{shown}");
     Ok(())
+}
+
+fn measure_redaction(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
+    let program = built(sh, target, "redaction-speed")?;
+    let smoke = effort.smoke.then_some("--smoke");
+    let ours = read(cmd!(sh, "{program} {smoke...}"))?;
+    if effort.no_peer {
+        return Ok((ours, Value::Null));
+    }
+    let workloads = target.join("speed").join("workloads");
+    process::run(cmd!(sh, "{program} workloads {workloads}"))?;
+    let python = peer::python(sh, &target.join("speed"))?;
+    let script = workspace::root()?.join("benches/redaction/peer.py");
+    let theirs = read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?;
+    Ok((ours, theirs))
+}
+
+fn measure_kernel(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
+    let program = built(sh, target, "kernel-speed")?;
+    let smoke = effort.smoke.then_some("--smoke");
+    let theirs = if effort.no_peer {
+        Value::Null
+    } else {
+        let python = peer::python(sh, &target.join("speed"))?;
+        let script = workspace::root()?.join("benches/kernel/peer.py");
+        read(cmd!(sh, "{python} {script} {smoke...}"))?
+    };
+    Ok((read(cmd!(sh, "{program} {smoke...}"))?, theirs))
+}
+
+fn built(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
+    let package = ["--package", "weaver-benches", "--bin", bin];
+    process::run(process::cargo(sh).args(["build", "--release"]).args(package))?;
+    Ok(target.join("release").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 fn read(command: xshell::Cmd<'_>) -> Result<Value> {

@@ -1,0 +1,57 @@
+//! Calls with much before them: all stores at their caps, and one run that goes on.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_benches::Failure;
+use weaver_benches::kernel::{Desk, few};
+use weaver_benches::measure::micros;
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+
+use crate::{BATCH, Effort, succeeds};
+
+/// Microseconds of a call on a fresh kernel, and once every store is full and each call removes
+/// what is oldest.
+pub fn at_caps(effort: &Effort) -> Result<Value, Failure> {
+    let desk = Desk::new()?;
+    let time = |desk: &Desk| micros(effort.batches, BATCH, || succeeds(desk));
+    let fresh = time(&desk);
+    (0..effort.fill).for_each(|_| succeeds(&desk));
+    let full = time(&desk);
+    Ok(json!({ "fresh_us": fresh, "full_us": full, "ratio": full / fresh }))
+}
+
+/// Calls of one run on a ledger in a file: time and memory of the first tenth, and of the last.
+/// The memory is looked at from the end of the second tenth on, when all stores are full.
+pub fn one_run(effort: &Effort) -> Result<Value, Failure> {
+    let folder = tempfile::tempdir()?;
+    let ledger = SqliteLedger::open(folder.path().join("ledger.db"), OpenOptions::default())?;
+    let desk = Desk::on(Arc::new(ledger), few())?;
+    let tenth = effort.calls / 10;
+    let batches = tenth / BATCH;
+    let mut parts = Vec::new();
+    for _ in 0..10 {
+        let time = micros(batches.saturating_sub(1).max(1), BATCH, || succeeds(&desk));
+        parts.push((time, resident()?));
+    }
+    let [(first, _), (_, early), .., (last, late)] = parts.as_slice() else {
+        return Err("no calls".into());
+    };
+    Ok(json!({
+        "calls": effort.calls,
+        "first_tenth_us": first,
+        "last_tenth_us": last,
+        "ratio": last / first,
+        "early_mb": early,
+        "late_mb": late,
+        "memory_ratio": late / early,
+    }))
+}
+
+/// The memory of this process in use, in megabytes.
+fn resident() -> Result<f64, Failure> {
+    let text = std::fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    let kib: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
+    Ok(kib / 1024.0)
+}

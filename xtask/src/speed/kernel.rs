@@ -1,0 +1,64 @@
+//! Tokens, grants and calls: ours beside the peer's, and what is wanted of each.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::line::{self, Line, number, ratio};
+
+fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
+    let own = |path: &[&str]| number(ours, path);
+    let times = |name, path: &[&str], wanted| {
+        let value = ratio(number(theirs, path), own(path));
+        Line { name, value, wanted, unit: "x" }
+    };
+    let line = |name, value, wanted, unit| Line { name, value, wanted, unit };
+    vec![
+        line("verify a token, over a bare HMAC", own(&["token", "over_bare_ns"]), -1_000.0, "ns"),
+        line("the same, from its text", own(&["token", "over_bare_from_text_ns"]), -1_000.0, "ns"),
+        times("grant, of the peer", &["grant_us"], 10.0),
+        times("grant and invoke, of the peer", &["grant_invoke_us"], 10.0),
+        line("a call with all stores full, of a fresh one", own(&["caps", "ratio"]), -1.2, "x"),
+        line("last tenth of a long run, of its first", own(&["run", "ratio"]), -1.2, "x"),
+        line("memory at its end, of that when full", own(&["run", "memory_ratio"]), -1.1, "x"),
+    ]
+}
+
+/// For scripts.
+pub fn json(ours: &Value, theirs: &Value) -> Value {
+    line::json(&lines(ours, theirs), ours, theirs)
+}
+
+/// For people.
+pub fn table(ours: &Value, theirs: &Value) -> String {
+    let mut out = String::from("processor time; all threads of the process\n\n");
+    for (name, found) in [("weaver", ours), ("peer", theirs)] {
+        for (what, value) in found.as_object().into_iter().flatten() {
+            let _ = writeln!(out, "{name:<8}{what:<18}{value}");
+        }
+    }
+    out.push('\n');
+    out + &line::text(&lines(ours, theirs))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_the_same_figure() {
+        let ours = json!({
+            "token": { "over_bare_ns": 400.0, "over_bare_from_text_ns": 1_001.0 },
+            "grant_us": 2.0, "grant_invoke_us": 20.0,
+            "caps": { "ratio": 1.0 }, "run": { "ratio": 1.3, "memory_ratio": 1.0 },
+        });
+        let theirs = json!({ "grant_us": 26.0, "grant_invoke_us": 130.0 });
+        let good: Vec<Option<bool>> = lines(&ours, &theirs).iter().map(Line::good).collect();
+        let all = [true, false, true, false, true, false, true].map(Some);
+        assert_eq!(good, all);
+        assert_eq!(lines(&ours, &Value::Null)[2].good(), None);
+        assert!(table(&ours, &Value::Null).contains("not measured"));
+    }
+}
