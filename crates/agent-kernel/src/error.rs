@@ -2,7 +2,7 @@
 
 use weaver_firewall::HandleError;
 use weaver_types::ledger::LedgerError;
-use weaver_types::{CapabilityId, RandomError};
+use weaver_types::{CapabilityId, Digest, RandomError};
 
 /// Why a capability was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +69,28 @@ pub enum RegistryError {
         /// What is wrong with it.
         problem: String,
     },
+    /// There is nothing of this id.
+    #[error("capability `{id}` is not registered")]
+    Unknown {
+        /// The id.
+        id: CapabilityId,
+    },
+    /// What was approved is not what is registered by now.
+    #[error("capability `{id}` is {found} by now, which is not what was approved; look again")]
+    Moved {
+        /// The id.
+        id: CapabilityId,
+        /// The fingerprint of what is live.
+        found: Digest,
+    },
+    /// A namespace gave up too many ids.
+    #[error("namespace `{prefix}`: {limit} of its capabilities are gone already; start again")]
+    Restless {
+        /// The namespace.
+        prefix: String,
+        /// The bound.
+        limit: usize,
+    },
     /// Too many.
     #[error("the registry is full: {limit} capabilities")]
     Full {
@@ -93,6 +115,9 @@ impl RegistryError {
             Self::Namespace { .. } => "registry.namespace",
             Self::Misplaced { .. } => "registry.misplaced",
             Self::Schema { .. } => "registry.schema",
+            Self::Unknown { .. } => "registry.unknown",
+            Self::Moved { .. } => "registry.moved",
+            Self::Restless { .. } => "registry.restless",
             Self::Full { .. } => "registry.full",
             Self::Poisoned => "registry.poisoned",
         }

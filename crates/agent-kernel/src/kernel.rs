@@ -16,6 +16,7 @@ use weaver_types::{
 
 use crate::approval::table::Holds;
 use crate::clock_guard::{self, ClockGuard};
+use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::hot_run::{Runs, lock};
 use crate::pipeline::{Explanation, PendingGrants, Rejections};
@@ -173,6 +174,8 @@ pub struct Kernel {
     pub(crate) holds: Holds,
     pub(crate) standings: Standings,
     pub(crate) rates: Rates,
+    /// What was approved of the capabilities, beside the signed contracts.
+    pub(crate) baselines: RwLock<Baselines>,
     pub(crate) rejections: Rejections,
     /// The log of the ledger.
     pub(crate) log: LogId,
@@ -194,6 +197,7 @@ impl Kernel {
         let (holds, void) = Holds::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
+        let baselines = RwLock::new(contract::keeper::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
         let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
         let lives = Lives {
@@ -223,6 +227,7 @@ impl Kernel {
             holds,
             standings,
             rates,
+            baselines,
             rejections: Rejections::default(),
             log,
             time: Arc::new(time),

@@ -19,6 +19,7 @@ mod bounds;
 mod call_stream;
 mod chunk_queue;
 mod clock_guard;
+mod contract;
 mod driver;
 mod error;
 mod function;
@@ -51,6 +52,10 @@ pub use approval::{
 pub use arguments::MAX_ARGUMENTS;
 pub use call_stream::CallStream;
 pub use chunk_queue::ChunkSender;
+pub use contract::{
+    Approval, Baseline, BaselineError, BaselineState, Baselines, Contract, ContractState,
+    KERNEL_SURFACE, MAX_BASELINES,
+};
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;

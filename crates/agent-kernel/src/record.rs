@@ -11,6 +11,7 @@ use weaver_types::{
 };
 
 use crate::arguments::Arguments;
+use crate::contract::{Contract, ContractState};
 use crate::run_state::RunDelta;
 
 /// How many contributions of a decision are recorded one by one.
@@ -62,6 +63,17 @@ impl Payload {
             .with("rung", json!(capability.rung()))
             .tagged(Some(capability))
             .maybe("upstream_digest", capability.spec().upstream_digest.map(|d| json!(d)))
+    }
+
+    /// How the capability stands against its contract, under the keys of the SecondBrain kernel.
+    pub(crate) fn compared(self, contract: &Contract) -> Self {
+        let registered =
+            (contract.state != ContractState::NotCompared).then_some(contract.registered);
+        self.with("tool_contract_fingerprint", json!(contract.fingerprint))
+            .maybe("tool_contract_registered_fingerprint", registered.map(|one| json!(one)))
+            .with("tool_contract_status", json!(contract.state))
+            .with("tool_contract_enforcement", json!(contract.enforcement))
+            .with("tool_contract_mismatch", json!(contract.mismatch()))
     }
 
     /// The tags of a capability, by which retention can name what is said of it.

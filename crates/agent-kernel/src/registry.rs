@@ -1,11 +1,13 @@
 //! The registry: which capabilities there are, and what executes each.
 //!
 //! Ids are unique, also to the eye: an id that a reader takes for one that is there is refused.
+//! What was registered first under an id is remembered, and every call is compared with it.
 //! A namespace may be declared with a loader, which runs once, when somebody first asks.
 
 mod entries;
 mod namespace;
 mod search;
+mod version;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -28,12 +30,14 @@ pub const MAX_CAPABILITIES: usize = 100_000;
 
 /// A registered capability.
 pub struct Registered {
-    pub(crate) capability: Capability,
+    pub(crate) capability: Arc<Capability>,
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) arguments: SchemaCheck,
     pub(crate) results: SchemaCheck,
     /// The capability under the contracts that were last asked about.
     effective: Mutex<Option<(Digest, Arc<Capability>)>>,
+    /// What was registered first under its id.
+    first: RwLock<Arc<Capability>>,
     /// Its words, for a search.
     bag: OnceLock<Bag>,
 }
@@ -42,8 +46,10 @@ impl Registered {
     fn new(capability: Capability, driver: Arc<dyn Driver>) -> Result<Self, RegistryError> {
         let arguments = SchemaCheck::of_arguments(&capability)?;
         let results = SchemaCheck::of_results(&capability)?;
+        let capability = Arc::new(capability);
         let (effective, bag) = (Mutex::new(None), OnceLock::new());
-        Ok(Self { capability, driver, arguments, results, effective, bag })
+        let first = RwLock::new(Arc::clone(&capability));
+        Ok(Self { capability, driver, arguments, results, effective, first, bag })
     }
 
     fn bag(&self) -> &Bag {
@@ -69,16 +75,33 @@ impl Registered {
         Ok(capability)
     }
 
-    /// The capability as it was registered, before the signed contracts are applied to it.
+    /// The live version of the capability, before the signed contracts are applied to it.
     #[must_use]
     pub fn capability(&self) -> &Capability {
         &self.capability
     }
 
+    /// The version that was registered first under this id, or approved since. Every call is
+    /// compared with it.
+    #[must_use]
+    pub fn registered(&self) -> Arc<Capability> {
+        match self.first.read() {
+            Ok(first) => Arc::clone(&first),
+            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    fn set_registered(&self, first: Arc<Capability>) {
+        match self.first.write() {
+            Ok(mut slot) => *slot = first,
+            Err(poisoned) => *poisoned.into_inner() = first,
+        }
+    }
+
     /// The fingerprint at registration.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
-        self.capability.fingerprint()
+        self.registered().fingerprint()
     }
 }
 
@@ -264,7 +287,7 @@ impl Registry {
         let mut entries = self.write()?;
         for (at, entry) in checked.iter().enumerate() {
             if let Err(error) = entries.insert(Arc::clone(entry)) {
-                checked.iter().take(at).for_each(|entry| entries.remove(entry.capability.id()));
+                checked.iter().take(at).for_each(|entry| entries.undo(entry));
                 return Err(error);
             }
         }

@@ -95,6 +95,10 @@ kinds! {
     UpstreamReady = "upstream.ready";
     /// An upstream is gone.
     UpstreamLost = "upstream.lost";
+    /// Versions of tools were approved: which, and by whom.
+    ContractApproved = "contract.approved";
+    /// A server describes a tool otherwise than it was registered or approved.
+    ContractChanged = "contract.changed";
     /// Payloads of earlier events were removed for good: which, why, and by whom.
     Pruned = "log.pruned";
     /// A key that signs the checkpoints of this log came into force, or ended.

@@ -16,6 +16,7 @@ use super::resume::{Ending, Held, Holding, is_releasable};
 
 use super::share::spent;
 use crate::arguments::Arguments;
+use crate::contract::Contract;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
 use crate::registry::Registered;
@@ -82,6 +83,8 @@ type Decide<'a> = &'a dyn Fn(Option<&Release>) -> Decision;
 pub(crate) struct Target {
     pub(crate) entry: Arc<Registered>,
     pub(crate) capability: Arc<Capability>,
+    /// How it stands against what was registered and approved.
+    pub(crate) contract: Contract,
     pub(crate) arguments: Option<Arguments>,
 }
 
@@ -133,7 +136,8 @@ impl Kernel {
         if !policy.visible(caller.principal, &capability) {
             return Err(unknown());
         }
-        Ok(Target { entry, capability, arguments: None })
+        let contract = self.compare(policy, &entry, &capability);
+        Ok(Target { entry, capability, contract, arguments: None })
     }
 
     fn judge(
@@ -155,7 +159,7 @@ impl Kernel {
         };
         let run = &caller.run.run_id;
         let signals = self.signals(run, &target.capability, operation, finished);
-        let changed = policy.contract_contribution(target.entry.capability());
+        let changed = target.contract.contribution.clone();
         let mut beside: Vec<Contribution> = changed.into_iter().chain(spent).collect();
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
@@ -198,6 +202,15 @@ impl Kernel {
         mut evaluated: Evaluated,
     ) -> Evaluated {
         if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {
+            if target.contract.denied() && question.resumes {
+                // What was held or granted for another version of it is over.
+                let release = |release: &Release| decide(Some(release));
+                let decision = evaluated.decision.clone();
+                let caller = question.caller;
+                let decide = &release;
+                let held = Held { policy, caller, query, target, facts: &[], decision, decide };
+                evaluated.endings = self.resume(held).endings;
+            }
             return evaluated;
         }
         match self.facts(policy, target.capability.id(), query.arguments) {

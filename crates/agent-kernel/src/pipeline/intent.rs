@@ -166,6 +166,7 @@ impl Kernel {
             .key(DecisionKey::ToolDispatch)
             .who(ready.caller.principal)
             .what(capability)
+            .compared(&ready.target.contract)
             .asked(ready.request, &self.firewall)
             .decided(&ready.decision, &self.firewall)
             .with("token", json!(ready.claims.token_id))

@@ -63,7 +63,7 @@ impl Kernel {
             .maybe("request", open.map(|id| json!(id)))
             .run(&delta);
         if let Some(target) = &target {
-            payload = payload.what(&target.capability);
+            payload = payload.what(&target.capability).compared(&target.contract);
         }
         let event = payload
             .event(EventKind::Refused, self.now(), &caller.run.run_id, Some(call))

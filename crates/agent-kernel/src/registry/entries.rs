@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weaver_text::confusable;
-use weaver_types::CapabilityId;
+use weaver_types::{CapabilityId, Digest};
 
 use super::{MAX_CAPABILITIES, Registered};
+use crate::contract::FirstSeen;
 use crate::error::RegistryError;
 
 /// Capabilities by id, no two of which a reader takes for one another.
 #[derive(Default)]
 pub(super) struct Entries {
     by_id: BTreeMap<CapabilityId, Arc<Registered>>,
+    /// The first version of each.
+    first: FirstSeen,
     /// The ids by their skeletons, as they are written and in lower case.
     looks: [BTreeMap<String, CapabilityId>; 2],
 }
@@ -42,6 +45,7 @@ impl Entries {
         if self.by_id.len() >= MAX_CAPABILITIES {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
+        entry.set_registered(self.first.enter(&entry.capability)?);
         for (known, look) in self.looks.iter_mut().zip(own) {
             known.insert(look, id.clone());
         }
@@ -49,8 +53,38 @@ impl Entries {
         Ok(())
     }
 
+    /// Takes out one whose registration did not come about.
+    pub(super) fn undo(&mut self, entry: &Registered) {
+        self.remove(entry.capability.id());
+        self.first.forget(&entry.capability);
+    }
+
+    /// Puts another version in the place of one that is there. What was registered first stays.
+    pub(super) fn exchange(&mut self, entry: Arc<Registered>) -> Result<(), RegistryError> {
+        let id = entry.capability.id().clone();
+        let Some(slot) = self.by_id.get_mut(&id) else { return Err(RegistryError::Unknown { id }) };
+        entry.set_registered(slot.registered());
+        *slot = entry;
+        Ok(())
+    }
+
+    /// Takes the live version as the registered one.
+    pub(super) fn approve(&mut self, id: &CapabilityId, of: Digest) -> Result<(), RegistryError> {
+        let Some(entry) = self.by_id.get(id) else {
+            return Err(RegistryError::Unknown { id: id.clone() });
+        };
+        let found = entry.capability.fingerprint();
+        if found != of {
+            return Err(RegistryError::Moved { id: id.clone(), found });
+        }
+        self.first.replace(&entry.capability);
+        entry.set_registered(Arc::clone(&entry.capability));
+        Ok(())
+    }
+
     pub(super) fn remove(&mut self, id: &CapabilityId) {
         if self.by_id.remove(id).is_some() {
+            self.first.leave(id);
             for (known, look) in self.looks.iter_mut().zip(looks(id)) {
                 known.remove(&look);
             }

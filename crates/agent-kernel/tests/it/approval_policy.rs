@@ -6,7 +6,7 @@ use serde_json::json;
 use weaver_agent_kernel::{Ports, Received, block_on};
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{Phase, ResolutionVerdict};
-use weaver_types::{Effects, ReasonCode, RequestId, Verdict};
+use weaver_types::{CapabilityId, Effects, ReasonCode, RequestId, Verdict};
 
 use crate::approvals::{ALICE, Desk, RULES, documents, push, rejected};
 use crate::support::{Asked, answer, draft, memory, succeeded};
@@ -155,7 +155,16 @@ fn a_capability_that_changed_after_the_hold_is_refused() {
     let driver = weaver_agent_kernel::FnDriver::inline(|_| panic!("executed"));
     let parts = vec![(changed.build().unwrap(), Arc::new(driver) as Arc<_>)];
     desk.world.kernel.registry().replace_prefix("git.", parts).unwrap();
-    refused_and_over(&desk, &id, ReasonCode::ContractChanged);
+    let done = desk.push();
+    assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged), "{done:?}");
+    assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
+    assert_eq!(desk.push().decision.verdict(), Verdict::Deny, "nobody approved the change");
+    let registry = desk.world.kernel.registry();
+    let live = registry.get(&CapabilityId::parse("git.push").unwrap()).unwrap();
+    registry.approve(live.capability().id(), live.capability().fingerprint()).unwrap();
+    let again = desk.push();
+    assert_eq!(again.decision.verdict(), Verdict::Hold, "it can be asked again");
+    assert_ne!(again.request, Some(id));
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod approvals;
 #[cfg(test)]
 mod clocks;
 #[cfg(test)]
+mod contract_versions;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod dry_runs;

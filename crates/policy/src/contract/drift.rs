@@ -11,6 +11,7 @@
 //! may do more under the same policy.
 
 mod field;
+mod keyword;
 mod schema;
 
 use serde::{Deserialize, Serialize};

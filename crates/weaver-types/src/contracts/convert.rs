@@ -222,6 +222,8 @@ impl EventType {
             | EventKind::Routed
             | EventKind::UpstreamReady
             | EventKind::UpstreamLost
+            | EventKind::ContractApproved
+            | EventKind::ContractChanged
             | EventKind::Pruned
             | EventKind::LogKey => None,
         }

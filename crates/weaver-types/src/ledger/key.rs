@@ -61,6 +61,8 @@ namespaces! {
     Standing = "approval.standing", "weaver-agent-kernel";
     /// Signed files that were taken in, so that none counts twice.
     Received = "approval.received", "weaver-agent-kernel";
+    /// Approved versions of capabilities, for what no signed document pins.
+    Baseline = "contract.baseline", "weaver-agent-kernel";
     /// The clock as the operator confirmed it.
     Clock = "clock", "weaver-agent-kernel";
     /// The newest version of each signed document that was accepted.

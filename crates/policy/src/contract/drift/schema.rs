@@ -1,12 +1,10 @@
 //! Two JSON Schemas, keyword by keyword. Keywords are conditions that all hold, so where none was
 //! tightened everything that was accepted still is, and where none was loosened nothing new is.
 
-mod keyword;
-
 use serde_json::{Map, Value};
 
+use super::keyword::{self, Turn};
 use super::{Drift, DriftClass};
-use keyword::Turn;
 
 /// How deep two schemas are compared; what lies deeper cannot be told.
 const MAX_DEPTH: usize = 64;

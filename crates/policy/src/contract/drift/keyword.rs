@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Comparison, Thing};
-use crate::contract::drift::DriftClass;
+use super::DriftClass;
+use super::schema::{Comparison, Thing};
 
 /// Which way a condition went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::contract::drift) enum Turn {
+pub(super) enum Turn {
     Tighter,
     Looser,
 }

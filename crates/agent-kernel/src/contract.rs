@@ -1,0 +1,25 @@
+//! Contracts: every call is compared with what was registered, and with what was approved.
+//!
+//! | compared with | where it stands | who moves it |
+//! |---|---|---|
+//! | the registration | the registry, as long as the process lives | an approval of exactly what is live |
+//! | the signed contract | the contracts document: `upstream_digest` | whoever signs the document |
+//! | the baseline | the ledger, for what no document pins | whoever may write the ledger, by name |
+//!
+//! Under `enforce`, which is the default, a server's tool is denied with `contract_changed` after
+//! any change that a model or the policy could see, and one that came after its server was approved
+//! with `contract_unknown`. What host code registered is denied when it can do more than read, by
+//! what it was or by what it is; a mere reader runs, and the log says so. `observe` records, `off`
+//! does not compare.
+
+mod baselines;
+mod comparison;
+mod first;
+pub(crate) mod keeper;
+mod stored;
+
+pub use baselines::{
+    Approval, Baseline, BaselineError, BaselineState, Baselines, KERNEL_SURFACE, MAX_BASELINES,
+};
+pub use comparison::{Contract, ContractState};
+pub(crate) use first::FirstSeen;

@@ -1,0 +1,120 @@
+//! What a kernel does about contracts beside comparing them: telling how they stand, approving.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weaver_policy::PolicySet;
+use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace};
+use weaver_types::{Capability, CapabilityId, Tenant};
+
+use super::{Approval, Baselines, Contract, comparison};
+use crate::error::KernelError;
+use crate::kernel::Kernel;
+use crate::registry::Registered;
+
+/// The baselines of a ledger, with the versions themselves.
+pub(crate) fn load(tenant: &Tenant, ledger: &dyn Ledger) -> Baselines {
+    Baselines::read(|after| ledger.list(tenant, Namespace::Baseline, after, MAX_PAGE))
+}
+
+impl Kernel {
+    /// How a registered capability stands against what was registered and approved; `None` when
+    /// there is nothing of that name, or its contract cannot be applied.
+    #[must_use]
+    pub fn contract(&self, id: &CapabilityId) -> Option<Contract> {
+        let (entry, policy) = (self.registry.get(id)?, self.policy());
+        let effective = entry.effective(&policy).ok()?;
+        Some(self.compare(&policy, &entry, &effective))
+    }
+
+    /// Everything that is registered and is not as it was registered and approved, by id.
+    #[must_use]
+    pub fn contract_mismatches(&self) -> BTreeMap<CapabilityId, Contract> {
+        let ids = self.registry.list_ids().into_iter();
+        let all = ids.filter_map(|id| Some((self.contract(&id)?, id)));
+        all.filter(|(contract, _)| contract.mismatch()).map(|(one, id)| (id, one)).collect()
+    }
+
+    /// Approves what is live of these capabilities: as the registered version, and as the baseline
+    /// in the ledger, with the name of who approves. What a signed contract pins stays pinned.
+    ///
+    /// # Errors
+    /// [`KernelError`], when one is not registered, or it could not be recorded.
+    pub async fn approve_contracts(
+        &self,
+        ids: &[CapabilityId],
+        by: &str,
+    ) -> Result<(), KernelError> {
+        let live = ids.iter().map(|id| self.live(id)).collect::<Result<Vec<_>, _>>()?;
+        self.approve(&live, None, by).await
+    }
+
+    /// Approves everything that is registered, in place of all that was approved before: what is
+    /// registered later is new. Gives how many there are.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded.
+    pub async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
+        let all = self.registry.list_all();
+        self.approve(&all, Some(super::KERNEL_SURFACE), by).await?;
+        Ok(all.len())
+    }
+
+    fn live(&self, id: &CapabilityId) -> Result<Arc<Registered>, KernelError> {
+        self.registry.get(id).ok_or_else(|| KernelError::Stored {
+            what: "an approval",
+            problem: format!("capability `{id}` is not registered"),
+        })
+    }
+
+    async fn approve(
+        &self,
+        entries: &[Arc<Registered>],
+        surface: Option<&str>,
+        by: &str,
+    ) -> Result<(), KernelError> {
+        let (tenant, ledger) = (&self.settings.tenant, self.ledger.as_ref());
+        let known = load(tenant, ledger);
+        let tools: Vec<&Capability> = entries.iter().map(|entry| entry.capability()).collect();
+        let approval = Approval { tenant, surface, by, at: self.now() };
+        let batches = known.approve(&tools, approval).map_err(|error| KernelError::Stored {
+            what: "an approval",
+            problem: error.to_string(),
+        })?;
+        for batch in batches {
+            self.ledger.commit(batch).await?;
+        }
+        for tool in tools {
+            // One that changed meanwhile was not approved.
+            let _ = self.registry.approve(tool.id(), tool.fingerprint());
+        }
+        let fresh = load(tenant, ledger).without_contracts();
+        match self.baselines.write() {
+            Ok(mut slot) => *slot = fresh,
+            Err(poisoned) => *poisoned.into_inner() = fresh,
+        }
+        Ok(())
+    }
+
+    /// Compares what is live; `effective` is it with its signed contract.
+    pub(crate) fn compare(
+        &self,
+        policy: &PolicySet,
+        entry: &Registered,
+        effective: &Capability,
+    ) -> Contract {
+        let older = |id: &CapabilityId| {
+            // Rare, and only for telling what changed: the record is read again.
+            load_one(self, id).map(|contract| *contract)
+        };
+        let known = self.baselines.read();
+        let known = known.as_deref().map_err(|_| ());
+        comparison::compare((policy, known), entry, effective, &older)
+    }
+}
+
+fn load_one(kernel: &Kernel, id: &CapabilityId) -> Option<Box<Capability>> {
+    let key = super::baselines::tool_key(&kernel.settings.tenant, id);
+    let record = kernel.ledger.read(&key).ok()??;
+    super::stored::read(id.as_str(), &record.value).ok()?.contract
+}

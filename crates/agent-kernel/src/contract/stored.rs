@@ -1,0 +1,156 @@
+//! The stored form of an approved contract.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::{
+    Agents, Capability, CapabilityDraft, CapabilityId, Digest, Effects, SensitivityTag, Timestamp,
+};
+
+use super::Baseline;
+
+/// The version of the form.
+const VERSION: u8 = 1;
+/// The largest contract that is kept whole, in bytes of canonical JSON.
+const MAX_CONTRACT: usize = 64 * 1024;
+
+/// A record of [`Namespace::Baseline`](weaver_types::ledger::Namespace::Baseline) about one tool.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    v: u8,
+    capability: CapabilityId,
+    fingerprint: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    upstream_digest: Option<Digest>,
+    effects: Effects,
+    approved_by: String,
+    at: Timestamp,
+    /// The contract itself, where it is not too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contract: Option<Terms>,
+}
+
+/// Everything that the fingerprint covers.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Terms {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    description: String,
+    idempotent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input_schema: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
+    permissions: BTreeSet<String>,
+    agents: Agents,
+    sensitivity: BTreeSet<SensitivityTag>,
+    tags: BTreeSet<String>,
+    allowed_fields: BTreeSet<String>,
+    identity_scopes: BTreeSet<String>,
+    max_retries: u8,
+    timeout_ms: u32,
+}
+
+/// The record of an approved version.
+pub(super) fn write(live: &Capability, approved_by: &str, at: Timestamp) -> Option<Vec<u8>> {
+    let spec = live.spec();
+    let mut form = Form {
+        v: VERSION,
+        capability: live.id().clone(),
+        fingerprint: live.fingerprint(),
+        upstream_digest: spec.upstream_digest,
+        effects: spec.effects,
+        approved_by: approved_by.to_owned(),
+        at,
+        contract: Some(terms(spec)),
+    };
+    let whole = canonical::of(&form, Profile::Foreign).ok()?;
+    if whole.len() <= MAX_CONTRACT {
+        return Some(whole);
+    }
+    form.contract = None;
+    canonical::of(&form, Profile::Foreign).ok()
+}
+
+/// Reads a record about the capability of this id.
+pub(super) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, String> {
+    let value = canonical::parse(bytes, Profile::Foreign).map_err(|error| error.to_string())?;
+    let version = value.get("v").and_then(Value::as_u64);
+    if version.is_some_and(|version| version > u64::from(VERSION)) {
+        return Err(format!("its form is newer than version {VERSION}"));
+    }
+    let form: Form =
+        serde_json::from_value(value).map_err(|_| "its form is not known".to_owned())?;
+    if form.capability.as_str() != id {
+        return Err("it speaks of another capability".to_owned());
+    }
+    let contract = match form.contract {
+        Some(terms) => Some(Box::new(rebuilt(
+            terms,
+            (form.capability, form.effects),
+            (form.fingerprint, form.upstream_digest),
+        )?)),
+        None => None,
+    };
+    Ok(Baseline {
+        fingerprint: form.fingerprint,
+        upstream_digest: form.upstream_digest,
+        effects: form.effects,
+        approved_by: form.approved_by,
+        at: form.at,
+        contract,
+    })
+}
+
+fn terms(spec: &CapabilityDraft) -> Terms {
+    Terms {
+        name: spec.name.clone(),
+        title: spec.title.clone(),
+        description: spec.description.clone(),
+        idempotent: spec.idempotent,
+        input_schema: spec.input_schema.clone(),
+        output_schema: spec.output_schema.clone(),
+        permissions: spec.permissions.clone(),
+        agents: spec.agents.clone(),
+        sensitivity: spec.sensitivity.clone(),
+        tags: spec.tags.clone(),
+        allowed_fields: spec.allowed_fields.clone(),
+        identity_scopes: spec.identity_scopes.clone(),
+        max_retries: spec.max_retries,
+        timeout_ms: spec.timeout_ms,
+    }
+}
+
+/// The capability as it was approved; it must have the fingerprint that was approved.
+fn rebuilt(
+    terms: Terms,
+    (id, effects): (CapabilityId, Effects),
+    (fingerprint, upstream_digest): (Digest, Option<Digest>),
+) -> Result<Capability, String> {
+    let draft = CapabilityDraft {
+        title: terms.title,
+        description: terms.description,
+        idempotent: terms.idempotent,
+        input_schema: terms.input_schema,
+        output_schema: terms.output_schema,
+        permissions: terms.permissions,
+        sensitivity: terms.sensitivity,
+        tags: terms.tags,
+        allowed_fields: terms.allowed_fields,
+        identity_scopes: terms.identity_scopes,
+        max_retries: terms.max_retries,
+        timeout_ms: terms.timeout_ms,
+        upstream_digest,
+        ..CapabilityDraft::new(id, terms.name, effects, terms.agents)
+    };
+    let contract = draft.build().map_err(|_| "its contract is none".to_owned())?;
+    if contract.fingerprint() != fingerprint {
+        return Err("its contract is not the one of its fingerprint".to_owned());
+    }
+    Ok(contract)
+}
