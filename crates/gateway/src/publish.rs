@@ -8,7 +8,7 @@
 
 mod backoff;
 mod keeper;
-mod memory;
+pub(crate) mod memory;
 mod pruner;
 mod signing;
 pub(crate) mod status;

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use weaver_trace_store::SqliteLedger;
-use weaver_trace_store::checkpoint::{Checkpoint, CheckpointError, Note, VerifierKey};
+use weaver_trace_store::checkpoint::{
+    Checkpoint, CheckpointError, KeyHistory, Note, Trust, VerifierKey,
+};
 use weaver_types::ledger::{Batch, Durability, Head, Ledger as _, LedgerError};
 use weaver_types::signature::SigningKey;
 
@@ -31,6 +34,9 @@ pub(super) struct Signing {
     signer: SigningKey,
     pub(super) key: VerifierKey,
     memory: PathBuf,
+    /// Whether the log was asked if it ended the key. Nobody else writes the log meanwhile, and the
+    /// gateway changes no key.
+    asked: AtomicBool,
 }
 
 impl Signing {
@@ -42,7 +48,7 @@ impl Signing {
         let head = log.head()?;
         let key = VerifierKey::log(&head.log, signer.public())?;
         let memory = memory::beside(file, &head.log);
-        Ok(Self { log, signer, key, memory })
+        Ok(Self { log, signer, key, memory, asked: AtomicBool::new(false) })
     }
 
     /// What was signed before, as far as this machine knows: what the record says, the memory beside
@@ -87,6 +93,20 @@ impl Signing {
         })
     }
 
+    /// Refuses when an event of the log ended the key or names another one. The key counted when it
+    /// signed for `since` events, so only what came after is looked at, once.
+    fn counts(&self, note: &Note, since: u64) -> Result<(), SigningError> {
+        if self.asked.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let log = self.log.as_ref();
+        if KeyHistory::changed_since(log, since)? {
+            Trust::of(self.key.clone()).open_with(note, &KeyHistory::of(log)?)?;
+        }
+        self.asked.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// Signs what is synced now, noted on disk before the signature is given out.
     pub(super) fn sign(
         &self,
@@ -98,6 +118,7 @@ impl Signing {
             None => Checkpoint::of(&head),
         };
         let note = checkpoint.sign(&self.signer)?;
+        self.counts(&note, before.map_or(0, |before| before.size))?;
         memory::replace(&self.memory, &note.to_string()).map_err(|error| {
             SigningError::Unwritable(format!("{}: {error}", self.memory.display()))
         })?;

@@ -310,6 +310,26 @@ fn what_cannot_be_proven_is_said_so() {
 }
 
 #[test]
+fn what_a_key_signed_is_remembered_beside_it() {
+    let desk = Desk::new();
+    let sign = "checkpoint --store ledger.db --key log.key --passphrase-fd 0";
+    desk.append(r#"{"note":"one"}"#, 0);
+    desk.ok(sign);
+    desk.ok(sign);
+    // An older copy, and that copy after it went on: nothing was published, and both are found.
+    for name in ["ledger.db-wal", "ledger.db-shm"] {
+        let _ = fs::remove_file(desk.path(name));
+    }
+    fs::copy(demo().join("ledger.db"), desk.path("ledger.db")).unwrap();
+    let cut = desk.fails(sign, 1, "trace.published_differs");
+    assert!(cut.err.contains("shorter") && !cut.out.contains('\u{2014}'), "{cut:?}");
+    desk.append(r#"{"note":"two"}"#, 0);
+    desk.append(r#"{"note":"three"}"#, 0);
+    let fork = desk.fails(sign, 1, "trace.published_differs");
+    assert!(fork.err.contains("its beginning is another one"), "{fork:?}");
+}
+
+#[test]
 fn the_key_of_a_log_is_declared_handed_over_and_ended() {
     let desk = Desk::new();
     let change = "--store ledger.db --passphrase-fd 0 --json";

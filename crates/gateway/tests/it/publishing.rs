@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_trace_store::checkpoint::{KeyUse, Note, Trust, Verified, VerifierKey, cosign};
+use weaver_trace_store::checkpoint::{
+    KeyChange, KeyUse, Note, Trust, Verified, VerifierKey, cosign,
+};
 use weaver_trace_store::verify::verify;
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
@@ -245,6 +247,36 @@ fn a_restart_goes_on_and_a_restored_backup_is_a_fork() {
             assert_eq!(fs::read(folder.path("latest.txt")).unwrap(), latest);
         }
     }
+}
+
+#[test]
+fn a_key_that_the_log_does_not_name_any_more_signs_nothing() {
+    let (folder, public) = signing("publish = [{ file = \"latest.txt\" }]\n");
+    drop(start(&folder).end());
+    let before = fs::read(folder.path("latest.txt")).unwrap();
+    // The one memory of the key: the command goes on where the gateway stopped.
+    let memory = |name: &str| name.starts_with("log.key.") && name.ends_with(".signed");
+    let names = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| memory(&name.to_string_lossy())).count(), 1);
+    let log = reader(&folder).head().unwrap().log;
+    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    let other = VerifierKey::log(&log, SigningKey::from_seed([9; 32]).public()).unwrap();
+    assert_ne!(other.public(), &public);
+    let payload = KeyChange::declare(other, 0).to_payload().unwrap();
+    let event = NewEvent {
+        kind: EventKind::LogKey,
+        at: Timestamp::default(),
+        run: None,
+        call: None,
+        payload,
+    };
+    ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
+    drop(ledger);
+    let mut client = start(&folder);
+    echo(&mut client);
+    let said = client.end().stderr;
+    assert!(said.contains("the log had another key by then"), "{said}");
+    assert_eq!(fs::read(folder.path("latest.txt")).unwrap(), before);
 }
 
 #[test]

@@ -201,6 +201,7 @@ pub fn check(path: &Path, heads: &[Head]) -> Result<Recovered, String> {
     let open = || SqliteLedger::open(path, OpenOptions::default());
     let ledger = open().map_err(|error| format!("it does not open: {error}"))?;
     let head = ledger.head().map_err(|error| error.to_string())?;
+    check_opened(&ledger, head.size)?;
     let known = heads.iter().rev().find(|known| known.size <= head.size);
     let report = verify(&ledger, known).map_err(|error| format!("it does not verify: {error}"))?;
     if report.head != head {
@@ -212,7 +213,21 @@ pub fn check(path: &Path, heads: &[Head]) -> Result<Recovered, String> {
     drop(ledger);
     let ledger = open().map_err(|error| format!("it does not open again: {error}"))?;
     verify(&ledger, Some(&head)).map_err(|error| format!("it went astray: {error}"))?;
-    Ok(Recovered { size: head.size })
+    check_opened(&ledger, head.size + 1)?;
+    match ledger.opened().cut {
+        0 => Ok(Recovered { size: head.size }),
+        cut => Err(format!("it was closed, and {cut} bytes of it were cut off")),
+    }
+}
+
+/// What opening says was left is what is there.
+fn check_opened(ledger: &SqliteLedger, size: u64) -> Result<(), String> {
+    let opened = ledger.opened();
+    if opened.events == size {
+        Ok(())
+    } else {
+        Err(format!("{opened:?}, and it has {size} events"))
+    }
 }
 
 fn check_events(ledger: &SqliteLedger, size: u64) -> Result<(), String> {

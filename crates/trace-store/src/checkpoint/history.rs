@@ -167,6 +167,24 @@ impl KeyHistory {
         }
     }
 
+    /// Whether a key was declared, handed over or ended at `from` or later. It reads the log from
+    /// there on.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Ledger`].
+    pub fn changed_since(log: &dyn Source, from: u64) -> Result<bool, CheckpointError> {
+        let mut next = from;
+        loop {
+            let rows = log.rows(next, MAX_PAGE)?;
+            let Some(last) = rows.last() else { return Ok(false) };
+            next = last.event.seq.saturating_add(1);
+            let kind = |header: &[u8]| Header::parse(header).map(|header| header.kind);
+            if rows.iter().any(|row| kind(&row.event.header) == Ok(EventKind::LogKey)) {
+                return Ok(true);
+            }
+        }
+    }
+
     /// The key in force, if there is one.
     #[must_use]
     pub fn current(&self) -> Option<&VerifierKey> {

@@ -43,6 +43,49 @@ const NEUMANN_KEY: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq
 const SOFA: &str = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\u{2014} example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n\u{2014} witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n";
 
 #[test]
+fn a_checkpoint_extends_the_one_signed_before_or_is_refused() {
+    let (log, other) = (memory(), memory());
+    let empty = Checkpoint::of(&log.head().unwrap());
+    fill(&log, 5);
+    let before = Checkpoint::of(&log.head().unwrap());
+    fill(&log, 8);
+    fill(&other, 13);
+    let head = log.head().unwrap();
+    for known in [&empty, &before, &Checkpoint::of(&head)] {
+        let next = Checkpoint::extending(&log, &head, known).unwrap();
+        assert_eq!((next.size, next.root), (13, head.root));
+    }
+    let why = |ledger: &MemoryLedger, head: &Head, before: &Checkpoint| match Checkpoint::extending(
+        ledger, head, before,
+    ) {
+        Err(CheckpointError::Fork { signed, why }) => (signed, why.to_owned()),
+        other => panic!("{other:?}"),
+    };
+    // Restored and written on, so the same size has another root; and restored from an older copy.
+    let fork = why(&other, &other.head().unwrap(), &before);
+    assert!(fork.0 == 5 && fork.1.contains("beginning"), "{fork:?}");
+    let fork = why(&other, &other.head().unwrap(), &Checkpoint::of(&head));
+    assert!(fork.0 == 13 && fork.1.contains("beginning"), "{fork:?}");
+    let cut = why(&log, &before.head(), &Checkpoint::of(&head));
+    assert!(cut.0 == 13 && cut.1.contains("shorter"), "{cut:?}");
+    let named = Checkpoint { origin: LogId::parse("log_other").unwrap(), ..before };
+    assert!(why(&log, &head, &named).1.contains("another log"));
+}
+
+#[test]
+fn a_change_of_the_key_is_seen_from_any_place_before_it() {
+    let log = memory();
+    fill(&log, 3);
+    let id = log.head().unwrap().log;
+    assert_eq!(KeyHistory::changed_since(&log, 0), Ok(false));
+    change_key(&log, &KeyChange::declare(key(&id, 1), 3));
+    fill(&log, 2);
+    for (from, changed) in [(0, true), (3, true), (4, false), (6, false), (u64::MAX, false)] {
+        assert_eq!(KeyHistory::changed_since(&log, from), Ok(changed), "from {from}");
+    }
+}
+
+#[test]
 fn notes_and_keys_of_others_are_read() {
     let note = Note::parse(NEUMANN.as_bytes()).unwrap();
     let key: VerifierKey = NEUMANN_KEY.parse().unwrap();

@@ -35,7 +35,9 @@ fn options() -> OpenOptions {
     }
 }
 
-/// Writes the golden store of the present format. Run by hand, once a format:
+/// Writes the golden store of the present format. Run by hand, once a format; the root of what it
+/// writes then goes into `ROOT_2`. Written again by a later build it has another root, though the same
+/// events: salts are drawn ahead, and how many at once has changed since.
 /// `cargo test -p weaver-trace-store --all-features -- --ignored write_the_golden_store`.
 #[test]
 #[ignore = "writes tests/data/store-v2.weaver"]

@@ -5,8 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use weaver_trace_store::Reader;
 use weaver_trace_store::checkpoint::{Checkpoint, KeyHistory, Note, Trust, VerifierKey};
 use weaver_trace_store::verify::Prove;
+use weaver_types::ledger::Head;
 use weaver_types::{OsRandom, random_text};
 
 use super::believed::{self, refused};
@@ -14,6 +16,7 @@ use super::proof_args::Checkpoint as Args;
 use super::synced;
 use crate::cli::args::PassphraseFrom;
 use crate::cli::{Exit, Failure, output};
+use crate::publish::memory;
 
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let (note, checkpoint, key, log) = sign(&args.store, &args.key, &args.passphrase)?;
@@ -44,17 +47,37 @@ pub(super) fn sign(
     store: &Path,
     key: &Path,
     passphrase: &PassphraseFrom,
-) -> Result<(Note, Checkpoint, VerifierKey, weaver_trace_store::Reader), Failure> {
+) -> Result<(Note, Checkpoint, VerifierKey, Reader), Failure> {
     let failed = |error| refused(Some(store), error);
     drop(super::open(store)?);
     let signer = believed::signer(key, passphrase)?;
     let (log, head) = synced::head(store)?;
-    let checkpoint = Checkpoint::of(&head);
+    let memory = memory::beside(key, &head.log);
+    let checkpoint = remembered(&memory, &log, &head)?;
     let note = checkpoint.sign(&signer).map_err(failed)?;
     let key = VerifierKey::log(&head.log, signer.public()).map_err(failed)?;
     let history = KeyHistory::of(&log).map_err(failed)?;
     Trust::of(key.clone()).open_with(&note, &history).map_err(failed)?;
+    memory::replace(&memory, &note.to_string()).map_err(|error| {
+        let message = format!("{} cannot be written: {error}", memory.display());
+        Failure::new(Exit::Invalid, "trace.unwritable", message)
+            .next("what a key signs is noted beside it; keep it in a folder that you may write to")
+    })?;
     Ok((note, checkpoint, key, log))
+}
+
+/// The checkpoint of `head`, if the log extends what the key signed last, here or in a gateway.
+fn remembered(memory: &Path, log: &Reader, head: &Head) -> Result<Checkpoint, Failure> {
+    let differs = |what: String| {
+        let message = format!("{what}; nothing is signed");
+        Failure::new(Exit::Failed, "trace.published_differs", message)
+            .next("compare the ledger with the checkpoints that are elsewhere")
+    };
+    match memory::read(memory).map_err(differs)? {
+        None => Ok(Checkpoint::of(head)),
+        Some(before) => Checkpoint::extending(log, head, &before)
+            .map_err(|error| differs(format!("{}: {error}", memory.display()))),
+    }
 }
 
 /// What was published before must be the beginning of this log: a second history is never put in
