@@ -13,6 +13,7 @@ use weaver_types::ledger::{Ledger, Record};
 use weaver_types::{Label, RunId, Tenant};
 
 use crate::error::KernelError;
+use crate::provenance::{self, Shared};
 use crate::room::Held;
 use crate::run_state::{RunDelta, RunState, key, read};
 
@@ -43,6 +44,8 @@ pub(crate) struct HotRun {
     placeholders: Arc<Placeholders>,
     /// What its calls under way have set aside of its budget.
     held: Held,
+    /// Where its values come from.
+    provenance: Shared,
 }
 
 /// A run that is being worked with.
@@ -78,6 +81,11 @@ impl HotRun {
     /// The numbers of its masked values, where they are told apart.
     pub(crate) fn placeholders(&self) -> &Arc<Placeholders> {
         &self.placeholders
+    }
+
+    /// Where its values come from.
+    pub(crate) fn provenance(&self) -> &Shared {
+        &self.provenance
     }
 
     /// The run's session, where tokens are counted.
@@ -188,6 +196,7 @@ impl Runs {
         }
         let mut hot = HotRun::default();
         hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
+        hot.provenance = Arc::new(Mutex::new(provenance::read(tenant, run, ledger)?));
         let spent = hot.settled.meters.prompt_tokens;
         hot.session = self.budget.as_ref().map(|budget| budget.open(spent));
         // What was before counts as finished, a look at an older result too.

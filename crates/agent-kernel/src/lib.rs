@@ -30,6 +30,7 @@ mod log_tail;
 mod pipeline;
 mod ports;
 mod precondition;
+mod provenance;
 mod rates;
 mod record;
 mod registry;

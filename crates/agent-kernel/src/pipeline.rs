@@ -18,6 +18,7 @@ mod explain;
 mod explain_denial;
 mod finish;
 mod grant;
+mod hear;
 mod hold;
 mod intent;
 mod invoke;

@@ -12,6 +12,7 @@ use weaver_types::Pointer;
 use crate::rule::Pattern;
 use crate::truth::Truth;
 
+pub(crate) use origin::worse;
 pub use origin::{ValueOrigin, ValueOrigins};
 
 /// The most texts in one test, and the longest of them in bytes.

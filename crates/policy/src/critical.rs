@@ -17,6 +17,7 @@
 //! A sink without a schema has one critical argument: all of them.
 
 mod role;
+pub(crate) mod wanted;
 
 use std::collections::BTreeSet;
 
@@ -77,13 +78,13 @@ pub fn is_strict(sink: SinkKind) -> bool {
 
 /// Whether a declared place covers this one. Both are given by their parts, unescaped.
 #[must_use]
-pub fn covers(declared: &Pointer, parts: &[&str]) -> bool {
+pub fn covers<S: AsRef<str>>(declared: &Pointer, parts: &[S]) -> bool {
     let mut parts = parts.iter();
     declared.as_str().split('/').skip(1).all(|wanted| {
-        let found = parts.next();
+        let found = parts.next().map(AsRef::as_ref);
         wanted == "*" && found.is_some()
             || found.is_some_and(|found| {
-                wanted == *found || wanted.replace("~1", "/").replace("~0", "~") == *found
+                wanted == found || wanted.replace("~1", "/").replace("~0", "~") == found
             })
     })
 }

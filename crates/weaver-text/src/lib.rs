@@ -27,6 +27,7 @@
 //! - [`glob`]: anchored patterns with `*`.
 //! - [`suggest`]: "did you mean".
 //! - [`token`]: counting tokens as a model's tokenizer does.
+//! - [`values`]: what a text names (addresses, hosts, amounts, days, names), in comparable form.
 
 pub mod confusable;
 pub mod error;
@@ -42,6 +43,7 @@ pub mod stem;
 pub mod stop;
 pub mod suggest;
 pub mod token;
+pub mod values;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -54,11 +54,13 @@ impl Tag {
     pub const BUNDLE: Self = Self("weaver/bundle/v1");
     /// A commitment to a shown frame: a salt of 16 bytes, then its canonical bytes, profile foreign.
     pub const FRAME_COMMIT: Self = Self("weaver/frame-commit/v1");
+    /// Words of a user under a salt, as the log names them.
+    pub const WORDS_COMMIT: Self = Self("weaver/words-commit/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -80,6 +82,7 @@ impl Tag {
         Self::STANDING,
         Self::TOKEN,
         Self::UPSTREAM,
+        Self::WORDS_COMMIT,
     ];
 
     /// The tag's text, ASCII without a zero byte.

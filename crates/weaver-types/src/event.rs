@@ -51,6 +51,8 @@ kinds! {
     RunStarted = "run.started";
     /// A run ended.
     RunFinished = "run.finished";
+    /// The user of a run said something, through a host that may report it.
+    UserSaid = "run.user_said";
     /// A shortlist was made.
     Routed = "route.shortlisted";
     /// A call was asked, held or denied; nothing was executed.

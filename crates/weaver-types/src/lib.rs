@@ -67,7 +67,8 @@ pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
 pub use result::{ToolErrorCode, ToolProvenance, ToolResult};
 pub use run::{
-    LocaleCode, Millicents, RunBudget, RunContext, RunError, RunMeters, RunSettings, SafetyMode,
+    LocaleCode, MAX_SAID, MAX_SAID_BYTES, Millicents, RunBudget, RunContext, RunError, RunMeters,
+    RunSettings, SafetyMode,
 };
 pub use time::{BoxFuture, Clock, ManualClock, SystemClock, Timer, Timestamp};
 pub use token::TokenClaims;

@@ -1,6 +1,7 @@
 //! Runs: the envelope around the calls of one task, with its budget and its safety mode.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,11 @@ use serde_json::Value;
 use crate::id::{AgentId, IdError, RunId, hex};
 use crate::random::{Random, RandomError};
 use crate::time::{Clock, Timestamp};
+
+/// How many texts of its user a run keeps.
+pub const MAX_SAID: usize = 256;
+/// The longest text of a user that a run keeps, in bytes.
+pub const MAX_SAID_BYTES: usize = 64 * 1024;
 
 /// How careful a run is.
 #[derive(
@@ -198,6 +204,7 @@ pub struct RunContext {
     /// When it began.
     pub started_at: Timestamp,
     started: Duration,
+    said: Arc<Vec<String>>,
 }
 
 impl RunContext {
@@ -225,6 +232,7 @@ impl RunContext {
             dry_run,
             started_at: clock.now(),
             started: clock.monotonic(),
+            said: Arc::default(),
         })
     }
 
@@ -240,6 +248,29 @@ impl RunContext {
     pub fn for_agent(mut self, agent: AgentId) -> Self {
         self.agent = agent;
         self
+    }
+
+    /// Takes in what the user said, in the user's own words. What is named there may steer calls
+    /// that leave the run, also after untrusted input; the kernel takes it in with the next grant.
+    /// False, and nothing is taken in, when the text has more than [`MAX_SAID_BYTES`] or the run
+    /// has [`MAX_SAID`] texts.
+    ///
+    /// # Security
+    /// Only words that a person wrote, through a channel that no model writes to. A goal, a plan
+    /// or a text that the user pasted from somewhere else is none of them.
+    pub fn user_said(&mut self, text: impl Into<String>) -> bool {
+        let text = text.into();
+        if text.len() > MAX_SAID_BYTES || self.said.len() >= MAX_SAID {
+            return false;
+        }
+        Arc::make_mut(&mut self.said).push(text);
+        true
+    }
+
+    /// What the user said so far.
+    #[must_use]
+    pub fn said(&self) -> &Arc<Vec<String>> {
+        &self.said
     }
 
     /// True in modes `Safe` and `Strict`.

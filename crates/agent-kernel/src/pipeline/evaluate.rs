@@ -19,6 +19,7 @@ use crate::arguments::Arguments;
 use crate::contract::Contract;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
+use crate::provenance::Origins;
 use crate::registry::Registered;
 
 /// What is asked.
@@ -149,9 +150,11 @@ impl Kernel {
     ) -> Evaluated {
         let Question { caller, request, arguments, operation, .. } = question;
         let settings = &caller.run.settings;
-        let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
+        let Some((label, exceeded, finished, spent, origins)) = lock(&slot).map(|hot| {
             let (state, spent) = (hot.state(), spent(&hot, &settings.budget, operation));
-            (state.label.clone(), state.meters.exceeded(&settings.budget), hot.finished(), spent)
+            let exceeded = state.meters.exceeded(&settings.budget);
+            let origins = Origins(Arc::clone(hot.provenance()));
+            (state.label.clone(), exceeded, hot.finished(), spent, origins)
         }) else {
             let detail = "the run's state is unusable";
             let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
@@ -178,6 +181,7 @@ impl Kernel {
             human_channel: self.settings.human_channel,
             run: Some(run),
             signals: &signals,
+            origins: Some(&origins),
             ..Query::new(&target.capability, caller.principal, request)
         };
         beside.extend(self.rates.check(policy, &self.registry, &query));

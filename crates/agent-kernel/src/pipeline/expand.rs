@@ -214,8 +214,14 @@ impl Kernel {
             .run(&delta)
             .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
             .ok_or_else(|| "the view has no recordable form".to_owned())?;
-        let step = Step::new(caller, slot, delta, Batch::new(Durability::Os).with_event(event));
-        self.step(step).await.map_err(|error| error.to_string())
+        let mut batch = Batch::new(Durability::Os).with_event(event);
+        let told = self.shown_again(caller, call, slot, frame);
+        batch.put.extend(told.puts.iter().cloned());
+        self.step(Step::new(caller, slot, delta, batch))
+            .await
+            .map_err(|error| error.to_string())?;
+        told.take(slot);
+        Ok(())
     }
 
     async fn refuse_view(

@@ -274,8 +274,12 @@ impl Kernel {
             batch.put.push(stored.put.clone());
             batch.delete.extend(stored.delete.clone());
         }
+        let told = self.told(ready, &watch.slot, ended.result.data.as_ref());
+        batch.put.extend(told.puts.iter().cloned());
         let step = Step::new(ready.caller, &watch.slot, delta, batch);
-        self.step(step).await.map_err(|error| error.to_string())
+        self.step(step).await.map_err(|error| error.to_string())?;
+        told.take(&watch.slot);
+        Ok(())
     }
 }
 

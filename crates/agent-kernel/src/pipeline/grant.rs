@@ -30,6 +30,7 @@ impl Kernel {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
+        self.hear(caller).await;
         let Ok(id) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);

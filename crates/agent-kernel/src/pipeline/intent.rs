@@ -68,6 +68,11 @@ impl Kernel {
             let detail = "the intent has no recordable form".to_owned();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
+        let written = self.written(ready, slot).map_err(|detail| {
+            let detail = detail.to_owned();
+            refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
+        })?;
+        batch.put.extend(written.puts.iter().cloned());
         let mut noted = None;
         if let Some(used) = used {
             batch = batch.join(used.batch);
@@ -93,6 +98,7 @@ impl Kernel {
         let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
         let Err(error) = self.step(step).await else {
             self.pending.remove(&ready.claims.token_id);
+            written.take(slot);
             if let Some(noted) = noted {
                 self.consumed(noted);
             }

@@ -1,5 +1,7 @@
 //! Invoking: verify, decide again on the exact arguments, commit, execute, finish.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{
@@ -16,6 +18,7 @@ use super::share::Share;
 use crate::call_stream::{CallStream, Outlet};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
+use crate::provenance::Origins;
 use crate::room::Room;
 use crate::token::Token;
 
@@ -210,15 +213,18 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<(), Box<Contribution>> {
-        let label = lock(slot)
-            .map(|run| run.state().label.clone())
-            .unwrap_or_else(|| Label::of(Confidentiality::Restricted, Integrity::Untrusted));
+        let known = lock(slot).map(|run| (run.state().label.clone(), Arc::clone(run.provenance())));
+        let (label, index) = known.unwrap_or_else(|| {
+            (Label::of(Confidentiality::Restricted, Integrity::Untrusted), Arc::default())
+        });
+        let origins = Origins(index);
         let query = Query {
             arguments: Some(ready.arguments),
             mode: ready.caller.run.settings.safety_mode,
             label: &label,
             now: self.now(),
             human_channel: self.settings.human_channel,
+            origins: Some(&origins),
             run: Some(&ready.caller.run.run_id),
             ..Query::new(&ready.target.capability, ready.caller.principal, ready.request)
         };

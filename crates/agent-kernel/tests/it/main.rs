@@ -45,6 +45,8 @@ mod preconditions;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]
+mod provenance;
+#[cfg(test)]
 mod races;
 #[cfg(test)]
 mod randomness;

@@ -271,15 +271,12 @@ fn run(
     random: &dyn Random,
 ) -> Result<RunContext, ReplayError> {
     let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
-    let run = RunContext::create(settings, clock, random)?;
+    let mut run = RunContext::create(settings, clock, random)?;
     if documents.user_words {
-        said(&run, &scenario.prompt);
+        run.user_said(&scenario.prompt);
     }
     Ok(run)
 }
-
-/// The user's words reach the kernel here.
-fn said(_run: &RunContext, _prompt: &str) {}
 
 fn reason(said: &Contribution) -> Value {
     json!({ "check": said.check, "reason": said.reason, "detail": said.detail })

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use weaver_text::values::Token;
 use weaver_types::Pointer;
+
+use crate::critical::wanted;
 
 /// Where a value was found. What was found in untrusted output, or nowhere, has no origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -16,7 +19,34 @@ pub enum ValueOrigin {
 
 /// Knows where the values of one call's arguments came from.
 pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
-    /// The origin of the value at this place; `None` for one that nobody vouches for. A value
-    /// found in both is the user's.
-    fn origin(&self, at: &Pointer, value: &Value) -> Option<ValueOrigin>;
+    /// Who vouches for such a token; `None` where nobody does. A token found in both is the
+    /// user's.
+    fn vouched(&self, _token: &Token) -> Option<ValueOrigin> {
+        None
+    }
+
+    /// The origin of the value at this place; `None` for one that nobody vouches for, of which a
+    /// part is vouched for by nobody, and for an empty one. A value found in both is the user's.
+    fn origin(&self, at: &Pointer, value: &Value) -> Option<ValueOrigin> {
+        let name = wanted::name_of(at.as_str());
+        match value {
+            Value::Array(items) => {
+                items.iter().map(|item| self.origin(at, item)).reduce(worse).flatten()
+            }
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, member)| {
+                    let below = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    Pointer::parse(&below).ok().and_then(|below| self.origin(&below, member))
+                })
+                .reduce(worse)
+                .flatten(),
+            leaf => wanted::of(&name, leaf).met_by(&|token| self.vouched(token)),
+        }
+    }
+}
+
+/// The origin of two together.
+pub(crate) fn worse(one: Option<ValueOrigin>, other: Option<ValueOrigin>) -> Option<ValueOrigin> {
+    one.zip(other).map(|(one, other)| one.max(other))
 }

@@ -76,7 +76,7 @@ fn what_cannot_be_read_is_critical_as_a_whole() {
 #[test]
 fn a_declared_place_covers_what_is_below_it() {
     let at = |text: &str| Pointer::parse(text).unwrap();
-    assert!(covers(&at(""), &[]) && covers(&at(""), &["a"]));
+    assert!(covers::<&str>(&at(""), &[]) && covers(&at(""), &["a"]));
     assert!(covers(&at("/to"), &["to", "0"]) && !covers(&at("/to"), &["to_all"]));
     assert!(covers(&at("/parts/*/id"), &["parts", "3", "id"]));
     assert!(!covers(&at("/parts/*/id"), &["parts", "3"]));

@@ -1,5 +1,7 @@
 //! Information flow: what the run has taken in, against where this call would send it.
 
+mod release;
+
 use weaver_types::{
     Check, Confidentiality, Contribution, Discharge, Integrity, Operation, ReasonCode, SinkKind,
     Verdict,
@@ -8,8 +10,9 @@ use weaver_types::{
 use crate::query::Query;
 
 /// Holds a call to a sink when the run holds more confidential data than the sink may receive,
-/// or when somebody else may have steered the run. Where nothing leaves, the call goes on: one
-/// tainted text must not stop later reads. A view sends nothing anywhere.
+/// or when somebody else may have steered the run and what decides where the call goes is found
+/// neither in the user's words nor, at most sinks, in trusted results. Where nothing leaves, the
+/// call goes on: one tainted text must not stop later reads. A view sends nothing anywhere.
 pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
     let (capability, label) = (query.capability, query.label);
     if query.operation == Operation::View || capability.sink() == SinkKind::None {
@@ -25,10 +28,12 @@ pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
         );
         out.push(hold(ReasonCode::ClearanceExceeded, &detail));
     }
-    if label.integrity == Integrity::Untrusted {
+    if label.integrity == Integrity::Untrusted
+        && let Err(problem) = release::check(query)
+    {
         let calls: Vec<_> = label.taints.iter().map(|call| format!("`{call}`")).collect();
         let from = if calls.is_empty() { "unnamed calls".to_owned() } else { calls.join(", ") };
-        let detail = format!("the run has taken in untrusted data from {from}");
+        let detail = format!("the run has taken in untrusted data from {from}, and {problem}");
         out.push(hold(ReasonCode::UntrustedInfluence, &detail));
     }
 }

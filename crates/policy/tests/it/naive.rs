@@ -11,6 +11,7 @@ mod decision;
 mod dice;
 mod differential;
 mod document;
+mod flow;
 mod history;
 mod host;
 mod matcher;

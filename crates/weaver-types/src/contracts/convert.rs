@@ -225,7 +225,8 @@ impl EventType {
             | EventKind::ContractApproved
             | EventKind::ContractChanged
             | EventKind::Pruned
-            | EventKind::LogKey => None,
+            | EventKind::LogKey
+            | EventKind::UserSaid => None,
         }
     }
 }

@@ -51,6 +51,8 @@ namespaces! {
     Revocation = "revocation", "weaver-agent-kernel";
     /// The state of a run: meters and label.
     Run = "run", "weaver-agent-kernel";
+    /// Keyed hashes of the values that a run's user and its trusted sources named.
+    Provenance = "run.provenance", "weaver-agent-kernel";
     /// Calls whose outcome is not recorded yet.
     OpenCall = "call.open", "weaver-agent-kernel";
     /// What stands behind a handle.

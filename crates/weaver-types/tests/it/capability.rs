@@ -49,6 +49,7 @@ fn draft() -> CapabilityDraft {
         timeout_ms: 5_000,
         output_label: Label::undeclared_output(),
         clearance: Confidentiality::Internal,
+        critical_arguments: BTreeSet::new(),
         emit: Emit { trace: true, metric: true },
         upstream_digest: None,
     }

@@ -29,6 +29,7 @@ pub(crate) struct Effective {
     pub(crate) output: (Confidentiality, Integrity),
     pub(crate) clearance: Confidentiality,
     pub(crate) digest: Option<Digest>,
+    pub(crate) critical: BTreeSet<String>,
 }
 
 impl Effective {
@@ -50,6 +51,7 @@ impl Effective {
             output: (spec.output_label.confidentiality, spec.output_label.integrity),
             clearance: spec.clearance,
             digest: spec.upstream_digest,
+            critical: spec.critical_arguments.iter().map(|at| at.as_str().to_owned()).collect(),
         }
     }
 }
@@ -244,7 +246,7 @@ fn rest(covering: &Covering<'_>, proposal: &Capability, effects: Effects) -> Eff
         id: proposal.id().to_string(),
         effects,
         rung: Rung::L5,
-        sink: sinks.into_iter().max().unwrap_or(sink),
+        sink: sinks.iter().copied().max().unwrap_or(sink),
         idempotent: if idempotent.is_empty() {
             spec.idempotent && !from_server
         } else {
@@ -259,7 +261,15 @@ fn rest(covering: &Covering<'_>, proposal: &Capability, effects: Effects) -> Eff
         timeout_ms: timeouts.into_iter().min().unwrap_or(spec.timeout_ms),
         clearance: levels.into_iter().min().unwrap_or(clearance),
         digest: spec.upstream_digest,
+        critical: critical(covering, sinks.into_iter().max().unwrap_or(sink)),
     }
+}
+
+/// What the contracts name; without any, and no proposal here has a schema, all of the arguments
+/// where they can go anywhere.
+fn critical(covering: &Covering<'_>, sink: SinkKind) -> BTreeSet<String> {
+    let named = covering.together("critical_arguments").unwrap_or_default();
+    if named.is_empty() && sink != SinkKind::None { [String::new()].into() } else { named }
 }
 
 fn output(

@@ -10,6 +10,7 @@ use weaver_types::{
 };
 
 use super::capability::{Effective, Status, is_visible};
+use super::flow;
 use super::history::{self, Call};
 use super::reading::{Word, moment, texts, whole};
 use super::request::Asked;
@@ -184,7 +185,7 @@ pub(crate) fn decide(
         if asked.label.confidentiality > capability.clearance {
             parts.push(Part::hold(Check::Flow, ReasonCode::ClearanceExceeded));
         }
-        if asked.label.integrity == Integrity::Untrusted {
+        if asked.label.integrity == Integrity::Untrusted && !flow::released(capability, asked) {
             parts.push(Part::hold(Check::Flow, ReasonCode::UntrustedInfluence));
         }
     }

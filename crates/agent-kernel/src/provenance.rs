@@ -1,0 +1,48 @@
+//! Where the values of a run come from: what its user and its trusted sources named.
+//!
+//! The index holds keyed hashes of typed tokens under a key of the run's own, never the values. It
+//! is bounded for a run: what finds no room is nowhere. Each call that adds something writes one
+//! record of its own, in the batch that records the call, so that no call costs more than another
+//! and the same run read again after a restart gives the same verdicts.
+//!
+//! A trusted source may only repeat what it was told: a call that the model writes after untrusted
+//! input could place a value there and fetch it back as a trusted one. So the values of such calls
+//! are kept too, and no trusted result of the run vouches for them.
+
+mod collect;
+mod index;
+mod record;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use weaver_policy::{ValueOrigin, ValueOrigins};
+use weaver_text::values::Token;
+
+pub(crate) use collect::{answered, echoes, said, written};
+pub(crate) use index::{Index, Kind, Part};
+pub(crate) use record::{puts, read};
+
+/// The index of one run, shared with the decisions that look into it.
+pub(crate) type Shared = Arc<Mutex<Index>>;
+
+/// The index as a decision sees it. An index that a thread died over vouches for nothing.
+#[derive(Clone)]
+pub(crate) struct Origins(pub(crate) Shared);
+
+impl fmt::Debug for Origins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Origins(..)")
+    }
+}
+
+impl ValueOrigins for Origins {
+    fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
+        look(&self.0)?.vouched(token)
+    }
+}
+
+/// Locks an index.
+pub(crate) fn look(index: &Shared) -> Option<MutexGuard<'_, Index>> {
+    index.lock().ok()
+}

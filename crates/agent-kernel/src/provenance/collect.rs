@@ -1,0 +1,86 @@
+//! The tokens of what a user said, of what a call was told, and of what a frame shows.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use weaver_text::normalise;
+use weaver_text::values::{self, Token};
+use weaver_types::Frame;
+
+/// The shortest part of a value that is looked for in arguments, in bytes.
+const PART: usize = 2;
+
+/// What a text of the user names.
+pub(crate) fn said(text: &str) -> Vec<Token> {
+    let mut out = Vec::new();
+    values::said(text, &mut out);
+    out
+}
+
+/// What the arguments of a call name, as a result could repeat it.
+pub(crate) fn written(arguments: &Value) -> Vec<Token> {
+    let mut out = Vec::new();
+    walk(None, arguments, &mut out);
+    out
+}
+
+/// What a frame names, as the model sees it.
+pub(crate) fn answered(frame: &Frame) -> Vec<Token> {
+    let mut out = Vec::new();
+    for fact in &frame.facts {
+        values::told(None, fact, &mut out);
+    }
+    for row in &frame.table {
+        for (label, value) in row {
+            walk(Some(label), value, &mut out);
+        }
+    }
+    if let Some(raw) = &frame.raw {
+        walk(None, raw, &mut out);
+    }
+    out
+}
+
+fn walk(label: Option<&str>, value: &Value, out: &mut Vec<Token>) {
+    match value {
+        Value::String(text) => values::told(label, text, out),
+        Value::Number(number) => values::told(label, &number.to_string(), out),
+        Value::Array(items) => items.iter().for_each(|item| walk(label, item, out)),
+        Value::Object(members) => {
+            members.iter().for_each(|(label, member)| walk(Some(label), member, out));
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// Takes out what a result may only repeat: every token whose parts all stand in the arguments.
+pub(crate) fn echoes(tokens: Vec<Token>, arguments: &Value) -> Vec<Token> {
+    let mut told = String::new();
+    texts(arguments, &mut told);
+    let told = normalise::fold(&told);
+    let told: HashSet<&str> = parts(&told).collect();
+    let repeated = |token: &Token| {
+        let key = normalise::fold(&token.key);
+        parts(&key).all(|part| part.len() < PART || told.contains(part))
+    };
+    tokens.into_iter().filter(|token| !repeated(token)).collect()
+}
+
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
+}
+
+fn texts(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => out.push_str(text),
+        Value::Number(number) => out.push_str(&number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, out)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            out.push_str(name);
+            out.push('\n');
+            texts(member, out);
+        }),
+        Value::Null | Value::Bool(_) => {}
+    }
+    out.push('\n');
+}

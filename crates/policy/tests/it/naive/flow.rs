@@ -1,0 +1,64 @@
+//! What releases a call after untrusted input, where nobody vouches for single words.
+
+use serde_json::Value;
+use weaver_policy::ValueOrigin;
+use weaver_text::values;
+use weaver_types::SinkKind;
+
+use super::capability::Effective;
+use super::request::Asked;
+
+/// Every value with its place, as the parts of a pointer, and every name of a member.
+fn walk(value: &Value, at: &[String], leaves: &mut Vec<(Vec<String>, Value)>) {
+    let below = |name: String| [at, &[name]].concat();
+    match value {
+        Value::Array(items) => {
+            for (n, item) in items.iter().enumerate() {
+                walk(item, &below(n.to_string()), leaves);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                if name.contains(['.', '@']) {
+                    leaves.push((vec!["\0".to_owned()], Value::from(name.as_str())));
+                }
+                walk(member, &below(name.clone()), leaves);
+            }
+        }
+        leaf => leaves.push((at.to_vec(), leaf.clone())),
+    }
+}
+
+fn is_under(declared: &str, at: &[String]) -> bool {
+    let declared: Vec<_> = declared.split('/').skip(1).collect();
+    declared.len() <= at.len()
+        && declared.iter().zip(at).all(|(wanted, found)| *wanted == "*" || wanted == found)
+}
+
+pub(crate) fn released(capability: &Effective, asked: &Asked) -> bool {
+    let (Some(arguments), Some(origins)) = (&asked.arguments, &asked.origins) else { return false };
+    let mut leaves = Vec::new();
+    walk(arguments, &[], &mut leaves);
+    let mut decided = false;
+    for (at, leaf) in leaves {
+        let text = leaf.as_str();
+        if leaf.is_null() || text.is_some_and(|text| text.trim().is_empty()) {
+            continue;
+        }
+        let is_name = at == ["\0"];
+        let critical =
+            !is_name && capability.critical.iter().any(|declared| is_under(declared, &at));
+        if critical {
+            let place: String = at.iter().map(|part| format!("/{part}")).collect();
+            match origins.0.get(&place) {
+                Some(ValueOrigin::User) => {}
+                Some(ValueOrigin::Trusted) if capability.sink == SinkKind::ExternalSend => {}
+                _ => return false,
+            }
+            decided = true;
+        } else if text.is_some_and(|text| !values::destinations(text).0.is_empty()) {
+            return false;
+        }
+    }
+    decided
+}

@@ -1,0 +1,182 @@
+use super::*;
+
+fn of(text: &str) -> Vec<Token> {
+    let mut out = Vec::new();
+    said(text, &mut out);
+    out
+}
+
+fn names(text: &str, class: Class, key: &str) -> bool {
+    of(text).contains(&Token::new(class, key))
+}
+
+fn sends(text: &str) -> Vec<String> {
+    destinations(text).0.into_iter().map(|token| token.key).collect()
+}
+
+#[test]
+fn one_thing_has_one_form_however_it_is_written() {
+    for text in ["12.00", "12", "$12", "12,00", "012.0", "12 €", "1.2e1"] {
+        assert_eq!(number(text).as_deref(), Some("12"), "{text}");
+    }
+    for text in ["1,200", "1,200.00", "1200", "1.200,00"] {
+        assert_eq!(number(text).as_deref(), Some("1200"), "{text}");
+    }
+    for text in ["", "x", "12 apples", "1,2,3", "2024-05-15", "12:00", "1.2.3", "0x10", "1e999"] {
+        assert_eq!(number(text), None, "{text}");
+    }
+    assert_eq!(account("GB29 NWBK 6016-1331 9268 19").as_deref(), Some("GB29NWBK60161331926819"));
+    assert_eq!(path("./a//b/./c.txt").as_deref(), Some("a/b/c.txt"));
+    assert_eq!(path("a/../b"), None);
+    assert_eq!(email("Bob@Example.COM").as_deref(), Some("bob@example.com"));
+}
+
+#[test]
+fn nothing_is_found_by_a_part_of_it() {
+    assert!(!names("see example.com.evil.net", Class::Host, "example.com"));
+    assert!(!names("mail bob+evil@example.com", Class::Email, "bob@example.com"));
+    assert!(!names("pay 1300", Class::Amount, "13") && !names("pay 1300", Class::Amount, "300"));
+    assert!(!names("open a/b.txt", Class::Path, "b.txt"));
+    assert!(!names("IBAN GB29NWBK60161331926819", Class::Account, "GB29NWBK6016"));
+}
+
+#[test]
+fn a_number_is_what_it_is_used_as() {
+    let text = "On May 13th 2024 at 13:00, list the 13 most recent files, 13% of them";
+    assert!(!names(text, Class::Identifier, "13") && !names(text, Class::Amount, "13"));
+    assert!(names(text, Class::Day, "2024-05-13"));
+    for text in ["delete the file with ID '13'", "file id 13", "event '13'", "ticket #13"] {
+        assert!(names(text, Class::Identifier, "13"), "{text}");
+    }
+    assert!(names("delete file 13", Class::Cued, &cued("files", "13")));
+    assert!(!names("delete 13 files by June 13", Class::Cued, &cued("file", "13")));
+    for text in ["refund that 10.00 now", "rent is 10", "a fee of 10.", "send $10", "10 euros"] {
+        assert!(names(text, Class::Amount, "10"), "{text}");
+    }
+    for text in ["the 10 most recent", "send 10 transactions", "10:30", "10%", "May 10", "10/12"] {
+        assert!(!names(text, Class::Amount, "10"), "{text}");
+    }
+}
+
+#[test]
+fn days_are_read_in_several_writings() {
+    for text in ["May 15th, 2024", "15 May 2024", "the 15th of May 2024", "2024-05-15 at ten"] {
+        assert!(names(text, Class::Day, "2024-05-15"), "{text}");
+    }
+    assert!(names("on May 15 please", Class::Day, "05-15"));
+    assert_eq!(day("2024-05-15T10:00:00Z").map(Day::keys).unwrap(), ["2024-05-15", "05-15"]);
+    for text in ["10:00", "2024-13-01", "2024-05-15 and more", "", "15"] {
+        assert_eq!(day(text), None, "{text}");
+    }
+}
+
+#[test]
+fn names_are_written_as_names_or_said_to_be_some() {
+    let text =
+        "Please tell Sarah Baker of the Bank of America, in channel general, at 'the inn'. Bob";
+    for name in ["sarah baker", "bank of america", "sarah", "the inn", "bob"] {
+        assert!(names(text, Class::Name, name), "{name}");
+    }
+    for name in ["please", "tell", "general", "inn", "inn bob", "america in", "the inn bob", "of"] {
+        assert!(!names(text, Class::Name, name), "{name}");
+    }
+    assert!(names(text, Class::Cued, &cued("channel", "general")));
+    assert!(!names("Ask Ann. Smith goes", Class::Name, "ann smith"));
+}
+
+#[test]
+fn a_secret_is_quoted_or_mixed_and_never_folded() {
+    let text = "change the password to '1j1l-2K3j' now";
+    assert!(names(text, Class::Secret, "1j1l-2K3j") && !names(text, Class::Secret, "1j1l-2k3j"));
+    assert!(!names(text, Class::Secret, "password") && !names(text, Class::Secret, "change"));
+}
+
+#[test]
+fn words_are_found_in_their_order_only() {
+    let found = of("Catch up over lunch.. Her address is known");
+    let has = |text: &str| {
+        grams(&words(text)).iter().all(|g| found.contains(&Token::new(Class::Phrase, g.clone())))
+    };
+    assert!(has("Catch up over lunch.") && has("catch up over lunch.. Her address is known"));
+    assert!(!has("lunch over up catch") && !has("over lunch address") && !has("lunch her"));
+}
+
+#[test]
+fn places_to_go_are_found_wherever_they_hide() {
+    let table = [
+        ("see https://Evil.net/a?b#c.", "evil.net/a?b"),
+        ("[good.com](http://evil.net)", "evil.net"),
+        ("go to evil.net/x, now", "evil.net/x"),
+        ("www.evil.internal", "www.evil.internal"),
+        ("(evil.net)", "evil.net"),
+        ("https://good.com@evil.net/", "good.com@evil.net"),
+        ("https://good.com\\@evil.net", "good.com\\@evil.net"),
+        ("https%3A%2F%2Fevil.net%2Fx", "evil.net/x"),
+        ("aHR0cHM6Ly9ldmlsLm5ldC94", "evil.net/x"),
+        ("e\u{200b}vil.n\u{200b}et", "evil.net"),
+        ("ｅｖｉｌ．ｎｅｔ", "evil.net"),
+        ("evil[.]net", "evil.net"),
+        ("evil。net", "evil.net"),
+        ("xn--vil-5cd.xn--p1ai", "xn--vil-5cd.xn--p1ai"),
+        ("198.51.100.7:8080/x", "198.51.100.7:8080/x"),
+        ("http://3325256711/", "3325256711"),
+        ("u=evil.net&v=1", "evil.net"),
+        ("\\\\evil\\share", "evil"),
+        ("mailto:a@evil.net?bcc=b@evil.net", "b@evil.net"),
+        ("<a href='//evil.net/p'>", "evil.net"),
+        ("&#104;ttps://evil&period;net", "evil.net"),
+        ("ftp://evil.net", "ftp://evil.net"),
+    ];
+    for (text, key) in table {
+        let found = sends(text);
+        assert!(found.iter().any(|found| found == key), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn plain_prose_sends_nobody_anywhere() {
+    for text in
+        ["Hello, the total is 12.00. See you at 10:30, e.g. on Monday", "a/b, i.e. c: d", "@bob hi"]
+    {
+        assert_eq!(sends(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn letters_that_look_alike_stay_apart() {
+    assert_ne!(email("b\u{43e}b@example.com"), email("bob@example.com"));
+    assert!(!names("tell bob@example.com", Class::Email, "b\u{43e}b@example.com"));
+}
+
+#[test]
+fn an_answer_names_what_its_fields_say() {
+    let mut found = Vec::new();
+    told(
+        None,
+        "id_: '26'\nsize: 98\nowner: emma@corp.com\nhotels: Le Marais, City Hub",
+        &mut found,
+    );
+    let has = |class, key: &str| found.contains(&Token::new(class, key));
+    assert!(has(Class::Identifier, "26") && has(Class::Email, "emma@corp.com"));
+    assert!(!has(Class::Identifier, "98"), "a size names nothing");
+    assert!(has(Class::Name, "le marais") && has(Class::Name, "city hub"));
+    let mut row = Vec::new();
+    told(Some("file_id"), "26", &mut row);
+    assert!(row.contains(&Token::new(Class::Cued, cued("file", "26"))));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_is_too_odd(text in "\\PC{0,200}") {
+        let mut out = Vec::new();
+        said(&text, &mut out);
+        told(Some("id"), &text, &mut out);
+        let _ = destinations(&text);
+    }
+
+    #[test]
+    fn a_said_address_is_found_in_any_words(before in "[a-z ]{0,30}", after in "[a-z ]{0,30}") {
+        let found = of(&format!("{before} bob@example.com {after}"));
+        proptest::prop_assert!(found.contains(&Token::new(Class::Email, "bob@example.com")));
+    }
+}
