@@ -44,6 +44,7 @@
 pub mod analysis;
 pub mod approval;
 pub mod critical;
+pub mod propose;
 pub mod signal;
 
 mod argument;
