@@ -9,8 +9,9 @@ mod error;
 mod line;
 mod scenario;
 mod stage;
+mod store;
 
-pub(crate) use approver::{Approver, LOG};
+pub(crate) use approver::Approver;
 pub(crate) use error::ReplayError;
 pub(crate) use line::{Line, Summary};
 pub(crate) use scenario::{MAX_LINE, Scenario};

@@ -3,6 +3,7 @@
 pub(super) mod args;
 mod list;
 mod live;
+mod propose;
 mod standing;
 
 use super::{Exit, Failure, output};
@@ -11,5 +12,6 @@ use args::Contracts as Args;
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match args {
         Args::List(args) => list::run(&args),
+        Args::Propose(args) => propose::run(&args),
     }
 }

@@ -60,7 +60,7 @@ fn play(
     (number, summary): (u64, &mut Summary),
     out: &mut impl io::Write,
 ) -> Result<Result<(), (&'static str, String)>, Failure> {
-    let stage = match Stage::open(documents, scenario, number) {
+    let mut stage = match Stage::open(documents, scenario, number) {
         Ok(stage) => stage,
         Err(error @ ReplayError::Standing { .. }) => {
             let failure = Failure::new(Exit::Invalid, error.code(), error);
@@ -70,7 +70,13 @@ fn play(
     };
     summary.scenarios += 1;
     for (number, step) in scenario.steps.iter().enumerate() {
-        let mut line = stage.play(&scenario.id, number, step);
+        if args.restarts && number > 0 {
+            stage = match stage.restarted() {
+                Ok(stage) => stage,
+                Err(error) => return Ok(Err((error.code(), error.to_string()))),
+            };
+        }
+        let mut line = stage.play(number, step);
         summary.count(line.verdict, line.micros.unwrap_or_default());
         if !args.micros {
             line.micros = None;
@@ -102,9 +108,9 @@ fn load(args: &Replay) -> Result<(Documents, &'static str), Failure> {
         None => Vec::new(),
     };
     let origin = documents::origin(&set);
-    let user_words = !args.no_user_words;
+    let (user_words, restarts) = (!args.no_user_words, args.restarts);
     let set = Arc::new(set);
-    Ok((Documents { set, approver, standings, principal, user_words, now }, origin))
+    Ok((Documents { set, approver, standings, principal, user_words, restarts, now }, origin))
 }
 
 /// The one that there is.

@@ -14,9 +14,6 @@ use weaver_types::{Authority, Random, RandomError, Timestamp};
 
 /// The most people that there are: the most signatures under one standing approval.
 const MAX_PEOPLE: u8 = 16;
-/// The log of every replay, by which standing approvals are bound to it.
-pub(crate) const LOG: &str = "weaver-replay";
-
 /// The people of a replay.
 pub(crate) struct Approver {
     people: Vec<(String, SigningKey)>,

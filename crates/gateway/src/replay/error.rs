@@ -32,6 +32,9 @@ pub(crate) enum ReplayError {
         /// Why.
         problem: String,
     },
+    /// The ledger on disk cannot be used.
+    #[error("the ledger cannot be used: {0}")]
+    Ledger(String),
 }
 
 impl ReplayError {
@@ -44,6 +47,7 @@ impl ReplayError {
             Self::Kernel(error) => error.code(),
             Self::Standing { .. } => "replay.standing",
             Self::Run(_) | Self::Random(_) => "replay.run",
+            Self::Ledger(_) => "replay.ledger",
         }
     }
 }

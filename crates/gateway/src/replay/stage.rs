@@ -10,18 +10,19 @@ use weaver_agent_kernel::{
 };
 use weaver_policy::approval::Standing;
 use weaver_policy::{Pattern, PolicySet};
-use weaver_trace_store::{BLOB_KEY, MemoryBlobs, MemoryLedger};
+use weaver_trace_store::{BLOB_KEY, MemoryBlobs};
 use weaver_types::digest::Tag;
 use weaver_types::ledger::Ledger;
 use weaver_types::{
     Agents, Capability, CapabilityDraft, CapabilityId, CapabilityRequest, Clock, Contribution,
-    Digest, Effects, EventKind, JustificationSource, LogId, ManualClock, Principal, Random,
-    RawResult, RequestId, ResponseMode, RunBudget, RunContext, RunSettings, SeededRandom, SinkKind,
-    Timestamp, Verdict,
+    Digest, Effects, EventKind, JustificationSource, ManualClock, Principal, Random, RawResult,
+    RequestId, ResponseMode, RunBudget, RunContext, RunSettings, SeededRandom, SinkKind, Timestamp,
+    Verdict,
 };
 
-use super::approver::{Approver, LOG};
+use super::approver::Approver;
 use super::scenario::{Scenario, Step};
+use super::store::Store;
 use super::{Line, ReplayError};
 
 /// How many events are read at once.
@@ -36,6 +37,8 @@ pub(crate) struct Documents {
     pub(crate) principal: Principal,
     /// Whether the host reports what the user said.
     pub(crate) user_words: bool,
+    /// Whether ledger and kernel are opened anew before every step.
+    pub(crate) restarts: bool,
     /// The time of the whole replay.
     pub(crate) now: Timestamp,
 }
@@ -46,13 +49,16 @@ type Record = Arc<Mutex<Option<RawResult>>>;
 /// A kernel with the tools of one scenario, in the middle of one run.
 pub(crate) struct Stage<'a> {
     documents: &'a Documents,
+    scenario: &'a Scenario,
     kernel: Kernel,
     registry: Arc<Registry>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<ManualClock>,
+    random: Arc<dyn Random>,
     run: RunContext,
     record: Record,
-    prompt: String,
+    /// Last, so that it is removed when nobody has it open.
+    store: Store,
 }
 
 impl<'a> Stage<'a> {
@@ -62,31 +68,78 @@ impl<'a> Stage<'a> {
     /// [`ReplayError`], when a tool has an impossible name or a standing approval does not count.
     pub(crate) fn open(
         documents: &'a Documents,
-        scenario: &Scenario,
+        scenario: &'a Scenario,
         number: u64,
     ) -> Result<Self, ReplayError> {
         let random: Arc<dyn Random> = Arc::new(SeededRandom::new(number));
-        let ledger: Arc<dyn Ledger> =
-            Arc::new(MemoryLedger::new(LogId::parse(LOG)?, Arc::clone(&random)));
         let clock = Arc::new(ManualClock::new(documents.now));
+        let mut run = run(clock.as_ref(), random.as_ref())?;
+        if documents.user_words {
+            run.user_said(&scenario.prompt);
+        }
+        let store = Store::new(documents.restarts, random.as_ref())?;
+        let stage = Self::assembled(documents, scenario, (store, clock, random), run)?;
+        stage.take_standings()?;
+        Ok(stage)
+    }
+
+    /// The same run in a process that was started again: all that is known of it stands in the
+    /// ledger. Nobody repeats what the user said.
+    ///
+    /// # Errors
+    /// [`ReplayError`], when the ledger cannot be opened again.
+    pub(crate) fn restarted(self) -> Result<Self, ReplayError> {
+        let Self {
+            documents,
+            scenario,
+            kernel,
+            ledger,
+            registry,
+            clock,
+            random,
+            store,
+            run: before,
+            ..
+        } = self;
+        let same = before.run_id;
+        drop((kernel, ledger, registry));
+        let run = run(clock.as_ref(), random.as_ref())?.named(same);
+        Self::assembled(documents, scenario, (store, clock, random), run)
+    }
+
+    fn assembled(
+        documents: &'a Documents,
+        scenario: &'a Scenario,
+        (store, clock, random): (Store, Arc<ManualClock>, Arc<dyn Random>),
+        run: RunContext,
+    ) -> Result<Self, ReplayError> {
+        let own = || Arc::clone(&clock) as Arc<dyn Clock>;
+        let ledger = store.open(own(), &random)?;
         let registry = Arc::new(Registry::new());
         let record = Record::default();
         for tool in scenario.steps.iter().map(|step| &step.tool).collect::<BTreeSet<_>>() {
             registry.register(proposal(&documents.set, tool)?, Arc::new(driver(&record)))?;
         }
-        let own = Arc::clone(&clock) as Arc<dyn Clock>;
-        let parts = parts(documents, (&registry, &ledger), own, &random)?;
-        let kernel = Kernel::open(parts)?;
-        let run = run(documents, scenario, clock.as_ref(), random.as_ref())?;
-        let prompt = scenario.prompt.clone();
-        let stage = Self { documents, kernel, registry, ledger, clock, run, record, prompt };
-        stage.take_standings()?;
-        Ok(stage)
+        let kernel = Kernel::open(parts(documents, (&registry, &ledger), own(), &random)?)?;
+        Ok(Self {
+            documents,
+            scenario,
+            kernel,
+            registry,
+            ledger,
+            clock,
+            random,
+            run,
+            record,
+            store,
+        })
     }
 
     fn take_standings(&self) -> Result<(), ReplayError> {
+        let log = self.ledger.head().map_err(|error| ReplayError::Ledger(error.to_string()))?.log;
         for (name, standing) in &self.documents.standings {
-            let problem = match self.documents.approver.standing(standing) {
+            let standing = Standing { log: log.clone(), ..standing.clone() };
+            let problem = match self.documents.approver.standing(&standing) {
                 None => "it has no canonical form".to_owned(),
                 Some(bytes) => match block_on(self.kernel.receive(&bytes)) {
                     Received::StandingAccepted { .. } => continue,
@@ -100,7 +153,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Decides on a step, and lets the task go on with what was recorded.
-    pub(crate) fn play<'s>(&self, id: &'s Value, number: usize, step: &'s Step) -> Line<'s> {
+    pub(crate) fn play(&self, number: usize, step: &'a Step) -> Line<'a> {
+        let id = &self.scenario.id;
         let capability = CapabilityId::parse(&step.tool).ok();
         let arguments = Value::Object(step.args.clone().unwrap_or_default());
         let sink = capability.as_ref().map_or(SinkKind::Destructive, |id| self.sink(id));
@@ -201,7 +255,7 @@ impl<'a> Stage<'a> {
             true => JustificationSource::Host,
             false => JustificationSource::Model,
         };
-        CapabilityRequest::new(id, "a recorded step").justified(&self.prompt, source)
+        CapabilityRequest::new(id, "a recorded step").justified(&self.scenario.prompt, source)
     }
 
     fn sink(&self, id: &CapabilityId) -> SinkKind {
@@ -263,19 +317,10 @@ fn parts(
     })
 }
 
-/// The run of a scenario, with what the user said where the host reports it.
-fn run(
-    documents: &Documents,
-    scenario: &Scenario,
-    clock: &dyn Clock,
-    random: &dyn Random,
-) -> Result<RunContext, ReplayError> {
+/// A run without bounds.
+fn run(clock: &dyn Clock, random: &dyn Random) -> Result<RunContext, ReplayError> {
     let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
-    let mut run = RunContext::create(settings, clock, random)?;
-    if documents.user_words {
-        run.user_said(&scenario.prompt);
-    }
-    Ok(run)
+    Ok(RunContext::create(settings, clock, random)?)
 }
 
 fn reason(said: &Contribution) -> Value {

@@ -15,6 +15,8 @@ mod config;
 #[cfg(test)]
 mod contracts_commands;
 #[cfg(test)]
+mod contracts_propose;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod demo;

@@ -18,12 +18,15 @@ A surface is one server by its name, or `kernel`: everything that the gateway's 
 pub(crate) enum Contracts {
     /// List the tools of the servers, and how each stands against what was approved
     List(List),
+    /// Write contracts for tools that nobody has looked at yet, each with its reasons
+    Propose(Propose),
 }
 
 impl Contracts {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
             Self::List(args) => args.output.json,
+            Self::Propose(args) => args.output.json,
         }
     }
 }
@@ -46,6 +49,35 @@ pub(crate) struct List {
     /// One server, or `kernel` for all of them
     #[arg(long, value_name = "SURFACE", default_value = "kernel")]
     pub(super) surface: String,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+const PROPOSE: &str = "\
+Examples:
+  weaver contracts propose tools.json --surface files > contracts.toml
+  weaver contracts propose - --surface mail --approvals standing/ < tools.json
+
+The tools are a server's answer to tools/list, or its list of tools. The document on standard
+output is a beginning: each line has its reason, and where names, descriptions and schemas leave
+it open, the stricter is proposed. Read it through, then sign it with `weaver sign`. --approvals
+writes the terms of standing approvals beside it, for `weaver approve standing grant --file`.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PROPOSE)]
+pub(crate) struct Propose {
+    /// The tools; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) tools: PathBuf,
+    /// The server's name, which stands before that of each tool
+    #[arg(long, value_name = "NAME")]
+    pub(super) surface: Option<String>,
+    /// Write the terms of standing approvals into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) approvals: Option<PathBuf>,
+    /// Whom the standing approvals name
+    #[arg(long, value_name = "ID", default_value = "owner")]
+    pub(super) principal: String,
     #[command(flatten)]
     pub(super) output: Json,
 }

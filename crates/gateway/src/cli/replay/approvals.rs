@@ -7,7 +7,6 @@ use weaver_types::{LogId, Tenant, Timestamp};
 
 use crate::cli::approve::terms::Terms;
 use crate::cli::{Exit, Failure};
-use crate::replay::LOG;
 
 /// The most files of one folder.
 const MAX_FILES: usize = 1_024;
@@ -30,7 +29,8 @@ pub(super) fn read(folder: &Path, now: Timestamp) -> Result<Vec<(String, Standin
     if files.is_empty() {
         return Err(failed("there are no terms in it".to_owned()));
     }
-    let log = LogId::parse(LOG).map_err(|error| failed(error.to_string()))?;
+    // Each is written for the log of its replay when that is there.
+    let log = LogId::parse("replay").map_err(|error| failed(error.to_string()))?;
     let mut out = Vec::with_capacity(files.len());
     for path in files {
         let standing = Terms::from_file(&path)?.standing(log.clone(), Tenant::default(), now)?;

@@ -51,6 +51,9 @@ pub(in crate::cli) struct Replay {
     /// Add the processor time of each decision, in microseconds
     #[arg(long)]
     pub(super) micros: bool,
+    /// Open ledger and kernel anew before every step
+    #[arg(long)]
+    pub(super) restarts: bool,
     #[command(flatten)]
     pub(in crate::cli) output: Json,
 }

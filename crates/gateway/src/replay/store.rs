@@ -1,0 +1,69 @@
+//! Where a replay keeps its ledger: in memory, or on disk, to be opened again.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weaver_trace_store::{MemoryLedger, OpenOptions, SqliteLedger};
+use weaver_types::ledger::Ledger;
+use weaver_types::{Clock, LogId, Random};
+
+use super::ReplayError;
+
+/// The log of a replay in memory.
+const LOG: &str = "weaver-replay";
+
+/// A place for one ledger; a folder on disk is removed when this is dropped.
+pub(super) enum Store {
+    Memory,
+    Disk(PathBuf),
+}
+
+impl Store {
+    /// A new place: on disk where the ledger is to be opened again.
+    pub(super) fn new(on_disk: bool, random: &dyn Random) -> Result<Self, ReplayError> {
+        if !on_disk {
+            return Ok(Self::Memory);
+        }
+        let mut name = [0_u8; 8];
+        random.fill(&mut name)?;
+        let (process, name) = (std::process::id(), u64::from_be_bytes(name));
+        let folder = std::env::temp_dir().join(format!("weaver-replay-{process}-{name:016x}"));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder).map_err(|error| ReplayError::Ledger(error.to_string()))?;
+        Ok(Self::Disk(folder))
+    }
+
+    /// Opens it; what was written to disk before is there.
+    pub(super) fn open(
+        &self,
+        clock: Arc<dyn Clock>,
+        random: &Arc<dyn Random>,
+    ) -> Result<Arc<dyn Ledger>, ReplayError> {
+        let random = Arc::clone(random);
+        match self {
+            Self::Memory => Ok(Arc::new(MemoryLedger::new(LogId::parse(LOG)?, random))),
+            Self::Disk(folder) => {
+                let options = OpenOptions {
+                    random,
+                    clock,
+                    holder: "weaver replay".to_owned(),
+                    ..OpenOptions::default()
+                };
+                let ledger = SqliteLedger::open(folder.join("ledger.db"), options);
+                let ledger = ledger.map_err(|error| ReplayError::Ledger(error.to_string()))?;
+                Ok(Arc::new(ledger))
+            }
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Self::Disk(folder) = self {
+            // It lies among temporary files; the system removes what this leaves.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `weaver contracts propose`, run as a user runs it.
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, HEAD, weaver, weaver_with};
+
+fn tools() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [
+        { "name": "list_faxes", "description": "Lists faxes.", "inputSchema": { "type": "object" } },
+        { "name": "send_fax", "description": "Sends a fax.", "inputSchema": { "type": "object",
+            "properties": { "number": { "type": "string" }, "pages": { "type": "string" } } } },
+        { "name": "zeta_9" },
+    ] } })
+}
+
+#[test]
+fn a_proposal_is_a_document_that_the_other_commands_read() {
+    let folder = Folder::new();
+    folder.write("tools.json", &tools().to_string());
+    let run = weaver(&["contracts", "propose", &folder.arg("tools.json"), "--surface", "fax"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.out.contains("# effects: `send` in the name"), "{run:?}");
+    folder.write("c.toml", &run.out);
+    let policy = format!(
+        "kind = \"policy\"\n{HEAD}[[rules]]\nname = \"all\"\nmatch = {{}}\neffect = \"allow\"\n"
+    );
+    folder.write("p.toml", &policy);
+    let (policy, contracts) = (folder.arg("p.toml"), folder.arg("c.toml"));
+    let lint = weaver(&["policy", "lint", "--policy", &policy, "--contracts", &contracts]);
+    assert_eq!(lint.code, 0, "{lint:?}");
+    assert!(
+        run.out.contains("[capabilities.\"fax.zeta_9\"]\neffects = \"destructive\""),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn each_tool_is_a_line_for_scripts_and_the_input_may_be_a_pipe() {
+    let run = weaver_with(&["contracts", "propose", "-", "--json"], &tools().to_string());
+    let lines: Vec<Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<_> = lines.iter().map(|line| line["capability"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["list_faxes", "send_fax", "zeta_9"]);
+    assert_eq!(lines[1]["sink"], "external_send");
+    assert_eq!(lines[1]["critical_arguments"], json!(["/number"]));
+    assert_eq!(lines[2]["sink"], Value::Null);
+}
+
+#[test]
+fn terms_are_written_once_and_never_over_others() {
+    let folder = Folder::new();
+    folder.write("tools.json", &tools().to_string());
+    let (tools, terms) = (folder.arg("tools.json"), folder.arg("standing"));
+    let args = ["contracts", "propose", &tools, "--surface", "fax", "--approvals", &terms];
+    assert_eq!(weaver(&args).code, 0);
+    let text = std::fs::read_to_string(folder.path("standing/external_send.toml")).unwrap();
+    assert!(text.contains("capability = [\"fax.send_fax\"]"), "{text}");
+    let again = weaver(&args);
+    assert_eq!(again.code, 3);
+    assert!(again.err.contains("contracts.unwritable") && again.err.contains("next:"), "{again:?}");
+}
+
+#[test]
+fn what_is_no_list_of_tools_is_refused_with_the_next_step() {
+    for (input, code) in [
+        ("{", "contracts.tools"),
+        ("{}", "contracts.tools"),
+        ("[{}]", "contracts.tool"),
+        ("[{\"name\":\"a b\"}]", "contracts.tool"),
+    ] {
+        let run = weaver_with(&["contracts", "propose", "-"], input);
+        assert_eq!(run.code, 3, "{run:?}");
+        assert!(run.err.contains(code) && run.err.contains("next:"), "{run:?}");
+    }
+}
