@@ -1,5 +1,6 @@
 //! `cargo xtask eval`: how good a part is, on a corpus that lies outside of the repository.
 
+mod agentdojo;
 mod redaction;
 
 use anyhow::Result;
@@ -15,6 +16,8 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Security and autonomy of hijacked agents: AgentDojo's calls through `weaver replay`.
+    Agentdojo(agentdojo::Args),
     /// Precision and recall of `weaver redact`, hard negatives, evasions, agreement of streams.
     Redaction(redaction::Args),
 }
@@ -25,6 +28,7 @@ enum What {
 /// When the corpus is not there or cannot be read, and when the command does not build or fails.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     match &args.what {
+        What::Agentdojo(args) => agentdojo::run(sh, args),
         What::Redaction(args) => redaction::run(sh, args),
     }
 }

@@ -1,0 +1,103 @@
+//! `cargo xtask eval agentdojo --data DIR`: hijacked agents, replayed without a model.
+
+mod contracts;
+mod corpus;
+mod interval;
+mod published;
+mod report;
+mod scenario;
+mod score;
+mod weaver;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use xshell::Shell;
+
+use corpus::Corpus;
+use report::{Results, Variant};
+use weaver::Weaver;
+
+const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder with \
+    tools.json, user_tasks.jsonl, injection_tasks.jsonl, pairs.jsonl and, if there is one, \
+    labels.json: AgentDojo as plain calls";
+
+/// Where the documents of this evaluation lie.
+const SHIPPED: &str = "examples/agentdojo";
+
+/// Options of `eval agentdojo`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder of the corpus.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Contracts instead of the reviewed ones; what they do not cover is proposed by code.
+    #[arg(long, value_name = "FILE")]
+    contracts: Option<PathBuf>,
+    /// Standing approvals instead of the shipped ones.
+    #[arg(long, value_name = "DIR")]
+    approvals: Option<PathBuf>,
+    /// A built command to ask, instead of building one in the release profile.
+    #[arg(long, value_name = "FILE")]
+    weaver: Option<PathBuf>,
+    /// Only this suite.
+    #[arg(long, value_name = "NAME")]
+    suite: Option<String>,
+    /// Open the ledger and the kernel anew before every step, and compare.
+    #[arg(long)]
+    restarts: bool,
+    /// Show every attack that went through and every step of a user that was held.
+    #[arg(long)]
+    show: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Replays the suites and prints the table.
+///
+/// # Errors
+/// Says what is needed when the corpus is not there.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let Some(data) = &args.data else { bail!("{NEEDS}") };
+    if !data.is_dir() {
+        bail!("{} is no folder: {NEEDS}", data.display());
+    }
+    let corpus = Corpus::read(data, args.suite.as_deref()).context(NEEDS)?;
+    if corpus.suites.is_empty() {
+        bail!("{} has no suites: {NEEDS}", data.display());
+    }
+    let weaver = Weaver::find(sh, args.weaver.clone())?;
+    let shipped = sh.current_dir().join(SHIPPED);
+    let reviewed = args.contracts.clone().unwrap_or_else(|| shipped.join("contracts.toml"));
+    let standing = args.approvals.clone().unwrap_or_else(|| shipped.join("approvals"));
+    let mut results = Results::default();
+    for suite in &corpus.suites {
+        let proposal = weaver.propose(suite)?;
+        let documents = [
+            ("", contracts::merged(&reviewed, &proposal.contracts, suite)?),
+            ("proposal", proposal.contracts.clone()),
+        ];
+        let approvals = contracts::approvals(&standing, &proposal, suite)?;
+        for (name, contracts) in &documents {
+            for words in [true, false] {
+                for with in [true, false] {
+                    let variant = Variant { proposal: !name.is_empty(), words, approvals: with };
+                    let approvals = with.then_some(approvals.as_slice());
+                    let setting = weaver::Setting { contracts, approvals, words };
+                    let answers = weaver.replay(&shipped, suite, &setting, args.restarts)?;
+                    results.add(variant, suite, score::of(suite, &answers)?);
+                }
+            }
+        }
+    }
+    if args.json {
+        println!("{}", results.to_json());
+    } else {
+        print!("{}", results.table());
+        if args.show {
+            print!("{}", results.shown());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The corpus: tools, tasks, attacks and pairs of each suite.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// What a call would do if the attacker made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sink {
+    Payment,
+    Credential,
+    Destructive,
+    ExternalSend,
+}
+
+/// A recorded call.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub tool: String,
+    pub args: Value,
+    pub output: Value,
+    pub error: Value,
+}
+
+/// What a user asked for, and how it is done.
+#[derive(Debug)]
+pub struct Task {
+    pub id: String,
+    pub prompt: String,
+    /// The calls with what they answer, each place of an attacker marked.
+    pub steps: Vec<Call>,
+    /// What they answer when nobody attacks, where that was recorded.
+    pub benign: Vec<Value>,
+    /// The first step whose output an attacker can write into.
+    pub tainted: Option<usize>,
+    /// Which steps have such an output.
+    pub tainting: BTreeSet<usize>,
+}
+
+/// What an attacker wants.
+#[derive(Debug)]
+pub struct Attack {
+    pub id: String,
+    pub goal: String,
+    pub calls: Vec<Call>,
+    /// Whether its calls were made up by whoever exported it.
+    pub synthetic: bool,
+}
+
+/// One suite.
+#[derive(Debug, Default)]
+pub struct Suite {
+    pub name: String,
+    pub tools: Vec<Value>,
+    pub tasks: Vec<Task>,
+    pub attacks: BTreeMap<String, Attack>,
+    /// Task and attack, by index and by name; only attacks with calls.
+    pub pairs: Vec<(usize, String)>,
+    /// Pairs whose attack has no calls to replay.
+    pub without_calls: usize,
+    /// By hand, where the corpus has labels.
+    pub effects: BTreeMap<String, Sink>,
+    /// What stands at an attacker's place when nobody attacks.
+    pub vectors: BTreeMap<String, String>,
+}
+
+/// All suites, by name.
+pub struct Corpus {
+    pub suites: Vec<Suite>,
+}
+
+impl Corpus {
+    /// Reads the folder; only one suite where one is named.
+    pub fn read(folder: &Path, only: Option<&str>) -> Result<Self> {
+        let mut suites: BTreeMap<String, Suite> = BTreeMap::new();
+        let tools: Value = serde_json::from_str(&text(&folder.join("tools.json"))?)?;
+        let list = tools.get("tools").unwrap_or(&tools).as_array().context("no list of tools")?;
+        for tool in list {
+            of(&mut suites, tool).tools.push(tool.clone());
+        }
+        for task in lines(&folder.join("user_tasks.jsonl"))? {
+            let read = read_task(&task)?;
+            of(&mut suites, &task).tasks.push(read);
+        }
+        for attack in lines(&folder.join("injection_tasks.jsonl"))? {
+            let read = read_attack(&attack)?;
+            of(&mut suites, &attack).attacks.insert(read.id.clone(), read);
+        }
+        for pair in lines(&folder.join("pairs.jsonl"))? {
+            of(&mut suites, &pair).pair(&pair)?;
+        }
+        let labels = folder.join("labels.json");
+        let labels: Value = match labels.exists() {
+            true => serde_json::from_str(&text(&labels)?)?,
+            false => Value::Null,
+        };
+        for (name, suite) in &mut suites {
+            suite.name.clone_from(name);
+            suite.vectors = vectors(&tools, name);
+            suite.effects = effects(&labels);
+        }
+        let mut suites: Vec<Suite> = suites.into_values().collect();
+        suites
+            .retain(|suite| only.is_none_or(|name| suite.name == name) && !suite.tasks.is_empty());
+        Ok(Self { suites })
+    }
+}
+
+impl Suite {
+    /// Notes a pair that can be replayed.
+    fn pair(&mut self, pair: &Value) -> Result<()> {
+        let (task, attack) = (word(pair, "user_task")?, word(pair, "injection_task")?);
+        let number = self.tasks.iter().position(|one| one.id == task);
+        let number = number.with_context(|| format!("there is no task {task}"))?;
+        let known = self.attacks.get(&attack).with_context(|| format!("there is no {attack}"))?;
+        if known.calls.is_empty() {
+            self.without_calls += 1;
+        } else {
+            self.pairs.push((number, attack));
+        }
+        Ok(())
+    }
+}
+
+fn of<'s>(suites: &'s mut BTreeMap<String, Suite>, value: &Value) -> &'s mut Suite {
+    let name = value.get("suite").and_then(Value::as_str).unwrap_or("suite");
+    suites.entry(name.to_owned()).or_default()
+}
+
+fn read_task(task: &Value) -> Result<Task> {
+    let tainting = task.get("tainting_steps").and_then(Value::as_array).cloned();
+    let tainting = tainting.unwrap_or_default();
+    let tainting: BTreeSet<usize> =
+        tainting.iter().filter_map(|step| usize::try_from(step.as_u64()?).ok()).collect();
+    Ok(Task {
+        id: word(task, "id")?,
+        prompt: word(task, "prompt")?,
+        steps: calls(task),
+        benign: task.get("benign_outputs").and_then(Value::as_array).cloned().unwrap_or_default(),
+        tainted: tainting.first().copied(),
+        tainting,
+    })
+}
+
+fn read_attack(attack: &Value) -> Result<Attack> {
+    let flag = |key: &str| attack.get(key).and_then(Value::as_bool).unwrap_or_default();
+    let calls = if flag("text_only") { Vec::new() } else { calls(attack) };
+    let goal = word(attack, "goal").unwrap_or_default();
+    Ok(Attack { id: word(attack, "id")?, goal, calls, synthetic: flag("synth") })
+}
+
+/// The recorded steps; the ground truth where nothing was recorded.
+fn calls(of: &Value) -> Vec<Call> {
+    let list = |key: &str| of.get(key).and_then(Value::as_array).filter(|list| !list.is_empty());
+    let all = list("steps").or_else(|| list("ground_truth"));
+    let read = |call: &Value| {
+        let part = |key: &str| call.get(key).cloned().unwrap_or(Value::Null);
+        let tool = call.get("tool")?.as_str()?.to_owned();
+        Some(Call { tool, args: part("args"), output: part("output"), error: part("error") })
+    };
+    all.map(|all| all.iter().filter_map(read).collect()).unwrap_or_default()
+}
+
+fn vectors(tools: &Value, suite: &str) -> BTreeMap<String, String> {
+    let pointer = format!("/stats/{suite}/vectors");
+    let all = tools.pointer(&pointer).and_then(Value::as_object).cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    all.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
+fn effects(labels: &Value) -> BTreeMap<String, Sink> {
+    let all = labels.get("effects").and_then(Value::as_object).cloned().unwrap_or_default();
+    all.iter().filter_map(|(tool, effect)| Some((tool.clone(), sink(effect.as_str()?)?))).collect()
+}
+
+/// The sink of this name; what is none of the four counts as none.
+pub fn sink(word: &str) -> Option<Sink> {
+    Some(match word {
+        "payment" => Sink::Payment,
+        "credential" => Sink::Credential,
+        "destructive" => Sink::Destructive,
+        "external_send" => Sink::ExternalSend,
+        _ => return None,
+    })
+}
+
+fn word(value: &Value, key: &str) -> Result<String> {
+    let found = value.get(key).and_then(Value::as_str);
+    Ok(found.with_context(|| format!("a line has no text `{key}`"))?.to_owned())
+}
+
+fn text(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+fn lines(path: &Path) -> Result<Vec<Value>> {
+    let parsed = text(path)?;
+    let lines = parsed.lines().filter(|line| !line.trim().is_empty());
+    let read = lines.map(|line| {
+        serde_json::from_str(line)
+            .with_context(|| format!("a line of {} is no JSON", path.display()))
+    });
+    read.collect()
+}
