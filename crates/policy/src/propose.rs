@@ -10,6 +10,7 @@ mod lexicon;
 mod output;
 mod page;
 mod phrase;
+mod verb;
 
 use std::collections::{BTreeMap, BTreeSet};
 

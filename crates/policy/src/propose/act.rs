@@ -5,8 +5,9 @@
 //! what its sentences say that the tool does can only make it stricter, unless the name says
 //! nothing at all.
 
-use super::lexicon::{self, Sense};
+use super::lexicon;
 use super::phrase::Phrase;
+use super::verb::{self, Sense};
 
 /// What a tool does, from harmless to unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +88,7 @@ fn by_name(phrase: &Phrase) -> Option<Found> {
     for (place, word) in words.iter().enumerate() {
         let after = words.get(place.wrapping_sub(1)).map(String::as_str).filter(|_| place > 0);
         let joined = matches!(after, Some("and" | "or" | "then" | "to"));
-        let Some(sense) = lexicon::sense(word, words.get(place.saturating_add(1))) else {
+        let Some(sense) = verb::sense(word, words.get(place.saturating_add(1))) else {
             continue;
         };
         match sense {
@@ -129,17 +130,17 @@ fn by_description(phrase: &Phrase) -> Option<Found> {
     for sentence in &phrase.sentences {
         for (place, word) in sentence.iter().enumerate() {
             let before = place.checked_sub(1).and_then(|at| sentence.get(at)).map(String::as_str);
-            let leads = lexicon::leads(before);
+            let leads = verb::leads(before);
             let next = sentence.get(place.saturating_add(1));
-            let Some(sense) = lexicon::told(word, next) else { continue };
+            let Some(sense) = verb::told(word, next) else { continue };
             let counts = match sense {
                 Sense::Plain(kind) => {
-                    (leads || lexicon::is_third(word)) && {
+                    (leads || verb::is_third(word)) && {
                         // What a read is for is no act: `to send`, `that sends`.
-                        kind > Kind::Read && !lexicon::subordinate(before) || leads
+                        kind > Kind::Read && !verb::subordinate(before) || leads
                     }
                 }
-                Sense::Either(_) => leads && (place < 3 || lexicon::takes_object(next)),
+                Sense::Either(_) => leads && (place < 3 || verb::takes_object(next)),
             };
             if counts {
                 let (Sense::Plain(kind) | Sense::Either(kind)) = sense;
@@ -153,7 +154,7 @@ fn by_description(phrase: &Phrase) -> Option<Found> {
 /// The first verb of the description, where it reads.
 fn tells_reading(phrase: &Phrase) -> Option<&str> {
     let first = phrase.sentences.first()?.first()?;
-    match lexicon::told(first, None) {
+    match verb::told(first, None) {
         Some(Sense::Plain(Kind::Read | Kind::Compute)) => Some(first),
         _ => None,
     }
