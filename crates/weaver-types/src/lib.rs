@@ -61,7 +61,7 @@ pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag};
 pub use pointer::{MAX_POINTER, Pointer, PointerError};
 pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;
-pub use random::{OsRandom, Random, RandomError, SeededRandom};
+pub use random::{BufferedRandom, OsRandom, Random, RandomError, SeededRandom};
 pub use raw::{RawChunk, RawContent, RawResult, Structured};
 pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};

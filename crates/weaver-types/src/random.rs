@@ -28,6 +28,59 @@ impl Random for OsRandom {
     }
 }
 
+/// How much is drawn at once, in bytes.
+const BLOCK: usize = 512;
+/// The most that is taken out of what was drawn before, in bytes.
+const SMALL: usize = 32;
+
+/// Another source, asked for many bytes at once: ids and salts are small, and asking the operating
+/// system for each costs more than all else that is done with them. What was handed out is erased
+/// here. A process that forks must not share one with its child.
+///
+/// ```
+/// use weaver_types::{BufferedRandom, OsRandom, Random};
+///
+/// let random = BufferedRandom::new(OsRandom);
+/// let (mut a, mut b) = ([0; 16], [0; 16]);
+/// random.fill(&mut a)?;
+/// random.fill(&mut b)?;
+/// assert_ne!(a, b);
+/// # Ok::<(), weaver_types::RandomError>(())
+/// ```
+#[derive(Debug)]
+pub struct BufferedRandom<R> {
+    source: R,
+    drawn: Mutex<Vec<u8>>,
+}
+
+impl<R: Random> BufferedRandom<R> {
+    /// Nothing is drawn yet.
+    #[must_use]
+    pub fn new(source: R) -> Self {
+        Self { source, drawn: Mutex::default() }
+    }
+}
+
+impl<R: Random> Random for BufferedRandom<R> {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), RandomError> {
+        if buffer.len() > SMALL {
+            return self.source.fill(buffer);
+        }
+        let mut drawn = self.drawn.lock().map_err(|_| RandomError)?;
+        if drawn.len() < buffer.len() {
+            let mut block = vec![0; BLOCK];
+            self.source.fill(&mut block)?;
+            *drawn = block;
+        }
+        let left = drawn.len().saturating_sub(buffer.len());
+        for (to, from) in buffer.iter_mut().zip(drawn.iter_mut().skip(left)) {
+            *to = std::mem::take(from);
+        }
+        drawn.truncate(left);
+        Ok(())
+    }
+}
+
 /// A reproducible stream for tests and examples. Never for keys or salts that matter.
 #[derive(Debug)]
 pub struct SeededRandom(Mutex<(u64, u64)>);
@@ -53,5 +106,43 @@ impl Random for SeededRandom {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Counts upwards, and fails after so many draws.
+    struct Counting(Mutex<(u64, u64)>);
+
+    impl Random for Counting {
+        fn fill(&self, buffer: &mut [u8]) -> Result<(), RandomError> {
+            let mut state = self.0.lock().unwrap();
+            state.1 = state.1.checked_sub(1).ok_or(RandomError)?;
+            for chunk in buffer.chunks_mut(8) {
+                state.0 += 1;
+                chunk.copy_from_slice(&state.0.to_be_bytes()[8 - chunk.len()..]);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_handed_out_twice_and_a_source_that_fails_fails_here() {
+        let random = BufferedRandom::new(Counting(Mutex::new((0, 3))));
+        let mut seen = BTreeSet::new();
+        let mut taken = 0;
+        loop {
+            let mut value = [0; 16];
+            let Ok(()) = random.fill(&mut value) else { break };
+            for half in value.chunks(8) {
+                assert!(half != [0; 8] && seen.insert(half.to_vec()), "{half:?}");
+            }
+            taken += 1;
+        }
+        assert_eq!(taken, 3 * BLOCK / 16);
+        assert!(random.fill(&mut [0; 64]).is_err(), "larger ones go to the source");
     }
 }

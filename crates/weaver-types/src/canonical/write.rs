@@ -6,7 +6,7 @@ use super::{CanonicalError, CanonicalFault, MAX_DEPTH, Profile, number};
 
 /// The canonical bytes of `value`.
 pub(super) fn value(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(512);
     write(&mut out, value, profile, 0)?;
     Ok(out)
 }
@@ -60,11 +60,24 @@ fn object(
     depth: usize,
 ) -> Result<(), CanonicalError> {
     // The map is ordered by code point, which is the order by UTF-16 unit for all but keys above
-    // U+FFFF: sorting is a walk over sorted input.
-    let mut members: Vec<(&String, &Value)> = map.iter().collect();
-    members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    // U+FFFF, whose UTF-8 begins with a byte of 0xf0 or more.
+    let plain = map.keys().all(|key| key.bytes().all(|byte| byte < 0xf0));
+    if plain && map.keys().is_sorted() {
+        return members(out, map.iter(), profile, depth);
+    }
+    let mut sorted: Vec<(&String, &Value)> = map.iter().collect();
+    sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    members(out, sorted.into_iter(), profile, depth)
+}
+
+fn members<'a>(
+    out: &mut Vec<u8>,
+    members: impl Iterator<Item = (&'a String, &'a Value)>,
+    profile: Profile,
+    depth: usize,
+) -> Result<(), CanonicalError> {
     out.push(b'{');
-    for (index, (key, item)) in members.into_iter().enumerate() {
+    for (index, (key, item)) in members.enumerate() {
         if index > 0 {
             out.push(b',');
         }
@@ -78,8 +91,14 @@ fn object(
 
 fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    for byte in text.bytes() {
-        match byte {
+    let mut rest = text.as_bytes();
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    while let Some((plain, [byte, after @ ..])) =
+        rest.iter().position(special).and_then(|at| rest.split_at_checked(at))
+    {
+        out.extend_from_slice(plain);
+        rest = after;
+        match *byte {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),
             0x08 => out.extend_from_slice(b"\\b"),
@@ -87,9 +106,9 @@ fn string(out: &mut Vec<u8>, text: &str) {
             0x0a => out.extend_from_slice(b"\\n"),
             0x0c => out.extend_from_slice(b"\\f"),
             0x0d => out.extend_from_slice(b"\\r"),
-            0x00..=0x1f => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-            _ => out.push(byte),
+            byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
         }
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
 }
