@@ -1,9 +1,15 @@
 //! `weaver contracts`: what servers say of their tools, beside what was approved of them.
 
+mod approve;
 pub(super) mod args;
+mod diff;
+mod document;
+mod ledger;
 mod list;
 mod live;
+mod mismatches;
 mod propose;
+mod snapshot;
 mod standing;
 
 use super::{Exit, Failure, output};
@@ -12,6 +18,10 @@ use args::Contracts as Args;
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match args {
         Args::List(args) => list::run(&args),
+        Args::Snapshot(args) => snapshot::run(&args),
+        Args::Mismatches(args) => mismatches::run(&args),
+        Args::Approve(args) => approve::run(&args),
+        Args::Diff(args) => diff::run(&args),
         Args::Propose(args) => propose::run(&args),
     }
 }

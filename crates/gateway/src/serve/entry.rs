@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{Semaphore, watch};
-use weaver_agent_kernel::Driver;
+use weaver_agent_kernel::{Contract, Driver};
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::{
     Connection, Endpoint, HttpConfig, ListedTool, McpError, StdioConfig, Upstream, UpstreamConfig,
@@ -27,6 +27,10 @@ const LOOKS: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many of the tools that were left out are recorded.
 const MAX_LEFT_OUT: usize = 20;
+
+/// How many changed tools of one listing are recorded, and how many changes of each.
+const MAX_TOLD: usize = 50;
+const MAX_CHANGES: usize = 50;
 
 /// One upstream.
 pub(crate) struct Entry {
@@ -191,8 +195,32 @@ impl Entry {
                 ("left_out", json!(left_out.iter().take(MAX_LEFT_OUT).collect::<Vec<_>>())),
             ]);
             note(gateway, EventKind::UpstreamReady, fields).await;
+            self.tell_changes(gateway).await;
         }
         count
+    }
+
+    /// Records which of its tools are not as they were registered and approved.
+    async fn tell_changes(&self, gateway: &Gateway) {
+        let changed = self.tools().into_keys().filter_map(|id| {
+            let contract = gateway.kernel.contract(&id).filter(Contract::mismatch)?;
+            Some((id, contract))
+        });
+        for (id, contract) in changed.take(MAX_TOLD) {
+            tracing::warn!(tool = %id, "a tool is not what was approved: {}", contract.drift.summary());
+            let changes: Vec<_> = contract.drift.changes().iter().take(MAX_CHANGES).collect();
+            let fields = fields([
+                ("upstream", json!(self.name)),
+                ("capability", json!(id)),
+                ("status", json!(contract.state)),
+                ("enforcement", json!(contract.enforcement)),
+                ("fingerprint", json!(contract.fingerprint)),
+                ("registered_fingerprint", json!(contract.registered)),
+                ("class", json!(contract.drift.class())),
+                ("changes", json!(changes)),
+            ]);
+            note(gateway, EventKind::ContractChanged, fields).await;
+        }
     }
 
     fn register(&self, gateway: &Gateway, tools: &[ListedTool], connection: &Connection) -> Taken {

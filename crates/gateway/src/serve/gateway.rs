@@ -5,9 +5,11 @@ use std::sync::{Arc, RwLock};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use weaver_agent_kernel::{Kernel, Registry};
-use weaver_policy::{ContractStatus, PolicySet};
+use weaver_policy::PolicySet;
 use weaver_trace_store::index::IndexKeeper;
-use weaver_types::{CapabilityId, Clock, EventKind, Principal, RunContext, RunId, UpstreamName};
+use weaver_types::{
+    CapabilityId, Clock, Contribution, EventKind, Principal, RunContext, RunId, UpstreamName,
+};
 
 use super::error::ServeError;
 use super::open::Opened;
@@ -144,18 +146,16 @@ impl Gateway {
             .is_some_and(|capability| policy.visible(&self.principal(), &capability))
     }
 
-    /// True when the server describes the tool otherwise than it was approved. What it says now is
-    /// shown to no model.
-    pub(crate) fn changed(&self, id: &CapabilityId) -> bool {
-        self.registry.get(id).is_some_and(|entry| {
-            let status = self.kernel.policy().contract_status(entry.capability());
-            matches!(status, ContractStatus::Changed { .. })
-        })
+    /// Why no call of the tool goes through: its server describes it otherwise than it was
+    /// registered or approved. What it says now is shown to no model; this quotes nothing of it.
+    pub(crate) fn changed(&self, id: &CapabilityId) -> Option<Contribution> {
+        let contract = self.kernel.contract(id)?;
+        if contract.denied() { contract.contribution } else { None }
     }
 
     /// True when the capability is shown to the principal.
     pub(crate) fn offered(&self, id: &CapabilityId) -> bool {
-        self.visible(id) && !self.changed(id)
+        self.visible(id) && self.changed(id).is_none()
     }
 
     async fn note_start(&self) -> Result<(), ServeError> {

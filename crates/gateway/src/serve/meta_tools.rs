@@ -157,13 +157,10 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
     let found = CapabilityId::parse(id)
         .ok()
         .filter(|id| gateway.visible(id))
-        .and_then(|id| gateway.registry.get(&id));
+        .and_then(|id| Some((gateway.registry.get(&id)?, gateway.changed(&id))));
     match found {
-        Some(entry) if gateway.changed(entry.capability().id()) => refused(
-            ReasonCode::ContractChanged,
-            format!("the server of `{}` describes it otherwise than it was approved", shown(id)),
-        ),
-        Some(entry) => {
+        Some((_, Some(said))) => refused(said.reason, said.detail),
+        Some((entry, None)) => {
             let spec = entry.capability().spec();
             let firewall = gateway.kernel.firewall();
             Reply::ok(json!({

@@ -71,3 +71,98 @@ fn an_unknown_surface_and_an_absent_server_are_told_apart() {
     assert_eq!(run.code, 5, "{run:?}");
     assert!(run.err.contains("contracts.upstream_away") && run.err.contains("next:"), "{run:?}");
 }
+
+#[test]
+fn a_changed_tool_is_found_approved_in_the_document_and_signed() {
+    let folder = folder(&[("bad", "honest")], "");
+    let run = contracts(&folder, &["approve", "bad", "note", "echo", "--print"]);
+    let untouched = std::fs::read_to_string(folder.path("policy/contracts.toml")).unwrap();
+    assert!(
+        run.code == 0 && run.out.contains("version = 2") && !untouched.contains("digest"),
+        "{run:?}"
+    );
+    let run = contracts(&folder, &["approve", "bad", "note", "bad.echo", "--json"]);
+    assert_eq!((run.code, &run.json()["version"]), (0, &json!(2)), "{run:?}");
+    assert!(run.json()["next"].as_str().unwrap().starts_with("weaver sign"), "{run:?}");
+    assert_eq!(folder.check(&["--json"]).finding_codes(), ["policy.signature_digest"]);
+    folder.sign("contracts");
+    let report = contracts(&folder, &["list", "--json"]).json();
+    assert_eq!(tool(&report, "bad.note")["status"], "approved", "{report}");
+    assert_eq!(tool(&report, "bad.note")["class"], "local_write", "what it said before stands");
+    assert_eq!(tool(&report, "bad.echo")["status"], "approved");
+    assert_eq!(contracts(&folder, &["mismatches"]).code, 0);
+    client::configure(&folder, &[("bad", "drift")], "");
+    let run = contracts(&folder, &["mismatches", "--json"]);
+    assert_eq!((run.code, &run.json()["ok"]), (1, &json!(false)), "{run:?}");
+    let found = run.json()["mismatches"].as_array().unwrap().clone();
+    assert_eq!(found.len(), 1, "only the tool that changed: {found:?}");
+    assert_eq!((&found[0]["id"], &found[0]["status"]), (&json!("bad.note"), &json!("changed")));
+    assert_eq!(found[0]["approved_digest"], json!(digest("honest", "note")));
+    let run = contracts(&folder, &["diff"]);
+    assert!(run.code == 0 && run.out.contains("how is not known"), "{run:?}");
+    let run = contracts(&folder, &["approve", "kernel", "bad.note"]);
+    assert!(run.code == 0 && run.out.contains("version 3"), "{run:?}");
+    folder.sign("contracts");
+    assert_eq!(contracts(&folder, &["mismatches", "--surface", "bad"]).code, 0);
+    let run = contracts(&folder, &["approve", "bad", "nothing", "--json"]);
+    assert!(run.code == 7 && run.err.contains("contracts.unknown_tool"), "{run:?}");
+    // What is written in a way that is not understood is left alone.
+    let odd = untouched
+        .replace("version = 1", "version= 4")
+        .replace("[capabilities.\"bad.note\"]", "[ capabilities . \"bad.note\" ]");
+    folder.write("policy/contracts.toml", &odd);
+    folder.sign("contracts");
+    let run = contracts(&folder, &["approve", "bad", "note"]);
+    assert!(
+        run.code == 3 && run.err.contains("contracts.by_hand") && run.err.contains("sha256:"),
+        "{run:?}"
+    );
+    assert_eq!(std::fs::read_to_string(folder.path("policy/contracts.toml")).unwrap(), odd);
+}
+
+#[test]
+fn what_no_contract_pins_is_compared_with_a_snapshot_across_restarts() {
+    let folder = folder(&[("bad", "honest")], "");
+    let run = contracts(&folder, &["snapshot", "--approved-by", "local-operator"]);
+    assert!(run.code == 0 && run.out.contains("5 tools"), "{run:?}");
+    let report = contracts(&folder, &["list", "--json"]).json();
+    let note = tool(&report, "bad.note");
+    assert_eq!(
+        (&note["status"], &note["approved_by"]),
+        (&json!("baseline"), &json!("local-operator"))
+    );
+    assert_eq!(contracts(&folder, &["mismatches"]).code, 0);
+    client::configure(&folder, &[("bad", "drift")], "");
+    let run = contracts(&folder, &["mismatches"]);
+    assert!(run.code == 1 && run.out.contains("documentation: description changed"), "{run:?}");
+    let report = contracts(&folder, &["diff", "--json"]).json();
+    assert_eq!(tool(&report, "bad.note")["drift"], "documentation");
+    assert_eq!(tool(&report, "bad.note")["changes"][0]["place"], "description");
+    let mut client = client::Client::open(&folder);
+    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
+    let (is_error, body) = client.call("tool_execute", asked);
+    assert!(is_error && body.to_string().contains("documentation: description changed"), "{body}");
+    assert_eq!(client::reason(&body).1, "contract_changed");
+    assert!(!client.execute("bad.echo", json!({"text": "approved"})).0);
+    // The ledger is the gateway's as long as it runs.
+    let run = contracts(&folder, &["approve", "bad", "note", "--approved-by", "ann"]);
+    assert!(run.code == 4 && run.err.contains("weaver serve"), "{run:?}");
+    client.finish();
+    let run = contracts(&folder, &["approve", "bad", "note", "--approved-by", "ann", "--json"]);
+    assert_eq!((run.code, &run.json()["approved"]), (0, &json!(["bad.note"])), "{run:?}");
+    assert_eq!(contracts(&folder, &["mismatches"]).code, 0);
+    client::configure(&folder, &[("bad", "shadow")], "");
+    let run = contracts(&folder, &["mismatches", "--json"]);
+    let found = run.json()["mismatches"].clone();
+    let new = found.as_array().unwrap().iter().find(|one| one["id"] == "bad.tool_view");
+    assert_eq!((run.code, &new.unwrap()["status"]), (1, &json!("new")), "{found}");
+    assert_eq!(
+        contracts(&folder, &["snapshot", "--approved-by", "ann", "--surface", "bad"]).code,
+        0
+    );
+    client::configure(&folder, &[("bad", "honest")], "");
+    let run = contracts(&folder, &["mismatches", "--json"]);
+    assert_eq!((run.code, &run.json()["missing"]), (1, &json!(["bad.tool_view"])), "{run:?}");
+    let run = contracts(&folder, &["snapshot", "--approved-by", " "]);
+    assert!(run.code == 2 && run.err.contains("baseline.name"), "{run:?}");
+}

@@ -194,6 +194,36 @@ fn a_tool_that_changes_under_way_is_denied_at_its_next_call() {
 }
 
 #[test]
+fn a_tool_that_nothing_pins_is_denied_once_it_changes_and_the_others_go_on() {
+    let folder = beside("turncoat", "");
+    let mut client = Client::open(&folder);
+    let asked = json!({"capability": "bad.note", "arguments": {}, "justification": "a test"});
+    assert!(!client.call("tool_execute", asked.clone()).0);
+    client.execute("bad.echo", json!({"text": "turn"}));
+    let (is_error, body) = client.call("tool_execute", asked);
+    assert!(is_error, "{body}");
+    assert_eq!(reason(&body), pair("deny", "contract_changed"));
+    assert!(body.to_string().contains("documentation: description changed"), "{body}");
+    assert!(!body.to_string().contains("evil.example"), "{body}");
+    assert!(!client.execute("bad.echo", json!({"text": "others go on"})).0);
+    let (_, body) = client.call("tool_browse", json!({"query": "writes a note", "k": 20}));
+    assert!(!body.to_string().contains("bad.note"), "{body}");
+    good_goes_on(&mut client);
+    client.finish();
+    let told = events(&folder).into_iter().find(|(kind, _)| kind == "contract.changed");
+    let fields = told.unwrap().1["fields"].clone();
+    assert_eq!(
+        (&fields["capability"], &fields["class"]),
+        (&json!("bad.note"), &json!("documentation"))
+    );
+    let refused = &of_capability(&folder, "call.refused", "bad.note")[0];
+    assert_eq!(
+        (&refused["tool_contract_status"], &refused["tool_contract_mismatch"]),
+        (&json!("changed"), &json!(true))
+    );
+}
+
+#[test]
 fn a_server_that_changes_and_does_not_say_how_is_not_called() {
     let folder = pinned("secretive");
     let mut client = Client::open(&folder);

@@ -11,13 +11,33 @@ See what every server offers, and how it stands against what was approved:
   weaver contracts list
   weaver contracts list --surface files
 
-A surface is one server by its name, or `kernel`: everything that the gateway's kernel holds.";
+Is everything as it was approved? Ends with 1 where it is not:
+  weaver contracts mismatches
+  weaver contracts diff
+
+Approve a changed tool in the contracts document, then sign it:
+  weaver contracts approve files read_file
+  weaver sign policy/contracts.toml --key root.key
+
+Or keep what was approved in the ledger, while the gateway is stopped:
+  weaver contracts snapshot --approved-by local-operator
+  weaver contracts approve files read_file --approved-by local-operator
+
+What a signed document pins counts; what it does not pin is compared with the ledger. A surface is one server by its name, or `kernel`: everything that the gateway's kernel holds.";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Contracts {
     /// List the tools of the servers, and how each stands against what was approved
     List(List),
+    /// Approve everything that the servers list now, in the ledger
+    Snapshot(Snapshot),
+    /// Tell what is changed, new, missing or unreadable; ends with 1 where there is any
+    Mismatches(List),
+    /// Approve tools as they are now: in the contracts document, or in the ledger
+    Approve(Approve),
+    /// Tell what changed since it was approved, where the approved version is in the ledger
+    Diff(Diff),
     /// Write contracts for tools that nobody has looked at yet, each with its reasons
     Propose(Propose),
 }
@@ -25,7 +45,10 @@ pub(crate) enum Contracts {
 impl Contracts {
     pub(crate) fn wants_json(&self) -> bool {
         match self {
-            Self::List(args) => args.output.json,
+            Self::List(args) | Self::Mismatches(args) => args.output.json,
+            Self::Snapshot(args) => args.output.json,
+            Self::Approve(args) => args.output.json,
+            Self::Diff(args) => args.output.json,
             Self::Propose(args) => args.output.json,
         }
     }
@@ -78,6 +101,53 @@ pub(crate) struct Propose {
     /// Whom the standing approvals name
     #[arg(long, value_name = "ID", default_value = "owner")]
     pub(super) principal: String,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Snapshot {
+    #[command(flatten)]
+    pub(super) from: From,
+    /// Who approves; it is recorded
+    #[arg(long, value_name = "NAME")]
+    pub(super) approved_by: String,
+    /// One server, or `kernel` for all of them
+    #[arg(long, value_name = "SURFACE", default_value = "kernel")]
+    pub(super) surface: String,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    #[command(flatten)]
+    pub(super) from: From,
+    /// One server, or `kernel` for ids with their server
+    pub(super) surface: String,
+    /// The tools, by their names or ids
+    #[arg(required = true, value_name = "TOOL")]
+    pub(super) tools: Vec<String>,
+    /// Approve in the ledger, under this name, instead of in the contracts document
+    #[arg(long, value_name = "NAME")]
+    pub(super) approved_by: Option<String>,
+    /// Print the contracts document as it would be, and write nothing
+    #[arg(long, conflicts_with = "approved_by")]
+    pub(super) print: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    pub(super) from: From,
+    /// One server, or `kernel` for all of them
+    #[arg(long, value_name = "SURFACE", default_value = "kernel")]
+    pub(super) surface: String,
+    /// These tools only, by their ids
+    #[arg(value_name = "TOOL")]
+    pub(super) tools: Vec<String>,
     #[command(flatten)]
     pub(super) output: Json,
 }

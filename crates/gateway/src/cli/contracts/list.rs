@@ -5,14 +5,14 @@ use weaver_text::escape;
 
 use super::args::List;
 use super::live::Live;
-use super::output;
 use super::standing::Standing;
+use super::{ledger, output};
 use crate::cli::{Exit, Failure};
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let live = Live::look(&args.from, &args.surface)?;
-    let all: Vec<Standing<'_>> =
-        live.tools.values().map(|tool| Standing::of(tool, &live.policy)).collect();
+    let known = ledger::read(&live.config)?;
+    let all = live.standings(&known);
     if args.output.json {
         output::json(&json!({
             "ok": true,
@@ -30,18 +30,9 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
         let id = escape::line(one.tool.id().as_str()).into_owned();
         let digest = one.tool.spec().upstream_digest.map(|digest| digest.to_string());
         let digest = output::dim(&digest.unwrap_or_default());
-        out.push_str(&format!("{:<9} {:<11} {id:<wide$} {digest}\n", one.word(), one.class()));
+        out.push_str(&format!("{:<10} {:<11} {id:<wide$} {digest}\n", one.word(), one.class()));
     }
-    for (name, problem) in &live.away {
-        out.push_str(&format!(
-            "{}: {name} is away: {}\n",
-            output::bold("note"),
-            escape::line(problem)
-        ));
-    }
-    for problem in &live.left_out {
-        out.push_str(&format!("{}: left out: {}\n", output::bold("note"), escape::line(problem)));
-    }
+    out.push_str(&live.notes());
     let tools = if all.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", all.len()) };
     out.push_str(&format!("{tools}\n"));
     output::text(&out)?;

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use weaver_agent_kernel::Baselines;
 use weaver_drivers::mcp::Upstream;
 use weaver_policy::PolicySet;
+use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
 
 use super::args::From;
+use super::output;
+use super::standing::Standing;
 use crate::cli::{Exit, Failure};
 use crate::config::{self, Config};
 use crate::serve;
@@ -63,6 +67,27 @@ impl Live {
             live.take_in(name, listed);
         }
         live.someone()
+    }
+
+    /// How each of the tools stands.
+    pub(super) fn standings<'a>(&'a self, known: &'a Baselines) -> Vec<Standing<'a>> {
+        self.tools.values().map(|tool| Standing::of(tool, &self.policy, known)).collect()
+    }
+
+    /// Who was away and what cannot be used, for the terminal.
+    pub(super) fn notes(&self) -> String {
+        let note = output::bold("note");
+        let away = self.away.iter().map(|(name, problem)| format!("{name} is away: {problem}"));
+        let left_out = self.left_out.iter().map(|problem| format!("left out: {problem}"));
+        away.chain(left_out).map(|line| format!("{note}: {}\n", escape::line(&line))).collect()
+    }
+
+    /// Refuses where a server was away.
+    pub(super) fn whole(&self) -> Result<(), Failure> {
+        let Some((name, problem)) = self.away.first_key_value() else { return Ok(()) };
+        let message = format!("`{name}` is away: {problem}; nothing was approved");
+        Err(Failure::new(Exit::Upstream, "contracts.upstream_away", message)
+            .next("start it, or name another surface with `--surface`"))
     }
 
     fn take_in(&mut self, name: UpstreamName, listed: Listed) {

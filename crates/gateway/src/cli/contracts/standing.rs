@@ -1,38 +1,66 @@
 //! How a tool stands against what was approved of it.
 
 use serde_json::{Value, json};
-use weaver_policy::{ContractStatus, PolicySet};
+use weaver_agent_kernel::{Baseline, BaselineState, Baselines};
+use weaver_policy::{ContractStatus, Drift, PolicySet};
 use weaver_types::{Capability, Digest, SafetyClass};
 
-/// One tool beside the signed contracts.
+/// One tool beside the signed contracts and the baselines.
 pub(super) struct Standing<'a> {
     pub(super) tool: &'a Capability,
-    pub(super) signed: ContractStatus,
+    signed: ContractStatus,
+    baseline: BaselineState<'a>,
+    /// The version that the ledger holds.
+    kept: Option<&'a Baseline>,
     /// What a call would be decided by; `None` where the contract cannot be applied.
     effective: Option<Capability>,
 }
 
 impl<'a> Standing<'a> {
-    pub(super) fn of(tool: &'a Capability, policy: &PolicySet) -> Self {
-        Self { tool, signed: policy.contract_status(tool), effective: policy.effective(tool).ok() }
+    pub(super) fn of(tool: &'a Capability, policy: &PolicySet, known: &'a Baselines) -> Self {
+        Self {
+            tool,
+            signed: policy.contract_status(tool),
+            baseline: known.state(tool),
+            kept: known.of(tool.id()),
+            effective: policy.effective(tool).ok(),
+        }
     }
 
-    /// The status in one word.
+    /// The status in one word. A signed digest counts before a baseline.
     pub(super) fn word(&self) -> &'static str {
-        match self.signed {
-            ContractStatus::Approved => "approved",
-            ContractStatus::Unpinned => "unpinned",
-            ContractStatus::Unknown => "unknown",
-            ContractStatus::Changed { .. } => "changed",
+        match (&self.signed, &self.baseline) {
+            (ContractStatus::Changed { .. }, _) => "changed",
+            (ContractStatus::Approved, _) => "approved",
+            (_, BaselineState::Match(_)) => "baseline",
+            (_, BaselineState::Changed(_)) => "changed",
+            (_, BaselineState::New) => "new",
+            (_, BaselineState::Unreadable(_)) => "unreadable",
+            (ContractStatus::Unpinned, BaselineState::None) => "unpinned",
+            (ContractStatus::Unknown, BaselineState::None) => "unknown",
         }
     }
 
-    /// The digest that the signed contracts pin, where it is another one.
-    fn pinned(&self) -> Option<Digest> {
-        match self.signed {
-            ContractStatus::Changed { approved, .. } => Some(approved),
-            _ => None,
+    /// True when it is not what was approved.
+    pub(super) fn mismatch(&self) -> bool {
+        matches!(self.word(), "changed" | "new" | "unreadable")
+    }
+
+    /// What was approved.
+    fn approved(&self) -> Option<Digest> {
+        match (&self.signed, self.kept) {
+            (ContractStatus::Changed { approved, .. }, _) => Some(*approved),
+            (ContractStatus::Approved, _) => self.tool.spec().upstream_digest,
+            (_, kept) => kept.and_then(|kept| kept.upstream_digest),
         }
+    }
+
+    /// What changed since it was approved, where the approved version is at hand.
+    pub(super) fn drift(&self) -> Option<Drift> {
+        let kept = self.kept?;
+        let same = self.approved().is_none_or(|approved| kept.upstream_digest == Some(approved));
+        let older = kept.contract.as_deref().filter(|_| same)?;
+        Some(Drift::between(older, self.tool))
     }
 
     pub(super) fn class(&self) -> &'static str {
@@ -41,6 +69,7 @@ impl<'a> Standing<'a> {
 
     pub(super) fn as_json(&self) -> Value {
         let spec = self.tool.spec();
+        let drift = self.drift().filter(|drift| !drift.is_empty());
         json!({
             "id": self.tool.id(),
             "status": self.word(),
@@ -48,10 +77,11 @@ impl<'a> Standing<'a> {
             "rung": self.effective.as_ref().map(Capability::rung),
             "fingerprint": self.tool.fingerprint(),
             "upstream_digest": spec.upstream_digest,
-            "approved_digest": self.pinned().or(match self.signed {
-                ContractStatus::Approved => spec.upstream_digest,
-                _ => None,
-            }),
+            "approved_digest": self.approved(),
+            "approved_by": self.kept.map(|kept| &kept.approved_by),
+            "approved_at": self.kept.map(|kept| kept.at.rfc3339()),
+            "drift": drift.as_ref().and_then(Drift::class),
+            "changes": drift.as_ref().map(Drift::changes),
         })
     }
 }
