@@ -23,8 +23,10 @@ use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
+use crate::repair::Repairs;
 use crate::revocation::{Lives, Revocations};
 use crate::standing::Standings;
+use crate::telemetry::Telemetry;
 use crate::token::KeyRing;
 
 /// How many calls can be explained from memory.
@@ -54,6 +56,8 @@ pub struct Settings {
     pub placeholders: bool,
     /// How much is kept behind handles, and for how long.
     pub handles: HandleBudget,
+    /// What of arguments may be repaired before anything is decided; by default nothing.
+    pub repairs: Repairs,
 }
 
 impl Default for Settings {
@@ -67,6 +71,7 @@ impl Default for Settings {
             session: None,
             placeholders: false,
             handles: HandleBudget::default(),
+            repairs: Repairs::none(),
         }
     }
 }
@@ -180,6 +185,7 @@ pub struct Kernel {
     /// The log of the ledger.
     pub(crate) log: LogId,
     pub(crate) time: Arc<ClockGuard>,
+    pub(crate) telemetry: Telemetry,
     explained: Mutex<VecDeque<Arc<Explanation>>>,
 }
 
@@ -231,6 +237,7 @@ impl Kernel {
             rejections: Rejections::default(),
             log,
             time: Arc::new(time),
+            telemetry: Telemetry::default(),
             explained: Mutex::new(VecDeque::new()),
         };
         kernel.void(void)?;

@@ -34,6 +34,7 @@ mod provenance;
 mod rates;
 mod record;
 mod registry;
+mod repair;
 mod revocation;
 mod room;
 mod run_state;
@@ -41,6 +42,7 @@ mod runtime;
 mod schema_check;
 mod schema_weight;
 mod standing;
+mod telemetry;
 mod timer;
 mod token;
 mod wait;
@@ -67,10 +69,12 @@ pub use pipeline::{
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
 pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry};
+pub use repair::Repairs;
 pub use run_state::{RunDelta, RunState};
 pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,
 };
+pub use telemetry::{OTEL_AVAILABLE, instrument};
 pub use timer::ThreadTimer;
 pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN, Narrowed, Token};
 pub use wait::block_on;

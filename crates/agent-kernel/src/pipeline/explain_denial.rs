@@ -21,6 +21,8 @@ impl Kernel {
         run.dry_run = true;
         let caller = Caller { principal: &principal, run: &run };
         let Call { request, arguments, mode } = call;
+        let repaired = self.repaired(&policy, request, arguments);
+        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
         let (operation, facts) = (Operation::Invoke, None);
         let question = Question { caller, request, arguments, operation, facts, resumes: true };
         let mut evaluated = self.evaluate(&policy, question);

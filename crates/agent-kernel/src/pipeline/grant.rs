@@ -9,6 +9,7 @@ use super::evaluate::{Evaluated, Question, Target, denied};
 use super::pending::Pending;
 use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
+use crate::telemetry::{self, Measure};
 use crate::token::{Token, token_of};
 
 /// The answer to a request.
@@ -27,6 +28,14 @@ pub struct Grant {
 impl Kernel {
     /// Decides on a request. An allowed one gets a token; any other is recorded as a refusal.
     pub async fn grant(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
+        let mut measure = Measure::begin(self, telemetry::Operation::Grant, caller, call.mode);
+        measure.about(&call.request.capability_id);
+        let grant = self.grant_now(caller, call).await;
+        measure.granted(&grant.decision, grant.call.as_str());
+        grant
+    }
+
+    async fn grant_now(&self, caller: Caller<'_>, call: Call<'_>) -> Grant {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
@@ -37,6 +46,8 @@ impl Kernel {
             return Grant { call: unnamed(), decision, token: None, request: None };
         };
         let Call { request, arguments, mode } = call;
+        let repaired = self.repaired(&policy, request, arguments);
+        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
         let operation = Operation::Invoke;
         let question =
             Question { caller, request, arguments, operation, facts: None, resumes: true };

@@ -180,6 +180,7 @@ impl Kernel {
             .with("mode", json!(ready.effective_mode()))
             .with("worst_label", json!(open.worst))
             .maybe("arguments", args)
+            .maybe("repaired", ready.repaired.cloned())
             .maybe("released_by", released)
             .run(delta)
             .event(EventKind::Intent, self.now(), &open.run, Some(&ready.call))?;

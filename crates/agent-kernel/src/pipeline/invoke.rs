@@ -20,6 +20,7 @@ use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
 use crate::provenance::Origins;
 use crate::room::Room;
+use crate::telemetry::{self, Measure};
 use crate::token::Token;
 
 /// What an invocation came to.
@@ -46,6 +47,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) decision: Decision,
     pub(crate) mode: ResponseMode,
     pub(crate) arguments: &'a Value,
+    /// What was repaired in them.
+    pub(crate) repaired: Option<&'a Value>,
     /// What released it, to be used up with its intent.
     pub(crate) released: Option<Box<Released>>,
     /// What it may take of its session.
@@ -98,6 +101,20 @@ impl Kernel {
         mode: ResponseMode,
         outlet: Option<Outlet>,
     ) -> Invocation {
+        let mut measure = Measure::begin(self, telemetry::Operation::Invoke, caller, mode);
+        let done = self.invoke_now((caller, &mut measure), token, arguments, mode, outlet).await;
+        measure.invoked(&done);
+        done
+    }
+
+    async fn invoke_now(
+        &self,
+        (caller, measure): (Caller<'_>, &mut Measure<'_>),
+        token: &Token,
+        arguments: &Value,
+        mode: ResponseMode,
+        outlet: Option<Outlet>,
+    ) -> Invocation {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
@@ -108,8 +125,11 @@ impl Kernel {
                 return self.refuse_token(caller, token, decision).await;
             }
         };
+        measure.about(&claims.capability);
         let (request, operation) = (&pending.request, Operation::Invoke);
         let facts = Some(pending.facts.as_slice());
+        let repaired = self.repaired(&policy, request, Some(arguments));
+        let arguments = repaired.as_ref().map_or(arguments, |repaired| &repaired.arguments);
         let question = Question {
             caller,
             request,
@@ -142,6 +162,7 @@ impl Kernel {
                     decision,
                     mode,
                     arguments,
+                    repaired: repaired.as_ref().map(|repaired| &repaired.done),
                     released,
                     share: Share::default(),
                     room: None,

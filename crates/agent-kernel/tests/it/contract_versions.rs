@@ -312,7 +312,8 @@ fn the_stored_form_of_an_approval_is_golden() {
     let golden = include_str!("../data/baseline.json");
     let mut tool = described("fs.write", Effects::WRITE_LOCAL, "writes");
     tool.title = Some("Write".to_owned());
-    tool.input_schema = Some(json!({ "type": "object", "properties": { "size": { "maximum": 1.5 } } }));
+    tool.input_schema =
+        Some(json!({ "type": "object", "properties": { "size": { "maximum": 1.5 } } }));
     let ledger = after_snapshot(&[tool.clone()]);
     let key = |id: &str| RecordKey::new(Tenant::default(), Namespace::Baseline, id);
     let text = |id: &str| String::from_utf8(ledger.read(&key(id)).unwrap().unwrap().value).unwrap();
@@ -321,9 +322,14 @@ fn the_stored_form_of_an_approval_is_golden() {
     let live = tool.build().unwrap();
     assert!(matches!(baselines(ledger.as_ref()).state(&live), BaselineState::Match(_)));
     // Anything that does not fit its fingerprint, or speaks of another tool, is no approval.
-    for (from, to) in [("writes", "wipes"), ("fs.write", "fs.wrote"), ("\"v\":1", "\"v\":2"), ("1.5", "15")] {
+    for (from, to) in
+        [("writes", "wipes"), ("fs.write", "fs.wrote"), ("\"v\":1", "\"v\":2"), ("1.5", "15")]
+    {
         spoil(ledger.as_ref(), "fs.write", golden.trim_end().replace(from, to).as_bytes());
-        assert!(matches!(baselines(ledger.as_ref()).state(&live), BaselineState::Unreadable(_)), "{from}");
+        assert!(
+            matches!(baselines(ledger.as_ref()).state(&live), BaselineState::Unreadable(_)),
+            "{from}"
+        );
     }
 }
 

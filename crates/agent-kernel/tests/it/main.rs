@@ -31,6 +31,8 @@ mod flow;
 #[cfg(test)]
 mod folding;
 #[cfg(test)]
+mod holes;
+#[cfg(test)]
 mod in_doubt;
 #[cfg(test)]
 mod intents;
@@ -61,6 +63,8 @@ mod registry;
 #[cfg(test)]
 mod registry_search;
 #[cfg(test)]
+mod repairs;
+#[cfg(test)]
 mod results;
 #[cfg(test)]
 mod retries;
@@ -80,6 +84,9 @@ mod stored_results;
 mod streaming;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+#[cfg(feature = "otel")]
+mod telemetry;
 #[cfg(test)]
 mod token_attenuation;
 #[cfg(test)]

@@ -1,0 +1,296 @@
+//! Repairing arguments that do not fit their schema, where the host has switched it on: small,
+//! certain repairs only, each of them recorded, and never at a critical argument.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Number, Value, json};
+use weaver_policy::{PolicySet, critical};
+use weaver_types::{Capability, CapabilityRequest, Pointer, SinkKind};
+
+use crate::kernel::Kernel;
+use crate::schema_check::SchemaCheck;
+
+/// How deep arguments are repaired.
+const MAX_DEPTH: usize = 16;
+/// How many repairs one call may need; with more it is left as it is.
+const MAX_REPAIRS: usize = 64;
+
+/// What may be repaired. By default nothing.
+///
+/// What was repaired is what is decided on, hashed, recorded and sent; the intent says what was
+/// changed, by place and never by value. Arguments are repaired only if they then fit their schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Repairs {
+    /// A text becomes the number or the boolean that it spells, where the schema asks for one.
+    pub convert: bool,
+    /// A required argument that is missing gets the default of its schema.
+    pub fill: bool,
+    /// An argument that the schema does not know is left out, where the schema takes no others.
+    pub drop_unknown: bool,
+}
+
+impl Repairs {
+    /// Nothing is repaired.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// All three sorts.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { convert: true, fill: true, drop_unknown: true }
+    }
+}
+
+/// Arguments that were repaired, and what was done: place and sort.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Repaired {
+    pub(crate) arguments: Value,
+    pub(crate) done: Value,
+}
+
+/// Repaired arguments; `None` where nothing is switched on, where they fit already, or where they
+/// would not fit after all.
+pub(crate) fn repaired(
+    repairs: Repairs,
+    capability: &Capability,
+    check: &SchemaCheck,
+    arguments: &Value,
+) -> Option<Repaired> {
+    let spec = capability.spec();
+    let schema = spec.input_schema.as_ref().filter(|_| repairs != Repairs::none())?;
+    check.violation(arguments, "the arguments")?;
+    let mut critical = critical::arguments(Some(schema), capability.sink());
+    critical.extend(spec.critical_arguments.iter().cloned());
+    let mut work = Work { repairs, sink: capability.sink(), critical, done: Vec::new() };
+    let mut mended = arguments.clone();
+    work.value(schema, &mut mended, "", 0);
+    let few = !work.done.is_empty() && work.done.len() <= MAX_REPAIRS;
+    if !few || check.violation(&mended, "the arguments").is_some() {
+        return None;
+    }
+    Some(Repaired { arguments: mended, done: Value::Array(work.done) })
+}
+
+impl Kernel {
+    /// The arguments of a call as they are repaired; `None` where they are taken as they are.
+    pub(crate) fn repaired(
+        &self,
+        policy: &PolicySet,
+        request: &CapabilityRequest,
+        arguments: Option<&Value>,
+    ) -> Option<Repaired> {
+        let (repairs, arguments) = (self.settings.repairs, arguments?);
+        if repairs == Repairs::none() {
+            return None;
+        }
+        let entry = self.registry.get(&request.capability_id)?;
+        let capability = entry.effective(policy).ok()?;
+        repaired(repairs, &capability, &entry.arguments, arguments)
+    }
+}
+
+struct Work {
+    repairs: Repairs,
+    sink: SinkKind,
+    critical: BTreeSet<Pointer>,
+    done: Vec<Value>,
+}
+
+impl Work {
+    fn value(&mut self, schema: &Value, value: &mut Value, at: &str, depth: usize) {
+        if depth > MAX_DEPTH || self.is_critical(at) {
+            return;
+        }
+        match value {
+            Value::Object(members) => self.object(schema, members, at, depth),
+            Value::Array(items) => {
+                let Some(of) = schema.get("items") else { return };
+                for item in items {
+                    self.value(of, item, &format!("{at}/*"), depth + 1);
+                }
+            }
+            Value::String(text) if self.repairs.convert => {
+                let kind = schema.get("type").and_then(Value::as_str);
+                if let Some(meant) = kind.and_then(|kind| spelt(text, kind)) {
+                    *value = meant;
+                    self.note(at, "converted");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, schema: &Value, members: &mut Map<String, Value>, at: &str, depth: usize) {
+        let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
+        for (name, of) in known {
+            let place = place(at, name);
+            if let Some(value) = members.get_mut(name) {
+                self.value(of, value, &place, depth + 1);
+            } else if self.repairs.fill
+                && is_required(schema, name)
+                && !self.touches(&place)
+                && let Some(default) = of.get("default")
+            {
+                members.insert(name.clone(), default.clone());
+                self.note(&place, "filled");
+            }
+        }
+        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        if !self.repairs.drop_unknown || !closed || schema.get("patternProperties").is_some() {
+            return;
+        }
+        let unknown: Vec<String> = members
+            .keys()
+            .filter(|name| !known.contains_key(*name))
+            .filter(|name| !critical::is_critical(name, self.sink))
+            .filter(|name| !self.touches(&place(at, name)))
+            .cloned()
+            .collect();
+        for name in unknown {
+            members.remove(&name);
+            self.note(&place(at, &name), "dropped");
+        }
+    }
+
+    /// True where the place holds something critical, or is so itself.
+    fn touches(&self, at: &str) -> bool {
+        let within = |critical: &Pointer| {
+            critical.as_str().strip_prefix(at).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.is_critical(at) || self.critical.iter().any(within)
+    }
+
+    /// True where the place, or one that holds it, is critical.
+    fn is_critical(&self, at: &str) -> bool {
+        self.critical.iter().any(|critical| {
+            let critical = critical.as_str();
+            critical == at
+                || critical.is_empty()
+                || at.strip_prefix(critical).is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
+
+    fn note(&mut self, at: &str, what: &str) {
+        self.done.push(json!({ "at": at.chars().take(200).collect::<String>(), "what": what }));
+    }
+}
+
+fn place(at: &str, name: &str) -> String {
+    format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|names| names.iter().any(|one| one.as_str() == Some(name)))
+}
+
+/// The value that a text spells, in the one way in which JSON writes it.
+fn spelt(text: &str, kind: &str) -> Option<Value> {
+    match kind {
+        "boolean" => match text {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        "integer" => {
+            let number: i64 = text.parse().ok()?;
+            (number.to_string() == text).then(|| json!(number))
+        }
+        "number" => {
+            let number: Number = serde_json::from_str(text).ok()?;
+            (number.to_string() == text).then_some(Value::Number(number))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
+
+    use super::*;
+
+    fn mend(repairs: Repairs, critical: &[&str], arguments: Value) -> Option<(Value, Value)> {
+        let schema = json!({
+            "type": "object",
+            "required": ["n", "unit", "rate"],
+            "properties": {
+                "n": { "type": "integer" },
+                "rate": { "type": "number", "default": 1 },
+                "on": { "type": "boolean" },
+                "unit": { "type": "string", "default": "kg" },
+                "rows": { "type": "array", "items": {
+                    "type": "object", "properties": { "n": { "type": "integer" } },
+                } },
+            },
+            "additionalProperties": false,
+        });
+        let id = CapabilityId::parse("a.b").unwrap();
+        let draft = CapabilityDraft {
+            input_schema: Some(schema),
+            critical_arguments: critical.iter().map(|at| Pointer::parse(at).unwrap()).collect(),
+            ..CapabilityDraft::new(id, "b", Effects::READ_LOCAL, Agents::Any)
+        };
+        let capability = draft.build().unwrap();
+        let check = SchemaCheck::of_arguments(&capability).unwrap();
+        repaired(repairs, &capability, &check, &arguments).map(|done| (done.arguments, done.done))
+    }
+
+    #[test]
+    fn small_and_certain_things_are_mended_and_named() {
+        let given = json!({ "n": "7", "on": "true", "extra": 1, "rows": [{ "n": "8" }] });
+        let (mended, done) = mend(Repairs::all(), &[], given).unwrap();
+        let wanted = json!({ "n": 7, "on": true, "rate": 1, "unit": "kg", "rows": [{ "n": 8 }] });
+        assert_eq!(mended, wanted);
+        let wanted = json!([
+            { "at": "/n", "what": "converted" },
+            { "at": "/on", "what": "converted" },
+            { "at": "/rate", "what": "filled" },
+            { "at": "/rows/*/n", "what": "converted" },
+            { "at": "/unit", "what": "filled" },
+            { "at": "/extra", "what": "dropped" },
+        ]);
+        let sorted = |value: &Value| {
+            let mut all: Vec<String> =
+                value.as_array().unwrap().iter().map(ToString::to_string).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(sorted(&done), sorted(&wanted));
+    }
+
+    #[test]
+    fn each_sort_is_switched_on_by_itself_and_nothing_else_is_touched() {
+        let given = json!({ "n": "7", "unit": "kg", "rate": 1, "extra": 1 });
+        for repairs in [
+            Repairs::none(),
+            Repairs { drop_unknown: false, ..Repairs::all() },
+            Repairs { convert: false, ..Repairs::all() },
+        ] {
+            assert_eq!(mend(repairs, &[], given.clone()), None, "{repairs:?}");
+        }
+        assert!(mend(Repairs { fill: false, ..Repairs::all() }, &[], given).is_some());
+        let fits = json!({ "n": 7, "unit": "kg", "rate": 1 });
+        assert_eq!(mend(Repairs::all(), &[], fits), None, "what fits is left alone");
+        for vague in ["7.0", " 7", "07", "+7", "seven", "9223372036854775808", "1e3"] {
+            let given = json!({ "n": vague, "unit": "kg", "rate": 1 });
+            assert_eq!(mend(Repairs::all(), &[], given), None, "{vague}");
+        }
+    }
+
+    #[test]
+    fn a_critical_argument_is_never_repaired() {
+        let given = |extra: Value| json!({ "n": "7", "unit": "kg", "rate": 1, "x": extra });
+        assert_eq!(mend(Repairs::all(), &["/n"], given(json!(1))), None);
+        assert_eq!(mend(Repairs::all(), &["/x"], given(json!(1))), None);
+        assert_eq!(mend(Repairs::all(), &[""], given(json!(1))), None);
+        let rows = json!({ "n": 7, "unit": "kg", "rate": 1, "rows": [{ "n": "8" }] });
+        assert_eq!(mend(Repairs::all(), &["/rows/*/n"], rows.clone()), None);
+        assert!(mend(Repairs::all(), &["/rate"], rows).is_some());
+        let missing = json!({ "n": 7, "rate": 1 });
+        assert_eq!(mend(Repairs::all(), &["/unit"], missing), None);
+    }
+}

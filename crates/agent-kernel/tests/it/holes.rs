@@ -1,0 +1,470 @@
+//! The holes that were found in agent-kernel (Python) by running it, each tried on this kernel. The
+//! number is that of the finding.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{
+    Caller, DriverError, FnDriver, Invocation, Ports, RevocationSubject, block_on,
+};
+use weaver_firewall::HandleQuery;
+use weaver_policy::{Effect, Policy, PolicySet, Rule, Source, Sources};
+use weaver_types::{
+    CapabilityDraft, Constraints, Effects, Frame, HandleId, JustificationSource, Principal,
+    RawChunk, RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, SafetyMode,
+    SensitivityTag, Tenant, Verdict,
+};
+
+use crate::approvals::{Desk, documents};
+use crate::support::{
+    Asked, DESTROY_LOCAL, START, World, ana, answer, draft, log, memory, open_policy, principal,
+    snapshot, succeeded,
+};
+
+fn frame(done: &Invocation) -> &Frame {
+    done.result.as_ref().unwrap().data.as_ref().unwrap_or_else(|| panic!("{done:?}"))
+}
+
+fn text(done: &Invocation) -> String {
+    format!("{:?} {}", done, serde_json::to_string(&done.result).unwrap())
+}
+
+/// A world whose one tool answers this.
+fn answering(spec: CapabilityDraft, raw: RawResult) -> World {
+    let world = World::new(open_policy());
+    world.answering(spec, move |_| Ok(raw.clone()));
+    world
+}
+
+fn shown(raw: RawResult, mode: ResponseMode) -> Frame {
+    let world = answering(draft("db.rows", Effects::READ_LOCAL), raw);
+    frame(&world.call(&world.run(), &ana(), &Asked::new("db.rows").mode(mode))).clone()
+}
+
+fn json_of(frame: &Frame) -> String {
+    serde_json::to_string(frame).unwrap()
+}
+
+/// A stored result of two fields that may be seen and one that may not.
+struct Stored {
+    world: World,
+    run: RunContext,
+    handle: HandleId,
+}
+
+fn stored() -> Stored {
+    let row = |n: u32| json!({"id": n, "name": format!("row {n}"), "salary": 1_000 + n});
+    let world = answering(
+        CapabilityDraft {
+            allowed_fields: ["id".to_owned(), "name".to_owned()].into(),
+            ..draft("db.rows", Effects::READ_LOCAL)
+        },
+        RawResult::json((0..200).map(row).collect()),
+    );
+    let run = world.run();
+    let mut asked = Asked::new("db.rows").mode(ResponseMode::Summary);
+    asked.request.constraints = Constraints { max_rows: Some(10), ..Constraints::default() };
+    let done = world.call(&run, &ana(), &asked);
+    let handle = frame(&done).handle.as_ref().unwrap().handle_id.clone();
+    Stored { world, run, handle }
+}
+
+impl Stored {
+    fn view(&self, who: &Principal, query: &Value) -> Invocation {
+        let query = HandleQuery::parse(query).unwrap();
+        block_on(self.world.kernel.expand(
+            Caller { run: &self.run, principal: who },
+            &self.handle,
+            &query,
+        ))
+    }
+}
+
+#[test]
+fn hole_01_operation_confusion() {
+    let world = World::new(open_policy());
+    world.tool("a.read", Effects::READ_LOCAL);
+    world.answering(draft("b.delete_all", DESTROY_LOCAL), |_| panic!("the other handler ran"));
+    for key in ["operation", "capability_id", "tool", "name", "driver_id"] {
+        let asked = Asked::new("a.read").with(json!({ key: "b.delete_all" }));
+        let done = world.call(&world.run(), &ana(), &asked);
+        assert!(succeeded(&done), "{key}");
+        assert_eq!(frame(&done).capability_id.as_str(), "a.read");
+        let intent = log(world.ledger.as_ref()).into_iter().rfind(|e| e.kind == "call.intent");
+        assert_eq!(intent.unwrap().payload["capability"], "a.read");
+    }
+}
+
+#[test]
+fn hole_02_forged_handle() {
+    let stored = stored();
+    // All that a caller can bring is the id: who may, how many rows and which fields is stored.
+    let other = stored.view(&principal("bob", &["admin"]), &json!({}));
+    assert_eq!(other.decision.primary(), ReasonCode::HandleNotFound);
+    let own = stored.view(&ana(), &json!({}));
+    assert_eq!(frame(&own).table.len(), 10, "the row cap of the first call");
+    assert!(!text(&own).contains("salary"), "its list of fields too");
+    let more = stored.view(&ana(), &json!({ "limit": 150 }));
+    assert_eq!(more.decision.primary(), ReasonCode::HandleConstraintViolation);
+}
+
+#[test]
+fn hole_03_filter_oracle() {
+    let stored = stored();
+    let asked = |salary: u32| stored.view(&ana(), &json!({ "filter": { "salary": salary } }));
+    let (hit, miss) = (asked(1_007), asked(7));
+    assert_eq!(hit.decision.primary(), ReasonCode::HandleConstraintViolation);
+    assert_eq!(hit.decision.detail(), miss.decision.detail(), "a hit looks like a miss");
+    for query in [json!({ "sort": "salary" }), json!({ "aggregate": ["sum(salary)"] })] {
+        let done = stored.view(&ana(), &query);
+        assert_eq!(done.decision.primary(), ReasonCode::HandleConstraintViolation, "{query}");
+    }
+    let row = json!([{ "id": 1, "contact": "jane.roe@corp.example.com" }]);
+    let world = answering(draft("db.rows", Effects::READ_LOCAL), RawResult::json(row));
+    let run = world.run();
+    let done = world.call(&run, &ana(), &Asked::new("db.rows"));
+    let handle = frame(&done).handle.as_ref().unwrap().handle_id.clone();
+    let found = |filter: Value| {
+        let query = HandleQuery::parse(&json!({ "filter": { "contact": filter } })).unwrap();
+        let who = ana();
+        let view = world.kernel.expand(Caller { run: &run, principal: &who }, &handle, &query);
+        frame(&block_on(view)).table.len()
+    };
+    assert_eq!(found(json!("jane.roe@corp.example.com")), 0, "what is masked is compared masked");
+    assert_eq!(found(json!({ "contains": "jane" })), 0);
+}
+
+#[test]
+fn hole_04_stream_severing() {
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    // Wherever the border between two chunks falls in it.
+    for cut in 1..secret.len() {
+        let (head, tail) = secret.split_at(cut);
+        let chunks = [format!("{} token {head}", "x".repeat(300)), format!("{tail} end")];
+        let world = World::new(open_policy());
+        world.driven(
+            draft("log.tail", Effects::READ_LOCAL),
+            FnDriver::streaming(move |_, sender| {
+                chunks.iter().try_for_each(|chunk| sender.send(RawChunk::Text(chunk.clone())))
+            }),
+        );
+        let (run, who, asked) = (world.run(), ana(), Asked::new("log.tail"));
+        let caller = Caller { run: &run, principal: &who };
+        let token = block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
+        let mut stream =
+            world.kernel.invoke_stream(caller, &token, &asked.arguments, ResponseMode::Table);
+        let mut seen = String::new();
+        while let Some(item) = block_on(stream.next()) {
+            seen.push_str(&format!("{item:?}"));
+        }
+        assert!(seen.contains("REDACTED"), "{cut}: {seen}");
+        for piece in [head, tail].into_iter().filter(|piece| piece.len() > 8) {
+            assert!(!seen.contains(piece), "cut at {cut}: {seen}");
+        }
+    }
+}
+
+#[test]
+fn hole_05_error_leak() {
+    let world = World::new(open_policy());
+    let said = "https://svc:s3cretpw@db.internal refused jane.roe@corp.example.com";
+    world.answering(draft("db.rows", Effects::READ_LOCAL), move |_| {
+        Err(DriverError::Failed(said.to_owned()))
+    });
+    let done = world.call(&world.run(), &ana(), &Asked::new("db.rows"));
+    let log = format!("{:?}", log(world.ledger.as_ref()));
+    for seen in [text(&done), log] {
+        assert!(!seen.contains("s3cretpw") && !seen.contains("jane.roe"), "{seen}");
+    }
+    assert!(done.result.unwrap().error_message.contains("refused"));
+}
+
+#[test]
+fn hole_06_roles_are_those_of_the_moment_and_of_the_token() {
+    let world = World::new(open_policy());
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let (run, plain, admin) = (world.run(), ana(), principal("ana", &["admin"]));
+    let asked = Asked::new("fs.read").with(json!({ "password": "hunter2" }));
+    let grant = |who: &Principal, mode: ResponseMode| {
+        let caller = Caller { run: &run, principal: who };
+        block_on(world.kernel.grant(caller, asked.clone().mode(mode).call())).token
+    };
+    assert!(grant(&plain, ResponseMode::Raw).is_none());
+    let token = grant(&plain, ResponseMode::Summary).unwrap();
+    let caller = Caller { run: &run, principal: &admin };
+    let raw = world.kernel.invoke(caller, &token, &asked.arguments, ResponseMode::Raw);
+    assert_eq!(block_on(raw).decision.primary(), ReasonCode::TokenScope);
+    let token = grant(&admin, ResponseMode::Raw).unwrap();
+    let caller = Caller { run: &run, principal: &plain };
+    let raw = world.kernel.invoke(caller, &token, &asked.arguments, ResponseMode::Raw);
+    assert_eq!(block_on(raw).decision.primary(), ReasonCode::MissingRole);
+    assert_eq!(world.executed(), 0);
+}
+
+#[test]
+fn hole_07_a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
+    let first = stored();
+    // Page by page no more than the cap of the first call comes out.
+    let beyond = first.view(&ana(), &json!({ "offset": 10, "limit": 10 }));
+    assert!(
+        !beyond.decision.allowed() || frame(&beyond).table.len() <= 10,
+        "{:?}",
+        answer(&beyond)
+    );
+    let by = ana().id;
+    let subject = RevocationSubject::Principal(by.clone());
+    block_on(first.world.kernel.revoke(subject, &by)).unwrap();
+    let revoked = first.view(&ana(), &json!({}));
+    assert_eq!(revoked.decision.primary(), ReasonCode::HandleRevoked);
+
+    let mut second = stored();
+    second.run.settings.budget =
+        RunBudget { max_prompt_tokens: Some(2_000), ..RunBudget::unlimited() };
+    let mut views = 0;
+    while second.view(&ana(), &json!({})).decision.allowed() {
+        views += 1;
+        assert!(views < 100, "views are charged");
+    }
+    let used = snapshot(second.world.ledger.as_ref(), &second.run.run_id).unwrap().meters;
+    assert!(used.prompt_tokens > 0 && used.prompt_tokens <= 2_000, "{used:?}");
+
+    // A limit counts calls, not grants: one more grant is no way around it.
+    let limits = "[[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n\n[[limits]]\nname = \
+                  \"few\"\nmatch = {}\nmax_calls = 3\nwindow_s = 60\n";
+    let desk = Desk::under(memory(), documents(limits, ""), Ports::default());
+    let caller = Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.read");
+    let tokens: Vec<_> = (0..6)
+        .filter_map(|_| block_on(desk.world.kernel.grant(caller, asked.call())).token)
+        .collect();
+    assert_eq!(tokens.len(), 6);
+    let went = tokens.iter().filter(|token| {
+        let mode = ResponseMode::Summary;
+        succeeded(&block_on(desk.world.kernel.invoke(caller, token, &asked.arguments, mode)))
+    });
+    assert_eq!(went.count(), 3);
+}
+
+/// With time that grows with the square of the text, this would not end in this life.
+#[test]
+fn hole_08_hostile_text_costs_linear_time() {
+    for text in ["a".repeat(1 << 20), "eyJ".repeat(1 << 18), "1 ".repeat(1 << 19)] {
+        let frame = shown(RawResult::text(text), ResponseMode::Summary);
+        assert!(!frame.facts.is_empty());
+    }
+}
+
+#[test]
+fn hole_09_a_frame_is_bounded_as_a_whole() {
+    let wide = |n: usize| -> Value {
+        (0..20)
+            .map(|f| (format!("field{f}"), json!(format!("{n} {}", "x".repeat(5_000)))))
+            .collect()
+    };
+    let rows: Vec<Value> = (0..50).map(wide).collect();
+    for mode in [ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly] {
+        let size = json_of(&shown(RawResult::json(json!(rows)), mode)).len();
+        assert!(size <= 4_000, "{mode:?}: {size}");
+    }
+    let sensitive = |n: usize| json!({ "email": format!("p{n}@corp.example.com"), "password": "hunter2!", "ssn": "123-45-6789" });
+    let rows: Vec<Value> = (0..1_000).map(sensitive).collect();
+    let frame = shown(RawResult::json(json!(rows)), ResponseMode::Table);
+    assert!(frame.warnings.len() < 20, "counted by kind: {}", frame.warnings.len());
+    assert!(json_of(&frame).len() <= 4_000);
+}
+
+#[test]
+fn hole_10_what_the_patterns_missed() {
+    let secrets = [
+        "hunter2hunter2",
+        "AKIAIOSFODNN7EXAMPLE",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "DE89370400440532013000",
+        "+14155550123",
+        "k3y-under-a-key@corp.example.com",
+        "4111111111111111",
+    ];
+    let row = json!([{
+        "user_email": "jane@corp.example.com", "token": secrets[0], "api_key": secrets[0],
+        "authorization": secrets[0],
+        "note": format!("{} and {} or password={}", secrets[1], secrets[2], secrets[0]),
+        "iban": secrets[3], "call": format!("at {}", secrets[4]),
+        "nested": { secrets[5]: 1 }, "card": 4_111_111_111_111_111_u64,
+    }]);
+    for mode in [ResponseMode::Table, ResponseMode::Summary] {
+        let seen = json_of(&shown(RawResult::json(row.clone()), mode));
+        for secret in secrets.iter().chain(&["jane@corp"]) {
+            assert!(!seen.contains(secret), "{mode:?}: {secret} in {seen}");
+        }
+    }
+    let grouped = shown(RawResult::text("card 4111 1111 1111 1111 ok"), ResponseMode::Summary);
+    assert!(!json_of(&grouped).contains("1111"), "no last four digits");
+    let plain =
+        shown(RawResult::json(json!([{ "at_ms": 1_767_323_045_000_u64 }])), ResponseMode::Table);
+    assert!(json_of(&plain).contains("1767323045000"), "a time is no card");
+}
+
+#[test]
+fn hole_11_a_misspelt_key_is_an_error_and_a_rule_only_tightens() {
+    let head = |kind: &str| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
+    let loads = |matching: &str| {
+        let rule = format!("[[rules]]\nname = \"r\"\nmatch = {matching}\neffect = \"allow\"\n");
+        let texts = [head("policy") + &rule, head("contracts"), head("keys")];
+        let sources = Sources {
+            policy: Source::unsigned("policy.toml", &texts[0]),
+            contracts: Source::unsigned("contracts.toml", &texts[1]),
+            keys: Source::unsigned("keys.toml", &texts[2]),
+        };
+        PolicySet::load_unsigned_development(&sources, START).map(drop).map_err(|e| e.to_string())
+    };
+    let roles = "{ any = [\"admin\"] }";
+    assert_eq!(loads(&format!("{{ roles = {roles} }}")), Ok(()));
+    for misspelt in [
+        format!("{{ role = {roles} }}"),
+        format!("{{ roels = {roles} }}"),
+        "{ roles = { anny = [\"admin\"] } }".to_owned(),
+        "{ safetyclass = [\"ReadOnly\"] }".to_owned(),
+    ] {
+        let misspelt = misspelt.as_str();
+        assert!(loads(misspelt).is_err(), "{misspelt}");
+    }
+    let loose = Constraints { max_rows: Some(500), ..Constraints::default() };
+    let rule = Rule { constraints: loose, ..Rule::new("all", Effect::Allow) };
+    let world = World::new(Policy::new("loose").with_rule(rule));
+    let rows: Value = (0..40).map(|n| json!({ "id": n })).collect();
+    world.answering(draft("db.rows", Effects::READ_LOCAL), move |_| {
+        Ok(RawResult::json(rows.clone()))
+    });
+    let mut asked = Asked::new("db.rows");
+    asked.request.constraints = Constraints { max_rows: Some(2), ..Constraints::default() };
+    assert_eq!(frame(&world.call(&world.run(), &ana(), &asked)).table.len(), 2);
+}
+
+/// What discovery makes of a server's names and schemas is tested beside the MCP driver.
+#[test]
+fn hole_12_nothing_is_added_to_the_arguments_and_no_schema_is_lost() {
+    let schema = json!({
+        "type": "object", "properties": { "q": { "type": "string" } }, "additionalProperties": false
+    });
+    let spec = CapabilityDraft {
+        input_schema: Some(schema.clone()),
+        ..draft("docs.search", Effects::READ_LOCAL)
+    };
+    let world = World::new(open_policy());
+    world.answering(spec, |arguments| {
+        assert_eq!(arguments, json!({ "q": "x" }), "exactly what was decided on");
+        Ok(RawResult::text("found"))
+    });
+    let mut asked = Asked::new("docs.search").with(json!({ "q": "x" }));
+    asked.request.constraints = Constraints { max_rows: Some(5), ..Constraints::default() };
+    assert!(succeeded(&world.call(&world.run(), &ana(), &asked)));
+    let kept = world.kernel.registry().get(&asked.request.capability_id).unwrap();
+    assert_eq!(kept.capability().spec().input_schema, Some(schema));
+}
+
+#[test]
+fn hole_13_odd_values_fail_nothing_and_handlers_are_awaited() {
+    let odd = json!([1, "two", null, [3], { "four": 4 }, { "four": "x" }, true, 1.5]);
+    for raw in [odd.clone(), json!({ "list": odd }), json!([[], {}, null]), json!(null)] {
+        for mode in [ResponseMode::Table, ResponseMode::Summary] {
+            let frame = shown(RawResult::json(raw.clone()), mode);
+            assert!(!frame.facts.is_empty() || !frame.table.is_empty(), "{raw} {mode:?}");
+        }
+    }
+    let world = World::new(open_policy());
+    let slow = FnDriver::asynchronous(|_| async {
+        std::future::ready(()).await;
+        Ok(RawResult::text("awaited"))
+    });
+    world.driven(draft("fs.slow", Effects::READ_LOCAL), slow);
+    let done = world.call(&world.run(), &ana(), &Asked::new("fs.slow"));
+    assert!(text(&done).contains("awaited"));
+}
+
+#[test]
+fn hole_14_failed_tokens_and_empty_budgets_leave_a_trace_and_results_are_copies() {
+    let world = World::new(open_policy());
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let (who, asked) = (ana(), Asked::new("fs.read"));
+    let run = world.run_with(
+        RunBudget { max_tool_calls: Some(1), ..RunBudget::unlimited() },
+        SafetyMode::Normal,
+    );
+    let caller = Caller { run: &run, principal: &who };
+    let token = block_on(world.kernel.grant(caller, asked.call())).token.unwrap();
+    let again = || block_on(world.kernel.invoke(caller, &token, &asked.arguments, asked.mode));
+    assert!(succeeded(&again()));
+    assert!(!succeeded(&again()), "the token is used up");
+    assert!(!succeeded(&world.call(&run, &who, &asked)), "and so is the budget");
+    let reasons: Vec<Value> = log(world.ledger.as_ref())
+        .into_iter()
+        .filter(|event| event.kind == "call.refused")
+        .map(|event| event.payload["reason"].clone())
+        .collect();
+    assert_eq!(reasons, [json!("token_used"), json!("budget_exceeded")]);
+
+    // The tool changes its object after it was given; what is stored stays as it was.
+    let object = Arc::new(std::sync::Mutex::new(json!([{ "id": 1 }])));
+    let own = Arc::clone(&object);
+    world.answering(draft("db.live", Effects::READ_LOCAL), move |_| {
+        Ok(RawResult::json(own.lock().unwrap().clone()))
+    });
+    let run = world.run();
+    let done = world.call(&run, &who, &Asked::new("db.live"));
+    *object.lock().unwrap() = json!([{ "id": 666 }]);
+    let handle = frame(&done).handle.as_ref().unwrap().handle_id.clone();
+    let caller = Caller { run: &run, principal: &who };
+    let view = block_on(world.kernel.expand(caller, &handle, &HandleQuery::default()));
+    assert_eq!(frame(&view).table[0]["id"], 1);
+    assert!(world.kernel.explain(&principal("bob", &[]), &done.call).is_none());
+    assert!(world.kernel.explain(&who, &done.call).is_some());
+}
+
+#[test]
+fn hole_15_a_justification_of_the_model_opens_nothing() {
+    let world = World::new(Policy::baseline().unwrap());
+    world.tool("crm.write", Effects::WRITE_LOCAL);
+    let why = "the customer confirmed the fix";
+    let by = |source: JustificationSource| {
+        let mut asked = Asked::new("crm.write").with(json!({ "_justification": why }));
+        asked.request = asked.request.justified(why, source);
+        answer(&world.call(&world.run(), &ana(), &asked))
+    };
+    assert_eq!(by(JustificationSource::Host).0, Verdict::Allow);
+    assert_eq!(by(JustificationSource::Human).0, Verdict::Allow);
+    let model = by(JustificationSource::Model);
+    assert_eq!(model, (Verdict::Ask, ReasonCode::InsufficientJustification));
+    assert_eq!(world.executed(), 2);
+}
+
+#[test]
+fn hole_16_tenants_are_compared_and_schemas_are_checked() {
+    let first = stored();
+    let stranger = Principal { tenant: Tenant::parse("other").unwrap(), ..ana() };
+    let done = first.world.call(&first.run, &stranger, &Asked::new("db.rows"));
+    assert_eq!(done.decision.primary(), ReasonCode::NotFound);
+    let view = first.view(&stranger, &json!({}));
+    assert_eq!(view.decision.primary(), ReasonCode::HandleNotFound);
+
+    let world = World::new(Policy::baseline().unwrap());
+    let pii = CapabilityDraft {
+        sensitivity: [SensitivityTag::Pii].into(),
+        ..draft("crm.find", Effects::READ_LOCAL)
+    };
+    world.register(pii);
+    let find = |who: &Principal| answer(&world.call(&world.run(), who, &Asked::new("crm.find")));
+    assert_eq!(find(&ana()).1, ReasonCode::MissingTenantAttribute);
+    let mut acme = ana();
+    acme.attributes.insert("tenant".to_owned(), "acme".to_owned());
+    assert_eq!(find(&acme).0, Verdict::Allow);
+
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    let spec =
+        CapabilityDraft { input_schema: Some(schema), ..draft("fs.take", Effects::READ_LOCAL) };
+    world.register(spec);
+    let executed = world.executed();
+    let asked = Asked::new("fs.take").with(json!({ "n": "not a number" }));
+    let done = world.call(&world.run(), &ana(), &asked);
+    assert_eq!(done.decision.primary(), ReasonCode::InvalidArguments);
+    assert_eq!(world.executed(), executed);
+}
