@@ -23,6 +23,7 @@ mod decision;
 pub mod digest;
 mod effects;
 mod event;
+pub mod formats;
 mod frame;
 mod id;
 mod label;

@@ -86,6 +86,8 @@ reasons! {
     MissingPermission = "missing_permission";
     /// The capability is not meant for this agent.
     AgentNotAllowed = "agent_not_allowed";
+    /// The capability is of a class above what the agent may use.
+    AgentCeiling = "agent_ceiling";
     /// A rule asks for an approval.
     ApprovalRequired = "approval_required";
     /// The wait for an approval ended without one.

@@ -4,9 +4,8 @@ use serde_json::Value;
 use weaver_drivers::mcp::ListedTool;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::{Digest, Tag};
-use weaver_types::{
-    Agents, Capability, CapabilityDraft, CapabilityId, Effects, Impact, UpstreamName, World,
-};
+use weaver_types::formats::{Format, draft};
+use weaver_types::{Capability, CapabilityDraft, CapabilityId, UpstreamName};
 
 /// How long a foreign tool may take unless its contract says otherwise, in milliseconds.
 const TIMEOUT_MS: u32 = 60_000;
@@ -36,46 +35,16 @@ pub(crate) fn propose(
     instructions: Option<&str>,
 ) -> Result<Capability, String> {
     let value = tool.value();
-    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let id =
         CapabilityId::parse(format!("{upstream}.{}", tool.name())).map_err(|e| e.to_string())?;
     let digest = upstream_digest(value, instructions);
     let digest = digest.map_err(|error| format!("`{id}`: {error}"))?;
     let draft = CapabilityDraft {
-        title: text("title"),
-        description: text("description").unwrap_or_default(),
-        input_schema: value.get("inputSchema").cloned(),
-        output_schema: value.get("outputSchema").cloned(),
         timeout_ms: TIMEOUT_MS,
         upstream_digest: Some(digest),
-        idempotent: idempotent(value.get("annotations")),
-        ..CapabilityDraft::new(id, tool.name(), effects(value.get("annotations")), Agents::Any)
+        ..draft(Format::Mcp, id, value)
     };
     draft.build().map_err(|error| error.to_string())
-}
-
-/// What the annotations say, with MCP's defaults: destructive and open unless said otherwise.
-fn effects(annotations: Option<&Value>) -> Effects {
-    let hint = |key: &str, default: bool| {
-        annotations.and_then(|a| a.get(key)).and_then(Value::as_bool).unwrap_or(default)
-    };
-    let impact = if hint("readOnlyHint", false) {
-        Impact::Read
-    } else if hint("destructiveHint", true) {
-        Impact::Destroy
-    } else {
-        Impact::Write
-    };
-    let world = if hint("openWorldHint", true) { World::Open } else { World::Closed };
-    Effects { impact, world }
-}
-
-/// Its own word that calling it twice is the same as once; it counts only in a signed contract.
-fn idempotent(annotations: Option<&Value>) -> bool {
-    annotations
-        .and_then(|said| said.get("idempotentHint"))
-        .and_then(Value::as_bool)
-        .unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -83,17 +52,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn silence_is_read_as_the_most_dangerous() {
-        assert_eq!(effects(None), Effects::UNDECLARED);
-        assert_eq!(effects(Some(&json!({}))), Effects::UNDECLARED);
-        assert_eq!(effects(Some(&json!({ "readOnlyHint": "yes" }))), Effects::UNDECLARED);
-        assert_eq!(
-            effects(Some(&json!({ "readOnlyHint": true, "openWorldHint": false }))),
-            Effects::READ_LOCAL
-        );
-    }
 
     fn digest(text: &str, instructions: Option<&str>) -> Digest {
         upstream_digest(&serde_json::from_str(text).unwrap(), instructions).unwrap()

@@ -9,6 +9,14 @@ mod contracts;
 #[cfg(test)]
 mod digest;
 #[cfg(test)]
+mod format_calls;
+#[cfg(test)]
+mod format_names;
+#[cfg(test)]
+mod format_schemas;
+#[cfg(test)]
+mod formats;
+#[cfg(test)]
 mod interleavings;
 #[cfg(test)]
 mod results;
