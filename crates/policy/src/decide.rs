@@ -23,6 +23,7 @@ pub(crate) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     access::visibility(set, query, &mut out);
     access::permissions(query, &mut out);
     access::agents(query, &mut out);
+    access::declared(set, query, &mut out);
     access::limits(query, &mut out);
     floor::rung(query, &mut out);
     floor::mode(query, &mut out);

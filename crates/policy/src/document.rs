@@ -1,5 +1,6 @@
 //! From text to values: limits, form, signatures and content, with every finding at once.
 
+mod agents;
 mod arguments;
 mod authority;
 mod canonical;

@@ -47,6 +47,7 @@ pub mod critical;
 pub mod propose;
 pub mod signal;
 
+mod agents;
 mod argument;
 mod bounds;
 mod compiled;
@@ -66,9 +67,11 @@ mod rule;
 mod schema;
 mod set;
 mod time_window;
+mod tool_policy;
 mod truth;
 mod window;
 
+pub use agents::AgentCapabilities;
 pub use approval::Release;
 pub use argument::{ArgumentError, ArgumentPredicate, ValueOrigin, ValueOrigins};
 pub use bounds::{ApprovalBounds, Enforcement};
@@ -91,6 +94,7 @@ pub use rule::{
 pub use schema::schema;
 pub use set::{DocumentVersion, PolicySet};
 pub use time_window::{Day, TimeWindow};
+pub use tool_policy::ToolPolicy;
 pub use window::{MAX_GROUPS, MAX_REMEMBERED, Windows};
 
 #[cfg(doctest)]

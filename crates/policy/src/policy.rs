@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use weaver_types::{Principal, PrincipalId, Timestamp};
+use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
+use crate::agents::AgentCapabilities;
 use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::document::{self, Source};
 use crate::error::LoadError;
@@ -28,6 +29,9 @@ pub struct Policy {
     pub principals: BTreeMap<PrincipalId, Principal>,
     /// MCP clients whose words count as the user's and whose run keys separate runs.
     pub trusted_hosts: BTreeSet<String>,
+    /// The agents that there are, and what each is for; where there is none, agents are free.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<AgentId, AgentCapabilities>,
     /// The rules; their order means nothing.
     pub rules: Vec<Rule>,
     /// How often may be called what.
@@ -53,6 +57,7 @@ impl Policy {
             expires: None,
             principals: BTreeMap::new(),
             trusted_hosts: BTreeSet::new(),
+            agents: BTreeMap::new(),
             rules: Vec::new(),
             limits: Vec::new(),
             signals: SignalTable::default(),
@@ -105,6 +110,13 @@ impl Policy {
     #[must_use]
     pub fn with_principal(mut self, principal: Principal) -> Self {
         self.principals.insert(principal.id.clone(), principal);
+        self
+    }
+
+    /// The same with one more agent.
+    #[must_use]
+    pub fn with_agent(mut self, agent: AgentCapabilities) -> Self {
+        self.agents.insert(agent.agent_name.clone(), agent);
         self
     }
 }

@@ -7,8 +7,9 @@ use weaver_types::digest::Tag;
 use weaver_types::ledger::{Batch, Ledger};
 use weaver_types::signature::{Kind, PublicKey};
 use weaver_types::{
-    Basis, Capability, CapabilityId, Check, Contribution, Decision, Digest, Origin, Pointer,
-    Precondition, Principal, PrincipalId, ReasonCode, Tenant, Timestamp, Verdict, canonical,
+    AgentId, Basis, Capability, CapabilityId, Check, Contribution, Decision, Digest, Origin,
+    Pointer, Precondition, Principal, PrincipalId, ReasonCode, Tenant, Timestamp, Verdict,
+    canonical,
 };
 
 use crate::bounds::{ApprovalBounds, Enforcement};
@@ -187,6 +188,14 @@ impl PolicySet {
         kept.permissions.retain(|permission| named.permissions.contains(permission));
         kept.attributes.retain(|name, value| named.attributes.get(name) == Some(value));
         Cow::Owned(kept)
+    }
+
+    /// True when what the policy declares of agents admits this one to the capability: always, where
+    /// it declares none. It says nothing about permission otherwise.
+    #[must_use]
+    pub fn agent_admits(&self, agent: &AgentId, capability: &Capability) -> bool {
+        let declared = &self.policy.agents;
+        declared.is_empty() || declared.get(agent).is_some_and(|agent| agent.admits(capability))
     }
 
     /// True for an MCP client that the policy trusts as a host.

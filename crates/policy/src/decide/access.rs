@@ -1,6 +1,8 @@
 //! What the documents and the capability itself ask of the caller.
 
-use weaver_types::{Check, Constraints, Contribution, ReasonCode, SensitivityTag, Verdict};
+use weaver_types::{
+    Check, Constraints, Contribution, Operation, ReasonCode, SensitivityTag, Verdict,
+};
 
 use super::limit;
 use crate::query::Query;
@@ -47,6 +49,34 @@ pub(super) fn agents(query: &Query<'_>, out: &mut Vec<Contribution>) {
         };
         let reason = ReasonCode::AgentNotAllowed;
         out.push(Contribution::new(Check::Permission, Verdict::Deny, reason, detail));
+    }
+}
+
+/// What the policy declares of the agent: its tools, its ceiling, and what it may be about.
+pub(super) fn declared(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
+    let declared = &set.policy().agents;
+    let Some(name) = query.principal.agent.as_ref().filter(|_| !declared.is_empty()) else {
+        return;
+    };
+    let mut deny = |check, reason, detail| {
+        out.push(Contribution::new(check, Verdict::Deny, reason, detail));
+    };
+    let Some(agent) = declared.get(name) else {
+        let detail = format!("the policy declares its agents, and `{name}` is none of them");
+        return deny(Check::Permission, ReasonCode::AgentNotAllowed, detail);
+    };
+    if !agent.lists(query.capability.id()) {
+        let detail = format!("the capability is not on the tool allow list of agent `{name}`");
+        deny(Check::Permission, ReasonCode::AgentNotAllowed, detail);
+    }
+    let (class, ceiling) = (query.capability.class(), agent.safety_class_ceiling);
+    if class > ceiling {
+        let detail = format!("agent `{name}` may use {ceiling:?} at most, and this is {class:?}");
+        deny(Check::Permission, ReasonCode::AgentCeiling, detail);
+    }
+    if query.operation == Operation::Invoke && !agent.intends(query.request.intent.as_deref()) {
+        let detail = format!("the intent is none of the decision keys of agent `{name}`");
+        deny(Check::Rule, ReasonCode::IntentNotAllowed, detail);
     }
 }
 

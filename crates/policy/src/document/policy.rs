@@ -4,10 +4,10 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
 use super::page::Page;
-use super::{header, limits, rules, validate};
+use super::{agents, header, limits, rules, validate};
 use crate::policy::Policy;
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "kind",
     "format",
     "id",
@@ -15,6 +15,7 @@ const KEYS: [&str; 12] = [
     "expires",
     "principals",
     "trusted_hosts",
+    "agents",
     "contract_enforcement",
     "rules",
     "limits",
@@ -37,6 +38,13 @@ pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Policy {
     }
     if let Some(node) = root.get("trusted_hosts") {
         policy.trusted_hosts = node.texts(page);
+    }
+    if let Some(node) = root.get("agents") {
+        for (name, node) in node.entries(page) {
+            if let Some(agent) = agents::agent(page, name, &node) {
+                policy.agents.insert(agent.agent_name.clone(), agent);
+            }
+        }
     }
     if let Some(node) = root.get("rules") {
         for node in node.items(page) {

@@ -113,7 +113,33 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
             });
         }
     }
+    agents(policy, &mut out);
     out
+}
+
+/// What is wrong with the agents of a policy.
+fn agents(policy: &Policy, out: &mut Vec<Problem>) {
+    for (id, agent) in &policy.agents {
+        if *id != agent.agent_name {
+            out.push(Problem {
+                steps: vec![key("agents"), key(id.as_str())],
+                code: "policy.value",
+                message: format!("the agent under this id is `{}`", agent.agent_name),
+                remedy: "use one id",
+            });
+        }
+    }
+    let named = policy.principals.values().filter_map(|one| Some((&one.id, one.agent.as_ref()?)));
+    for (id, agent) in named.filter(|_| !policy.agents.is_empty()) {
+        if !policy.agents.contains_key(agent) {
+            out.push(Problem {
+                steps: vec![key("principals"), key(id.as_str()), key("agent")],
+                code: "policy.unknown_agent",
+                message: format!("`agents` does not declare `{agent}`"),
+                remedy: "declare it, or every call of this principal is denied",
+            });
+        }
+    }
 }
 
 /// What is wrong with the name of a rule or a limit.

@@ -4,6 +4,8 @@
 mod support;
 
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod analysis;
 #[cfg(test)]
 mod analysis_ask;

@@ -9,6 +9,7 @@ use weaver_types::{
 
 use super::choice::{Choice, Choices};
 use super::{Question, moment};
+use crate::agents::AgentCapabilities;
 use crate::analysis::names;
 use crate::argument::ArgumentPredicate;
 use crate::matching::Match;
@@ -107,8 +108,12 @@ impl<'s> Space<'s> {
         atoms.permissions.extend(spec.permissions.iter().map(String::as_str));
         let space = Self { choices: Choices::default(), predicates: Vec::new(), gap: None };
         let mut builder = Builder { question, whom, space };
-        builder.caller(&atoms, &spec.agents);
-        builder.request(&atoms);
+        let mut agents: BTreeSet<&AgentId> = set.policy().agents.keys().collect();
+        if let Agents::Only(admitted) = &spec.agents {
+            agents.extend(admitted);
+        }
+        builder.caller(&atoms, &agents);
+        builder.request(&atoms, &set.policy().agents);
         let ends = [set.policy().expires, set.contracts().expires];
         builder.run(&atoms, &ends.into_iter().flatten().collect::<Vec<_>>());
         builder.space
@@ -137,7 +142,7 @@ impl<'s> Builder<'_, 's> {
         std::iter::once(None).chain(names.into_iter().map(Some)).collect()
     }
 
-    fn caller(&mut self, atoms: &Atoms<'s>, agents: &Agents) {
+    fn caller(&mut self, atoms: &Atoms<'s>, agents: &BTreeSet<&AgentId>) {
         let asked = &self.question.principal;
         let principals: Vec<_> = match self.whom {
             Some(known) => vec![known.id.as_str().to_owned()],
@@ -154,8 +159,8 @@ impl<'s> Builder<'_, 's> {
             Some(known) => vec![known.agent.as_ref().map(|agent| agent.as_str().to_owned())],
             None => self.texts(&atoms.agent, "agents"),
         };
-        if let (Agents::Only(admitted), None) = (agents, self.whom) {
-            acting.extend(admitted.iter().map(|agent| Some(agent.as_str().to_owned())));
+        if self.whom.is_none() {
+            acting.extend(agents.iter().map(|agent| Some(agent.as_str().to_owned())));
         }
         acting.retain(|name| name.as_ref().is_none_or(|name| AgentId::parse(name).is_ok()));
         self.space.choices.agent = self.add(Choice::Text(acting));
@@ -193,8 +198,11 @@ impl<'s> Builder<'_, 's> {
         }
     }
 
-    fn request(&mut self, atoms: &Atoms<'s>) {
-        let intents = self.texts(&atoms.intent, "intents");
+    fn request(&mut self, atoms: &Atoms<'s>, declared: &BTreeMap<AgentId, AgentCapabilities>) {
+        let mut intents = self.texts(&atoms.intent, "intents");
+        let keys: BTreeSet<&String> =
+            declared.values().flat_map(|agent| &agent.decision_keys).collect();
+        intents.extend(keys.into_iter().map(|key| Some(key.clone())));
         self.space.choices.intent = self.add(Choice::Text(intents));
         for (name, patterns) in &atoms.scope {
             let values = self.texts(patterns, "scopes");

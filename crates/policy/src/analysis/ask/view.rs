@@ -191,8 +191,30 @@ impl View<'_> {
             out.push((Verdict::Deny, among.negated()));
         }
         out.push((Verdict::Deny, self.visible(taken).negated()));
+        self.declared(taken, out);
         for end in [self.set.policy().expires, self.set.contracts().expires].into_iter().flatten() {
             out.push((Verdict::Deny, choices.time(taken, |at| end <= at)));
+        }
+    }
+
+    /// What the policy declares of agents.
+    fn declared(&self, taken: &Taken, out: &mut Vec<(Verdict, Possible)>) {
+        let (choices, declared) = (&self.space.choices, &self.set.policy().agents);
+        if declared.is_empty() {
+            return;
+        }
+        let of = |name: &str| declared.iter().find(|(id, _)| id.as_str() == name);
+        let admitted = choices.text(choices.agent, taken, |name| {
+            name.is_none_or(|name| of(name).is_some_and(|(_, one)| one.admits(self.capability)))
+        });
+        out.push((Verdict::Deny, admitted.negated()));
+        if self.operation != Operation::Invoke {
+            return;
+        }
+        for (id, agent) in declared.iter().filter(|(_, agent)| !agent.decision_keys.is_empty()) {
+            let acts = choices.text(choices.agent, taken, |name| name == Some(id.as_str()));
+            let states = choices.text(choices.intent, taken, |intent| agent.intends(intent));
+            out.push((Verdict::Deny, acts.and(states.negated())));
         }
     }
 

@@ -12,9 +12,10 @@ use weaver_types::{
 use super::capability::{Effective, Status, is_visible};
 use super::flow;
 use super::history::{self, Call};
-use super::reading::{Word, moment, texts, whole};
+use super::reading::{Word, fits_one, moment, texts, whole};
 use super::request::Asked;
 use super::rules;
+use super::words::CLASSES;
 
 /// What one check says.
 #[derive(Debug, Clone)]
@@ -225,6 +226,7 @@ fn access(documents: &Read<'_>, capability: &Effective, asked: &Asked) -> Vec<Pa
     if !capability.agents.admits(principal.agent.as_ref()) {
         parts.push(Part::deny(Check::Permission, ReasonCode::AgentNotAllowed));
     }
+    parts.extend(declared(documents.policy, capability, asked));
     if !is_visible(documents.contracts, capability, asked) {
         parts.push(Part::deny(Check::Contract, ReasonCode::NotFound));
     }
@@ -233,6 +235,31 @@ fn access(documents: &Read<'_>, capability: &Effective, asked: &Asked) -> Vec<Pa
     };
     if void(documents.policy, asked.now) || void(documents.contracts, asked.now) {
         parts.push(Part::deny(Check::System, ReasonCode::PolicyUnavailable));
+    }
+    parts
+}
+
+/// What the policy declares of the agent.
+fn declared(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
+    let agents = policy.get("agents").and_then(Value::as_table).filter(|all| !all.is_empty());
+    let (Some(agents), Some(name)) = (agents, &asked.principal.agent) else { return Vec::new() };
+    let mut parts = Vec::new();
+    let unlisted = Part::deny(Check::Permission, ReasonCode::AgentNotAllowed);
+    let Some(agent) = agents.get(name.as_str()).and_then(Value::as_table) else {
+        return vec![unlisted];
+    };
+    if !fits_one(&texts(agent, "tool_allowlist"), &capability.id) {
+        parts.push(unlisted);
+    }
+    let rank = |word: &str| CLASSES.iter().position(|class| *class == word).unwrap();
+    let ceiling = agent["safety_class_ceiling"].as_str().unwrap();
+    if rank(super::reading::class(capability.effects.class())) > rank(ceiling) {
+        parts.push(Part::deny(Check::Permission, ReasonCode::AgentCeiling));
+    }
+    let (keys, intent) = (texts(agent, "decision_keys"), asked.request.intent.as_deref());
+    let stated = intent.is_some_and(|intent| keys.contains(&intent));
+    if asked.operation == Operation::Invoke && !keys.is_empty() && !stated {
+        parts.push(Part::deny(Check::Rule, ReasonCode::IntentNotAllowed));
     }
     parts
 }

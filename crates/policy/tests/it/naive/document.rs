@@ -212,6 +212,24 @@ fn principals(dice: &mut Dice) -> Value {
     Value::Table(table)
 }
 
+/// Agents, those that principals name among them.
+fn agents(dice: &mut Dice, principals: Option<&Value>) -> Value {
+    let mut names: std::collections::BTreeSet<&str> = dice.some(AGENTS, 2).into_iter().collect();
+    let named = principals.and_then(Value::as_table).into_iter().flatten();
+    names.extend(named.filter_map(|(_, one)| one.get("agent")?.as_str()));
+    let mut table = Table::new();
+    for name in names {
+        let mut one = Table::new();
+        one.insert("tool_allowlist".to_owned(), texts(&dice.some(ID_PATTERNS, 3)));
+        one.insert("safety_class_ceiling".to_owned(), text(dice.pick(CLASSES)));
+        if dice.chance(40) {
+            one.insert("decision_keys".to_owned(), list(dice, &["pay", "summarise"], 2));
+        }
+        table.insert(name.to_owned(), Value::Table(one));
+    }
+    Value::Table(table)
+}
+
 fn signals(dice: &mut Dice) -> Value {
     let mut table = Table::new();
     for severity in ["info", "warning", "critical", "low_confidence"] {
@@ -249,6 +267,10 @@ fn policy(dice: &mut Dice, shape: Shape) -> Table {
     }
     if dice.chance(50) {
         table.insert("principals".to_owned(), principals(dice));
+    }
+    if dice.chance(30) {
+        let declared = agents(dice, table.get("principals"));
+        table.insert("agents".to_owned(), declared);
     }
     let many = dice.chance(4);
     let how_many = if many { 20 + dice.below(30) } else { dice.below(7) };
