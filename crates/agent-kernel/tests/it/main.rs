@@ -73,6 +73,8 @@ mod revocations;
 #[cfg(test)]
 mod schema_of_results;
 #[cfg(test)]
+mod secondbrain;
+#[cfg(test)]
 mod session_budget;
 #[cfg(test)]
 mod signals;
