@@ -13,6 +13,7 @@ mod demo;
 mod exit;
 mod failure;
 mod inspect;
+mod kernel;
 mod keys;
 mod line_reader;
 mod output;
@@ -68,6 +69,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Trace(args) => trace::run(*args),
         Command::Approve(args) => approve::run(*args),
         Command::Policy(args) => policy::run(*args),
+        Command::Kernel(args) => kernel::run(args),
         Command::Contracts(args) => contracts::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Redact(args) => redact::run(&args),
@@ -89,6 +91,7 @@ impl Command {
             Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
             Self::Approve(args) => args.wants_json(),
             Self::Policy(args) => args.wants_json(),
+            Self::Kernel(args) => args.wants_json(),
             Self::Contracts(args) => args.wants_json(),
             Self::Trace(args) => args.wants_json(),
             Self::Redact(args) => args.wants_json(),

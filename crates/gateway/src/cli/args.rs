@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::exit::Exit;
 use super::trace::args as ask;
@@ -99,6 +101,9 @@ pub(super) enum Command {
     /// Look at policy, contracts and keys: lint, test, explain, decide, ask, compare
     #[command(subcommand)]
     Policy(Box<super::policy::args::Policy>),
+    /// Show what the gateway's kernel knows: documents, decision keys, tools
+    #[command(subcommand)]
+    Kernel(super::kernel::args::Kernel),
     /// Compare what servers say of their tools with what was approved, and approve it
     #[command(subcommand)]
     Contracts(Box<super::contracts::args::Contracts>),
@@ -117,6 +122,11 @@ pub(super) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// The word as documents write it.
+pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Args)]

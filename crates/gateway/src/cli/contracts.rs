@@ -6,7 +6,7 @@ mod diff;
 mod document;
 mod ledger;
 mod list;
-mod live;
+pub(super) mod live;
 mod mismatches;
 mod propose;
 mod snapshot;

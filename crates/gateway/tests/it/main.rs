@@ -29,6 +29,8 @@ mod hostile;
 #[cfg(test)]
 mod inspect;
 #[cfg(test)]
+mod kernel_commands;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod policy_commands;

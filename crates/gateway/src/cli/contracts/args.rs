@@ -56,13 +56,13 @@ impl Contracts {
 
 /// Which tools are looked at.
 #[derive(Debug, Args)]
-pub(super) struct From {
+pub(in crate::cli) struct From {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
-    pub(super) config: PathBuf,
+    pub(in crate::cli) config: PathBuf,
     /// Do not look at signatures of the documents
     #[arg(long)]
-    pub(super) unsigned_development: bool,
+    pub(in crate::cli) unsigned_development: bool,
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use crate::config::{self, Config};
 use crate::serve;
 
 /// The surface that is all servers together.
-pub(super) const KERNEL: &str = "kernel";
+pub(in crate::cli) const KERNEL: &str = "kernel";
 /// How long one server may take to connect and list.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Some servers register their tools a moment after the handshake.
@@ -26,15 +26,15 @@ const SECOND_LOOK: Duration = Duration::from_millis(150);
 const LOOKS: u32 = 3;
 
 /// The configuration, its documents, and what its servers list.
-pub(super) struct Live {
-    pub(super) config: Config,
-    pub(super) policy: PolicySet,
+pub(in crate::cli) struct Live {
+    pub(in crate::cli) config: Config,
+    pub(in crate::cli) policy: PolicySet,
     /// What each server proposes.
-    pub(super) tools: BTreeMap<CapabilityId, Capability>,
+    pub(in crate::cli) tools: BTreeMap<CapabilityId, Capability>,
     /// Which servers were not there, and why.
-    pub(super) away: BTreeMap<UpstreamName, String>,
+    pub(in crate::cli) away: BTreeMap<UpstreamName, String>,
     /// Tools that cannot be used, and why.
-    pub(super) left_out: Vec<String>,
+    pub(in crate::cli) left_out: Vec<String>,
 }
 
 /// What one server lists.
@@ -42,7 +42,7 @@ type Listed = Result<Vec<Result<Capability, String>>, String>;
 
 impl Live {
     /// Connects the servers of the surface and lists their tools.
-    pub(super) fn look(from: &From, surface: &str) -> Result<Self, Failure> {
+    pub(in crate::cli) fn look(from: &From, surface: &str) -> Result<Self, Failure> {
         let config = config::load(&from.config)?;
         let now = SystemClock::default().now();
         let policy = config::load_policy(&config, from.unsigned_development, now)?;

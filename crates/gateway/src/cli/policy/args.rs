@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use weaver_policy::Pattern;
 use weaver_types::{
     Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
 };
 
-use super::super::args::Json;
+use super::super::args::{Json, word};
 
 const EXAMPLES: &str = "\
 Look for what is hardly meant, and test a policy before it is signed:
@@ -81,11 +79,6 @@ Examples:
 
 A and B are folders with policy.toml, contracts.toml and, if there is one, keys.toml; or policy
 documents, with --contracts for both. Requests are those of `weaver policy decide`.";
-
-/// The word as documents write it.
-fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
-}
 
 fn pattern(text: &str) -> Result<Pattern, String> {
     Pattern::parse(text).map_err(|error| error.to_string())

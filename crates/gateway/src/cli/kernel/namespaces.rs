@@ -1,0 +1,36 @@
+//! `weaver kernel namespaces`.
+
+use serde_json::json;
+use weaver_types::DecisionKey;
+
+use super::args::Plain;
+use super::output;
+use crate::cli::{Exit, Failure};
+use crate::config;
+
+pub(super) fn run(args: &Plain) -> Result<Exit, Failure> {
+    let config = config::load(&args.from.config)?;
+    let servers: Vec<String> = config.upstreams.iter().map(|one| one.name.to_string()).collect();
+    if args.output.json {
+        let keys: Vec<_> = DecisionKey::ALL
+            .iter()
+            .map(|key| json!({ "key": key, "meaning": key.meaning() }))
+            .collect();
+        output::json(&json!({
+            "ok": true,
+            "config": config.file.display().to_string(),
+            "decision_keys": keys,
+            "capabilities": servers,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = String::new();
+    for key in DecisionKey::ALL {
+        out.push_str(&format!("{:<26} {}\n", key.as_str(), key.meaning()));
+    }
+    for server in servers {
+        out.push_str(&format!("{:<26} The tools of server `{server}`.\n", format!("{server}.*")));
+    }
+    output::text(&out)?;
+    Ok(Exit::Ok)
+}
