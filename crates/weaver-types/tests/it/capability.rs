@@ -52,7 +52,6 @@ fn draft() -> CapabilityDraft {
         critical_arguments: BTreeSet::new(),
         emit: Emit { trace: true, metric: true },
         upstream_digest: None,
-        critical_arguments: BTreeSet::new(),
     }
 }
 
