@@ -1,6 +1,8 @@
 //! A kernel in memory with one tool that gives rows: five of three fields, or those of the caller.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
@@ -12,15 +14,40 @@ use weaver_policy::{Contracts, Policy, PolicySet};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Clock, Effects, HandleId, LogId, OsRandom, Principal,
-    PrincipalId, RawResult, ResponseMode, RunBudget, RunContext, RunSettings, SystemClock,
-    ToolSpec,
+    BufferedRandom, CapabilityId, CapabilityRequest, Clock, Effects, HandleId, LogId, OsRandom,
+    Principal, PrincipalId, Random, RawResult, ResponseMode, RunBudget, RunContext, RunSettings,
+    SystemClock, Timestamp, ToolSpec,
 };
 
 use crate::Failure;
 
+/// The time, which goes on by two seconds with each call, so that the limits of the baseline
+/// count about thirty calls and stop none.
+#[derive(Debug, Default)]
+struct Stepping {
+    real: SystemClock,
+    calls: AtomicU64,
+}
+
+impl Stepping {
+    fn ahead(&self) -> Duration {
+        Duration::from_secs(2 * self.calls.load(Ordering::Relaxed))
+    }
+}
+
+impl Clock for Stepping {
+    fn now(&self) -> Timestamp {
+        self.real.now().after(self.ahead())
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.real.monotonic() + self.ahead()
+    }
+}
+
 /// A kernel, a run and a request.
 pub struct Desk {
+    clock: Arc<Stepping>,
     kernel: Kernel,
     run: RunContext,
     principal: Principal,
@@ -48,7 +75,8 @@ impl Desk {
     /// # Errors
     /// When a part cannot be made.
     pub fn with_rows(rows: Value) -> Result<Self, Failure> {
-        let ledger = MemoryLedger::new(LogId::random(&OsRandom)?, Arc::new(OsRandom));
+        let random = Arc::new(BufferedRandom::new(OsRandom));
+        let ledger = MemoryLedger::new(LogId::random(&OsRandom)?, random);
         Self::on(Arc::new(ledger), rows)
     }
 
@@ -63,15 +91,16 @@ impl Desk {
             .arg("team", "string", true);
         let driver = FnDriver::inline(move |_| Ok(RawResult::json(rows.clone())));
         registry.register(spec.build()?, Arc::new(driver))?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
+        let clock = Arc::new(Stepping::default());
+        let random: Arc<dyn Random> = Arc::new(BufferedRandom::new(OsRandom));
         let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
         let kernel = Kernel::open(KernelParts {
             registry: Arc::new(registry),
             policy: Arc::new(policy),
             ledger,
             blobs: Arc::new(MemoryBlobs::new([7; 32])),
-            clock: Arc::clone(&clock),
-            random: Arc::new(OsRandom),
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            random,
             timer: Arc::new(ThreadTimer),
             keys: KeyRing::fresh(&OsRandom)?,
             settings: Settings::default(),
@@ -81,6 +110,7 @@ impl Desk {
         Ok(Self {
             kernel,
             run: RunContext::create(settings, clock.as_ref(), &OsRandom)?,
+            clock,
             principal: Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]),
             request: CapabilityRequest::new(CapabilityId::parse("people.list")?, "who is there?"),
             arguments: json!({ "team": "north" }),
@@ -94,7 +124,11 @@ impl Desk {
     /// Decides and mints a token.
     #[must_use]
     pub fn grant(&self) -> Grant {
-        let mode = ResponseMode::Summary;
+        self.granted(ResponseMode::Summary)
+    }
+
+    fn granted(&self, mode: ResponseMode) -> Grant {
+        self.clock.calls.fetch_add(1, Ordering::Relaxed);
         let call = Call { request: &self.request, arguments: Some(&self.arguments), mode };
         block_on(self.kernel.grant(self.caller(), call))
     }
@@ -108,8 +142,7 @@ impl Desk {
     /// The same, in this mode.
     #[must_use]
     pub fn invoke(&self, mode: ResponseMode) -> Option<Invocation> {
-        let call = Call { request: &self.request, arguments: Some(&self.arguments), mode };
-        let token = block_on(self.kernel.grant(self.caller(), call)).token?;
+        let token = self.granted(mode).token?;
         Some(block_on(self.kernel.invoke(self.caller(), &token, &self.arguments, mode)))
     }
 

@@ -1,6 +1,6 @@
 //! Grants that wait for their invocation.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use weaver_policy::approval::Observed;
@@ -8,6 +8,8 @@ use weaver_types::{CallId, CapabilityRequest, TokenId};
 
 /// How many grants may wait; beyond it the oldest are void.
 const MAX_PENDING: usize = 65_536;
+/// How many that are gone are remembered by their age at least.
+const MOST_GONE: usize = 1_024;
 
 /// A grant that waits for its invocation.
 #[derive(Debug, Clone)]
@@ -24,33 +26,34 @@ pub(crate) struct PendingGrants(Mutex<Grants>);
 
 #[derive(Default)]
 struct Grants {
-    by_token: BTreeMap<TokenId, (u64, Pending)>,
-    by_age: BTreeMap<u64, TokenId>,
-    next: u64,
+    by_token: HashMap<TokenId, Pending>,
+    /// The oldest first. Some may be gone by now; a token never comes again.
+    by_age: VecDeque<TokenId>,
 }
 
 impl PendingGrants {
     pub(crate) fn insert(&self, token: TokenId, pending: Pending) {
         let Ok(mut grants) = self.0.lock() else { return };
         while grants.by_token.len() >= MAX_PENDING {
-            let Some((_, oldest)) = grants.by_age.pop_first() else { break };
+            let Some(oldest) = grants.by_age.pop_front() else { break };
             grants.by_token.remove(&oldest);
         }
-        grants.next = grants.next.wrapping_add(1);
-        let age = grants.next;
-        grants.by_age.insert(age, token.clone());
-        grants.by_token.insert(token, (age, pending));
+        let Grants { by_token, by_age } = &mut *grants;
+        // Once most of them are gone, they are taken out together.
+        if by_age.len() > MOST_GONE + by_token.len() * 2 {
+            by_age.retain(|token| by_token.contains_key(token));
+        }
+        by_age.push_back(token.clone());
+        by_token.insert(token, pending);
     }
 
     pub(crate) fn get(&self, token: &TokenId) -> Option<Pending> {
-        self.0.lock().ok()?.by_token.get(token).map(|(_, pending)| pending.clone())
+        self.0.lock().ok()?.by_token.get(token).cloned()
     }
 
     pub(crate) fn remove(&self, token: &TokenId) {
-        if let Ok(mut grants) = self.0.lock()
-            && let Some((age, _)) = grants.by_token.remove(token)
-        {
-            grants.by_age.remove(&age);
+        if let Ok(mut grants) = self.0.lock() {
+            grants.by_token.remove(token);
         }
     }
 }
@@ -76,6 +79,27 @@ mod tests {
         assert!(grants.get(&token(1)).is_some());
         grants.remove(&token(1));
         let all = grants.0.lock().unwrap();
-        assert_eq!((all.by_token.len(), all.by_age.len()), (MAX_PENDING - 1, MAX_PENDING - 1));
+        assert_eq!(all.by_token.len(), MAX_PENDING - 1);
+        assert!(all.by_age.len() <= MAX_PENDING);
+    }
+
+    #[test]
+    fn what_was_used_leaves_nothing_behind() {
+        let grants = PendingGrants::default();
+        let pending = Pending {
+            call: CallId::parse("call_1").unwrap(),
+            request: CapabilityRequest::new(CapabilityId::parse("fs.read").unwrap(), ""),
+            facts: Vec::new(),
+        };
+        let token = |n: usize| TokenId::parse(format!("tok_{n}")).unwrap();
+        grants.insert(token(0), pending.clone());
+        for n in 1..10 * MOST_GONE {
+            grants.insert(token(n), pending.clone());
+            grants.remove(&token(n));
+        }
+        assert!(grants.get(&token(0)).is_some(), "the one that was not used still waits");
+        let all = grants.0.lock().unwrap();
+        assert_eq!(all.by_token.len(), 1);
+        assert!(all.by_age.len() <= MOST_GONE + 4, "{}", all.by_age.len());
     }
 }
