@@ -23,6 +23,7 @@ mod entry;
 mod error;
 mod exposed;
 mod gateway;
+mod heard;
 mod import;
 mod inbox;
 mod lines;

@@ -1,7 +1,7 @@
 //! Answering by method, in both eras of the protocol.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::call::Manner;
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
 use super::wanted::Wanted;
-use super::{definitions, meta_tools, proxy, render};
+use super::{definitions, heard, meta_tools, proxy, render};
 use crate::config::Mode;
 
 /// The versions that open with `initialize`, newest first.
@@ -33,6 +33,10 @@ pub(crate) struct Session {
     opened: AtomicBool,
     /// `notifications/initialized` came in.
     initialized: AtomicBool,
+    /// What the client called itself when it opened the session.
+    client: OnceLock<String>,
+    /// It was told that its words of the user do not count.
+    unheard: AtomicBool,
 }
 
 /// In which era a request speaks.
@@ -73,7 +77,10 @@ impl Session {
                 "send `initialize` first, or name the protocol version in the request's `_meta`",
             )),
             "tools/list" => Ok(list(gateway, era).await),
-            "tools/call" => call(gateway, era, request, wanted).await,
+            "tools/call" => {
+                self.hear(gateway, &request.params).await;
+                call(gateway, era, request, wanted).await
+            }
             other => Err(RpcError::new(
                 code::NOT_FOUND,
                 format!("method `{}` is not offered here", shown(other)),
@@ -81,10 +88,31 @@ impl Session {
         }
     }
 
+    /// Takes in what the user said, where the client is one that the operator trusts to say so.
+    /// Words of any other are passed over, which is said once.
+    async fn hear(&self, gateway: &Gateway, params: &Map<String, Value>) {
+        let Some(texts) = heard::texts(params) else { return };
+        let client = self.client.get().map(String::as_str);
+        let client = client.or_else(|| heard::modern_client(params)).unwrap_or_default();
+        if !gateway.kernel.policy().trusts_host(client) {
+            if !self.unheard.swap(true, Ordering::AcqRel) {
+                heard::refused(gateway, client).await;
+            }
+            return;
+        }
+        if let Err(error) = gateway.heard(&texts).await {
+            tracing::error!(%error, "what the user said could not be taken in");
+        }
+    }
+
     fn initialize(&self, gateway: &Gateway, params: &Map<String, Value>) -> Value {
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let version = LEGACY.iter().find(|version| **version == asked).or(LEGACY.first());
         self.opened.store(true, Ordering::Release);
+        if let Some(name) = heard::client(params) {
+            // The first name stays: a session is one client's.
+            let _ = self.client.set(name.to_owned());
+        }
         json!({
             "protocolVersion": version,
             "capabilities": { "tools": { "listChanged": gateway.config.mode == Mode::Proxy } },

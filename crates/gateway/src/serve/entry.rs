@@ -308,7 +308,7 @@ fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-async fn note(gateway: &Gateway, kind: EventKind, fields: Map<String, Value>) {
+pub(super) async fn note(gateway: &Gateway, kind: EventKind, fields: Map<String, Value>) {
     if let Err(error) = gateway.kernel.note(kind, fields).await {
         tracing::error!(%error, "an event could not be recorded");
     }

@@ -78,6 +78,11 @@ impl Gateway {
         self.runs.current(&self.kernel).await
     }
 
+    /// Takes in what the user said in the current run, through a client that may report it.
+    pub(crate) async fn heard(&self, texts: &[String]) -> Result<(), ServeError> {
+        self.runs.heard(&self.kernel, texts).await
+    }
+
     /// Begins another run in place of one that an operator ended.
     pub(crate) async fn end_run(&self, run: &RunId) -> Result<(), ServeError> {
         self.runs.end(&self.kernel, run).await

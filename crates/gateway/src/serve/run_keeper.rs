@@ -83,6 +83,20 @@ impl RunKeeper {
         Ok(run)
     }
 
+    /// Takes in what the user said. What the run knows already, and what it has no room for, is
+    /// passed over.
+    pub(crate) async fn heard(&self, kernel: &Kernel, texts: &[String]) -> Result<(), ServeError> {
+        self.current(kernel).await?;
+        let mut current = self.current.lock().await;
+        let Some(kept) = current.as_mut() else { return Ok(()) };
+        for text in texts {
+            if !kept.run.said().contains(text) && !kept.run.user_said(text) {
+                tracing::warn!("the run has no room for what the user said");
+            }
+        }
+        Ok(())
+    }
+
     /// Begins another run where this one is current.
     pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<(), ServeError> {
         let mut current = self.current.lock().await;

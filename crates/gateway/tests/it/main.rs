@@ -56,3 +56,5 @@ mod serve;
 mod support;
 #[cfg(test)]
 mod trace;
+#[cfg(test)]
+mod user_words;
