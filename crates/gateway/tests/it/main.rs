@@ -1,6 +1,8 @@
 //! The command as a user runs it, and the configuration through its public interface.
 
 #[cfg(test)]
+mod adaptive;
+#[cfg(test)]
 mod approvals;
 #[cfg(test)]
 mod approve;
