@@ -437,6 +437,32 @@ fn a_token_becomes_its_contract_scoped_bounded_and_with_its_override_declared() 
     assert_eq!(value["metadata"]["weaver"]["raw"], true);
 }
 
+/// The recorded mapping of agent-kernel, where ours says the same.
+#[test]
+fn c05_frames_tokens_and_events_map_as_recorded() {
+    let theirs = crate::formats::recorded("C05");
+    let two = Frame { facts: vec!["one".to_owned(), "two".to_owned()], ..frame() };
+    let ours = emitted(&contracts::Frame::from(&two));
+    assert_eq!(ours["summary"], theirs["frame"]["summary"]);
+    let token = emitted(&contracts::CapabilityToken::from(&claims()));
+    assert_eq!(token["scope"].as_array().unwrap().len(), 1);
+    assert_eq!(theirs["token"]["scope"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&token["single_use"], &theirs["token"]["single_use"]),
+        (&json!(true), &json!(false))
+    );
+    for (kind, status, name) in [
+        (EventKind::Outcome, Some(Status::Success), "trace_invoke"),
+        (EventKind::Refused, None, "trace_deny"),
+        (EventKind::HandleResolved, Some(Status::Success), "trace_expand"),
+    ] {
+        let (ours, theirs) = (emitted(&event(kind, status).unwrap()), &theirs[name]);
+        assert_eq!(ours["event_type"], theirs["event_type"], "{name}");
+        assert_eq!(ours["outcome"], theirs["outcome"], "{name}");
+        assert!(theirs["decision_id"].is_null() && ours["decision_id"].is_string(), "{name}");
+    }
+}
+
 fn event(kind: EventKind, status: Option<Status>) -> Option<contracts::TraceEvent> {
     let (call, principal, capability) =
         (CallId::parse("call_1").unwrap(), PrincipalId::parse("anna").unwrap(), capability_id());
