@@ -54,6 +54,20 @@ impl Answers {
     pub fn of(&self, id: &str) -> Option<&[Answer]> {
         self.0.get(id).map(Vec::as_slice)
     }
+
+    /// Fails where the verdicts differ; reasons name calls, which are others each time.
+    pub fn same(&self, other: &Self) -> Result<()> {
+        let verdicts = |answers: &[Answer]| {
+            let each = answers.iter().map(|one| (one.tool.clone(), one.verdict.clone()));
+            each.collect::<Vec<_>>()
+        };
+        for (id, answers) in &self.0 {
+            if other.of(id).map(verdicts) != Some(verdicts(answers)) {
+                bail!("{id} is decided otherwise after a restart");
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Weaver {
