@@ -1,5 +1,5 @@
-//! Drivers that reach real tools: MCP over stdio and Streamable HTTP, and the facts of this machine
-//! on which a call may depend.
+//! Drivers that reach real tools: MCP over stdio and Streamable HTTP, programs of this machine, the
+//! confinement of what they start, and the facts of this machine on which a call may depend.
 //!
 //! This crate carries a call to a server and its answer back, within bounds and without trusting
 //! either side's manners. It decides nothing: whether a call may be made, and what of the answer a
@@ -27,10 +27,13 @@
 //! # }
 //! ```
 
+mod child;
+pub mod confine;
 mod driver;
 pub mod mcp;
 mod post;
 pub mod precondition;
+pub mod process;
 
 pub use driver::{McpDriver, raw_result};
 pub use post::{Post, PostError};

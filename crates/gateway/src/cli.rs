@@ -30,14 +30,23 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use weaver_drivers::confine;
 
 use args::{Cli, Command, Keys};
 pub use exit::Exit;
 pub(crate) use failure::Failure;
 
+/// The hidden verb under which this program starts another one, confined.
+pub(crate) const LAUNCH: &str = "launch";
+
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Before anything else: a launcher has one thread, and nothing open.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|verb| verb == LAUNCH) {
+        return confine::launch(words);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

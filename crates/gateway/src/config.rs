@@ -19,6 +19,7 @@
 //! args = ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/notes"]
 //! ```
 
+mod confine;
 mod documents;
 mod error;
 pub(crate) mod file;
@@ -104,6 +105,8 @@ pub struct Config {
     pub root: PublicKey,
     /// The folder of the documents.
     pub folder: PathBuf,
+    /// The other file of servers, where one is named.
+    pub servers_file: Option<PathBuf>,
     /// The servers, in the order of their names; disabled ones are left out.
     pub upstreams: Vec<Upstream>,
 }
@@ -210,10 +213,14 @@ fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
     })?;
     let toml = tree::toml(&name, &text)?;
     let json = servers_file(path, &toml)?;
-    Ok(Parsed { file: path.to_path_buf(), toml, json })
+    let (json, servers_file) = json.unzip();
+    Ok(Parsed { file: path.to_path_buf(), toml, json, servers_file })
 }
 
-fn servers_file(path: &Path, toml: &node::Node) -> Result<Option<node::Node>, Box<Finding>> {
+fn servers_file(
+    path: &Path,
+    toml: &node::Node,
+) -> Result<Option<(node::Node, PathBuf)>, Box<Finding>> {
     let mut ignored = Vec::new();
     let Some(node) = toml.table(&mut ignored).and_then(|table| table.get("servers")) else {
         return Ok(None);
@@ -231,5 +238,6 @@ fn servers_file(path: &Path, toml: &node::Node) -> Result<Option<node::Node>, Bo
             "name the JSON file of your MCP servers",
         ))
     })?;
-    tree::json(&path.display().to_string(), &text).map(Some)
+    let json = tree::json(&path.display().to_string(), &text)?;
+    Ok(Some((json, path)))
 }

@@ -16,6 +16,7 @@
 mod approvals;
 mod call;
 mod clock;
+mod confined;
 mod definitions;
 mod described;
 mod dispatch;

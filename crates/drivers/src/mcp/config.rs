@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::confine::{Confinement, Launcher};
+
 /// The protocol version that the legacy handshake asks for.
 pub const LEGACY_VERSION: &str = "2025-11-25";
 /// The protocol version of the modern era.
@@ -45,6 +47,17 @@ pub struct StdioConfig {
     pub env: BTreeMap<String, String>,
     /// Its working directory; none means ours.
     pub cwd: Option<PathBuf>,
+    /// What starts it, and what is kept from it; none means that it has our rights.
+    pub confined: Option<Confined>,
+}
+
+/// How a child is confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confined {
+    /// The program that starts it.
+    pub launcher: Launcher,
+    /// What is kept from it.
+    pub confinement: Confinement,
 }
 
 /// A server reached over Streamable HTTP.
@@ -58,6 +71,7 @@ pub struct HttpConfig {
 
 /// How the server is reached.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 pub enum Endpoint {
     /// Over the pipes of a child process.
     Stdio(StdioConfig),
@@ -171,6 +185,7 @@ impl fmt::Debug for StdioConfig {
             .field("args", &self.args.len())
             .field("env", &self.env.keys())
             .field("cwd", &self.cwd)
+            .field("confined", &self.confined.is_some())
             .finish()
     }
 }

@@ -14,6 +14,7 @@ use super::inbox::{Counts, Inbox};
 use super::lifecycle::{self, ServerInfo};
 use super::tool::{ListedTool, Page};
 use super::wire::{Ask, Wire};
+use crate::confine::Enforced;
 
 /// Longest cursor of a list, in bytes.
 const LONGEST_CURSOR: usize = 4 * 1024;
@@ -23,6 +24,7 @@ const LONGEST_CURSOR: usize = 4 * 1024;
 pub struct Connection {
     wire: Wire,
     server: ServerInfo,
+    enforced: Option<Enforced>,
     generation: u64,
     listed: AtomicBool,
 }
@@ -36,8 +38,8 @@ impl Connection {
     /// version, or an answer that breaks the protocol.
     pub async fn connect(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
         let wire = Wire::open(config)?;
-        let server = lifecycle::handshake(&wire).await?;
-        Ok(Self { wire, server, generation: 0, listed: AtomicBool::new(false) })
+        let (enforced, server) = lifecycle::handshake(&wire).await?;
+        Ok(Self { wire, server, enforced, generation: 0, listed: AtomicBool::new(false) })
     }
 
     /// The same connection with its number among those of one upstream.
@@ -57,6 +59,12 @@ impl Connection {
     #[must_use]
     pub fn server(&self) -> &ServerInfo {
         &self.server
+    }
+
+    /// What is kept from the child; `None` where no launcher started it, and over HTTP.
+    #[must_use]
+    pub fn enforced(&self) -> Option<&Enforced> {
+        self.enforced.as_ref()
     }
 
     /// Lists all tools, page after page, in the server's order.

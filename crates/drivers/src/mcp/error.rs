@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::confine::ConfineError;
+
 /// A rule of the wire that a message broke.
 ///
 /// The call that the message belongs to fails at once; it does not wait for its timeout.
@@ -184,6 +186,14 @@ pub enum McpError {
         /// The operating system's reason.
         reason: String,
     },
+    /// The child was not started, because it could not be confined as it should.
+    #[error("upstream `{upstream}`: {error}")]
+    Confinement {
+        /// Name of the upstream.
+        upstream: String,
+        /// Why not.
+        error: ConfineError,
+    },
     /// The server did not answer the handshake in time.
     #[error("upstream `{upstream}`: `{target}` did not answer the handshake within {after:?}")]
     InitializeTimeout {
@@ -313,6 +323,7 @@ impl McpError {
         match self {
             Self::Config { .. } => "mcp.upstream_config",
             Self::Spawn { .. } => "mcp.upstream_spawn",
+            Self::Confinement { error, .. } => error.code(),
             Self::InitializeTimeout { .. } => "mcp.initialize_timeout",
             Self::UnsupportedVersion { .. } => "mcp.unsupported_version",
             Self::Timeout { .. } => "mcp.upstream_timeout",
@@ -352,6 +363,7 @@ impl McpError {
             self,
             Self::Config { .. }
                 | Self::Spawn { .. }
+                | Self::Confinement { .. }
                 | Self::InitializeTimeout { .. }
                 | Self::UnsupportedVersion { .. }
                 | Self::Backoff { .. }

@@ -8,6 +8,7 @@ use super::config::{Era, EraChoice, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERS
 use super::error::{Fault, HttpFault, McpError};
 use super::escape::escape;
 use super::wire::{Ask, Wire, client_info};
+use crate::confine::Enforced;
 
 /// Most of a server's list of versions that an error repeats.
 const SHOWN_VERSIONS: usize = 200;
@@ -73,18 +74,21 @@ impl ServerInfo {
     }
 }
 
-/// Speaks to a server that has just been reached, within the handshake's time.
-pub(crate) async fn handshake(wire: &Wire) -> Result<ServerInfo, McpError> {
+/// Speaks to a server that has just been reached, within the handshake's time. Nothing is said to a
+/// child before its launcher told what is kept from it.
+pub(crate) async fn handshake(wire: &Wire) -> Result<(Option<Enforced>, ServerInfo), McpError> {
     let limit = wire.config.limits.initialize_timeout;
     let spoken = async {
-        match wire.config.era {
+        let enforced = wire.enforced().await?;
+        let server = match wire.config.era {
             EraChoice::Legacy => initialize(wire).await,
             EraChoice::Modern => discover(wire).await,
             EraChoice::Auto => match initialize(wire).await {
                 Err(refused) if speaks_other(&refused) => discover(wire).await.map_err(|_| refused),
                 other => other,
             },
-        }
+        };
+        Ok((enforced, server?))
     };
     let late = |_| McpError::InitializeTimeout {
         upstream: wire.config.name.clone(),

@@ -5,7 +5,6 @@
 //! can change what its answer is taken for. The request alone decides that.
 
 mod call;
-mod child;
 mod config;
 mod connection;
 mod error;
@@ -27,8 +26,8 @@ mod wire;
 
 pub use call::{CallOutcome, CallRequest, Finding, Progress, ProgressSink, Reply};
 pub use config::{
-    Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION, StdioConfig,
-    UpstreamConfig,
+    Confined, Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION,
+    StdioConfig, UpstreamConfig,
 };
 pub use connection::Connection;
 pub use error::{Fault, HttpFault, McpError, RpcError};

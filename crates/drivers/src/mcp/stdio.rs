@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::child::{self, Group, Tail};
 use super::config::{Limits, StdioConfig};
 use super::error::{Fault, McpError};
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
+use crate::child::{self, Group, Tail};
+use crate::confine::{ConfineError, Enforced};
 
 /// Most messages that wait to be written.
 const OUTBOX: usize = 64;
@@ -31,6 +32,7 @@ pub(crate) struct StdioLink {
     tail: Arc<Tail>,
     outbox: mpsc::Sender<Outgoing>,
     supervisor: Mutex<Option<JoinHandle<()>>>,
+    report: Mutex<Option<oneshot::Receiver<Result<Enforced, ConfineError>>>>,
 }
 
 enum Outgoing {
@@ -50,7 +52,7 @@ impl StdioLink {
             command: config.command.clone(),
             reason,
         };
-        let mut child = child::start(config).map_err(|error| refused(error.kind().to_string()))?;
+        let mut child = child::start(config).map_err(refused)?;
         let group = Group::of(&child);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
@@ -72,14 +74,39 @@ impl StdioLink {
             child,
             group,
         };
+        let (told, report) = oneshot::channel();
         let follower = {
             let tail = Arc::clone(&tail);
-            tokio::spawn(async move { tail.follow(stderr).await })
+            let launcher = config.confined.as_ref().map(|confined| confined.launcher.clone());
+            tokio::spawn(async move {
+                let mut stderr = BufReader::with_capacity(1024, stderr);
+                if let Some(launcher) = launcher {
+                    // Nobody may be waiting for it any more.
+                    let _ = told.send(child::report(&mut stderr, &launcher).await);
+                }
+                tail.follow(stderr).await;
+            })
         };
+        let report = Mutex::new(config.confined.is_some().then_some(report));
         let writer = tokio::spawn(write(stdin, lines, Arc::clone(&inbox), config.command.clone()));
         let task = tokio::spawn(supervisor.run(Aborted(follower), Aborted(writer)));
         let supervisor = Mutex::new(Some(task));
-        Ok(Self { inbox, command: config.command.clone(), tail, outbox, supervisor })
+        Ok(Self { inbox, command: config.command.clone(), tail, outbox, supervisor, report })
+    }
+
+    /// What is kept from the child, as its launcher tells once; nothing for one that has our rights.
+    pub(crate) async fn enforced(&self) -> Result<Option<Enforced>, McpError> {
+        let waiting = self.report.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(waiting) = waiting else { return Ok(None) };
+        let told = waiting.await.map_err(|_| self.gone())?;
+        told.map(Some).map_err(|error| {
+            let upstream = self.inbox.upstream().to_owned();
+            if error.code() == "confine.program" {
+                let reason = "there is no such program, or it cannot be executed".to_owned();
+                return McpError::Spawn { upstream, command: self.command.clone(), reason };
+            }
+            McpError::Confinement { upstream, error }
+        })
     }
 
     /// Queues one message. Fails when the child no longer reads.

@@ -15,6 +15,7 @@ use super::http::{Exchange, HttpLink};
 use super::inbox::Inbox;
 use super::message::Answer;
 use super::stdio::StdioLink;
+use crate::confine::Enforced;
 
 /// A request before it has an id.
 pub(crate) struct Ask<'a> {
@@ -102,6 +103,14 @@ impl Wire {
             // Its answer, when the subscription ends, is of no use and counted as dropped.
             (Link::Stdio(link), Some(body)) => link.try_send(body),
             (Link::Http(link), body) => link.listen(body),
+        }
+    }
+
+    /// What is kept from a child that a launcher started; nothing over HTTP.
+    pub(crate) async fn enforced(&self) -> Result<Option<Enforced>, McpError> {
+        match &self.link {
+            Link::Stdio(link) => link.enforced().await,
+            Link::Http(_) => Ok(None),
         }
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer,
-    block_on,
+    Call, Caller, Driver, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry, Settings,
+    ThreadTimer, block_on,
 };
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::Upstream;
@@ -27,12 +27,18 @@ fn call(tool: &str, arguments: &Value) -> Invocation {
 }
 
 /// One call of this driver by a kernel.
-pub(crate) fn through_kernel(driver: McpDriver, arguments: &Value) -> Invocation {
+pub(crate) fn through_kernel(driver: impl Driver + 'static, arguments: &Value) -> Invocation {
+    within(5_000, driver, arguments)
+}
+
+/// One call that may take so many milliseconds.
+pub(crate) fn within(limit: u32, driver: impl Driver + 'static, arguments: &Value) -> Invocation {
     let random = Arc::new(OsRandom);
     let clock = Arc::new(SystemClock::default());
     let registry = Arc::new(Registry::new());
-    let spec = ToolSpec::new("docs.read", "Reads").build().unwrap();
-    registry.register(spec, Arc::new(driver)).unwrap();
+    let mut spec = ToolSpec::new("docs.read", "Reads");
+    (spec.timeout_ms, spec.max_retries) = (limit, 0);
+    registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
     let kernel = Kernel::open(KernelParts {
         registry,
         policy: Arc::new(

@@ -1,6 +1,12 @@
 //! Integration tests of the drivers against real servers: a hostile one of our own, and the
 //! official Rust SDK's over stdio and HTTP.
 
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod attempt;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod confine;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
@@ -17,6 +23,9 @@ mod listing;
 mod preconditions;
 #[cfg(test)]
 mod process;
+#[cfg(unix)]
+#[cfg(test)]
+mod programs;
 #[cfg(test)]
 mod sdk;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `weaver check`.
 
+mod confinement;
+
 use serde_json::json;
 use weaver_policy::PolicySet;
 use weaver_trace_store::Reader;
@@ -9,14 +11,20 @@ use super::args::Check;
 use super::{Exit, Failure, output};
 use crate::config::{self, Config};
 use crate::publish::status::{self, Status};
+use confinement::Child;
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     let (config, set) = config::check(&args.config, SystemClock::default().now())?;
     let status = published(&config);
+    let children = confinement::of(&config);
     let mut notes = notes(&set);
     notes.extend(status.as_ref().map(troubles).unwrap_or_default());
+    notes.extend(children.iter().filter_map(Child::note));
+    let closed = confinement::closed(&config, &children);
     if args.output.json {
-        output::json(&report(&config, &set, (&notes, status.as_ref())))?;
+        let seen =
+            Seen { notes: &notes, status: status.as_ref(), children: &children, closed: &closed };
+        output::json(&report(&config, &set, &seen))?;
         return Ok(Exit::Ok);
     }
     let mut text = String::new();
@@ -27,6 +35,13 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     }
     for upstream in &config.upstreams {
         text.push_str(&format!("{:<10} {}\n", "server", upstream.name));
+    }
+    for child in &children {
+        text.push_str(&format!("{:<10} {}: {}\n", "confined", child.name, child.line()));
+    }
+    if !closed.is_empty() {
+        let closed = closed.join(", ");
+        text.push_str(&format!("{:<10} to listing and to new files: {closed}\n", "closed"));
     }
     for (name, size) in status.iter().flat_map(arrived) {
         text.push_str(&format!("{:<10} {size} events at {name}\n", "checkpoint"));
@@ -75,10 +90,18 @@ fn troubles(status: &Status) -> Vec<String> {
     lines.map(|line| weaver_text::escape::line(&line).into_owned()).collect()
 }
 
+/// What was found beside the documents.
+struct Seen<'a> {
+    notes: &'a [String],
+    status: Option<&'a Status>,
+    children: &'a [Child],
+    closed: &'a [String],
+}
+
 fn report(
     config: &Config,
     set: &PolicySet,
-    (notes, status): (&[String], Option<&Status>),
+    Seen { notes, status, children, closed }: &Seen<'_>,
 ) -> serde_json::Value {
     let documents: Vec<_> = set
         .versions()
@@ -98,6 +121,8 @@ fn report(
         "config": config.file.display().to_string(),
         "documents": documents,
         "servers": servers,
+        "confinement": confinement::json(children),
+        "closed_folders": closed,
         "checkpoints": status,
         "notes": notes,
         "findings": [],

@@ -41,6 +41,8 @@ pub(super) struct Parsed {
     pub(super) file: PathBuf,
     pub(super) toml: Node,
     pub(super) json: Option<Node>,
+    /// The file of `json`.
+    pub(super) servers_file: Option<PathBuf>,
 }
 
 /// Resolves what was parsed.
@@ -99,6 +101,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 log,
                 root,
                 folder,
+                servers_file: parsed.servers_file.clone(),
                 upstreams,
             })
         }

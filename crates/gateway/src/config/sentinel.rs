@@ -37,8 +37,8 @@ pub(super) fn read(node: &Node, out: &mut Vec<Finding>) -> BTreeSet<Sentinel> {
     armed
 }
 
-/// The sentinels, ready to watch.
-pub(crate) fn watch(armed: &BTreeSet<Sentinel>) -> Watch {
+/// The sentinels, ready to watch, with one more source.
+pub(crate) fn watch(armed: &BTreeSet<Sentinel>, own: Option<Arc<dyn SignalSource>>) -> Watch {
     let source = |sentinel: &Sentinel| -> Arc<dyn SignalSource> {
         match sentinel {
             Sentinel::LowConfidenceAction => Arc::new(LowConfidenceAction::default()),
@@ -46,7 +46,7 @@ pub(crate) fn watch(armed: &BTreeSet<Sentinel>) -> Watch {
             Sentinel::AnomalousToolSequence => Arc::new(AnomalousToolSequence::new()),
         }
     };
-    Watch::new(armed.iter().map(source).collect())
+    Watch::new(armed.iter().map(source).chain(own).collect())
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_word_arms_the_sentinel_of_that_name() {
         for (word, sentinel) in WORDS {
-            let told = format!("{:?}", watch(&BTreeSet::from([sentinel])));
+            let told = format!("{:?}", watch(&BTreeSet::from([sentinel]), None));
             assert!(told.contains(&format!("[\"{word}\"]")), "{told}");
         }
     }

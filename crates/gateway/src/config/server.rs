@@ -7,12 +7,23 @@ use std::time::Duration;
 use weaver_policy::Finding;
 use weaver_types::{TIMEOUT_MS, UpstreamName};
 
+use super::confine;
 use super::interpolate::{Lookup, expand};
 use super::node::{Node, shown};
 use super::upstream::{Transport, Upstream};
 
-const KEYS: [&str; 9] =
-    ["command", "args", "env", "cwd", "url", "headers", "type", "disabled", "timeout_ms"];
+const KEYS: [&str; 10] = [
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "type",
+    "disabled",
+    "timeout_ms",
+    "confine",
+];
 /// The most arguments, variables or headers of one server.
 const MAX_ENTRIES: usize = 1_000;
 
@@ -150,11 +161,16 @@ impl Entry<'_> {
             None => Some(None),
             Some(node) => self.filled(node, out).map(|path| Some(self.context.base.join(path))),
         };
+        let confine = match self.table.get("confine") {
+            None => Some(None),
+            Some(node) => confine::read(node, self.context, out).map(Some),
+        };
         Some(Transport::Stdio {
             command: self.program(&command?),
             args: args?,
             env: env?,
             cwd: cwd?,
+            confine: confine?,
         })
     }
 
@@ -168,7 +184,7 @@ impl Entry<'_> {
     }
 
     fn http(&self, url: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
-        self.excluded(&["args", "env", "cwd"], "a server with a `command`", out);
+        self.excluded(&["args", "env", "cwd", "confine"], "a server with a `command`", out);
         let address = self.filled(url, out).and_then(|address| {
             if is_address(&address) {
                 return Some(address);

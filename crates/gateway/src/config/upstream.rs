@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use weaver_drivers::confine::Confinement;
 use weaver_types::UpstreamName;
 
 /// A server behind the gateway. Its `Debug` form names variables and headers, never their values.
@@ -20,6 +21,7 @@ pub struct Upstream {
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 pub enum Transport {
     /// A child process that speaks over its standard input and output.
     Stdio {
@@ -31,6 +33,8 @@ pub enum Transport {
         env: BTreeMap<String, String>,
         /// Its working directory; `None` for ours.
         cwd: Option<PathBuf>,
+        /// What is kept from it beside the gateway's state; `None` for nothing.
+        confine: Option<Confinement>,
     },
     /// Streamable HTTP.
     Http {
@@ -44,12 +48,13 @@ pub enum Transport {
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stdio { command, args, env, cwd } => f
+            Self::Stdio { command, args, env, cwd, confine } => f
                 .debug_struct("Stdio")
                 .field("command", command)
                 .field("args", &args.len())
                 .field("env", &Names(env))
                 .field("cwd", cwd)
+                .field("confine", confine)
                 .finish(),
             Self::Http { url, headers } => {
                 let url = url.split(['?', '#']).next().unwrap_or_default();

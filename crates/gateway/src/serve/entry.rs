@@ -8,14 +8,17 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Semaphore, watch};
 use weaver_agent_kernel::{Contract, Driver};
 use weaver_drivers::McpDriver;
+use weaver_drivers::confine::{Enforced, Launcher};
 use weaver_drivers::mcp::{
-    Connection, Endpoint, HttpConfig, ListedTool, McpError, StdioConfig, Upstream, UpstreamConfig,
+    Confined, Connection, Endpoint, HttpConfig, ListedTool, McpError, StdioConfig, Upstream,
+    UpstreamConfig,
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
 use super::gateway::Gateway;
 use super::import;
-use crate::config::{self, Transport};
+use crate::cli::LAUNCH;
+use crate::config::{self, Config, Transport};
 
 /// How long a call waits for its server to list again.
 const RELIST: Duration = Duration::from_secs(30);
@@ -60,8 +63,8 @@ struct Taken {
 }
 
 impl Entry {
-    pub(crate) fn new(config: &config::Upstream) -> Self {
-        let upstream = reached(config);
+    pub(crate) fn new(config: &config::Upstream, whole: &Config) -> Self {
+        let upstream = reached(config, whole);
         Self {
             name: config.name.clone(),
             upstream: Arc::new(Upstream::new(upstream)),
@@ -182,6 +185,9 @@ impl Entry {
         tools: &[ListedTool],
         connection: &Connection,
     ) -> usize {
+        if let Some(enforced) = connection.enforced() {
+            gateway.confined.note(self.name.clone(), self.upstream.config(), enforced);
+        }
         let Taken { listed, mut left_out } = self.register(gateway, tools, connection);
         let count = listed.len();
         if self.set_ready(listed) {
@@ -192,6 +198,7 @@ impl Entry {
             let fields = fields([
                 ("upstream", json!(self.name)),
                 ("tools", json!(count)),
+                ("confinement", json!(connection.enforced().map(Enforced::to_json))),
                 ("left_out", json!(left_out.iter().take(MAX_LEFT_OUT).collect::<Vec<_>>())),
             ]);
             note(gateway, EventKind::UpstreamReady, fields).await;
@@ -284,14 +291,18 @@ impl Entry {
     }
 }
 
-/// How an upstream is reached, by the configuration.
-pub(crate) fn reached(config: &config::Upstream) -> UpstreamConfig {
+/// How an upstream is reached, by the configuration: a child of ours by a launcher.
+pub(crate) fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
     let endpoint = match &config.transport {
-        Transport::Stdio { command, args, env, cwd } => Endpoint::Stdio(StdioConfig {
+        Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
             command: command.clone(),
             args: args.clone(),
             env: env.clone(),
             cwd: cwd.clone(),
+            confined: Some(Confined {
+                launcher: Launcher::this_program(LAUNCH),
+                confinement: whole.confinement(confine.as_ref()),
+            }),
         }),
         Transport::Http { url, headers } => {
             Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone() })

@@ -11,6 +11,7 @@ use weaver_types::{
     CapabilityId, Clock, Contribution, EventKind, Principal, RunContext, RunId, UpstreamName,
 };
 
+use super::confined::ConfinedChildren;
 use super::error::ServeError;
 use super::open::Opened;
 use super::run_keeper::RunKeeper;
@@ -26,6 +27,8 @@ pub(crate) struct Gateway {
     pub(crate) clock: Arc<dyn Clock>,
     /// True when signatures are not looked at.
     pub(crate) unsigned_development: bool,
+    /// How well the servers' processes are confined.
+    pub(crate) confined: Arc<ConfinedChildren>,
     /// What was found in the store when it was opened.
     found: weaver_trace_store::Opened,
     principal: RwLock<Arc<Principal>>,
@@ -47,6 +50,7 @@ impl Gateway {
             clock,
             random,
             unsigned_development,
+            confined,
             found,
             index,
             ..
@@ -60,6 +64,7 @@ impl Gateway {
             registry,
             clock,
             unsigned_development,
+            confined,
             found,
             principal: RwLock::new(Arc::new(principal)),
             upstreams,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
+use weaver_policy::signal::SignalSource;
 use weaver_trace_store::index::IndexKeeper;
 use weaver_trace_store::retention::Retention;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
@@ -13,6 +14,7 @@ use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, OsRandom, Principal, Random};
 
 use super::clock::WakingClock;
+use super::confined::ConfinedChildren;
 use super::error::ServeError;
 use super::salt;
 use super::timer::TokioTimer;
@@ -30,6 +32,8 @@ pub(crate) struct Opened {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) unsigned_development: bool,
+    /// How well the servers' processes are confined, as a source of signals.
+    pub(crate) confined: Arc<ConfinedChildren>,
     /// What was found in the store.
     pub(crate) found: weaver_trace_store::Opened,
     /// Builds the index of the log behind it, as long as this lives.
@@ -89,10 +93,12 @@ pub(crate) fn open(
     let salt = salt::of(ledger.as_ref(), &settings.tenant, random.as_ref())?;
     let facts = LocalPreconditions::new(salt).in_folder(config.base());
     let firewall = redaction::firewall(&config.redaction)?;
+    let confined = Arc::new(ConfinedChildren::default());
+    let signals = Arc::clone(&confined) as Arc<dyn SignalSource>;
     let ports = Ports {
         firewall: Some(firewall),
         preconditions: Some(Arc::new(facts)),
-        signals: Arc::new(sentinel::watch(&config.sentinels)),
+        signals: Arc::new(sentinel::watch(&config.sentinels, Some(signals))),
         ..Ports::default()
     };
     let kernel = Kernel::open(KernelParts {
@@ -114,6 +120,7 @@ pub(crate) fn open(
         clock,
         random,
         unsigned_development,
+        confined,
         found,
         index,
         keeper,

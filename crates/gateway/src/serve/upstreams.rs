@@ -16,7 +16,8 @@ pub(crate) struct Upstreams(Vec<Arc<Entry>>);
 
 impl Upstreams {
     pub(crate) fn new(config: &Config) -> Self {
-        Self(config.upstreams.iter().map(|upstream| Arc::new(Entry::new(upstream))).collect())
+        let entry = |upstream| Arc::new(Entry::new(upstream, config));
+        Self(config.upstreams.iter().map(entry).collect())
     }
 
     /// Begins to connect all of them.

@@ -72,7 +72,9 @@ pub(crate) fn configure(folder: &Folder, servers: &[(&str, &str)], settings: &st
     let root = old.lines().find(|line| line.starts_with("root = ")).unwrap();
     let mut text = format!("[principal]\nid = \"owner\"\n\n[trust]\n{root}\n\n{settings}\n");
     let program = toml::Value::from(std::env::current_exe().unwrap().to_str().unwrap()).to_string();
-    let mark = toml::Value::from(folder.arg("mark")).to_string();
+    // Servers make no files beside the gateway's state.
+    std::fs::create_dir_all(folder.path("files")).unwrap();
+    let mark = toml::Value::from(folder.arg("files/mark")).to_string();
     for (name, behaviour) in servers {
         let command = if *behaviour == "absent" { "\"/nowhere/no-server\"" } else { &program };
         text += &format!(

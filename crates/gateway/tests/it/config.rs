@@ -76,6 +76,7 @@ fn every_setting_is_read() {
             args: vec!["/home/ann/x".to_owned(), "y".to_owned()],
             env: BTreeMap::from([("KEY".to_owned(), "s3cret".to_owned())]),
             cwd: Some(folder.path("work")),
+            confine: None,
         }
     );
     let shown = format!("{config:?}");

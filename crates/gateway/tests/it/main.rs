@@ -14,6 +14,9 @@ mod client;
 mod command_line;
 #[cfg(test)]
 mod config;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod confine;
 #[cfg(test)]
 mod contracts_commands;
 #[cfg(test)]

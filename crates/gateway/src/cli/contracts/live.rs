@@ -53,7 +53,7 @@ impl Live {
             .build()
             .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))?;
         let listed = runtime.block_on(futures_util::future::join_all(
-            wanted.iter().map(|one| async move { (one.name.clone(), list(one).await) }),
+            wanted.iter().map(|one| async { (one.name.clone(), list(one, &config).await) }),
         ));
         runtime.shutdown_timeout(Duration::from_secs(2));
         let mut live = Self {
@@ -137,8 +137,8 @@ fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstream>, Failu
     Err(Failure::new(Exit::Unknown, "contracts.unknown_surface", message).next(next))
 }
 
-async fn list(config: &config::Upstream) -> Listed {
-    let upstream = Upstream::new(serve::reached(config));
+async fn list(config: &config::Upstream, whole: &Config) -> Listed {
+    let upstream = Upstream::new(serve::reached(config, whole));
     let listed = tokio::time::timeout(PATIENCE, proposals(config, &upstream)).await;
     upstream.close().await;
     listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))

@@ -1,15 +1,15 @@
-//! Starting and ending the child process of a stdio server.
+//! Starting and ending child processes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
-use super::config::StdioConfig;
-use super::escape::escape;
+use crate::confine::{ConfineError, Enforced, Launcher, MAX_REPORT, read_report};
+use crate::mcp::{Confined, StdioConfig, escape};
 
 /// Variables that a child inherits. Everything else is named in its configuration.
 const INHERITED: [&str; 16] = [
@@ -31,10 +31,9 @@ const INHERITED: [&str; 16] = [
     "USERPROFILE",
 ];
 
-/// Starts the program, without a shell, in a process group of its own.
-pub(crate) fn start(config: &StdioConfig) -> io::Result<Child> {
-    let mut command = Command::new(&config.command);
-    command.args(&config.args).env_clear().kill_on_drop(true);
+/// The environment of a child: the few variables that all have, and those of its own.
+pub(crate) fn scope(command: &mut std::process::Command, own: &BTreeMap<String, String>) {
+    command.env_clear();
     for name in INHERITED {
         // A shell function exported under one of these names is not passed on.
         if let Some(value) = std::env::var_os(name)
@@ -43,14 +42,47 @@ pub(crate) fn start(config: &StdioConfig) -> io::Result<Child> {
             command.env(name, value);
         }
     }
-    command.envs(&config.env);
+    command.envs(own);
+}
+
+/// Starts the program, without a shell, in a process group of its own.
+pub(crate) fn start(config: &StdioConfig) -> Result<Child, String> {
+    let mut command = match &config.confined {
+        Some(Confined { launcher, confinement }) => {
+            let argv: Vec<&String> = std::iter::once(&config.command).chain(&config.args).collect();
+            launcher.command(&argv, confinement).map_err(|error| error.to_string())?
+        }
+        None => {
+            let mut command = std::process::Command::new(&config.command);
+            command.args(&config.args);
+            command
+        }
+    };
+    scope(&mut command, &config.env);
     if let Some(folder) = &config.cwd {
         command.current_dir(folder);
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    spawn(command).map_err(|error| error.kind().to_string())
+}
+
+/// Starts a command with pipes, in a process group of its own.
+pub(crate) fn spawn(command: std::process::Command) -> io::Result<Child> {
+    let mut command = Command::from(command);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
     command.spawn()
+}
+
+/// Reads the launcher's report, the first line of the child's standard error.
+pub(crate) async fn report(
+    source: &mut (impl AsyncBufRead + Unpin),
+    launcher: &Launcher,
+) -> Result<Enforced, ConfineError> {
+    let mut line = Vec::new();
+    // A source that fails gives what there was, which is then no report.
+    let _ = source.take(MAX_REPORT).read_until(b'\n', &mut line).await;
+    read_report(&line, launcher.program())
 }
 
 /// Ends the child's process group when dropped, so that grandchildren do not stay behind.

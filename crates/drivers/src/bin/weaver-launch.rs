@@ -1,0 +1,7 @@
+//! A launcher of its own, for hosts that have no `weaver`: see `weaver_drivers::confine`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    weaver_drivers::confine::launch(std::env::args_os().skip(1))
+}

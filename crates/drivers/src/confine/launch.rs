@@ -1,0 +1,136 @@
+//! The launcher's side: confine this process, report, become another program.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::form::{read_request, write_report};
+use super::{ConfineError, Confinement, Enforced};
+
+/// How a launcher ends that started nothing.
+const FAILED: u8 = 125;
+
+/// Runs this process as a launcher: `arguments` are the request and then the program with its
+/// arguments; without a program it reports and ends.
+///
+/// Must be called first of all, while the process has one thread and nothing open that it needs:
+/// every descriptor but the three standard ones is closed. Returns only when nothing was started.
+#[must_use]
+pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter();
+    let request = arguments.next();
+    let argv: Vec<OsString> = arguments.collect();
+    match prepare(request, &argv) {
+        Ok(Prepared::Probed(enforced)) => {
+            report(Ok(&enforced));
+            ExitCode::SUCCESS
+        }
+        Ok(Prepared::Ready(enforced, program)) => {
+            report(Ok(&enforced));
+            let reason = become_program(&program, &argv);
+            report(Err(&ConfineError::Program { program: shown(&argv), reason }));
+            ExitCode::from(FAILED)
+        }
+        Err(error) => {
+            report(Err(&error));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+enum Prepared {
+    /// Only what would be enforced was asked.
+    Probed(Enforced),
+    /// This process is confined, and this is the file of the program.
+    Ready(Enforced, PathBuf),
+}
+
+fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, ConfineError> {
+    let text = request.and_then(|request| request.into_string().ok());
+    let missing = || ConfineError::Form { reason: "the request is missing".to_owned() };
+    let confinement = read_request(&text.ok_or_else(missing)?)?;
+    let program = match argv.first() {
+        Some(name) => Some(find(name).ok_or_else(|| ConfineError::Program {
+            program: shown(argv),
+            reason: "there is no such program".to_owned(),
+        })?),
+        None => None,
+    };
+    let enforced = confine(&confinement, program.as_deref())?;
+    Ok(match program {
+        Some(program) => Prepared::Ready(enforced, program),
+        None => Prepared::Probed(enforced),
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn confine(
+    confinement: &Confinement,
+    program: Option<&std::path::Path>,
+) -> Result<Enforced, ConfineError> {
+    super::linux::confine(confinement, program)
+}
+
+/// Nothing is known to confine with here.
+#[cfg(not(target_os = "linux"))]
+fn confine(
+    confinement: &Confinement,
+    _program: Option<&std::path::Path>,
+) -> Result<Enforced, ConfineError> {
+    let lacking = confinement.asked();
+    if confinement.demand == super::Demand::Strict {
+        let reason = "only linux can confine a child".to_owned();
+        return Err(ConfineError::Lacking { lacking, reason });
+    }
+    Ok(Enforced { lacking, ..Enforced::default() })
+}
+
+/// The file of a program: a path as it is, a bare name from `PATH`.
+fn find(name: &OsString) -> Option<PathBuf> {
+    let path = PathBuf::from(name);
+    if path.components().count() > 1 || path.is_absolute() {
+        return path.is_file().then_some(path);
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(&path)).find(|file| executable(file))
+}
+
+#[cfg(unix)]
+fn executable(file: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(file)
+        .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn executable(file: &std::path::Path) -> bool {
+    file.is_file()
+}
+
+/// Becomes the program, under the name by which it was asked for. Comes back with a reason only.
+#[cfg(unix)]
+fn become_program(program: &std::path::Path, argv: &[OsString]) -> String {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = std::process::Command::new(program);
+    if let Some(name) = argv.first() {
+        command.arg0(name);
+    }
+    command.args(argv.iter().skip(1)).exec().to_string()
+}
+
+#[cfg(not(unix))]
+fn become_program(_program: &std::path::Path, _argv: &[OsString]) -> String {
+    "a process cannot become another one on this system".to_owned()
+}
+
+/// Only the name: arguments may be secret.
+fn shown(argv: &[OsString]) -> String {
+    argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn report(outcome: Result<&Enforced, &ConfineError>) {
+    let line = write_report(outcome);
+    // Whoever does not listen finds no report, and refuses the child.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}

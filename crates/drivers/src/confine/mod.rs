@@ -1,0 +1,43 @@
+//! Confinement of child processes.
+//!
+//! A child is started by a *launcher*: a program of ours that takes rights away from itself, says
+//! what it could take away, and then becomes the child. So no code runs between the fork and the
+//! start of another program, and the rights are gone before the child's first instruction.
+//!
+//! A [`Confinement`] says what is asked, [`Enforced`] what the kernel really does. Where the two
+//! differ, the child is not started, unless [`Demand::BestEffort`] was asked; then the difference
+//! is told. Only Linux can confine (Landlock, user and network namespaces, resource limits).
+//!
+//! ```
+//! use weaver_drivers::confine::{Confinement, Files, Network};
+//!
+//! let confinement = Confinement {
+//!     files: Files::only().read("/srv/notes").write("/srv/notes/drafts"),
+//!     network: Network::None,
+//!     ..Confinement::denying(["/var/lib/weaver"])
+//! };
+//! assert!(confinement.denied.iter().any(|path| path.ends_with("weaver")));
+//! ```
+//!
+//! The two sides speak in two small forms, both of version 1: the request is an argument of the
+//! launcher, the report is the first line of its standard error. Neither is in the environment,
+//! and no descriptor beside the three standard ones is left to the child.
+
+mod confinement;
+mod enforced;
+mod error;
+mod form;
+mod launch;
+mod launcher;
+#[cfg(target_os = "linux")]
+mod linux;
+mod protection;
+
+pub use confinement::{Confinement, Demand, Files, Limits, Network, Only};
+pub use enforced::Enforced;
+pub use error::ConfineError;
+pub use launch::launch;
+pub use launcher::Launcher;
+pub use protection::Protection;
+
+pub(crate) use form::{MAX_REPORT, read_report};

@@ -1,0 +1,54 @@
+//! What a hostile child tries. Each attempt says "done", or fails with the system's error.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+
+/// Makes one attempt: `{"do": …, "at": …}`.
+pub(crate) fn attempt(asked: &Value) -> io::Result<String> {
+    let at = asked["at"].as_str().unwrap_or_default();
+    let number = asked["at"].as_u64().unwrap_or_default();
+    match asked["do"].as_str().unwrap_or_default() {
+        "read" => drop(fs::read(at)?),
+        "list" => drop(fs::read_dir(at)?.count()),
+        "write" => OpenOptions::new().create(true).append(true).open(at)?.write_all(b"x")?,
+        "make" => drop(File::create_new(at)?),
+        "remove" => fs::remove_file(at)?,
+        "move" => fs::rename(at, asked["to"].as_str().unwrap_or_default())?,
+        "link" => fs::hard_link(at, asked["to"].as_str().unwrap_or_default())?,
+        "cut" => rustix::fs::ftruncate(OpenOptions::new().write(true).open(at)?, 0)?,
+        "execute" => drop(Command::new(at).status()?),
+        "connect" => drop(TcpStream::connect(at)?),
+        "bind" => drop(TcpListener::bind(at)?),
+        "datagram" => drop(UdpSocket::bind("0.0.0.0:0")?.send_to(b"x", at)?),
+        "abstract" => drop(UnixStream::connect_addr(&SocketAddr::from_abstract_name(at)?)?),
+        "signal" => test_kill_process(pid(number))?,
+        "stop" => kill_process(pid(number), Signal::STOP)?,
+        "memory" => Vec::<u8>::new()
+            .try_reserve_exact(usize::try_from(number).unwrap_or(usize::MAX))
+            .map_err(io::Error::other)?,
+        "open" => {
+            let files: io::Result<Vec<File>> =
+                (0..number).map(|_| File::open("/dev/null")).collect();
+            drop(files?);
+        }
+        "descriptors" => {
+            let open = fs::read_dir("/proc/self/fd")?;
+            let links = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+            let links: Vec<String> = links.map(|link| link.display().to_string()).collect();
+            return Ok(links.join("\n"));
+        }
+        other => return Err(io::Error::other(format!("no attempt `{other}`"))),
+    }
+    Ok("done".to_owned())
+}
+
+fn pid(number: u64) -> Pid {
+    i32::try_from(number).ok().and_then(Pid::from_raw).unwrap()
+}

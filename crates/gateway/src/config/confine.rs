@@ -1,0 +1,170 @@
+//! What is kept from the process of a server: `[mcpServers.NAME.confine]`, and the gateway's own
+//! state, which is kept from every one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use weaver_drivers::confine::{Confinement, Demand, Files, Limits, Network, Only};
+use weaver_policy::Finding;
+
+use super::interpolate::expand;
+use super::node::Node;
+use super::server::Context;
+use super::{Config, Place};
+
+const KEYS: [&str; 12] = [
+    "read",
+    "write",
+    "execute",
+    "system",
+    "network",
+    "isolated",
+    "address_space_mb",
+    "cpu_seconds",
+    "open_files",
+    "processes",
+    "file_size_mb",
+    "best_effort",
+];
+/// The most paths of one list.
+const MAX_PATHS: usize = 1_000;
+const MB: u64 = 1024 * 1024;
+/// What the ledger keeps beside its file.
+const BESIDE: [&str; 9] = [
+    "",
+    "-wal",
+    "-shm",
+    "-journal",
+    ".lock",
+    ".index",
+    ".index-wal",
+    ".index-shm",
+    ".index-journal",
+];
+
+/// Reads a section. The gateway's state is denied later, when a server is started.
+pub(super) fn read(
+    node: &Node,
+    context: &Context<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<Confinement> {
+    let table = node.section(&KEYS, out)?;
+    let before = out.len();
+    let get = |name: &str| table.get(name);
+    let mut flag = |name: &str| get(name).and_then(|node| node.flag(out));
+    let (system, isolated, best_effort) = (flag("system"), flag("isolated"), flag("best_effort"));
+    let mut whole = |name: &str, most: u64| get(name).and_then(|node| node.whole(1..=most, out));
+    let limits = Limits {
+        address_space: whole("address_space_mb", 1 << 24).map(|mb| mb * MB),
+        cpu_seconds: whole("cpu_seconds", 1 << 31),
+        open_files: whole("open_files", 1 << 20),
+        processes: whole("processes", 1 << 20),
+        file_size: whole("file_size_mb", 1 << 24).map(|mb| mb * MB),
+    };
+    let networks = [("host", Network::Host), ("none", Network::None)];
+    let network = get("network").and_then(|node| node.word(&networks, out));
+    let named = ["read", "write", "execute", "system"].iter().any(|name| table.contains_key(*name));
+    let mut paths = |name: &str| paths(table, name, context, out);
+    let only = Only {
+        read: paths("read"),
+        write: paths("write"),
+        execute: paths("execute"),
+        system: system.unwrap_or(true),
+    };
+    (out.len() == before).then(|| Confinement {
+        files: if named { Files::Only(only) } else { Files::AllButDenied },
+        network: network.unwrap_or_default(),
+        limits,
+        isolated: isolated.unwrap_or(false),
+        demand: if best_effort == Some(true) { Demand::BestEffort } else { Demand::Strict },
+        ..Confinement::denying(BTreeSet::<PathBuf>::new())
+    })
+}
+
+fn paths(
+    table: &BTreeMap<String, Node>,
+    name: &str,
+    context: &Context<'_>,
+    out: &mut Vec<Finding>,
+) -> BTreeSet<PathBuf> {
+    let Some(node) = table.get(name) else { return BTreeSet::new() };
+    let list = node.list(out);
+    if list.len() > MAX_PATHS {
+        let message = format!("{} paths, at most {MAX_PATHS} are allowed", list.len());
+        out.push(node.finding("config.range", message, "name the folders that they stand in"));
+        return BTreeSet::new();
+    }
+    let mut read = BTreeSet::new();
+    for item in list {
+        let Some(text) = item.text(out) else { continue };
+        match expand(text, context.lookup) {
+            Ok(path) if path.trim().is_empty() || path.contains('\0') => {
+                out.push(item.finding("config.path", "this is no path", "write a path"));
+            }
+            Ok(path) => drop(read.insert(context.base.join(path))),
+            Err((message, remedy)) => out.push(item.finding("config.variable", message, remedy)),
+        }
+    }
+    read
+}
+
+impl Config {
+    /// What is kept from a server's process. Without a section of its own that is the gateway's
+    /// state, as far as the kernel can; with one, all that it names, or the server is not started.
+    #[must_use]
+    pub fn confinement(&self, section: Option<&Confinement>) -> Confinement {
+        let denied = self.state();
+        match section {
+            Some(section) => Confinement { denied, ..section.clone() },
+            None => Confinement { demand: Demand::BestEffort, ..Confinement::denying(denied) },
+        }
+    }
+
+    /// The gateway's own files and folders: the configuration, the ledger and what lies beside it,
+    /// the inbox, the documents, keys, and published checkpoints.
+    #[must_use]
+    pub fn state(&self) -> BTreeSet<PathBuf> {
+        let mut state =
+            BTreeSet::from([self.file.clone(), self.inbox.clone(), self.folder.clone()]);
+        state.extend(self.servers_file.clone());
+        state.extend(BESIDE.iter().map(|end| longer(&self.store, end)));
+        state.extend(entries(&self.store, starts_with));
+        if let Some(signing) = &self.log.signing {
+            state.insert(signing.key.clone());
+            state.extend(entries(&signing.key, starts_with));
+            let files = signing.targets.iter().filter_map(|target| match &target.place {
+                Place::File(path) => Some(self.base().join(path)),
+                Place::Command(_) | Place::Http(_) => None,
+            });
+            state.extend(files);
+        }
+        // Where `weaver keys new` is wont to put keys.
+        state.insert(self.base().join("keys"));
+        let is_key = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "key");
+        state.extend(entries(&self.file, |name, _| is_key(name)));
+        state
+    }
+}
+
+fn longer(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn starts_with(name: &OsString, own: &OsString) -> bool {
+    name.as_encoded_bytes().starts_with(own.as_encoded_bytes())
+}
+
+/// The entries beside a file that fit. A folder that cannot be read has none.
+fn entries(file: &Path, fits: impl Fn(&OsString, &OsString) -> bool) -> Vec<PathBuf> {
+    let folder = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let own = file.file_name().map(OsString::from).unwrap_or_default();
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    names.filter(|name| fits(name, &own)).map(|name| folder.join(name)).collect()
+}
