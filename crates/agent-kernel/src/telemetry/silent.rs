@@ -4,7 +4,7 @@ use super::Report;
 
 /// Reports nothing.
 #[derive(Default)]
-pub(crate) struct Telemetry;
+pub(crate) struct Telemetry(());
 
 #[expect(clippy::unused_self, reason = "the other build has something to look at")]
 impl Telemetry {

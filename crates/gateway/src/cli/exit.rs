@@ -78,7 +78,7 @@ impl Exit {
         match self {
             Self::Ok => "it did what was asked",
             Self::Failed => {
-                "what was checked is not as it should be: a log, a proof, a contract, a policy or rules under test"
+                "what was checked is not as it should be: a log, proof, contract, policy or rule"
             }
             Self::Usage => "the command line is wrong",
             Self::Invalid => "a configuration, document, key file or input is missing or invalid",

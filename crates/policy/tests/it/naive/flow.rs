@@ -30,9 +30,10 @@ fn walk(value: &Value, at: &[String], leaves: &mut Vec<(Vec<String>, Value)>) {
 }
 
 fn is_under(declared: &str, at: &[String]) -> bool {
-    let declared: Vec<_> = declared.split('/').skip(1).collect();
+    let read = |part: &str| part.replace("~1", "/").replace("~0", "~");
+    let declared: Vec<_> = declared.split('/').skip(1).map(read).collect();
     declared.len() <= at.len()
-        && declared.iter().zip(at).all(|(wanted, found)| *wanted == "*" || wanted == found)
+        && declared.iter().zip(at).all(|(wanted, found)| wanted == "*" || wanted == found)
 }
 
 pub(crate) fn released(capability: &Effective, asked: &Asked) -> bool {
@@ -49,7 +50,9 @@ pub(crate) fn released(capability: &Effective, asked: &Asked) -> bool {
         let critical =
             !is_name && capability.critical.iter().any(|declared| is_under(declared, &at));
         if critical {
-            let place: String = at.iter().map(|part| format!("/{part}")).collect();
+            let written =
+                |part: &String| format!("/{}", part.replace('~', "~0").replace('/', "~1"));
+            let place: String = at.iter().map(written).collect();
             match origins.0.get(&place) {
                 Some(ValueOrigin::User) => {}
                 Some(ValueOrigin::Trusted) if capability.sink == SinkKind::ExternalSend => {}
