@@ -13,8 +13,10 @@ mod echo;
 mod ways;
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
+use weaver_gateway::cli;
 use weaver_trace_store::{Reader, verify};
 use weaver_types::{Clock, SystemClock};
 
@@ -32,7 +34,14 @@ const CALLS: usize = 1_000;
 const WARM_UP: usize = 100;
 const FEW: usize = 5;
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<ExitCode, Failure> {
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == cli::LAUNCH) {
+        return Ok(cli::main());
+    }
+    run().map(|()| ExitCode::SUCCESS)
+}
+
+fn run() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some(AS_SERVER) => Ok(echo::serve()?),

@@ -36,8 +36,10 @@ use args::{Cli, Command, Keys};
 pub use exit::Exit;
 pub(crate) use failure::Failure;
 
-/// The hidden verb under which this program starts another one, confined.
-pub(crate) const LAUNCH: &str = "launch";
+/// The hidden verb under which this program starts another one, confined. A program of yours that
+/// calls [`serve::run`](crate::serve::run) is started again with it, and hands it on to [`main`]
+/// before it does anything else.
+pub const LAUNCH: &str = "launch";
 
 /// Runs the command line of this process.
 #[must_use]
