@@ -65,9 +65,25 @@ impl Launcher {
         if argv.is_empty() {
             return Err(ConfineError::Form { reason: "there is no program to start".to_owned() });
         }
+        self.is_no_launcher(std::env::args_os().nth(1).as_deref())?;
         let mut command = Command::new(&self.program);
         command.args(&self.verb).arg(write_request(confinement)?).args(argv);
         Ok(command)
+    }
+
+    /// A process that was started with the verb should have launched. One that starts launchers
+    /// instead would start itself over and over.
+    fn is_no_launcher(&self, first: Option<&OsStr>) -> Result<(), ConfineError> {
+        match (&self.verb, first) {
+            (Some(verb), Some(first)) if first == verb.as_str() => {
+                let reason = format!(
+                    "this process was started as a launcher and did not launch; a program whose \
+                     first argument is `{verb}` has to call `confine::launch` before all else"
+                );
+                Err(ConfineError::Form { reason })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What would be enforced on this system: a launcher confines itself and starts nothing.
@@ -75,6 +91,7 @@ impl Launcher {
     /// # Errors
     /// [`ConfineError`] as a child would have it.
     pub fn probe(&self, confinement: &Confinement) -> Result<Enforced, ConfineError> {
+        self.is_no_launcher(std::env::args_os().nth(1).as_deref())?;
         let silent = || ConfineError::Silent { launcher: self.program.display().to_string() };
         let mut command = Command::new(&self.program);
         command.args(&self.verb).arg(write_request(confinement)?).env_clear();
@@ -86,5 +103,19 @@ impl Launcher {
         }
         child.wait().map_err(|_| silent())?;
         read_report(&line, &self.program)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_that_did_not_launch_starts_no_other() {
+        let launcher = Launcher::this_program("launch");
+        assert!(launcher.is_no_launcher(Some(OsStr::new("launch"))).is_err());
+        assert!(launcher.is_no_launcher(Some(OsStr::new("serve"))).is_ok());
+        assert!(launcher.is_no_launcher(None).is_ok());
+        assert!(Launcher::new("weaver-launch").is_no_launcher(Some(OsStr::new("launch"))).is_ok());
     }
 }
