@@ -2,73 +2,67 @@
 
 mod analyse;
 mod analyser;
+mod answer;
 mod board;
 mod card;
+mod delta;
 mod document;
+mod fuse;
 mod index;
 mod key;
+mod live;
+mod meaning;
 mod postings;
+mod rank;
+mod request;
 mod score;
+mod selection;
+mod table;
 mod thesaurus;
+mod vectors;
 
-use std::cmp::Reverse;
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use weaver_text::token::TokenCounter;
 use weaver_types::CapabilityId;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SelectableItem};
 use crate::error::CatalogError;
 
+pub use answer::{Hit, RouteAnswer};
 pub use card::{ChoiceCard, MAX_CARD_TOKENS, Notice, render_cards};
-pub use score::Selection;
+pub use live::LiveRouter;
+pub use request::RouteRequest;
+pub use selection::Selection;
+pub use table::{TableError, TokenTable};
 pub use thesaurus::Thesaurus;
 
 use analyse::Query;
 pub(crate) use analyse::stems;
 use board::Boards;
 use index::Index;
-use postings::{Place, Scored};
+use meaning::Meaning;
+use rank::{Ranked, Ranker};
 use score::Scorer;
 
 /// Most items in one ranking.
 pub const MAX_K: usize = 1000;
 
-/// One ranked item.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
-    /// The capability.
-    pub id: CapabilityId,
-    /// How well it fits, in units of 1/65,536. Comparable within one ranking only.
-    pub score: u64,
-    /// Whether a near copy of it stands higher: same namespace, same words, other version.
-    pub copy: bool,
-}
-
-impl Hit {
-    /// The score as a number for people.
-    #[must_use]
-    pub fn points(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
-        let score = self.score as f64;
-        score / 65_536.0
-    }
-}
-
 /// A catalog with its index.
 ///
 /// A ranking depends on the items and the query alone: not on the order in which items were
-/// added, and not on the machine. It is advice, not permission.
-#[derive(Debug)]
+/// added, not on what was taken away again, and not on the machine. It is advice, not permission.
+///
+/// A router never changes. [`Router::with`] and [`Router::without`] give another one that shares
+/// nearly all with it; [`LiveRouter`] keeps the newest for many readers.
+#[derive(Debug, Clone)]
 pub struct Router {
-    catalog: Catalog,
     index: Index,
-    boards: Boards,
+    boards: Arc<Boards>,
     thesaurus: Arc<Thesaurus>,
-    ids: Vec<CapabilityId>,
-    /// The lengths of the names, in bytes.
-    lengths: Vec<usize>,
+    meaning: Option<Meaning>,
+    /// All items, where the base of the index does not have them all.
+    catalog: OnceLock<Catalog>,
 }
 
 impl Router {
@@ -77,11 +71,9 @@ impl Router {
     /// # Errors
     /// [`CatalogError::Unreachable`], naming an item that no query could find.
     pub fn new(catalog: Catalog) -> Result<Self, CatalogError> {
-        let index = Index::build(&catalog)?;
-        let ids = catalog.iter().map(|item| item.id.clone()).collect();
-        let lengths = catalog.iter().map(|item| item.display_name().len()).collect();
-        let (boards, thesaurus) = (Boards::default(), Thesaurus::built_in());
-        Ok(Self { catalog, index, boards, thesaurus, ids, lengths })
+        let (index, boards) = (Index::build(catalog)?, Arc::new(Boards::default()));
+        let thesaurus = Thesaurus::built_in();
+        Ok(Self { index, boards, thesaurus, meaning: None, catalog: OnceLock::new() })
     }
 
     /// The same with other words that stand for each other; an empty [`Thesaurus`] for none.
@@ -91,10 +83,83 @@ impl Router {
         self
     }
 
-    /// The items it ranks.
+    /// The same, looking at the meaning of words too: of the items that fit best by their words,
+    /// those come first that also mean what the query does. Where hardly any share a word with it,
+    /// all are looked at.
+    #[must_use]
+    pub fn with_table(mut self, table: Arc<TokenTable>) -> Self {
+        self.meaning = Some(Meaning::of(table, &self.index));
+        self
+    }
+
+    /// The router of a catalog with this item too, in the place of one with its id. It takes as
+    /// long as there were changes before; [`Router::merged`] makes an end of that.
+    ///
+    /// # Errors
+    /// As [`Router::new`] and [`Catalog::insert`].
+    pub fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
+        item.check()?;
+        let index = self.index.with(item)?;
+        let meaning = self.meaning.as_ref().map(|meaning| meaning.with_last(&index));
+        Ok(self.on(index, meaning))
+    }
+
+    /// The router of a catalog without this item; nothing where there is none.
+    #[must_use]
+    pub fn without(&self, id: &CapabilityId) -> Option<Self> {
+        Some(self.on(self.index.without(id)?, self.meaning.clone()))
+    }
+
+    /// The same, built anew: what it answers does not change. It takes long, so it is for a thread
+    /// that nobody waits for.
+    ///
+    /// # Errors
+    /// As [`Router::new`].
+    pub fn merged(&self) -> Result<Self, CatalogError> {
+        let index = Index::build(self.catalog().clone())?;
+        let meaning = self.meaning.as_ref().map(|m| Meaning::of(m.table(), &index));
+        Ok(self.on(index, meaning))
+    }
+
+    /// How many changes lie beside the part that was built in one go.
+    #[must_use]
+    pub fn changes(&self) -> usize {
+        self.index.changes()
+    }
+
+    fn on(&self, index: Index, meaning: Option<Meaning>) -> Self {
+        let (boards, thesaurus) = (Arc::clone(&self.boards), Arc::clone(&self.thesaurus));
+        Self { index, boards, thesaurus, meaning, catalog: OnceLock::new() }
+    }
+
+    /// The items it ranks. After a change it is put together once, which takes a while; for one
+    /// item there is [`Router::item`].
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        &self.catalog
+        if self.changes() == 0 {
+            return self.index.base();
+        }
+        self.catalog.get_or_init(|| {
+            let mut catalog = Catalog::new();
+            for item in self.index.items() {
+                // What is in the index was checked, and there is one of each id.
+                let _ = catalog.insert(item.clone());
+            }
+            catalog
+        })
+    }
+
+    /// The item with this id.
+    #[must_use]
+    pub fn item(&self, id: &CapabilityId) -> Option<&SelectableItem> {
+        self.index.item(id)
+    }
+
+    /// The bytes that the index takes beside its items: terms and lists, and the vectors of a
+    /// table, without the table.
+    #[must_use]
+    pub fn bytes(&self) -> (usize, usize) {
+        (self.index.bytes(), self.meaning.as_ref().map_or(0, Meaning::bytes))
     }
 
     /// The `k` items that fit best, at most [`MAX_K`]. Items that share no word with the query, and
@@ -104,7 +169,7 @@ impl Router {
     /// a ranked item follow after all others. Only the first 256 words of a query count.
     #[must_use]
     pub fn route(&self, query: &str, k: usize) -> Vec<Hit> {
-        self.route_among(&Selection::all(self.ids.len()), query, k)
+        self.answer(&RouteRequest::new(query, k)).hits
     }
 
     /// As [`Router::route`], over the items that `visible` lets through. The others leave no
@@ -122,55 +187,58 @@ impl Router {
     /// The items that `visible` lets through, to be used for several queries.
     #[must_use]
     pub fn select(&self, visible: impl Fn(&CapabilityId) -> bool) -> Selection {
-        Selection::of(self.ids.iter().map(visible).collect())
+        self.index.select(|item| visible(&item.id))
+    }
+
+    /// As [`Router::select`], by the whole item.
+    #[must_use]
+    pub fn select_items(&self, visible: impl Fn(&SelectableItem) -> bool) -> Selection {
+        self.index.select(visible)
     }
 
     /// As [`Router::route_where`], with a selection made by this router.
     #[must_use]
     pub fn route_among(&self, selection: &Selection, query: &str, k: usize) -> Vec<Hit> {
-        let k = k.min(MAX_K);
-        let query = Query::of(query);
-        let (index, boards) = (&self.index, &self.boards);
-        let scorer = Scorer { index, boards, selection, thesaurus: &self.thesaurus };
-        // Copies of the first few may fill many places: look further than k, but not at all.
-        let most = (k * 16).max(256);
-        let mut depth = k * 2;
-        loop {
-            let mut scored = scorer.best(&query, depth);
-            let all = scored.len() < depth;
-            scored.sort_unstable_by_key(|hit| self.order(*hit));
-            scored.truncate(depth);
-            let (first, copies) = self.apart(scored);
-            if first.len() >= k || all || depth >= most {
-                let marked = first.into_iter().map(|hit| (hit, false));
-                let marked = marked.chain(copies.into_iter().map(|hit| (hit, true))).take(k);
-                return marked.filter_map(|((p, score), copy)| self.hit(p, score, copy)).collect();
-            }
-            depth = (depth * 4).min(most);
-        }
+        self.answer(&RouteRequest::new(query, k).among(selection)).hits
     }
 
-    /// What stands first among its near copies, and the copies.
-    fn apart(&self, ranked: Vec<Scored>) -> (Vec<Scored>, Vec<Scored>) {
-        let mut gists = HashSet::with_capacity(ranked.len());
-        let gist = |place: Place| self.index.gists.get(place as usize);
-        ranked.into_iter().partition(|(place, _)| gist(*place).is_none_or(|g| gists.insert(*g)))
+    /// Answers a request.
+    #[must_use]
+    pub fn answer(&self, request: &RouteRequest<'_>) -> RouteAnswer {
+        let all = self.index.all();
+        let selection = request.selection.unwrap_or(&all);
+        if !selection.is_for(self.index.stamp()) {
+            return RouteAnswer::default();
+        }
+        let ranked = self.rank(selection, request.query, request.k.min(MAX_K));
+        let hits = ranked.into_iter().filter_map(|ranked| self.hit(ranked)).collect();
+        RouteAnswer { hits }
+    }
+
+    fn rank(&self, selection: &Selection, text: &str, k: usize) -> Vec<Ranked> {
+        let (index, boards) = (&self.index, &*self.boards);
+        let scorer = Scorer { index, boards, selection, thesaurus: &self.thesaurus };
+        let ranker = Ranker { index, scorer };
+        let query = Query::of(text);
+        let meaning = self.meaning.as_ref();
+        match meaning.and_then(|meaning| Some((meaning, meaning.asked(text)?))) {
+            Some((meaning, asked)) => {
+                ranker.by_meaning(&query, |place| meaning.near(&asked, place), k)
+            }
+            None => ranker.by_words(&query, k),
+        }
     }
 
     /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`].
     #[must_use]
     pub fn cards(&self, hits: &[Hit], counter: &dyn TokenCounter) -> Vec<ChoiceCard> {
         hits.iter()
-            .filter_map(|hit| Some(ChoiceCard::new(self.catalog.get(&hit.id)?, hit.score, counter)))
+            .filter_map(|hit| Some(ChoiceCard::new(self.item(&hit.id)?, hit.score, counter)))
             .collect()
     }
 
-    fn hit(&self, place: Place, score: u32, copy: bool) -> Option<Hit> {
-        Some(Hit { id: self.ids.get(place as usize)?.clone(), score: score.into(), copy })
-    }
-
-    /// Places are in the order of ids, so the last part breaks every tie.
-    fn order(&self, (place, score): Scored) -> (Reverse<u32>, usize, Place) {
-        (Reverse(score), self.lengths.get(place as usize).copied().unwrap_or(0), place)
+    fn hit(&self, ranked: Ranked) -> Option<Hit> {
+        let id = self.index.id(ranked.place)?.clone();
+        Some(Hit { id, score: ranked.score, copy: ranked.copy })
     }
 }

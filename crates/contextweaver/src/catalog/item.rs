@@ -80,7 +80,7 @@ impl SelectableItem {
     }
 
     /// Checks every bound.
-    pub(super) fn check(&self) -> Result<(), CatalogError> {
+    pub(crate) fn check(&self) -> Result<(), CatalogError> {
         let text = self.description.len() + total(&self.tags) + total(&self.examples);
         let parameters: usize =
             self.parameters.iter().map(|p| p.name.len() + p.description.len()).sum();

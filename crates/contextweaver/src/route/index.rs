@@ -1,65 +1,256 @@
 //! The index: for each term, the items that hold it and how much it weighs there.
+//!
+//! A base that was built in one go, and what was added and taken away since. What a term weighs in
+//! an item depends on that item alone, and how rare a term is gets counted when a query comes, so
+//! the answers are those of an index that was built anew.
 
-use crate::catalog::{Catalog, shown};
+use std::sync::Arc;
+
+use weaver_types::CapabilityId;
+
+use crate::catalog::{Catalog, SelectableItem, shown};
 use crate::error::CatalogError;
 use crate::route::analyse::Terms;
 use crate::route::analyser::Analyser;
-use crate::route::document::Document;
+use crate::route::delta::Additions;
+use crate::route::document::{Document, Weight};
 use crate::route::key::{self, Key};
 use crate::route::postings::{Collector, List, Place, Postings};
+use crate::route::selection::{Bits, Selection, Stamp};
 
-/// What the router searches.
-#[derive(Debug, Default)]
+/// What the router searches. Copies share the base.
+#[derive(Debug, Clone)]
 pub(super) struct Index {
+    base: Arc<Base>,
+    added: Vec<Arc<Added>>,
+    single: Additions,
+    pairs: Additions,
+    /// Which places hold an item still; `None`: all of them.
+    live: Option<Arc<Bits>>,
+    stamp: Stamp,
+}
+
+/// What was built in one go.
+#[derive(Debug)]
+struct Base {
+    catalog: Catalog,
+    /// The ids in their order: those of the places.
+    ids: Vec<CapabilityId>,
+    marks: Vec<Mark>,
     single: Postings,
     pairs: Postings,
-    /// For each item, what it says: equal for near copies.
-    pub(super) gists: Vec<Key>,
+}
+
+/// An item that came later.
+#[derive(Debug)]
+struct Added {
+    item: SelectableItem,
+    mark: Mark,
+}
+
+/// What is kept of an item to put a ranking in order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    /// What the item says: equal for near copies.
+    pub(super) gist: Key,
+    /// The length of its name, in bytes.
+    pub(super) length: u32,
+}
+
+impl Mark {
+    fn of(item: &SelectableItem, document: &Document) -> Self {
+        let length = u32::try_from(item.display_name().len()).unwrap_or(u32::MAX);
+        Self { gist: document.gist, length }
+    }
 }
 
 impl Index {
-    pub(super) fn build(catalog: &Catalog) -> Result<Self, CatalogError> {
+    pub(super) fn build(catalog: Catalog) -> Result<Self, CatalogError> {
+        let base = Arc::new(Base::build(catalog)?);
+        let (single, pairs) = (Additions::default(), Additions::default());
+        Ok(Self { base, added: Vec::new(), single, pairs, live: None, stamp: Stamp::default() })
+    }
+
+    /// The same with this item, in the place of one with its id if there is one.
+    pub(super) fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
+        let mut new = self.without(&item.id).unwrap_or_else(|| self.clone());
+        let document = Document::of(&item, &mut Analyser::default());
+        let mark = Mark::of(&item, &document);
+        let place = Place::try_from(self.places()).unwrap_or(Place::MAX);
+        let (single, pairs) = (sorted(document.single), sorted(document.pairs));
+        new.single = new.single.with(place, &single);
+        new.pairs = new.pairs.with(place, &pairs);
+        if !findable(&item, |key| new.single(key).at(place).is_some()) {
+            return Err(CatalogError::Unreachable { id: shown(item.id.as_str()) });
+        }
+        if let Some(live) = &mut new.live {
+            Arc::make_mut(live).set(place);
+        }
+        new.added.push(Arc::new(Added { item, mark }));
+        new.stamp = Stamp::default();
+        Ok(new)
+    }
+
+    /// The same without the item of this id; nothing where there is none.
+    pub(super) fn without(&self, id: &CapabilityId) -> Option<Self> {
+        let place = self.place(id)?;
+        let mut new = self.clone();
+        let all = || Arc::new(Bits::of((0..self.places()).map(|_| true)));
+        Arc::make_mut(new.live.get_or_insert_with(all)).clear(place);
+        if place as usize >= self.base.ids.len() {
+            new.single = new.single.without(place);
+            new.pairs = new.pairs.without(place);
+        }
+        new.stamp = Stamp::default();
+        Some(new)
+    }
+
+    /// How many items were added or taken away since the base was built, at the most.
+    pub(super) fn changes(&self) -> usize {
+        let live = self
+            .live
+            .as_ref()
+            .map_or(self.places(), |live| usize::try_from(live.count()).unwrap_or(usize::MAX));
+        self.added.len() + self.places().saturating_sub(live)
+    }
+
+    /// The items that hold the term.
+    pub(super) fn single(&self, key: Key) -> List<'_> {
+        List { base: self.base.single.run(key), added: self.single.run(key) }
+    }
+
+    /// The items that hold the term as two neighbouring words.
+    pub(super) fn pairs(&self, key: Key) -> List<'_> {
+        List { base: self.base.pairs.run(key), added: self.pairs.run(key) }
+    }
+
+    /// How many places there are, those without an item among them.
+    pub(super) fn places(&self) -> usize {
+        self.base.ids.len() + self.added.len()
+    }
+
+    pub(super) fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// All items.
+    pub(super) fn all(&self) -> Selection {
+        match &self.live {
+            None => Selection::all(self.places() as u64, self.stamp.clone()),
+            Some(live) => Selection::of(Arc::clone(live), self.stamp.clone()),
+        }
+    }
+
+    /// The items that are let through.
+    pub(super) fn select(&self, visible: impl Fn(&SelectableItem) -> bool) -> Selection {
+        let seen = |place, item| self.holds(place) && visible(item);
+        let base = self.base.catalog.iter();
+        let items = base.chain(self.added.iter().map(|added| &added.item));
+        let bits = Bits::of((0..).zip(items).map(|(place, item)| seen(place, item)));
+        Selection::of(Arc::new(bits), self.stamp.clone())
+    }
+
+    fn holds(&self, place: Place) -> bool {
+        self.live.as_ref().is_none_or(|live| live.get(place))
+    }
+
+    /// Where the item of this id stands.
+    fn place(&self, id: &CapabilityId) -> Option<Place> {
+        let base = self.base.ids.binary_search(id).ok();
+        let later = || self.added.iter().rposition(|added| added.item.id == *id);
+        let live = |at: &usize| Place::try_from(*at).is_ok_and(|place| self.holds(place));
+        let place = base
+            .filter(live)
+            .or_else(|| later().map(|at| at + self.base.ids.len()).filter(live))?;
+        Place::try_from(place).ok()
+    }
+
+    pub(super) fn id(&self, place: Place) -> Option<&CapabilityId> {
+        let place = place as usize;
+        let later = || self.added.get(place.checked_sub(self.base.ids.len())?);
+        self.base.ids.get(place).or_else(|| later().map(|added| &added.item.id))
+    }
+
+    /// The item of this id.
+    pub(super) fn item(&self, id: &CapabilityId) -> Option<&SelectableItem> {
+        let later = self.place(id)? as usize;
+        match later.checked_sub(self.base.ids.len()) {
+            Some(later) => self.added.get(later).map(|added| &added.item),
+            None => self.base.catalog.get(id),
+        }
+    }
+
+    pub(super) fn mark(&self, place: Place) -> Option<Mark> {
+        let place = place as usize;
+        let later = || self.added.get(place.checked_sub(self.base.ids.len())?);
+        self.base.marks.get(place).copied().or_else(|| later().map(|added| added.mark))
+    }
+
+    /// The catalog of the base.
+    pub(super) fn base(&self) -> &Catalog {
+        &self.base.catalog
+    }
+
+    /// The items that were added since, by their places from the end of the base on.
+    pub(super) fn later(&self) -> impl Iterator<Item = &SelectableItem> {
+        self.added.iter().map(|added| &added.item)
+    }
+
+    /// All items in the order of their ids.
+    pub(super) fn items(&self) -> Vec<&SelectableItem> {
+        let base = self.base.catalog.iter();
+        let items = base.chain(self.added.iter().map(|added| &added.item));
+        let live = (0..).zip(items).filter(|(place, _)| self.holds(*place));
+        let mut items: Vec<_> = live.map(|(_, item)| item).collect();
+        items.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        items
+    }
+
+    /// The bytes that the base takes beside its catalog.
+    pub(super) fn bytes(&self) -> usize {
+        let base = &self.base;
+        let ids: usize = base.ids.iter().map(|id| size_of_val(id) + id.as_str().len()).sum();
+        base.single.bytes() + base.pairs.bytes() + ids + size_of_val(base.marks.as_slice())
+    }
+}
+
+impl Base {
+    fn build(catalog: Catalog) -> Result<Self, CatalogError> {
         let (mut single, mut pairs) = (Collector::default(), Collector::default());
         let mut analyser = Analyser::default();
-        let mut gists = Vec::with_capacity(catalog.len());
+        let mut marks = Vec::with_capacity(catalog.len());
         for (place, item) in (0..).zip(catalog.iter()) {
             let document = Document::of(item, &mut analyser);
+            marks.push(Mark::of(item, &document));
             document.single.weights(|key, weight| single.note(key, place, weight));
             document.pairs.weights(|key, weight| pairs.note(key, place, weight));
-            gists.push(document.gist);
         }
-        let this = Self { single: single.finish(), pairs: pairs.finish(), gists };
-        this.check(catalog)?;
+        let ids = catalog.iter().map(|item| item.id.clone()).collect();
+        let (single, pairs) = (single.finish(), pairs.finish());
+        let this = Self { catalog, ids, marks, single, pairs };
+        this.check()?;
         Ok(this)
     }
 
     /// Every item must be found by a query of its own name.
-    fn check(&self, catalog: &Catalog) -> Result<(), CatalogError> {
-        for (place, item) in (0..).zip(catalog.iter()) {
-            let query = Terms::of_name(item.display_name());
-            if !query.single.iter().any(|term| self.holds(key::of(term), place)) {
+    fn check(&self) -> Result<(), CatalogError> {
+        for (place, item) in (0..).zip(self.catalog.iter()) {
+            if !findable(item, |key| self.single.run(key).places.binary_search(&place).is_ok()) {
                 return Err(CatalogError::Unreachable { id: shown(item.id.as_str()) });
             }
         }
         Ok(())
     }
+}
 
-    fn holds(&self, key: Key, place: Place) -> bool {
-        self.single(key).at(place).is_some()
-    }
+/// Whether a query of the item's own name meets it.
+fn findable(item: &SelectableItem, holds: impl Fn(Key) -> bool) -> bool {
+    Terms::of_name(item.display_name()).single.iter().any(|term| holds(key::of(term)))
+}
 
-    /// The items that hold the term, in the order of their places.
-    pub(super) fn single(&self, key: Key) -> List<'_> {
-        self.single.list(key)
-    }
-
-    /// The items that hold the term as two neighbouring words.
-    pub(super) fn pairs(&self, key: Key) -> List<'_> {
-        self.pairs.list(key)
-    }
-
-    /// How many items there are.
-    pub(super) fn len(&self) -> usize {
-        self.gists.len()
-    }
+fn sorted(occurrences: super::document::Occurrences) -> Vec<(Key, Weight)> {
+    let mut terms = Vec::new();
+    occurrences.weights(|key, weight| terms.push((key, weight)));
+    terms.sort_unstable();
+    terms
 }

@@ -5,28 +5,54 @@ use std::collections::HashMap;
 use super::document::Weight;
 use super::key::Key;
 
-/// An item as its position in the order of ids.
+/// An item as its position: those of the base in the order of their ids, later ones behind them.
 pub(super) type Place = u32;
 
 /// An item and its score, in units of 1/65,536.
 pub(super) type Scored = (Place, u32);
 
-/// The items that hold one term, in the order of their places, and what it weighs there.
+/// A part of a list, in the order of places.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct List<'a> {
+pub(super) struct Run<'a> {
     pub(super) places: &'a [Place],
     pub(super) weights: &'a [Weight],
 }
 
-impl List<'_> {
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (Place, Weight)> {
+impl<'a> Run<'a> {
+    fn pairs(self) -> impl Iterator<Item = (Place, Weight)> + 'a {
         self.places.iter().copied().zip(self.weights.iter().copied())
     }
 
-    /// What the term weighs at this place.
-    pub(super) fn at(&self, place: Place) -> Option<Weight> {
+    fn at(self, place: Place) -> Option<Weight> {
         let at = self.places.binary_search(&place).ok()?;
         self.weights.get(at).copied()
+    }
+}
+
+/// The items that hold one term and what it weighs there: those of the base, then those that
+/// were added since.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct List<'a> {
+    pub(super) base: Run<'a>,
+    pub(super) added: Run<'a>,
+}
+
+impl<'a> List<'a> {
+    pub(super) fn len(self) -> usize {
+        self.base.places.len() + self.added.places.len()
+    }
+
+    pub(super) fn places(self) -> impl Iterator<Item = Place> + 'a {
+        self.base.places.iter().chain(self.added.places).copied()
+    }
+
+    pub(super) fn pairs(self) -> impl Iterator<Item = (Place, Weight)> + 'a {
+        self.base.pairs().chain(self.added.pairs())
+    }
+
+    /// What the term weighs at this place.
+    pub(super) fn at(self, place: Place) -> Option<Weight> {
+        self.base.at(place).or_else(|| self.added.at(place))
     }
 }
 
@@ -42,14 +68,23 @@ pub(super) struct Postings {
 
 impl Postings {
     /// The list of a term; empty for one that nothing holds.
-    pub(super) fn list(&self, key: Key) -> List<'_> {
+    pub(super) fn run(&self, key: Key) -> Run<'_> {
         let bounds = || {
             let term = *self.terms.get(&key)? as usize;
             let (from, to) =
                 (*self.starts.get(term)? as usize, *self.starts.get(term + 1)? as usize);
-            Some(List { places: self.places.get(from..to)?, weights: self.weights.get(from..to)? })
+            Some(Run { places: self.places.get(from..to)?, weights: self.weights.get(from..to)? })
         };
         bounds().unwrap_or_default()
+    }
+
+    /// The bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        // A table keeps one byte more for each slot, and an eighth of its slots free.
+        self.terms.capacity() * (size_of::<(Key, u32)>() + 1) * 8 / 7
+            + size_of_val(self.starts.as_slice())
+            + size_of_val(self.places.as_slice())
+            + size_of_val(self.weights.as_slice())
     }
 }
 
@@ -96,7 +131,9 @@ impl Collector {
                 (*p, *w) = (place, weight);
             }
         }
-        Postings { terms: self.terms, starts, places, weights }
+        let mut terms = self.terms;
+        terms.shrink_to_fit();
+        Postings { terms, starts, places, weights }
     }
 }
 
@@ -111,11 +148,12 @@ mod tests {
             collector.note(key, place, weight);
         }
         let postings = collector.finish();
-        let all = |key| postings.list(key).pairs().collect::<Vec<_>>();
+        let list = |key| List { base: postings.run(key), added: Run::default() };
+        let all = |key| list(key).pairs().collect::<Vec<_>>();
         assert_eq!(all(7), [(0, 1), (1, 3), (4, 5)]);
         assert_eq!(all(9), [(0, 2), (4, 4)]);
         assert!(all(8).is_empty());
-        assert_eq!((postings.list(7).at(4), postings.list(7).at(2)), (Some(5), None));
-        assert!(Collector::default().finish().list(7).places.is_empty());
+        assert_eq!((list(7).at(4), list(7).at(2)), (Some(5), None));
+        assert!(Collector::default().finish().run(7).places.is_empty());
     }
 }

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use crate::fixed::{self, ONE};
 use crate::route::analyse::{Query, Terms};
 use crate::route::board::{Board, Boards};
+use crate::route::fuse::Spread;
 use crate::route::index::Index;
 use crate::route::key::{self, Key};
 use crate::route::postings::{List, Place, Scored};
+use crate::route::selection::Selection;
 use crate::route::thesaurus::Thesaurus;
 
 /// What an item gains that has only a word standing for the one asked for, of what the word itself
@@ -15,43 +17,6 @@ use crate::route::thesaurus::Thesaurus;
 const INSTEAD: u64 = ONE * 35 / 100;
 /// How many items with such words are looked at for one word; the rarest of them come first.
 const MAX_INSTEAD: u64 = 16 * 1024;
-
-/// Which items may be seen, and how many they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
-    /// `None`: all of them.
-    visible: Option<Vec<bool>>,
-    count: u64,
-}
-
-impl Selection {
-    pub(super) fn all(count: usize) -> Self {
-        Self { visible: None, count: count as u64 }
-    }
-
-    pub(super) fn of(visible: Vec<bool>) -> Self {
-        let count = visible.iter().filter(|seen| **seen).count() as u64;
-        Self { visible: Some(visible), count }
-    }
-
-    /// How many items may be seen.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    fn sees(&self, place: Place) -> bool {
-        self.visible.as_ref().is_none_or(|v| v.get(place as usize).copied().unwrap_or(false))
-    }
-
-    /// How many of these items may be seen.
-    fn seen(&self, list: List<'_>) -> u64 {
-        match self.visible {
-            None => list.places.len() as u64,
-            Some(_) => list.places.iter().filter(|place| self.sees(**place)).count() as u64,
-        }
-    }
-}
 
 /// What is needed to score.
 #[derive(Clone, Copy)]
@@ -62,20 +27,28 @@ pub(super) struct Scorer<'a> {
     pub(super) thesaurus: &'a Thesaurus,
 }
 
+/// What a query found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The items with the highest scores, in no particular order.
+    pub(super) best: Vec<Scored>,
+    /// How the scores of all items are spread.
+    pub(super) spread: Spread,
+}
+
 impl Scorer<'_> {
-    /// The visible items with the highest scores, in no particular order: at least `depth` of
-    /// them, where so many have one.
+    /// The visible items with the highest scores: at least `depth` of them, where so many have one.
     ///
     /// Where the query has several sentences, an item that answers one of them well gains as much
     /// as a third of the best score, so that a request for two things finds both.
-    pub(super) fn best(self, query: &Query, depth: usize) -> Vec<Scored> {
-        let items = self.index.len();
+    pub(super) fn best(self, query: &Query, depth: usize) -> Found {
+        let items = self.index.places();
         let mut whole = self.boards.take(items);
         self.terms(&query.whole, &mut whole);
         if query.sentences.is_empty() {
-            let top = whole.top(depth);
+            let found = self.found(&whole, depth);
             self.boards.give(whole);
-            return top;
+            return found;
         }
         let parts = self.parts(&query.sentences);
         let (best, mut blend) = (u64::from(whole.best()), self.boards.take(items));
@@ -85,16 +58,26 @@ impl Scorer<'_> {
                 blend.add(place, narrow((2 * u64::from(*score) + part) / 3));
             }
         });
-        let top = blend.top(depth);
+        let found = self.found(&blend, depth);
         for board in [whole, parts, blend] {
             self.boards.give(board);
         }
-        top
+        found
+    }
+
+    fn found(self, board: &Board, depth: usize) -> Found {
+        Found { best: board.top(depth), spread: board.spread(self.selection.count()) }
+    }
+
+    /// All visible items.
+    pub(super) fn visible(self) -> impl Iterator<Item = Place> {
+        let items = Place::try_from(self.index.places()).unwrap_or(Place::MAX);
+        (0..items).filter(move |place| self.selection.sees(*place))
     }
 
     /// For each item the best of its scores for a sentence, as a part of that sentence's best.
     fn parts(self, sentences: &[Terms]) -> Board {
-        let items = self.index.len();
+        let items = self.index.places();
         let (mut parts, mut part) = (self.boards.take(items), self.boards.take(items));
         for sentence in sentences {
             self.terms(sentence, &mut part);
@@ -131,7 +114,7 @@ impl Scorer<'_> {
     /// word brings, and never more for a rarer word than for the one asked for.
     fn instead(self, asked: &[String], board: &mut Board) {
         let keys: HashSet<Key> = asked.iter().map(|term| key::of(term)).collect();
-        let mut found = self.boards.take(self.index.len());
+        let mut found = self.boards.take(self.index.places());
         for (term, count) in counted(asked) {
             let own = self.index.single(key::of(term));
             let most = match self.gain(own, count, INSTEAD) {
@@ -149,8 +132,8 @@ impl Scorer<'_> {
                 let gain = self.gain(list, count, INSTEAD).min(most);
                 self.each(list, gain, |place, score| found.raise(place, score));
             }
-            for place in own.places {
-                found.lower(*place);
+            for place in own.places() {
+                found.lower(place);
             }
             found.chunks(|first, scores| {
                 for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
@@ -185,7 +168,7 @@ impl Scorer<'_> {
         if seen == 0 {
             return 0;
         }
-        let rarity = fixed::ln(2 * self.selection.count + 2, 2 * seen + 1);
+        let rarity = fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1);
         fixed::mul(fixed::mul(rarity, ONE + fixed::ln(count, 1)), factor).max(1)
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod cards;
 #[cfg(test)]
+mod changes;
+#[cfg(test)]
 mod compiling;
 #[cfg(test)]
 mod frames;

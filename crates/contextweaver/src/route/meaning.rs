@@ -1,0 +1,59 @@
+//! The meaning of all items of an index.
+
+use std::sync::Arc;
+
+use super::index::Index;
+use super::postings::Place;
+use super::table::{Kept, TokenTable, Vector};
+use super::vectors::Vectors;
+
+/// What the items of an index mean, by a table.
+#[derive(Debug, Clone)]
+pub(super) struct Meaning {
+    table: Arc<TokenTable>,
+    base: Arc<Vectors>,
+    /// How many places the base has.
+    places: usize,
+    /// Of each item that was added since.
+    added: Vec<Arc<Vectors>>,
+}
+
+impl Meaning {
+    pub(super) fn of(table: Arc<TokenTable>, index: &Index) -> Self {
+        let base = Arc::new(Vectors::of(&table, index.base().iter()));
+        let later = index.later().map(|item| Arc::new(Vectors::of(&table, [item])));
+        Self { places: index.base().len(), added: later.collect(), base, table }
+    }
+
+    /// The same with the item that was added to the index last.
+    pub(super) fn with_last(&self, index: &Index) -> Self {
+        let mut new = self.clone();
+        let last = index.later().last();
+        new.added.extend(last.map(|item| Arc::new(Vectors::of(&self.table, [item]))));
+        new
+    }
+
+    pub(super) fn table(&self) -> Arc<TokenTable> {
+        Arc::clone(&self.table)
+    }
+
+    /// The vector of a query; nothing where the table knows none of its words.
+    pub(super) fn asked(&self, query: &str) -> Option<Vector> {
+        let vector = self.table.vector(query, &mut Kept::default());
+        vector.has_direction().then_some(vector)
+    }
+
+    /// How near the item is, in units of 1/65,536.
+    pub(super) fn near(&self, asked: &Vector, place: Place) -> i64 {
+        let place = place as usize;
+        let near = match place.checked_sub(self.places) {
+            None => self.base.near(asked, place),
+            Some(later) => self.added.get(later).and_then(|vectors| vectors.near(asked, 0)),
+        };
+        near.unwrap_or(0)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.base.bytes()
+    }
+}

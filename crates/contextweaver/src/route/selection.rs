@@ -1,0 +1,124 @@
+//! Which items of an index may be seen.
+
+use std::sync::Arc;
+
+use super::postings::{List, Place};
+
+/// A bit for each place.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Bits(Vec<u64>);
+
+impl Bits {
+    /// Bits from these, in the order of places.
+    pub(super) fn of(bits: impl Iterator<Item = bool>) -> Self {
+        let mut this = Self::default();
+        for (place, bit) in (0..).zip(bits) {
+            if bit {
+                this.set(place);
+            }
+        }
+        this
+    }
+
+    pub(super) fn get(&self, place: Place) -> bool {
+        self.0.get(place as usize / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    pub(super) fn set(&mut self, place: Place) {
+        let word = place as usize / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= 1 << (place % 64);
+        }
+    }
+
+    pub(super) fn clear(&mut self, place: Place) {
+        if let Some(word) = self.0.get_mut(place as usize / 64) {
+            *word &= !(1 << (place % 64));
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// What tells one state of an index from every other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stamp(Arc<u8>);
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Stamp {}
+
+/// Which items may be seen, and how many they are. It holds for the router that made it; to any
+/// other it shows nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// `None`: all of them.
+    visible: Option<Arc<Bits>>,
+    count: u64,
+    stamp: Stamp,
+}
+
+impl Selection {
+    pub(super) fn all(count: u64, stamp: Stamp) -> Self {
+        Self { visible: None, count, stamp }
+    }
+
+    pub(super) fn of(visible: Arc<Bits>, stamp: Stamp) -> Self {
+        let count = visible.count();
+        Self { visible: Some(visible), count, stamp }
+    }
+
+    /// How many items may be seen.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether it was made for this state of an index.
+    pub(super) fn is_for(&self, stamp: &Stamp) -> bool {
+        self.stamp == *stamp
+    }
+
+    pub(super) fn sees(&self, place: Place) -> bool {
+        self.visible.as_ref().is_none_or(|visible| visible.get(place))
+    }
+
+    /// How many of these items may be seen.
+    pub(super) fn seen(&self, list: List<'_>) -> u64 {
+        match self.visible {
+            None => list.len() as u64,
+            Some(_) => list.places().filter(|place| self.sees(*place)).count() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_set_and_cleared() {
+        let mut bits = Bits::of([true, false, true].into_iter());
+        bits.set(200);
+        bits.clear(0);
+        bits.clear(9_999);
+        let set: Vec<_> = (0..300).filter(|place| bits.get(*place)).collect();
+        assert_eq!((set, bits.count()), (vec![2, 200], 2));
+    }
+
+    #[test]
+    fn a_selection_belongs_to_one_state() {
+        let (one, other) = (Stamp::default(), Stamp::default());
+        let selection = Selection::all(3, one.clone());
+        assert!(selection.is_for(&one) && !selection.is_for(&other));
+    }
+}

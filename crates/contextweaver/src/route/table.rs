@@ -1,0 +1,204 @@
+//! A table with a vector for each piece of a word, and what it makes of texts.
+//!
+//! The vector of a text is the sum of those of its pieces; two texts are as near as their vectors
+//! point the same way. All of it is in whole numbers, so the result is the same on every machine.
+
+mod error;
+mod file;
+mod pieces;
+
+use std::collections::HashMap;
+#[cfg(feature = "token-table")]
+use std::sync::{Arc, OnceLock};
+
+pub use error::TableError;
+
+use crate::fixed::{self, ONE};
+use file::Rows;
+use pieces::Pieces;
+
+/// The dimensions of a vector at most.
+const MAX_DIMENSIONS: usize = 1_024;
+/// Most pieces of one text that count.
+const MAX_PIECES: usize = 4_096;
+
+#[cfg(feature = "token-table")]
+static BUILT_IN: &[u8] = include_bytes!("../../assets/token_table.safetensors");
+#[cfg(feature = "token-table")]
+static BUILT_IN_WORDS: &str = include_str!("../../assets/token_table.vocab.txt");
+
+/// A static table of word pieces: it knows that a message may be a mail, without a model.
+///
+/// With the feature `token-table` one is built in: 30,522 pieces of English with 128 dimensions;
+/// `assets/MODEL_CARD.md` says where it comes from. Others are read with [`TokenTable::read`].
+#[derive(Debug)]
+pub struct TokenTable {
+    pieces: Pieces,
+    rows: Rows,
+}
+
+impl TokenTable {
+    /// The built-in table.
+    ///
+    /// # Errors
+    /// [`TableError`], which its own test rules out.
+    #[cfg(feature = "token-table")]
+    pub fn built_in() -> Result<Arc<Self>, TableError> {
+        static READ: OnceLock<Result<Arc<TokenTable>, TableError>> = OnceLock::new();
+        READ.get_or_init(|| Self::read(BUILT_IN, BUILT_IN_WORDS).map(Arc::new)).clone()
+    }
+
+    /// Reads a table as model2vec writes it: a safetensors file with `embeddings` (16, 32 or 64
+    /// bits, or signed bytes), and where there are any, `row_scale` or `weights` with a factor for
+    /// each row and `mapping` with the row of each piece; and its pieces, as `vocab.txt` (one a
+    /// line) or as a `tokenizer.json` of the `WordPiece` sort.
+    ///
+    /// # Errors
+    /// [`TableError`], naming what is missing or does not fit.
+    pub fn read(tensors: &[u8], vocabulary: &str) -> Result<Self, TableError> {
+        let rows = file::read(tensors)?;
+        let pieces = Pieces::read(vocabulary)?;
+        let count = rows.mapping.as_ref().map_or(rows.scales.len(), |mapping| mapping.len());
+        if pieces.len() != count {
+            return Err(TableError::Pieces { pieces: pieces.len(), rows: count });
+        }
+        Ok(Self { pieces, rows })
+    }
+
+    /// The numbers of one vector.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.rows.dimensions
+    }
+
+    /// The vector of a text; zero where the table knows nothing of it.
+    pub(super) fn vector(&self, text: &str, kept: &mut Kept) -> Vector {
+        let words = weaver_text::split::words(text).into_iter();
+        self.sum(words.map(|word| (word, ONE)), kept)
+    }
+
+    /// The vector of words that count differently, in units of 1/65,536 up to 64.
+    pub(super) fn sum(
+        &self,
+        words: impl Iterator<Item = (String, u64)>,
+        kept: &mut Kept,
+    ) -> Vector {
+        let mut sum = vec![0_i64; self.rows.dimensions];
+        let mut room = MAX_PIECES;
+        for (word, weight) in words {
+            let weight = i64::try_from(weight.min(64 * ONE)).unwrap_or(0);
+            let found = kept.pieces(&self.pieces, word);
+            for piece in found.iter().take(room) {
+                self.add(*piece, weight, &mut sum);
+            }
+            room = room.saturating_sub(found.len());
+        }
+        Vector::of(&sum)
+    }
+
+    /// At most 2²² · 2¹⁶ · 2⁷ for each of 2¹² pieces: it never overflows.
+    fn add(&self, piece: u32, weight: i64, sum: &mut [i64]) {
+        let Rows { dimensions, bytes, scales, mapping } = &self.rows;
+        let row = match mapping {
+            Some(mapping) => mapping.get(piece as usize).copied().unwrap_or(u32::MAX),
+            None => piece,
+        } as usize;
+        let Some(values) = bytes.get(row * dimensions..(row + 1) * dimensions) else { return };
+        let scale = weight * scales.get(row).map_or(0, |scale| i64::from(*scale));
+        for (sum, value) in sum.iter_mut().zip(values) {
+            *sum += i64::from(*value) * scale;
+        }
+    }
+}
+
+/// The pieces of words that were met, so that each is taken apart once.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    words: HashMap<String, Box<[u32]>>,
+}
+
+impl Kept {
+    /// Most words that are kept.
+    const MAX: usize = 1 << 18;
+
+    fn pieces(&mut self, pieces: &Pieces, word: String) -> &[u32] {
+        if self.words.len() >= Self::MAX {
+            self.words.clear();
+        }
+        self.words.entry(word).or_insert_with_key(|word| pieces.of(word).into())
+    }
+}
+
+/// The vector of a text in whole numbers, with its length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Vector {
+    pub(super) values: Box<[i8]>,
+    /// In units of 1/256.
+    pub(super) length: u32,
+}
+
+impl Vector {
+    fn of(sum: &[i64]) -> Self {
+        let most = sum.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
+        // So few bits that 127 of it fit.
+        let shift = (64 - most.leading_zeros()).saturating_sub(48);
+        let most = i64::try_from(most >> shift).unwrap_or(i64::MAX).max(1);
+        let byte = |value: &i64| {
+            let doubled = 2 * 127 * (value >> shift);
+            let rounded = (doubled + doubled.signum() * most) / (2 * most);
+            i8::try_from(rounded).unwrap_or(0)
+        };
+        let values: Box<[i8]> = sum.iter().map(byte).collect();
+        let square: u32 = values.iter().map(|v| u32::from(v.unsigned_abs()).pow(2)).sum();
+        Self { values, length: (u64::from(square) << 16).isqrt().try_into().unwrap_or(u32::MAX) }
+    }
+
+    /// Whether it is not zero.
+    pub(super) fn has_direction(&self) -> bool {
+        self.length > 0
+    }
+
+    /// How much two vectors point the same way, from -1 to 1, in units of 1/65,536; 0 for a vector
+    /// without a direction.
+    pub(super) fn cosine(&self, values: &[i8], length: u32) -> i64 {
+        let both = self.values.iter().zip(values);
+        let dot: i32 = both.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+        let lengths = u64::from(self.length) * u64::from(length);
+        let size = fixed::ratio(u64::from(dot.unsigned_abs()) << 16, lengths);
+        let size = i64::try_from(size).unwrap_or(0);
+        if dot < 0 { -size } else { size }
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "token-table")]
+mod tests {
+    use super::*;
+
+    fn cosine(a: &str, b: &str) -> i64 {
+        let table = TokenTable::built_in().unwrap();
+        let mut kept = Kept::default();
+        let (a, b) = (table.vector(a, &mut kept), table.vector(b, &mut kept));
+        a.cosine(&b.values, b.length)
+    }
+
+    #[test]
+    fn what_means_the_same_is_near() {
+        assert!((cosine("send a mail", "send a mail") - 65_536).abs() < 8);
+        assert!(cosine("send a mail", "deliver a message") > cosine("send a mail", "draw a chart"));
+        assert_eq!(cosine("send a mail", ""), 0);
+    }
+
+    #[test]
+    fn a_cosine_is_the_same_everywhere() {
+        assert_eq!(cosine("delete the file", "remove a document"), 22_194);
+    }
+
+    #[test]
+    fn a_long_text_is_bounded() {
+        let table = TokenTable::built_in().unwrap();
+        let long = "word ".repeat(200_000);
+        let vector = table.vector(&long, &mut Kept::default());
+        assert_eq!(vector.values.len(), 128);
+    }
+}

@@ -1,0 +1,272 @@
+//! Reading a table: the safetensors format, and the names under which rows are found in it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::MAX_DIMENSIONS;
+use super::error::TableError;
+
+/// Largest file that is read, in bytes.
+const MAX_FILE: usize = 512 * 1024 * 1024;
+/// Largest header, in bytes.
+const MAX_HEADER: usize = 16 * 1024 * 1024;
+/// The largest scale of a row, as a whole number.
+const SCALE: f64 = 65_536.0;
+
+/// The rows of a table, each of bytes with a scale of its own.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) dimensions: usize,
+    pub(super) bytes: Box<[i8]>,
+    /// By what each row is multiplied, in units of 1/65,536 of the largest.
+    pub(super) scales: Box<[u32]>,
+    /// Which row each piece has, where that is not the one at its own position.
+    pub(super) mapping: Option<Box<[u32]>>,
+}
+
+/// A tensor as the header describes it.
+#[derive(Deserialize)]
+struct Entry {
+    dtype: String,
+    shape: Vec<usize>,
+    data_offsets: (usize, usize),
+}
+
+/// A tensor with its bytes.
+struct Tensor<'a> {
+    name: &'static str,
+    dtype: String,
+    shape: Vec<usize>,
+    bytes: &'a [u8],
+}
+
+struct File<'a> {
+    entries: BTreeMap<String, Entry>,
+    data: &'a [u8],
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<Rows, TableError> {
+    let file = File::parse(bytes)?;
+    let named = ["embeddings", "embeddings_i8", "embedding.weight"];
+    let rows = named.into_iter().find_map(|name| file.tensor(name).transpose());
+    let rows = rows.unwrap_or(Err(TableError::Missing { what: "tensor `embeddings`" }))?;
+    let (count, dimensions) = rows.table()?;
+    let mut weights = vec![1.0; count];
+    for name in ["row_scale", "weights"] {
+        let Some(tensor) = file.tensor(name)? else { continue };
+        let factors = tensor.numbers()?;
+        if factors.len() != count {
+            return Err(tensor.odd("one number for each row"));
+        }
+        weights.iter_mut().zip(factors).for_each(|(weight, factor)| *weight *= factor);
+    }
+    let (bytes, mut scales) = rows.bytes(dimensions)?;
+    scales.iter_mut().zip(&weights).for_each(|(scale, weight)| *scale *= weight);
+    let mapping = file.tensor("mapping")?.map(|tensor| mapping(&tensor, count)).transpose()?;
+    Ok(Rows { dimensions, bytes, scales: whole(&scales)?, mapping })
+}
+
+/// Scales as whole numbers, so that sums are the same on every machine.
+fn whole(scales: &[f64]) -> Result<Box<[u32]>, TableError> {
+    let most = scales.iter().copied().fold(0.0, f64::max);
+    if !most.is_finite() || scales.iter().any(|scale| *scale < 0.0 || !scale.is_finite()) {
+        let (what, wanted) = ("scales", "finite and not negative");
+        return Err(TableError::Shape { what, found: "other numbers".to_owned(), wanted });
+    }
+    let unit = if most > 0.0 { SCALE / most } else { 0.0 };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 65,536")]
+    Ok(scales.iter().map(|scale| (scale * unit).round() as u32).collect())
+}
+
+fn mapping(tensor: &Tensor<'_>, rows: usize) -> Result<Box<[u32]>, TableError> {
+    let wanted = "a row for each piece";
+    let width = match tensor.dtype.as_str() {
+        "I32" | "U32" => 4,
+        "I64" | "U64" => 8,
+        _ => return Err(tensor.odd(wanted)),
+    };
+    let row = |bytes: &[u8]| {
+        let number = bytes.iter().rev().fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        u32::try_from(number).ok().filter(|row| (*row as usize) < rows)
+    };
+    let rows: Option<Box<[u32]>> = tensor.bytes.chunks_exact(width).map(row).collect();
+    rows.ok_or_else(|| tensor.odd(wanted))
+}
+
+impl<'a> File<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, TableError> {
+        let problem = |problem: &str| TableError::Malformed { problem: problem.to_owned() };
+        if bytes.len() > MAX_FILE {
+            return Err(problem("it has more than 512 MiB"));
+        }
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(|| problem("it is cut off"))?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        if length > MAX_HEADER {
+            return Err(problem("its header has more than 16 MiB"));
+        }
+        let (header, data) =
+            rest.split_at_checked(length).ok_or_else(|| problem("its header is cut off"))?;
+        let header: BTreeMap<String, Value> =
+            serde_json::from_slice(header).map_err(|error| problem(&error.to_string()))?;
+        let entries = header.into_iter().filter(|(name, _)| name != "__metadata__");
+        let entries = entries.map(|(name, entry)| Ok((name, serde_json::from_value(entry)?)));
+        let entries: Result<_, serde_json::Error> = entries.collect();
+        Ok(Self { entries: entries.map_err(|error| problem(&error.to_string()))?, data })
+    }
+
+    fn tensor(&self, name: &'static str) -> Result<Option<Tensor<'a>>, TableError> {
+        let Some(entry) = self.entries.get(name) else { return Ok(None) };
+        let (from, to) = entry.data_offsets;
+        let bytes = self.data.get(from..to);
+        let tensor = |bytes| {
+            let (dtype, shape) = (entry.dtype.clone(), entry.shape.clone());
+            Tensor { name, dtype, shape, bytes }
+        };
+        let found = tensor(bytes.unwrap_or_default());
+        let items = found.shape.iter().try_fold(1_usize, |all, size| all.checked_mul(*size));
+        let size = items.zip(found.width()).and_then(|(items, width)| items.checked_mul(width));
+        if bytes.is_none() || size != Some(found.bytes.len()) {
+            return Err(found.odd("as many bytes as its shape and type say"));
+        }
+        Ok(Some(found))
+    }
+}
+
+impl Tensor<'_> {
+    fn odd(&self, wanted: &'static str) -> TableError {
+        let found = format!("{} of {:?}", self.dtype, self.shape);
+        TableError::Shape { what: self.name, found, wanted }
+    }
+
+    /// The bytes of one number.
+    fn width(&self) -> Option<usize> {
+        Some(match self.dtype.as_str() {
+            "I8" | "U8" => 1,
+            "F16" | "BF16" => 2,
+            "F32" | "I32" | "U32" => 4,
+            "F64" | "I64" | "U64" => 8,
+            _ => return None,
+        })
+    }
+
+    fn table(&self) -> Result<(usize, usize), TableError> {
+        match self.shape.as_slice() {
+            [rows, dimensions] if (1..=MAX_DIMENSIONS).contains(dimensions) => {
+                Ok((*rows, *dimensions))
+            }
+            _ => Err(self.odd("rows of 1 to 1,024 numbers")),
+        }
+    }
+
+    /// Rows as bytes, and the scale of each.
+    fn bytes(&self, dimensions: usize) -> Result<(Box<[i8]>, Vec<f64>), TableError> {
+        if self.dtype == "I8" {
+            let bytes: Box<[i8]> = self.bytes.iter().map(|byte| byte.cast_signed()).collect();
+            let scales = vec![1.0; bytes.len() / dimensions];
+            return Ok((bytes, scales));
+        }
+        let values = self.numbers()?;
+        let (mut bytes, mut scales) = (Vec::with_capacity(values.len()), Vec::new());
+        for row in values.chunks(dimensions) {
+            let most = row.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+            let unit = if most > 0.0 { 127.0 / most } else { 0.0 };
+            #[expect(clippy::cast_possible_truncation, reason = "from -127 to 127")]
+            bytes.extend(row.iter().map(|value| (value * unit).round() as i8));
+            scales.push(most / 127.0);
+        }
+        Ok((bytes.into(), scales))
+    }
+
+    fn numbers(&self) -> Result<Vec<f64>, TableError> {
+        let bytes = self.bytes;
+        let numbers: Vec<f64> = match self.dtype.as_str() {
+            "F16" => bytes.as_chunks().0.iter().map(|b| half(u16::from_le_bytes(*b))).collect(),
+            "BF16" => {
+                let wide = |b: &[u8; 2]| f32::from_bits(u32::from(u16::from_le_bytes(*b)) << 16);
+                bytes.as_chunks().0.iter().map(|b| f64::from(wide(b))).collect()
+            }
+            "F32" => {
+                bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
+            }
+            "F64" => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+            _ => return Err(self.odd("floating-point numbers")),
+        };
+        if numbers.iter().all(|number| number.is_finite()) {
+            return Ok(numbers);
+        }
+        Err(TableError::Shape {
+            what: self.name,
+            found: "not finite".to_owned(),
+            wanted: "finite numbers",
+        })
+    }
+}
+
+/// A number of 16 bits.
+fn half(bits: u16) -> f64 {
+    let (sign, exponent) = (f64::from(1 - 2 * i32::from(bits >> 15)), i32::from(bits >> 10 & 31));
+    let fraction = f64::from(bits & 1023) / 1024.0;
+    sign * match exponent {
+        0 => fraction * 2_f64.powi(-14),
+        31 => f64::INFINITY,
+        _ => (1.0 + fraction) * 2_f64.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let length = u64::try_from(header.len()).unwrap().to_le_bytes();
+        [&length, header.as_bytes(), data].concat()
+    }
+
+    #[test]
+    fn floats_are_scaled_row_by_row() {
+        let header = r#"{"embeddings":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}}"#;
+        let numbers = [1.0_f32, -0.5, 0.0, 0.0, 0.5, 0.25];
+        let data: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let rows = read(&file(header, &data)).unwrap();
+        assert_eq!((rows.dimensions, &*rows.bytes), (2, &[127, -64, 0, 0, 127, 64][..]));
+        assert_eq!(*rows.scales, [65_536, 0, 32_768]);
+    }
+
+    #[test]
+    fn halves_and_weights_and_a_mapping_are_read() {
+        let header = r#"{"__metadata__":{"a":"b"},
+            "embedding.weight":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},
+            "weights":{"dtype":"F64","shape":[2],"data_offsets":[4,20]},
+            "mapping":{"dtype":"I64","shape":[3],"data_offsets":[20,44]}}"#;
+        let mut data = vec![0x00, 0x3c, 0x00, 0xc0];
+        data.extend([1.0_f64, 0.25].iter().flat_map(|n| n.to_le_bytes()));
+        data.extend([1_i64, 0, 1].iter().flat_map(|n| n.to_le_bytes()));
+        let rows = read(&file(header, &data)).unwrap();
+        assert_eq!((&*rows.bytes, &*rows.scales), (&[127, -127][..], &[65_536, 32_768][..]));
+        assert_eq!(rows.mapping.as_deref(), Some(&[1, 0, 1][..]));
+        assert_eq!([half(0x3555), half(0x0001)], [0.333_251_953_125, 2_f64.powi(-24)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let code = |bytes: &[u8]| read(bytes).err().unwrap().code();
+        let one = |tensor: &str, data: &[u8]| file(&format!("{{\"embeddings\":{tensor}}}"), data);
+        assert_eq!(code(b"nonsense"), "table.malformed");
+        assert_eq!(code(&u64::MAX.to_le_bytes()), "table.malformed");
+        assert_eq!(code(&file("{}", b"")), "table.missing");
+        for (tensor, size) in [
+            (r#"{"dtype":"F32","shape":[4],"data_offsets":[0,16]}"#, 16),
+            (r#"{"dtype":"F32","shape":[4,1],"data_offsets":[0,16]}"#, 12),
+            (r#"{"dtype":"F32","shape":[4,1],"data_offsets":[0,12]}"#, 12),
+            (r#"{"dtype":"F32","shape":[4,0],"data_offsets":[0,0]}"#, 0),
+            (r#"{"dtype":"F4","shape":[4,1],"data_offsets":[0,2]}"#, 2),
+            (r#"{"dtype":"I64","shape":[1,1],"data_offsets":[0,8]}"#, 8),
+        ] {
+            assert_eq!(code(&one(tensor, &vec![0; size])), "table.shape", "{tensor}");
+        }
+        let infinite = r#"{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}"#;
+        assert_eq!(code(&one(infinite, &f32::INFINITY.to_le_bytes())), "table.shape");
+    }
+}

@@ -1,0 +1,145 @@
+//! Words into the pieces that a table has rows for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::TableError;
+
+/// Longest word, in characters, that is taken apart.
+const MAX_WORD: usize = 100;
+/// What stands before a piece that continues a word.
+const CONTINUED: &str = "##";
+
+/// The pieces of a table by their text.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    rows: HashMap<Box<str>, u32>,
+    count: usize,
+    /// What stands before a piece that continues a word.
+    continued: Box<str>,
+}
+
+/// What is read of a `tokenizer.json`.
+#[derive(Deserialize)]
+struct Tokenizer {
+    model: Model,
+    #[serde(default)]
+    added_tokens: Vec<Added>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    vocab: Value,
+    continuing_subword_prefix: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Added {
+    id: u32,
+    content: String,
+}
+
+impl Pieces {
+    /// Reads a `vocab.txt` with one piece a line, in the order of the rows, or a `tokenizer.json`
+    /// of the `WordPiece` sort.
+    pub(super) fn read(text: &str) -> Result<Self, TableError> {
+        if text.trim_start().starts_with('{') {
+            Self::tokenizer(text)
+        } else {
+            Ok(Self::lines(text))
+        }
+    }
+
+    fn lines(text: &str) -> Self {
+        let rows: HashMap<_, _> = text.lines().zip(0..).map(|(p, row)| (p.into(), row)).collect();
+        Self { rows, count: text.lines().count(), continued: CONTINUED.into() }
+    }
+
+    fn tokenizer(text: &str) -> Result<Self, TableError> {
+        let refuse = |problem: String| TableError::Vocabulary { problem };
+        let read: Tokenizer =
+            serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        let kind = read.model.kind.as_deref().unwrap_or("WordPiece");
+        if kind != "WordPiece" {
+            return Err(refuse(format!("its sort is {kind}; only WordPiece is read")));
+        }
+        let vocabulary: BTreeMap<String, u32> =
+            serde_json::from_value(read.model.vocab).map_err(|error| refuse(error.to_string()))?;
+        let added = read.added_tokens.into_iter().map(|token| (token.content, token.id));
+        let rows: HashMap<Box<str>, u32> =
+            vocabulary.into_iter().chain(added).map(|(text, id)| (text.into(), id)).collect();
+        let count = rows.values().max().map_or(0, |most| *most as usize + 1);
+        let continued = read.model.continuing_subword_prefix.as_deref().unwrap_or(CONTINUED).into();
+        Ok(Self { rows, count, continued })
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The longest pieces that a word begins with, one after the other; nothing for a word that
+    /// cannot be taken apart whole.
+    pub(super) fn of(&self, word: &str) -> Vec<u32> {
+        let ends: Vec<usize> =
+            word.char_indices().map(|(at, c)| at + c.len_utf8()).take(MAX_WORD + 1).collect();
+        if ends.len() > MAX_WORD {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        let mut from = 0;
+        let mut continued = self.continued.to_string();
+        while from < word.len() {
+            let longest = ends.iter().rev().take_while(|end| **end > from).find_map(|end| {
+                let part = word.get(from..*end)?;
+                let row = match from {
+                    0 => self.rows.get(part),
+                    _ => {
+                        continued.truncate(self.continued.len());
+                        continued.push_str(part);
+                        self.rows.get(continued.as_str())
+                    }
+                };
+                row.map(|row| (*row, *end))
+            });
+            let Some((row, end)) = longest else { return Vec::new() };
+            found.push(row);
+            from = end;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_pieces_come_first() {
+        let pieces = Pieces::read("un\nunder\n##stand\n##s\n##st\n日").unwrap();
+        assert_eq!(pieces.len(), 6);
+        assert_eq!(pieces.of("understand"), [1, 2]);
+        assert_eq!(pieces.of("understands"), [1, 2, 3]);
+        assert_eq!(pieces.of("日"), [5]);
+        assert!(pieces.of("undertow").is_empty());
+        assert!(pieces.of("").is_empty());
+        assert!(pieces.of(&"un".repeat(1_000)).is_empty());
+    }
+
+    #[test]
+    fn a_tokenizer_file_gives_the_same_pieces() {
+        let text = r#"{"added_tokens": [{"id": 3, "content": "[X]", "special": true}], "model":
+            {"type": "WordPiece", "continuing_subword_prefix": "@", "vocab":
+            {"un": 0, "under": 1, "@stand": 2}}}"#;
+        let pieces = Pieces::read(text).unwrap();
+        assert_eq!(pieces.len(), 4);
+        assert_eq!(pieces.of("understand"), [1, 2]);
+        let other = text.replace("WordPiece", "Unigram");
+        assert_eq!(Pieces::read(&other).unwrap_err().code(), "table.vocabulary");
+        assert_eq!(Pieces::read("{}").unwrap_err().code(), "table.vocabulary");
+    }
+}
