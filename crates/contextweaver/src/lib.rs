@@ -26,6 +26,7 @@ pub mod catalog;
 pub mod compile;
 pub mod error;
 mod fixed;
+pub mod memory;
 pub mod route;
 
 #[cfg(doctest)]

@@ -17,10 +17,11 @@ pub mod router {
     pub use contextweaver::{catalog, error, route};
 }
 
-/// The context engine: what has happened, compiled within a token budget. It forgets with its
-/// process; there is no stored memory in this version.
+/// The context engine: what has happened, compiled within a token budget, and what is remembered
+/// beyond it. The durable tier lies in a store of records, for example that of `trace-sqlite`.
 #[cfg(feature = "memory")]
 pub mod memory {
+    pub use contextweaver::memory::*;
     pub use contextweaver::{compile, error};
 }
 

@@ -11,4 +11,10 @@ mod frames;
 #[cfg(test)]
 mod items;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod memory_facts;
+#[cfg(test)]
+mod memory_recall;
+#[cfg(test)]
 mod routing;

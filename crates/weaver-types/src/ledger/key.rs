@@ -77,6 +77,8 @@ namespaces! {
     Published = "log.published", "weaver-gateway";
     /// The salt under which the gateway notes facts that nobody should guess from the record.
     Salt = "gateway.salt", "weaver-gateway";
+    /// Entries of durable memory, in a file of their own, with their counts and their clock.
+    Memory = "memory", "contextweaver";
 }
 
 impl fmt::Display for Namespace {

@@ -1,0 +1,102 @@
+//! How much memory takes.
+
+use serde_json::Value;
+use weaver_text::escape;
+use weaver_types::canonical::{self, Profile};
+
+use super::entry::EntryKind;
+use super::error::MemoryError;
+use super::put::Put;
+
+/// The longest key, in bytes.
+pub const MAX_KEY: usize = 256;
+/// The longest text of a source or of a part of an origin, in bytes.
+pub const MAX_SOURCE: usize = 1_024;
+/// The most claims about one fact.
+pub const MAX_CLAIMS: usize = 16;
+/// The longest summary of an episode, in bytes.
+pub const MAX_EPISODE: usize = 2_000;
+/// The most entries in one page of a list.
+pub const MAX_PAGE: usize = 1_000;
+
+/// How much one tier takes. Each process that opens a durable file holds it to its own limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Values; default 100,000.
+    pub values: u64,
+    /// Facts; default 10,000.
+    pub facts: u64,
+    /// Episodes, of which the oldest make room; default and most 1,000.
+    pub episodes: u64,
+    /// Bytes of one value as canonical JSON; default and most 32 KiB.
+    pub value_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { values: 100_000, facts: 10_000, episodes: 1_000, value_bytes: 32 * 1024 }
+    }
+}
+
+impl Limits {
+    /// The same within what the stored form allows.
+    pub(super) fn within(self) -> Self {
+        let most = Self::default();
+        Self {
+            episodes: self.episodes.min(most.episodes),
+            value_bytes: self.value_bytes.min(most.value_bytes),
+            ..self
+        }
+    }
+
+    pub(super) fn of(&self, kind: EntryKind) -> u64 {
+        match kind {
+            EntryKind::Value => self.values,
+            EntryKind::Episode => self.episodes,
+            EntryKind::Fact => self.facts,
+        }
+    }
+
+    pub(super) fn check(&self, key: &str, value: &Value, put: &Put) -> Result<(), MemoryError> {
+        check_key(key)?;
+        let bytes = canonical::to_bytes(value, Profile::Foreign)
+            .map_err(|error| MemoryError::Value { key: shown(key), problem: error.to_string() })?;
+        bounded("value", key, bytes.len(), self.value_bytes)?;
+        for text in [&put.source, &put.origin.session, &put.origin.trace] {
+            bounded("source", key, text.len(), MAX_SOURCE)?;
+        }
+        Ok(())
+    }
+}
+
+/// A key: 1 to 256 bytes, without control characters, no blank at either end.
+pub(super) fn check_key(key: &str) -> Result<(), MemoryError> {
+    let wrong = |rule| Err(MemoryError::Key { key: shown(key), rule });
+    if key.is_empty() || key.len() > MAX_KEY {
+        return wrong("it has 1 to 256 bytes");
+    }
+    if key.chars().any(char::is_control) {
+        return wrong("it has no control characters");
+    }
+    if key.trim() != key {
+        return wrong("it neither begins nor ends with a blank");
+    }
+    Ok(())
+}
+
+pub(super) fn bounded(
+    what: &'static str,
+    key: &str,
+    size: usize,
+    max: usize,
+) -> Result<(), MemoryError> {
+    if size > max {
+        return Err(MemoryError::TooLarge { what, key: shown(key), size, max });
+    }
+    Ok(())
+}
+
+/// A key as an error shows it.
+pub(super) fn shown(key: &str) -> String {
+    escape::line(&escape::shorten(key, 80)).into_owned()
+}

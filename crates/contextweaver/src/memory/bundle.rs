@@ -1,0 +1,90 @@
+//! The three tiers together.
+
+use std::sync::Arc;
+
+use weaver_types::ledger::RecordStore;
+use weaver_types::{Clock, Tenant};
+
+use super::bounds::Limits;
+use super::entry::Tier;
+use super::tier::{Memory, MemoryLog, ProcessMemory};
+
+/// What a bundle is made of.
+#[derive(Clone)]
+pub struct BundleParts {
+    /// The trace that the bundle belongs to. May be empty.
+    pub trace_id: String,
+    /// The session. May be empty.
+    pub session_id: String,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Where writes and reads of the episodic and durable tiers are taken down. Without one they
+    /// are not.
+    pub event_log: Option<MemoryLog>,
+    /// Where the durable tier lies. Without one it ends with the process.
+    pub memory_store: Option<Arc<dyn RecordStore>>,
+    /// Whose memory it is.
+    pub tenant: Tenant,
+    /// How much a tier takes.
+    pub limits: Limits,
+}
+
+impl BundleParts {
+    /// A bundle of no trace and no session, without log and store.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            trace_id: String::new(),
+            session_id: String::new(),
+            clock,
+            event_log: None,
+            memory_store: None,
+            tenant: Tenant::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Working, episodic and durable memory of one trace.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use contextweaver::memory::{BundleParts, MemoryBundle, Put};
+/// use serde_json::json;
+/// use weaver_types::SystemClock;
+///
+/// let parts = BundleParts::new(Arc::new(SystemClock::default()));
+/// let memory = MemoryBundle::create(BundleParts { trace_id: "4bf9".into(), ..parts });
+///
+/// memory.working.put("last_result", json!({ "items": [1, 2] }), &Put::default())?;
+/// memory.episodic.put("step_1_output", json!({ "ok": true }), &Put::new("tool.vault_read"))?;
+/// let day = Put::new("user").ttl(Duration::from_secs(86_400));
+/// memory.durable.put("user_preference", json!("compact"), &day)?;
+///
+/// assert_eq!(memory.durable.get("user_preference", json!(null))?, "compact");
+/// let entry = memory.durable.entry("user_preference")?.unwrap();
+/// assert_eq!(entry.entry_id(), "mem_dur_user_preference");
+/// assert!(memory.durable.delete("user_preference")?);
+/// assert_eq!(memory.episodic.snapshot()?.len(), 1);
+/// # Ok::<(), contextweaver::memory::MemoryError>(())
+/// ```
+#[derive(Clone)]
+pub struct MemoryBundle {
+    /// In the process, lost with it.
+    pub working: ProcessMemory,
+    /// Of this trace: in the process, and taken down in the log where one is wired.
+    pub episodic: ProcessMemory,
+    /// Over the store, which outlives the process.
+    pub durable: Memory,
+}
+
+impl MemoryBundle {
+    /// A bundle of these parts. Its working and episodic tiers are empty.
+    #[must_use]
+    pub fn create(parts: BundleParts) -> Self {
+        Self {
+            working: ProcessMemory(Memory::new(Tier::Working, &parts)),
+            episodic: ProcessMemory(Memory::new(Tier::Episodic, &parts)),
+            durable: Memory::new(Tier::Durable, &parts),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Records in this process alone.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard};
+
+use weaver_types::Tenant;
+use weaver_types::ledger::{
+    Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordStore,
+};
+
+/// Records that end with the process: what a tier lies in that has no file.
+#[derive(Default)]
+pub(super) struct Heap(Mutex<BTreeMap<RecordKey, Record>>);
+
+/// What a batch changes, before it is applied.
+struct Staged<'a> {
+    records: &'a BTreeMap<RecordKey, Record>,
+    changed: BTreeMap<RecordKey, Option<Record>>,
+}
+
+impl Staged<'_> {
+    fn get(&self, key: &RecordKey) -> Option<&Record> {
+        self.changed.get(key).map_or_else(|| self.records.get(key), Option::as_ref)
+    }
+
+    fn put(&mut self, key: RecordKey, value: Vec<u8>) {
+        let version = self.get(&key).map_or(1, |record| record.version.saturating_add(1));
+        self.changed.insert(key, Some(Record { version, value }));
+    }
+
+    fn add(&mut self, key: RecordKey, delta: i64, within: (i64, i64)) -> Result<(), LedgerError> {
+        let number = match self.get(&key) {
+            None => 0,
+            Some(record) => std::str::from_utf8(&record.value)
+                .ok()
+                .and_then(|text| text.parse::<i64>().ok())
+                .ok_or_else(|| LedgerError::Damaged(format!("{key} is no counter")))?,
+        };
+        match number.checked_add(delta) {
+            Some(next) if (within.0..=within.1).contains(&next) => {
+                self.put(key, next.to_string().into_bytes());
+                Ok(())
+            }
+            _ => Err(LedgerError::OutOfBounds { key }),
+        }
+    }
+}
+
+impl Heap {
+    fn lock(&self) -> Result<MutexGuard<'_, BTreeMap<RecordKey, Record>>, LedgerError> {
+        let died = |_| LedgerError::Failed("a thread died while it wrote".to_owned());
+        self.0.lock().map_err(died)
+    }
+}
+
+impl RecordStore for Heap {
+    fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
+        let mut records = self.lock()?;
+        let mut staged = Staged { records: &records, changed: BTreeMap::new() };
+        for guard in batch.expect {
+            if staged.get(&guard.key).map(|record| record.version) != guard.version {
+                return Err(LedgerError::Conflict { key: guard.key });
+            }
+        }
+        for add in batch.add {
+            staged.add(add.key, add.delta, (add.min, add.max))?;
+        }
+        batch.put.into_iter().for_each(|put| staged.put(put.key, put.value));
+        for key in batch.delete {
+            staged.changed.insert(key, None);
+        }
+        for (key, record) in staged.changed {
+            match record {
+                Some(record) => records.insert(key, record),
+                None => records.remove(&key),
+            };
+        }
+        Ok(())
+    }
+
+    fn read(&self, key: &RecordKey) -> Result<Option<Record>, LedgerError> {
+        Ok(self.lock()?.get(key).cloned())
+    }
+
+    fn list(
+        &self,
+        tenant: &Tenant,
+        namespace: Namespace,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Record)>, LedgerError> {
+        let records = self.lock()?;
+        let from = RecordKey::new(tenant.clone(), namespace, after.unwrap_or_default());
+        Ok(records
+            .range((Bound::Excluded(from), Bound::Unbounded))
+            .take_while(|(key, _)| key.tenant == *tenant && key.namespace == namespace)
+            .take(limit.min(MAX_PAGE))
+            .map(|(key, record)| (key.id.clone(), record.clone()))
+            .collect())
+    }
+}

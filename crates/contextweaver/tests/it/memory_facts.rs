@@ -1,0 +1,168 @@
+//! Facts and episodes: contradiction, supersession, caps, and episodes that become facts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use contextweaver::memory::{
+    BundleParts, Confidence, EpisodicStore, FactStore, Limits, MAX_CLAIMS, MAX_EPISODE,
+    MemoryBundle, MemoryError, Put, Recurrence, consolidate,
+};
+use serde_json::{Value, json};
+use weaver_types::{CallId, Confidentiality, Integrity, Label};
+
+use crate::memory::{START, bundle, clock};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn trusted() -> Label {
+    Label::of(Confidentiality::Internal, Integrity::Trusted)
+}
+
+#[test]
+fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
+    let clock = clock();
+    let memory = bundle(&clock);
+    let facts = FactStore::new(&memory.durable);
+    let ours = Put::new("profile").labelled(trusted());
+    assert_eq!(facts.state("tz", json!("UTC"), &ours).unwrap(), 1);
+    assert_eq!(facts.get("tz").unwrap().unwrap().value(), Some(&json!("UTC")));
+    // Another source that agrees contradicts nothing.
+    assert_eq!(facts.state("tz", json!("UTC"), &Put::new("calendar")).unwrap(), 2);
+    assert!(!facts.get("tz").unwrap().unwrap().is_contradicted());
+    clock.advance(MINUTE);
+    let mail = facts.state("tz", json!("CET"), &Put::new("mail")).unwrap();
+    let fact = facts.get("tz").unwrap().unwrap();
+    assert!(fact.is_contradicted() && fact.value().is_none());
+    let said: Vec<(&Value, &str)> =
+        fact.standing().map(|c| (&c.entry.value, c.entry.source.as_str())).collect();
+    assert_eq!(
+        said,
+        [(&json!("UTC"), "profile"), (&json!("UTC"), "calendar"), (&json!("CET"), "mail")]
+    );
+    // The same source that changes its mind contradicts itself; nothing is overwritten.
+    facts.state("tz", json!("PST"), &ours).unwrap();
+    assert_eq!(facts.get("tz").unwrap().unwrap().standing().count(), 4);
+
+    facts.resolve("tz", mail, "the user said so").unwrap();
+    let fact = facts.get("tz").unwrap().unwrap();
+    assert_eq!(fact.value(), Some(&json!("CET")));
+    assert_eq!((fact.standing().count(), fact.claims.len()), (1, 4), "the others are kept");
+    let gone = fact.claims[0].superseded.as_ref().unwrap();
+    assert_eq!(
+        (gone.by, gone.why.as_str(), gone.at),
+        (mail, "the user said so", START.after(MINUTE))
+    );
+    let none = MemoryError::NoClaim { key: "tz".into(), number: 1 };
+    assert_eq!(facts.resolve("tz", 1, "").unwrap_err(), none);
+    assert_eq!(facts.resolve("other", 1, "").unwrap_err().code(), "memory.no_claim");
+    assert!(facts.forget("tz").unwrap() && !facts.forget("tz").unwrap());
+}
+
+#[test]
+fn what_is_said_again_is_renewed_under_the_stricter_label() {
+    let clock = clock();
+    let facts = FactStore::new(&bundle(&clock).durable);
+    let short = |label: Label| Put::new("tool").labelled(label).ttl(MINUTE);
+    assert_eq!(facts.state("k", json!(1), &short(Label::undeclared_output())).unwrap(), 1);
+    clock.advance(MINUTE / 2);
+    assert_eq!(facts.state("k", json!(1), &short(trusted())).unwrap(), 1);
+    clock.advance(MINUTE / 2);
+    let fact = facts.get("k").unwrap().unwrap();
+    assert_eq!(fact.standing().count(), 1);
+    assert_eq!(fact.label().integrity, Integrity::Untrusted, "said once from untrusted output");
+    clock.advance(MINUTE / 2);
+    assert!(facts.get("k").unwrap().is_none(), "a claim expires like any entry");
+}
+
+#[test]
+fn claims_facts_and_episodes_are_bounded() {
+    let clock = clock();
+    let parts = BundleParts::new(Arc::clone(&clock) as Arc<_>);
+    let limits = Limits { facts: 2, episodes: 3, ..Limits::default() };
+    let memory = MemoryBundle::create(BundleParts { limits, ..parts });
+    let facts = FactStore::new(&memory.durable);
+    for n in 0..MAX_CLAIMS {
+        facts.state("k", json!(n), &Put::new(format!("source {n}"))).unwrap();
+    }
+    let full = facts.state("k", json!("more"), &Put::new("s")).unwrap_err();
+    assert_eq!(full, MemoryError::Claims { key: "k".into(), max: MAX_CLAIMS });
+    facts.resolve("k", 3, "").unwrap();
+    let number = facts.state("k", json!("more"), &Put::new("s")).unwrap();
+    let fact = facts.get("k").unwrap().unwrap();
+    assert_eq!((fact.claims.len(), number), (MAX_CLAIMS, 17), "a number is used once");
+    facts.state("two", json!(1), &Put::default()).unwrap();
+    assert_eq!(facts.state("three", json!(1), &Put::default()).unwrap_err().code(), "memory.full");
+
+    let episodes = EpisodicStore::new(&memory.durable);
+    let long = "x".repeat(MAX_EPISODE + 1);
+    assert_eq!(episodes.add(&long, &Put::default()).unwrap_err().code(), "memory.too_large");
+    let ids: Vec<String> =
+        (0..5).map(|n| episodes.add(&format!("met {n}"), &Put::default()).unwrap()).collect();
+    assert!(ids.is_sorted(), "at one instant too");
+    let latest = episodes.latest(10).unwrap();
+    let said: Vec<&str> = latest.iter().map(|entry| entry.value.as_str().unwrap()).collect();
+    assert_eq!(said, ["met 4", "met 3", "met 2"], "the newest, newest first");
+    assert_eq!(episodes.latest(1).unwrap().len(), 1);
+    assert!(episodes.get(&ids[0]).unwrap().is_none());
+    assert_eq!(episodes.get(&ids[4]).unwrap().unwrap().entry_id(), format!("mem_dur_{}", ids[4]));
+    assert!(episodes.forget(&ids[4]).unwrap() && !episodes.forget(&ids[4]).unwrap());
+    assert_eq!(memory.durable.list_keys(None, 10).unwrap().items.len(), 0, "no values among them");
+}
+
+#[test]
+fn no_episodes_at_all_is_an_error_and_no_endless_search_for_room() {
+    let parts = BundleParts::new(clock() as Arc<_>);
+    let limits = Limits { episodes: 0, ..Limits::default() };
+    let memory = MemoryBundle::create(BundleParts { limits, ..parts });
+    let full = EpisodicStore::new(&memory.durable).add("x", &Put::default()).unwrap_err();
+    assert_eq!(full, MemoryError::Full { max: 0, what: "episodes" });
+}
+
+#[test]
+fn episodes_that_recur_become_one_fact() {
+    let clock = clock();
+    let memory = bundle(&clock);
+    let episodes = EpisodicStore::new(&memory.durable);
+    let add = |text: &str, session: &str, label: Label| {
+        clock.advance(MINUTE);
+        episodes.add(text, &Put::new("chat").in_session(session).labelled(label)).unwrap()
+    };
+    let rule = Recurrence::default();
+    let first = add("The user asked for the weekly revenue report", "s1", trusted());
+    add("The user asked for the weekly revenue report again", "s1", trusted());
+    add("The user never asked for the weekly revenue report", "s2", trusted());
+    add("The user asked for a lunch place", "s3", trusted());
+    assert_eq!(consolidate(&memory.durable, &rule).unwrap(), [], "two alike, in one session");
+    add("User asked for the weekly report on revenue", "s1", trusted());
+    assert_eq!(consolidate(&memory.durable, &rule).unwrap(), [], "three alike, in one session");
+    let taint = CallId::parse("call_9").unwrap();
+    add(
+        "The user asked for the revenue report weekly",
+        "s2",
+        Label::undeclared_output().tainted_by(&taint),
+    );
+    let made = consolidate(&memory.durable, &rule).unwrap();
+    assert_eq!(made.len(), 1);
+    assert_eq!((made[0].key.clone(), made[0].sessions), (format!("recurring.{first}"), 2));
+    assert_eq!((made[0].episodes.len(), made[0].episodes[0].as_str()), (4, first.as_str()));
+    let facts = FactStore::new(&memory.durable);
+    let fact = facts.get(&made[0].key).unwrap().unwrap();
+    assert_eq!(fact.value(), Some(&json!("The user asked for the weekly revenue report")));
+    assert_eq!(fact.label().integrity, Integrity::Untrusted, "one of them was untrusted");
+    assert!(fact.label().taints.contains(&taint));
+    assert_eq!(fact.claims[0].entry.confidence, Confidence::from_millionths(800_000));
+
+    // Again, with one more and without the first: the same fact, renewed.
+    add("The user asked for the weekly revenue report once more", "s4", trusted());
+    assert!(episodes.forget(&first).unwrap());
+    let again = consolidate(&memory.durable, &rule).unwrap();
+    assert_eq!((again.len(), &again[0].key), (1, &made[0].key));
+    assert_eq!(facts.list(None, 10).unwrap().items.len(), 1);
+    assert_eq!(facts.get(&made[0].key).unwrap().unwrap().claims.len(), 1);
+
+    // What somebody has superseded is not made again.
+    let other = facts.state(&made[0].key, json!("no longer"), &Put::new("user")).unwrap();
+    facts.resolve(&made[0].key, other, "the user said so").unwrap();
+    assert_eq!(consolidate(&memory.durable, &rule).unwrap(), []);
+    assert_eq!(facts.get(&made[0].key).unwrap().unwrap().value(), Some(&json!("no longer")));
+}
