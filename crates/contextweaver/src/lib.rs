@@ -22,6 +22,7 @@
 //! # Ok::<(), contextweaver::error::CatalogError>(())
 //! ```
 
+pub mod bridge;
 pub mod catalog;
 pub mod compile;
 pub mod error;
