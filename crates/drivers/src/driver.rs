@@ -6,13 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
 use weaver_types::{BoxFuture, RawContent, RawResult, Structured};
 
 use crate::mcp::{
     CallOutcome, CallRequest, HttpFault, McpError, Reply, RpcError, Upstream, escape,
 };
+use crate::task;
 
 /// Most of a server's message that an error repeats, in characters.
 const MAX_MESSAGE: usize = 500;
@@ -65,25 +65,12 @@ impl Driver for McpDriver {
         let generation = self.generation;
         Box::pin(async move {
             let work = async move { run(&upstream, generation, request).await };
-            let mut task = Task(self.runtime.spawn(work));
-            match (&mut task.0).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(DriverError::Lost("the runtime of the driver has ended".to_owned())),
-            }
+            task::on(&self.runtime, work).await
         })
     }
 
     fn name(&self) -> &str {
         &self.name
-    }
-}
-
-/// Work that is abandoned with the future that waits for it.
-struct Task(JoinHandle<Result<RawResult, DriverError>>);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

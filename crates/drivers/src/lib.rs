@@ -1,12 +1,13 @@
-//! Drivers that reach real tools: MCP over stdio and Streamable HTTP, programs of this machine, the
-//! confinement of what they start, and the facts of this machine on which a call may depend.
+//! Drivers that reach real tools: MCP over stdio and Streamable HTTP, operations of HTTP APIs,
+//! programs of this machine; the confinement of what they start, and the facts of this machine on
+//! which a call may depend.
 //!
 //! This crate carries a call to a server and its answer back, within bounds and without trusting
 //! either side's manners. It decides nothing: whether a call may be made, and what of the answer a
 //! model may see, is settled elsewhere before and after.
 //!
 //! It is deliberately not a general MCP SDK. It asks for tools and calls them; it offers servers
-//! no sampling, no elicitation and no roots, and it follows no redirect and starts no shell.
+//! no sampling, no elicitation and no roots, and it follows no redirect there. It starts no shell.
 //!
 //! ```no_run
 //! use serde_json::Map;
@@ -30,10 +31,12 @@
 mod child;
 pub mod confine;
 mod driver;
+pub mod http;
 pub mod mcp;
 mod post;
 pub mod precondition;
 pub mod process;
+mod task;
 
 pub use driver::{McpDriver, raw_result};
 pub use post::{Post, PostError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Url};
 
-use crate::mcp::http_client;
+use crate::http::{client, is_here};
 
 /// An address that takes a body by POST: `https`, or `http` on this machine.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl Post {
     /// [`PostError::Address`].
     pub fn new(url: &str, time: Duration, most: usize) -> Result<Self, PostError> {
         let url = address(url)?;
-        let client = http_client(&url).map_err(PostError::Address)?;
+        let client = client::client(&url, None).map_err(PostError::Address)?;
         Ok(Self { client, url, time, most })
     }
 
@@ -87,16 +87,13 @@ impl Post {
 fn address(url: &str) -> Result<Url, PostError> {
     let bad = |why: &str| PostError::Address(why.to_owned());
     let url = Url::parse(url).map_err(|_| bad("it is no url"))?;
-    let host = url.host_str().ok_or_else(|| bad("it names no host"))?;
+    url.host_str().ok_or_else(|| bad("it names no host"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad("it holds a name or a password"));
     }
-    let plain = host.trim_start_matches('[').trim_end_matches(']');
-    let here = host == "localhost"
-        || plain.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     match url.scheme() {
         "https" => Ok(url),
-        "http" if here => Ok(url),
+        "http" if is_here(&url) => Ok(url),
         "http" => Err(bad("http is for this machine only; use https")),
         _ => Err(bad("it is neither http nor https")),
     }

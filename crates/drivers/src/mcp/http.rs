@@ -17,8 +17,8 @@ use super::message::{self, Answer, Incoming};
 use super::pending::read_progress;
 use super::sse::SseDecoder;
 use super::strict;
+use crate::http::client;
 
-const CONNECT: Duration = Duration::from_secs(10);
 /// Time for messages that nobody waits for.
 const ASIDE: Duration = Duration::from_secs(5);
 /// Time between two tries to open the stream of notifications.
@@ -71,7 +71,7 @@ impl HttpLink {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
         }
         let extra = headers::configured(config).map_err(&bad)?;
-        let client = client(&url).map_err(&bad)?;
+        let client = client::client(&url, None).map_err(&bad)?;
         Ok(Self {
             client,
             url,
@@ -359,30 +359,4 @@ fn media(response: &Response) -> Media {
         "text/event-stream" => Media::Events,
         _ => Media::Other,
     }
-}
-
-/// A client without redirects. For `https` the platform's certificates count; the cryptography is
-/// ring's. A plain `http` endpoint needs no certificates, so none are loaded.
-pub(crate) fn client(url: &Url) -> Result<Client, String> {
-    let builder = Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .tcp_nodelay(true)
-        .connect_timeout(CONNECT);
-    let builder = if url.scheme() == "https" {
-        // Refused when the host chose a provider before, which is then used.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        builder
-    } else {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|_| "tls is not available in this build".to_owned())?
-            .with_root_certificates(rustls::RootCertStore::empty())
-            .with_no_client_auth();
-        builder.tls_backend_preconfigured(tls)
-    };
-    builder.build().map_err(|_| {
-        "no http client: the platform's certificates cannot be loaded; install ca-certificates"
-            .to_owned()
-    })
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin};
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
 use weaver_types::{BoxFuture, RawResult};
@@ -14,6 +13,7 @@ use super::output::{self, Output};
 use super::template::{Filled, Template};
 use super::{ProcessConfig, TemplateError};
 use crate::child::{self, Group, Tail};
+use crate::task;
 
 /// A program that is started once for each call.
 ///
@@ -56,25 +56,12 @@ impl Driver for ProcessDriver {
                 let ran = timeout(limit, program.run(filled)).await;
                 ran.unwrap_or(Err(DriverError::Timeout(limit)))
             };
-            let mut task = Task(self.runtime.spawn(work));
-            match (&mut task.0).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(DriverError::Lost("the runtime of the driver has ended".to_owned())),
-            }
+            task::on(&self.runtime, work).await
         })
     }
 
     fn name(&self) -> &str {
         &self.name
-    }
-}
-
-/// Work that is abandoned with the future that waits for it.
-struct Task(JoinHandle<Result<RawResult, DriverError>>);
-
-impl Drop for Task {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

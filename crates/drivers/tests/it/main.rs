@@ -20,12 +20,16 @@ mod lifecycle;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
+mod operations;
+#[cfg(test)]
 mod preconditions;
 #[cfg(test)]
 mod process;
 #[cfg(unix)]
 #[cfg(test)]
 mod programs;
+#[cfg(test)]
+mod raw_server;
 #[cfg(test)]
 mod sdk;
 #[cfg(test)]

@@ -1,0 +1,117 @@
+//! One operation of an HTTP API as a driver.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
+use weaver_types::{BoxFuture, CapabilityId, Millicents, RawResult};
+
+use super::error::Failure;
+use super::request::{Form, Request};
+use super::web::Web;
+use super::{Access, Operation, OperationError, Refusal, media};
+use crate::mcp::escape;
+use crate::task;
+
+/// Most of what a server says to an error that the error repeats, in characters.
+const MAX_SAID: usize = 300;
+/// The word that says that a secret came back and was taken out.
+const MASKED: &str = "secret_masked";
+
+/// An operation that is requested once for each attempt of a call.
+///
+/// Method, host and places are fixed here; a call fills the places and selects nothing else. A
+/// redirect is judged as the first address was, and only what is connected to was looked up and
+/// judged before. When the future of a call is dropped, its connection is closed.
+pub struct HttpDriver {
+    tool: Arc<Tool>,
+    name: String,
+    runtime: Handle,
+}
+
+struct Tool {
+    form: Form,
+    web: Web,
+    price: Millicents,
+}
+
+impl HttpDriver {
+    /// A driver for this operation. `runtime` needs IO and time.
+    ///
+    /// # Errors
+    /// [`OperationError`], when the operation means nothing, or could reach no host.
+    pub fn new(
+        operation: &Operation,
+        access: Access,
+        runtime: Handle,
+    ) -> Result<Self, OperationError> {
+        let form = Form::parse(operation)?;
+        let host = form.host();
+        if host.is_none() && access.hosts.is_empty() {
+            return Err(OperationError::NoHosts);
+        }
+        let name = host.as_ref().map_or_else(|| "http".to_owned(), |host| format!("http:{host}"));
+        let web = Web::new(access, host);
+        web.prepare(&form.origin()?, !operation.secrets.is_empty())?;
+        let tool = Tool { form, web, price: operation.price };
+        Ok(Self { tool: Arc::new(tool), name, runtime })
+    }
+}
+
+impl Driver for HttpDriver {
+    fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
+        let tool = Arc::clone(&self.tool);
+        let limit = call.timeout();
+        Box::pin(async move {
+            let request = tool.form.fill(call.arguments(), call.call_id().as_str());
+            let request = request.map_err(Failure::into_driver_error)?;
+            let work = async move {
+                let done = timeout(limit, tool.run(request)).await;
+                done.unwrap_or(Err(DriverError::Timeout(limit)))
+            };
+            task::on(&self.runtime, work).await
+        })
+    }
+
+    fn price(&self, _call: &CapabilityId) -> Millicents {
+        self.tool.price
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Tool {
+    async fn run(&self, request: Request) -> Result<RawResult, DriverError> {
+        let (outgoing, secrets) =
+            request.with_secrets().await.map_err(Failure::into_driver_error)?;
+        let changes = !outgoing.method.is_safe();
+        let secrets: Vec<&str> = secrets.iter().map(super::Secret::expose).collect();
+        let answer = self.web.send(outgoing).await;
+        let read = answer.and_then(|answer| {
+            let failed = |refusal| Failure { refusal, acted: false, changes };
+            media::result(answer, &self.form.content).map_err(failed)
+        });
+        match read {
+            Ok(mut raw) => {
+                if media::masked(&mut raw.content, &secrets) {
+                    raw.findings.push(MASKED);
+                }
+                Ok(if self.price.0 > 0 { raw.costing(self.price) } else { raw })
+            }
+            Err(failure) => Err(quoted(failure, &secrets).into_driver_error()),
+        }
+    }
+}
+
+/// A failure that repeats a little of what the server said, without secrets and escaped.
+fn quoted(mut failure: Failure, secrets: &[&str]) -> Failure {
+    if let Refusal::Status { said, .. } = &mut failure.refusal {
+        media::mask_text(said, secrets);
+        let short: String = escape(said.trim()).chars().take(MAX_SAID).collect();
+        *said = if short.is_empty() { short } else { format!(": {short}") };
+    }
+    failure
+}

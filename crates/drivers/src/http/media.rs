@@ -1,0 +1,195 @@
+//! Media types: which of them an operation declares, and what an answer is by its own.
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use serde_json::{Value, json};
+use weaver_types::{RawContent, RawResult};
+
+use super::web::Answer;
+use super::{OperationError, Refusal};
+use crate::mcp::strict;
+
+/// The word that says that a number has no exact form here.
+const ROUNDED: &str = "numbers_rounded";
+
+/// The type of a body, without its parameters, in lower case; empty where none is told.
+pub(super) fn essence(headers: &HeaderMap) -> String {
+    let told = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    told.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+pub(super) fn is_json(essence: &str) -> bool {
+    essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+/// A declared type in its normal form: `type/subtype`, or `type/*`.
+pub(super) fn declared(text: &str) -> Result<String, OperationError> {
+    let token = |part: &str| {
+        let legal = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b);
+        !part.is_empty() && part.bytes().all(legal)
+    };
+    match text.split_once('/') {
+        Some((kind, rest)) if token(kind) && (token(rest) || rest == "*") => {
+            Ok(text.to_ascii_lowercase())
+        }
+        _ => Err(OperationError::Content { text: text.escape_debug().take(80).collect() }),
+    }
+}
+
+/// Whether a type is among the declared ones. JSON stands for the types that are built on it.
+fn admits(declared: &[String], essence: &str) -> bool {
+    declared.iter().any(|one| match one.strip_suffix('*') {
+        Some(front) => essence.starts_with(front),
+        None => one == essence || (one == "application/json" && is_json(essence)),
+    })
+}
+
+/// What an answer brings, by its declared type: JSON, text, or bytes. Without a body it is the
+/// status alone.
+pub(super) fn result(answer: Answer, types: &[String]) -> Result<RawResult, Refusal> {
+    let Answer { status, headers, body } = answer;
+    if body.is_empty() {
+        return Ok(RawResult::json(json!({ "status": status.as_u16() })));
+    }
+    let essence = essence(&headers);
+    if !admits(types, &essence) {
+        return Err(Refusal::Content);
+    }
+    if is_json(&essence) {
+        let read = strict::read(&body).map_err(Refusal::Json)?;
+        let findings = read.rounded.then_some(ROUNDED).into_iter().collect();
+        return Ok(RawResult { findings, ..RawResult::json(read.value) });
+    }
+    let text = essence.starts_with("text/") && is_utf8(&headers);
+    Ok(RawResult::of(match String::from_utf8(body) {
+        Ok(body) if text => RawContent::Text(body),
+        Ok(body) => RawContent::Binary { media_type: essence, bytes: body.into_bytes() },
+        Err(error) => RawContent::Binary { media_type: essence, bytes: error.into_bytes() },
+    }))
+}
+
+/// Whether a text says of itself that it is UTF-8, or says nothing.
+fn is_utf8(headers: &HeaderMap) -> bool {
+    let told = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let charset = told.split(';').skip(1).find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    });
+    charset.is_none_or(|name| {
+        ["utf-8", "utf8", "us-ascii"].iter().any(|known| name.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Takes secrets out of what is shown. Gives whether there was any.
+pub(super) fn masked(content: &mut RawContent, secrets: &[&str]) -> bool {
+    match content {
+        RawContent::Text(text) => mask_text(text, secrets),
+        RawContent::Json(value) => mask_json(value, secrets),
+        RawContent::Binary { bytes, .. } => {
+            let found = secrets.iter().any(|secret| {
+                bytes.windows(secret.len().max(1)).any(|window| window == secret.as_bytes())
+            });
+            if found {
+                bytes.clear();
+            }
+            found
+        }
+    }
+}
+
+pub(super) fn mask_text(text: &mut String, secrets: &[&str]) -> bool {
+    let mut found = false;
+    for secret in secrets.iter().filter(|secret| text.contains(**secret)).collect::<Vec<_>>() {
+        *text = text.replace(*secret, MASK);
+        found = true;
+    }
+    found
+}
+
+/// What stands in place of a secret.
+const MASK: &str = "[secret]";
+
+fn mask_json(value: &mut Value, secrets: &[&str]) -> bool {
+    match value {
+        Value::String(text) => mask_text(text, secrets),
+        Value::Array(list) => {
+            list.iter_mut().fold(false, |found, item| mask_json(item, secrets) | found)
+        }
+        Value::Object(members) => {
+            let mut found = false;
+            for (mut name, mut item) in std::mem::take(members) {
+                found |= mask_text(&mut name, secrets) | mask_json(&mut item, secrets);
+                members.insert(name, item);
+            }
+            found
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(kind: &str, body: &[u8]) -> Answer {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, kind.parse().unwrap());
+        Answer { status: reqwest::StatusCode::OK, headers, body: body.to_vec() }
+    }
+
+    fn read(kind: &str, body: &[u8], types: &[&str]) -> Result<RawContent, &'static str> {
+        let types: Vec<String> = types.iter().map(|text| declared(text).unwrap()).collect();
+        let read = result(answer(kind, body), &types);
+        read.map(|raw| raw.content).map_err(|refusal| refusal.code())
+    }
+
+    #[test]
+    fn only_declared_types_are_taken() {
+        let json = RawContent::Json(json!([1]));
+        for kind in ["application/json", "Application/JSON; charset=utf-8", "application/a+json"] {
+            assert!(read(kind, b"[1]", &["application/json"]) == Ok(json.clone()), "{kind}");
+        }
+        for kind in ["text/html", "", "application/jsonp", "text/json", "x+json"] {
+            assert!(
+                read(kind, b"[1]", &["application/json"]) == Err("http.content_type"),
+                "{kind}"
+            );
+        }
+        let text = RawContent::Text("é".to_owned());
+        assert!(read("text/csv; charset=\"UTF-8\"", "é".as_bytes(), &["text/*"]) == Ok(text));
+        for (kind, body) in [("text/plain; charset=latin1", &b"a"[..]), ("text/plain", &[0xe9][..])]
+        {
+            let media_type = "text/plain".to_owned();
+            let bytes = RawContent::Binary { media_type, bytes: body.to_vec() };
+            assert!(read(kind, body, &["text/*"]) == Ok(bytes), "{kind}");
+        }
+        assert!(
+            read("application/json", b"{\"a\":1,\"a\":2}", &["application/json"])
+                == Err("http.json")
+        );
+        assert!(read("application/json", b"", &[]) == Ok(RawContent::Json(json!({"status": 200}))));
+        for bad in ["json", "", "a/", "/b", "a/b c", "*/*"] {
+            assert!(declared(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_comes_back_is_taken_out() {
+        let secrets = ["hunter2-hunter2"];
+        for mut content in [
+            RawContent::Text("a hunter2-hunter2 b".to_owned()),
+            RawContent::Json(json!({"hunter2-hunter2": [{"x": "Bearer hunter2-hunter2"}]})),
+            RawContent::Binary {
+                media_type: String::new(),
+                bytes: b"\xffhunter2-hunter2".to_vec(),
+            },
+        ] {
+            assert!(masked(&mut content, &secrets));
+            assert!(!format!("{content:?}").contains("hunter2"));
+            if let RawContent::Binary { bytes, .. } = content {
+                assert!(bytes.is_empty());
+            }
+        }
+        assert!(!masked(&mut RawContent::Text("a".to_owned()), &secrets));
+    }
+}

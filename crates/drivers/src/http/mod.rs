@@ -1,0 +1,34 @@
+//! Operations of HTTP APIs as drivers of the kernel.
+//!
+//! An [`Operation`] fixes method, host and the places that the arguments of a call fill; nothing in
+//! the arguments selects another. A value in a path becomes one segment, a value in a query one
+//! value, a value in a header one line: what would be more is refused. [`Access`] says where
+//! requests and their redirects may go: hosts are compared in one normal form, names are looked up
+//! here, and a connection is made to the looked-up address and to no other. Addresses that are not
+//! public are refused unless they are named. Nothing is compressed, so nothing unfolds.
+
+mod access;
+pub(crate) mod client;
+mod driver;
+mod error;
+mod host;
+mod media;
+mod network;
+mod operation;
+mod request;
+mod secret;
+mod template;
+pub(crate) mod web;
+
+pub use access::Access;
+pub use client::{Lookup, system_lookup};
+pub use driver::HttpDriver;
+pub use error::OperationError;
+pub(crate) use error::Refusal;
+pub use host::HostRule;
+pub(crate) use host::is_here;
+pub use network::Network;
+pub use operation::{Body, Method, Operation, SecretHeader};
+pub use secret::{
+    CommandSecret, EnvSecret, FileSecret, MIN_SECRET, Secret, SecretError, SecretProvider,
+};

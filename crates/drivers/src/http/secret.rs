@@ -1,0 +1,273 @@
+//! Secrets: they come from a provider when a request is made, and show nothing of themselves.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+use weaver_types::BoxFuture;
+use zeroize::Zeroizing;
+
+/// The shortest secret, in bytes: a shorter one could not be told from what a tool returns.
+pub const MIN_SECRET: usize = 8;
+/// The longest secret, in bytes.
+const MAX_SECRET: usize = 16 * 1024;
+/// How long a command may take.
+const COMMAND_TIME: Duration = Duration::from_secs(10);
+
+/// A secret. It is erased when dropped and shows nothing of itself.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes a text as a secret; one line end at its end does not count.
+    ///
+    /// # Errors
+    /// [`SecretError::Short`], and [`SecretError::Form`] for one that no header can hold.
+    pub fn new(text: Zeroizing<String>) -> Result<Self, SecretError> {
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.len() < MIN_SECRET {
+            return Err(SecretError::Short);
+        }
+        if line.len() > MAX_SECRET || !line.bytes().all(|b| matches!(b, b' '..=b'~')) {
+            return Err(SecretError::Form);
+        }
+        Ok(Self(Zeroizing::new(line.to_owned())))
+    }
+
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(redacted)")
+    }
+}
+
+/// Why there is no secret. No message holds any of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// The variable is not set.
+    #[error("the variable {name} is not set; set it before starting")]
+    Unset {
+        /// Its name.
+        name: String,
+    },
+    /// The file cannot be read.
+    #[error("the secret's file cannot be read: {problem}")]
+    File {
+        /// What went wrong.
+        problem: String,
+    },
+    /// Others can read the file.
+    #[error("others than its owner can read the secret's file; run `chmod 600` on it")]
+    Open,
+    /// The command failed.
+    #[error("the secret's command failed: {problem}")]
+    Command {
+        /// What went wrong.
+        problem: String,
+    },
+    /// The secret is too short.
+    #[error("the secret has fewer than {MIN_SECRET} characters; use a longer one")]
+    Short,
+    /// The secret cannot stand in a header.
+    #[error("the secret is no line of printable ascii; check where it comes from")]
+    Form,
+    /// A provider of the host failed.
+    #[error("the secret's provider failed: {problem}")]
+    Provider {
+        /// What went wrong; never any of the secret.
+        problem: String,
+    },
+}
+
+impl SecretError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unset { .. } => "secret.unset",
+            Self::File { .. } => "secret.file",
+            Self::Open => "secret.open",
+            Self::Command { .. } => "secret.command",
+            Self::Short => "secret.short",
+            Self::Form => "secret.form",
+            Self::Provider { .. } => "secret.provider",
+        }
+    }
+}
+
+/// Where a secret comes from. It is asked for each request, so that a secret that was exchanged is
+/// used from then on.
+pub trait SecretProvider: Send + Sync {
+    /// The secret as it is now.
+    fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>>;
+}
+
+/// A variable of the environment.
+#[derive(Debug, Clone)]
+pub struct EnvSecret(
+    /// Its name.
+    pub String,
+);
+
+impl SecretProvider for EnvSecret {
+    fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
+        let legal = !self.0.is_empty() && !self.0.contains(['=', '\0']);
+        let found = legal.then(|| std::env::var(&self.0).ok()).flatten();
+        let unset = || SecretError::Unset { name: self.0.clone() };
+        let secret = found.ok_or_else(unset).and_then(|text| Secret::new(Zeroizing::new(text)));
+        Box::pin(std::future::ready(secret))
+    }
+}
+
+/// A file that only its owner can read.
+#[derive(Debug, Clone)]
+pub struct FileSecret(
+    /// Its path.
+    pub PathBuf,
+);
+
+impl SecretProvider for FileSecret {
+    fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
+        Box::pin(std::future::ready(read(&self.0)))
+    }
+}
+
+fn read(path: &Path) -> Result<Secret, SecretError> {
+    use std::io::Read as _;
+
+    let failed =
+        |problem: std::io::Error| SecretError::File { problem: problem.kind().to_string() };
+    // A pipe would be waited for.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(SecretError::File { problem: "it is no plain file".to_owned() });
+    }
+    let file = std::fs::File::open(path).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        // Looked at on the file that was opened, not on its name.
+        if file.metadata().map_err(failed)?.mode() & 0o077 != 0 {
+            return Err(SecretError::Open);
+        }
+    }
+    let mut text = Zeroizing::new(String::with_capacity(MAX_SECRET + 3));
+    let room = u64::try_from(MAX_SECRET + 3).unwrap_or(u64::MAX);
+    file.take(room).read_to_string(&mut text).map_err(failed)?;
+    Secret::new(text)
+}
+
+/// What a program prints, started without a shell. It has our environment and ten seconds.
+#[derive(Debug, Clone)]
+pub struct CommandSecret(
+    /// The program and its arguments.
+    pub Vec<String>,
+);
+
+impl SecretProvider for CommandSecret {
+    fn secret(&self) -> BoxFuture<'_, Result<Secret, SecretError>> {
+        Box::pin(async move {
+            let late = || SecretError::Command { problem: "it took too long".to_owned() };
+            tokio::time::timeout(COMMAND_TIME, run(&self.0)).await.map_err(|_| late())?
+        })
+    }
+}
+
+async fn run(argv: &[String]) -> Result<Secret, SecretError> {
+    let failed = |problem: String| SecretError::Command { problem };
+    let io = |error: std::io::Error| failed(error.kind().to_string());
+    let Some((program, arguments)) = argv.split_first() else {
+        return Err(failed("it has no name".to_owned()));
+    };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(io)?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_SECRET + 3));
+    if let Some(output) = child.stdout.take() {
+        let room = u64::try_from(MAX_SECRET + 3).unwrap_or(u64::MAX);
+        output.take(room).read_to_end(&mut bytes).await.map_err(io)?;
+    }
+    let status = child.wait().await.map_err(io)?;
+    if !status.success() {
+        return Err(failed(status.to_string()));
+    }
+    let text = std::str::from_utf8(&bytes).map_err(|_| SecretError::Form)?;
+    Secret::new(Zeroizing::new(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(provider: &dyn SecretProvider) -> &'static str {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        match runtime.block_on(provider.secret()) {
+            Ok(secret) => {
+                assert_eq!(secret.expose(), "hunter2-hunter2");
+                assert_eq!(format!("{secret:?}"), "Secret(redacted)");
+                "fine"
+            }
+            Err(error) => {
+                assert!(!error.to_string().contains("hunter2"), "{error}");
+                error.code()
+            }
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_not_set_is_named() {
+        for name in ["WEAVER_NO_SUCH_VARIABLE", "", "a=b"] {
+            assert_eq!(code(&EnvSecret(name.to_owned())), "secret.unset");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let provider = FileSecret(path.clone());
+        assert_eq!(code(&provider), "secret.file");
+        for (text, mode, wanted) in [
+            ("hunter2-hunter2\n", 0o600, "fine"),
+            ("hunter2-hunter2\r\n", 0o400, "fine"),
+            ("hunter2-hunter2", 0o640, "secret.open"),
+            ("hunter2-hunter2", 0o604, "secret.open"),
+            ("hunter2", 0o600, "secret.short"),
+            ("hunter2-\nhunter2", 0o600, "secret.form"),
+            ("hunter2-hünter2", 0o600, "secret.form"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(code(&provider), wanted, "{text:?} {mode:o}");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        assert_eq!(code(&FileSecret(folder.path().to_owned())), "secret.file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_command_is_bounded_and_must_succeed() {
+        let shell = |script: &str| CommandSecret(["sh", "-c", script].map(str::to_owned).to_vec());
+        assert_eq!(code(&shell("echo hunter2-hunter2")), "fine");
+        assert_eq!(code(&shell("echo hunter2-hunter2; exit 3")), "secret.command");
+        assert_eq!(code(&shell("while :; do echo hunter2-hunter2; done")), "secret.command");
+        assert_eq!(code(&CommandSecret(vec!["/nowhere/none".into()])), "secret.command");
+        assert_eq!(code(&CommandSecret(Vec::new())), "secret.command");
+    }
+}

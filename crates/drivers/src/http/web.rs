@@ -1,0 +1,237 @@
+//! One exchange: a request, its redirects, and a bounded answer.
+
+use std::error::Error as StdError;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION,
+    RETRY_AFTER, USER_AGENT,
+};
+use reqwest::{Client, Method, Response, StatusCode, Url};
+use tokio::time::timeout;
+
+use super::client::{self, AddressRefused, Guard};
+use super::error::Failure;
+use super::host::{self, HostRule};
+use super::{Access, OperationError, Refusal, media, network};
+
+/// Longest body of an error status that is read, in bytes.
+const ERROR_BODY: usize = 4 * 1024;
+/// Time for the body of an error status.
+const ERROR_TIME: Duration = Duration::from_secs(2);
+/// The longest pause that a server can ask for.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The way to the hosts of one access.
+pub(crate) struct Web {
+    access: Access,
+    hosts: Vec<HostRule>,
+    guard: Guard,
+    plain: OnceLock<Client>,
+    tls: OnceLock<Client>,
+}
+
+/// A request on its way.
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    /// Sent to the first origin only.
+    pub(crate) headers: HeaderMap,
+    /// Whether a secret is among the headers.
+    pub(crate) secret: bool,
+    pub(crate) accept: HeaderValue,
+    pub(crate) body: Option<(HeaderValue, Vec<u8>)>,
+}
+
+/// An answer, whole.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Web {
+    /// Prepares the way; nothing is sent. `own` is a host that needs no naming.
+    pub(crate) fn new(access: Access, own: Option<HostRule>) -> Self {
+        let hosts = access.hosts.iter().cloned().chain(own).collect();
+        let networks = Arc::from(access.networks.as_slice());
+        let guard = Guard { lookup: Arc::clone(&access.lookup), networks };
+        Self { access, hosts, guard, plain: OnceLock::new(), tls: OnceLock::new() }
+    }
+
+    /// Says at the start what would refuse every request to this origin, and makes its client.
+    pub(crate) fn prepare(&self, origin: &Url, secret: bool) -> Result<(), OperationError> {
+        if origin.scheme() == "http" && !host::is_here(origin) {
+            if !self.access.plain_http {
+                let why = "http is for this machine, unless plain http is allowed; use https";
+                return Err(OperationError::Url { why });
+            }
+            if secret {
+                return Err(OperationError::PlainSecret);
+            }
+        }
+        self.client(origin).map(|_| ()).map_err(OperationError::Client)
+    }
+
+    /// Sends a request and follows its redirects. An answer that is no success is a failure.
+    pub(crate) async fn send(&self, mut outgoing: Outgoing) -> Result<Answer, Failure> {
+        let mut acted = false;
+        let mut followed = 0;
+        loop {
+            let changes = !outgoing.method.is_safe();
+            let failed = |refusal| Failure { refusal, acted, changes };
+            outgoing.url = self.allowed(&outgoing).map_err(failed)?;
+            let response = self.once(&outgoing).await.map_err(failed)?;
+            let status = response.status().as_u16();
+            let Some(to) = target(&response) else {
+                return self.read(response).await.map_err(failed);
+            };
+            if followed >= self.access.redirects {
+                return Err(failed(Refusal::Redirects(status)));
+            }
+            outgoing = redirected(outgoing, status, to).map_err(failed)?;
+            acted |= changes;
+            followed = followed.saturating_add(1);
+        }
+    }
+
+    /// The address in the form in which it is requested, if it may be.
+    fn allowed(&self, outgoing: &Outgoing) -> Result<Url, Refusal> {
+        let url = host::checked(outgoing.url.clone())?;
+        let here = host::is_here(&url);
+        if url.scheme() == "http" && !self.access.plain_http && !here {
+            return Err(Refusal::Scheme);
+        }
+        if !self.hosts.iter().any(|rule| rule.admits(&url)) {
+            return Err(Refusal::Host);
+        }
+        if url.scheme() == "http" && outgoing.secret && !here {
+            return Err(Refusal::PlainSecret);
+        }
+        // A name is judged where it is looked up; an address is not looked up.
+        let refused = host::address(&url)
+            .and_then(|address| network::refusal(address, &self.access.networks));
+        refused.map_or(Ok(url), |what| Err(Refusal::Address(what)))
+    }
+
+    async fn once(&self, outgoing: &Outgoing) -> Result<Response, Refusal> {
+        let client = self.client(&outgoing.url).map_err(Refusal::Client)?;
+        let mut request = client
+            .request(outgoing.method.clone(), outgoing.url.clone())
+            .header(ACCEPT, outgoing.accept.clone())
+            .header(ACCEPT_ENCODING, "identity")
+            .header(USER_AGENT, concat!("weaver/", env!("CARGO_PKG_VERSION")))
+            .headers(outgoing.headers.clone());
+        if let Some((kind, body)) = &outgoing.body {
+            request = request.header(CONTENT_TYPE, kind.clone()).body(body.clone());
+        }
+        let limit = self.access.header_time;
+        let response = timeout(limit, request.send()).await;
+        response.map_err(|_| Refusal::Silent(limit))?.map_err(|error| broken(&error))
+    }
+
+    /// Reads an answer whole, within bounds.
+    async fn read(&self, mut response: Response) -> Result<Answer, Refusal> {
+        let status = response.status();
+        let headers = std::mem::take(response.headers_mut());
+        let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+        if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
+            return Err(Refusal::Encoding);
+        }
+        if !status.is_success() {
+            let said = timeout(ERROR_TIME, head(&mut response, &headers)).await.unwrap_or_default();
+            let (status, wait) = (status.as_u16(), pause(&headers));
+            return Err(Refusal::Status { status, said, wait });
+        }
+        let most = self.access.response_bytes;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|_| Refusal::Broken)? {
+            if body.len().saturating_add(chunk.len()) > most {
+                return Err(Refusal::TooLarge(most));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status, headers, body })
+    }
+
+    fn client(&self, url: &Url) -> Result<&Client, String> {
+        let slot = if url.scheme() == "https" { &self.tls } else { &self.plain };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let made = client::client(url, Some(self.guard.clone()))?;
+        Ok(slot.get_or_init(|| made))
+    }
+}
+
+/// Where an answer redirects to; nothing where it does not.
+fn target(response: &Response) -> Option<HeaderValue> {
+    let known = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    known.then(|| response.headers().get(LOCATION).cloned()).flatten()
+}
+
+/// The request that follows a redirect. What goes to another origin has no header that was meant
+/// for the first one and no body.
+fn redirected(from: Outgoing, status: u16, to: HeaderValue) -> Result<Outgoing, Refusal> {
+    let refused = |why| Refusal::Redirect { status, why };
+    let to = to.to_str().map_err(|_| refused("the address is no text"))?;
+    if to.len() > host::MAX_URL || to.contains(|c: char| c.is_control() || c == '\\') {
+        return Err(refused("the address is too long, or holds controls or backslashes"));
+    }
+    let url = from.url.join(to).map_err(|_| refused("the address is none"))?;
+    if from.url.scheme() == "https" && url.scheme() != "https" {
+        return Err(refused("it leads from https to something else"));
+    }
+    let (method, body) = match (status, &from.method) {
+        (303, &Method::HEAD) => (Method::HEAD, None),
+        (303, _) | (301 | 302, &Method::POST) => (Method::GET, None),
+        (_, method) if method.is_safe() => (from.method, None),
+        (307 | 308, _) => (from.method, from.body),
+        _ => return Err(refused("it would repeat a request that changes something")),
+    };
+    let same = from.url.origin() == url.origin();
+    if !same && !method.is_safe() {
+        return Err(refused("it would carry a request that changes something elsewhere"));
+    }
+    let headers = if same { from.headers } else { HeaderMap::new() };
+    Ok(Outgoing { method, url, headers, secret: from.secret && same, accept: from.accept, body })
+}
+
+/// Why nothing came back.
+fn broken(error: &reqwest::Error) -> Refusal {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(AddressRefused(what)) = error.downcast_ref() {
+            return Refusal::Address(what);
+        }
+        cause = error.source();
+    }
+    match () {
+        () if error.is_dns() => Refusal::NoAddress,
+        () if error.is_connect() => Refusal::Connect,
+        () => Refusal::Broken,
+    }
+}
+
+/// The beginning of what a server says to an error, where it is text.
+async fn head(response: &mut Response, headers: &HeaderMap) -> String {
+    let kind = media::essence(headers);
+    if !(media::is_json(&kind) || kind == "text/plain") {
+        return String::new();
+    }
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(chunk.get(..ERROR_BODY.min(chunk.len())).unwrap_or_default());
+        if body.len() >= ERROR_BODY {
+            break;
+        }
+    }
+    String::from_utf8(body).unwrap_or_default()
+}
+
+/// The pause that a server asks for, where it names seconds.
+fn pause(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(MAX_WAIT))
+}
