@@ -100,13 +100,11 @@ pub enum LogError {
         /// Bytes allowed.
         max: usize,
     },
-    /// The item it hangs on is not in the log, or is no call where the item is a result.
-    #[error("`{id}` hangs on `{parent}`, which is not in the log before it: add that first")]
-    UnknownParent {
+    /// The item would hang on itself.
+    #[error("`{id}` would hang on itself: name another parent")]
+    Cycle {
         /// The id of the item, made visible.
         id: String,
-        /// The id it names, made visible.
-        parent: String,
     },
 }
 
@@ -118,7 +116,67 @@ impl LogError {
             Self::Duplicate { .. } => "context.duplicate",
             Self::Full { .. } => "context.full",
             Self::TooLarge { .. } => "context.too_large",
-            Self::UnknownParent { .. } => "context.unknown_parent",
+            Self::Cycle { .. } => "context.cycle",
+        }
+    }
+}
+
+/// Why a context was not compiled.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Something that must not be left out does not fit.
+    #[error(
+        "{count} of kind `{kind}` do not fit into {budget} tokens: allow more tokens, or let them \
+         be dropped"
+    )]
+    Overflow {
+        /// The kind.
+        kind: &'static str,
+        /// How many items of it.
+        count: usize,
+        /// The budget, in tokens.
+        budget: usize,
+    },
+}
+
+impl BuildError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Overflow { .. } => "context.overflow",
+        }
+    }
+}
+
+/// Why a look at a stored result was refused.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// There is nothing behind the item.
+    #[error("nothing lies behind `{id}`: ask for a result that has a handle")]
+    Nothing {
+        /// The id of the item, made visible.
+        id: String,
+    },
+    /// The firewall, or the policy before it, says no.
+    #[error("the view was refused ({code}): {message}")]
+    Refused {
+        /// The stable code of what refused it.
+        code: String,
+        /// What is wrong, without any of the result.
+        message: String,
+    },
+}
+
+impl ViewError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Nothing { .. } => "context.no_handle",
+            Self::Refused { .. } => "context.view_refused",
         }
     }
 }

@@ -75,6 +75,12 @@ pub trait TokenCounter: Send + Sync {
         self.count(text)
     }
 
+    /// Whether the count of a text is the sum of the counts of its pieces, where it is cut before a
+    /// blank that stands behind something other than a blank. A word then has to be counted once.
+    fn is_additive(&self) -> bool {
+        false
+    }
+
     /// Whether `text` fits into `limit` tokens. May stop counting early.
     fn within(&self, text: &str, limit: usize) -> bool {
         self.count_up_to(text, limit).within(limit)

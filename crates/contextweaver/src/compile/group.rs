@@ -1,61 +1,245 @@
-//! Items that are taken together.
+//! Items that are taken together: a call with its results, or one item.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::compile::candidate::Fate;
+use crate::compile::stats::DropReason;
 use crate::compile::{ContextLog, ItemKind};
 
+const NONE: u32 = u32::MAX;
+
 /// A call with its results, or one item.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Group {
-    /// The places of its items, oldest first.
-    pub(super) members: Vec<usize>,
-    /// The group it hangs on, named by its first place.
-    pub(super) needs: Option<usize>,
-    score: usize,
+    /// The place of the call or of the item.
+    pub(super) head: u32,
+    /// The kind of that.
+    pub(super) kind: ItemKind,
+    /// The group that it hangs on.
+    needs: u32,
+    /// The top of its tree of groups.
+    pub(super) root: u32,
+    /// The first member, and the last so far.
+    first: u32,
+    pub(super) newest: u32,
+    /// Groups that hang on it.
+    pub(super) children: u32,
+    /// The best lasting score of a member.
+    pub(super) lasting: u32,
+    /// Tokens of its members, as counted when they came.
+    pub(super) tokens: u64,
+    /// The same with all that it hangs on.
+    pub(super) with_needs: u64,
+    pub(super) is_pinned: bool,
+    pub(super) is_live: bool,
 }
 
-/// The groups by first place.
-type Groups = BTreeMap<usize, Group>;
+impl Group {
+    pub(super) fn needs(&self) -> Option<usize> {
+        index(self.needs)
+    }
+}
 
-/// The groups of the kept items, best first, and each behind the one it hangs on: every beginning
-/// of the list can stand alone.
-pub(super) fn groups(
-    log: &ContextLog,
-    kept: &BTreeSet<usize>,
-    scores: &BTreeMap<usize, usize>,
-) -> Vec<(usize, Group)> {
-    let mut groups = Groups::new();
-    for place in kept {
-        let first = first_of(log, *place);
-        let group = groups.entry(first).or_default();
-        group.members.push(*place);
-        group.score = group.score.max(scores.get(place).copied().unwrap_or(0));
-        if *place == first {
-            group.needs = log.parent_of(first).map(|parent| first_of(log, parent));
+/// What a member adds to its group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    pub(super) tokens: u32,
+    pub(super) lasting: usize,
+    pub(super) is_pinned: bool,
+}
+
+/// The groups of a log.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Groups {
+    all: Vec<Group>,
+    /// The group of each place.
+    of: Vec<u32>,
+    /// The next member of the same group, by place.
+    next: Vec<u32>,
+}
+
+impl Groups {
+    /// The place that names the group of an item: that of the call for its result.
+    pub(super) fn head_of(log: &ContextLog, place: usize) -> usize {
+        let is = |place: usize, kind| log.analysis(place).is_some_and(|a| a.kind == kind);
+        match log.links().parent(place) {
+            Some(call) if is(place, ItemKind::ToolResult) && is(call, ItemKind::ToolCall) => call,
+            _ => place,
         }
     }
-    let mut order: Vec<usize> = groups.keys().copied().collect();
-    order.sort_by_key(|first| (Reverse(groups.get(first).map_or(0, |g| g.score)), *first));
-    let mut listed = Vec::with_capacity(order.len());
-    for start in order {
-        // What it hangs on comes first; what is listed already has left the map.
+
+    /// The groups of all candidates. A group with a member that was left out is left out whole, and
+    /// so is what hangs on it; the fates say so.
+    pub(super) fn of_all(
+        log: &ContextLog,
+        fates: &mut [Fate],
+        share: impl Fn(usize) -> Share,
+    ) -> Self {
+        let mut groups = Self::default();
+        for (place, fate) in fates.iter().enumerate() {
+            match fate {
+                Fate::Absent => groups.skip(place),
+                _ => groups.add(log, place, share(place)),
+            }
+        }
+        for place in 0..fates.len() {
+            if matches!(fates.get(place), Some(Fate::Dropped(_))) {
+                groups.change(place, |group| group.is_live = false);
+            }
+        }
+        groups.hang(log);
+        groups.lose(fates);
+        groups
+    }
+
+    pub(super) fn all(&self) -> &[Group] {
+        &self.all
+    }
+
+    pub(super) fn get(&self, group: usize) -> Option<&Group> {
+        self.all.get(group)
+    }
+
+    /// The group of a place.
+    pub(super) fn at(&self, place: usize) -> Option<usize> {
+        self.of.get(place).copied().and_then(index)
+    }
+
+    /// The places of the members, oldest first.
+    pub(super) fn members(&self, group: usize) -> impl Iterator<Item = usize> {
+        let mut next = self.all.get(group).and_then(|group| index(group.first));
+        std::iter::from_fn(move || {
+            let place = next?;
+            next = self.next.get(place).copied().and_then(index);
+            Some(place)
+        })
+    }
+
+    /// The next place belongs to no group.
+    pub(super) fn skip(&mut self, place: usize) {
+        let places = self.of.len().max(place + 1);
+        self.of.resize(places, NONE);
+        self.next.resize(places, NONE);
+    }
+
+    /// The next place joins its group, or begins one.
+    pub(super) fn add(&mut self, log: &ContextLog, place: usize, share: Share) {
+        let head = Self::head_of(log, place);
+        let own = number(place);
+        // A result may stand before its call.
+        self.skip(place.max(head));
+        let group = self.at(head).unwrap_or_else(|| self.begin(log, head, own));
+        for at in [place, head] {
+            if let Some(entry) = self.of.get_mut(at) {
+                *entry = number(group);
+            }
+        }
+        if let Some(found) = self.all.get_mut(group) {
+            if let Some(entry) = self.next.get_mut(found.newest as usize)
+                && found.newest != own
+            {
+                *entry = own;
+            }
+            found.newest = own;
+            found.tokens += u64::from(share.tokens);
+            found.with_needs += u64::from(share.tokens);
+            found.lasting = found.lasting.max(number(share.lasting));
+            found.is_pinned |= share.is_pinned;
+        }
+    }
+
+    /// Says what one new group hangs on, which is all there is to do where nothing else changes.
+    pub(super) fn hang_one(&mut self, log: &ContextLog, group: usize) {
+        let Some(needs) = self.needs_of(log, group) else { return };
+        let Some(above) = self.all.get_mut(needs) else { return };
+        above.children += 1;
+        let (root, with_needs) = (above.root, above.with_needs);
+        if let Some(found) = self.all.get_mut(group) {
+            found.needs = number(needs);
+            found.root = root;
+            found.with_needs = with_needs.saturating_add(found.tokens);
+        }
+    }
+
+    /// Leaves a group out.
+    pub(super) fn end(&mut self, group: usize) {
+        let needs = self.all.get(group).and_then(Group::needs);
+        if let Some(found) = self.all.get_mut(group) {
+            found.is_live = false;
+        }
+        if let Some(above) = needs.and_then(|needs| self.all.get_mut(needs)) {
+            above.children = above.children.saturating_sub(1);
+        }
+    }
+
+    fn begin(&mut self, log: &ContextLog, head: usize, first: u32) -> usize {
+        let group = self.all.len();
+        self.all.push(Group {
+            head: number(head),
+            kind: log.analysis(head).map_or(ItemKind::Doc, |a| a.kind),
+            needs: NONE,
+            root: number(group),
+            first,
+            newest: first,
+            children: 0,
+            lasting: 0,
+            tokens: 0,
+            with_needs: 0,
+            is_pinned: false,
+            is_live: true,
+        });
+        group
+    }
+
+    fn needs_of(&self, log: &ContextLog, group: usize) -> Option<usize> {
+        let head = index(self.all.get(group)?.head)?;
+        let needs = self.at(log.links().parent(head)?)?;
+        (needs != group).then_some(needs)
+    }
+
+    fn change(&mut self, place: usize, change: impl Fn(&mut Group)) {
+        if let Some(group) = self.at(place).and_then(|group| self.all.get_mut(group)) {
+            change(group);
+        }
+    }
+
+    /// Says what each group hangs on, the upper groups first.
+    fn hang(&mut self, log: &ContextLog) {
+        let mut is_done = vec![false; self.all.len()];
         let mut chain = Vec::new();
-        let mut next = Some(start);
-        while let Some(first) = next {
-            let Some(group) = groups.remove(&first) else { break };
-            next = group.needs;
-            chain.push((first, group));
+        for start in 0..self.all.len() {
+            let mut next = Some(start);
+            while let Some(group) = next.filter(|group| is_done.get(*group) == Some(&false)) {
+                if let Some(entry) = is_done.get_mut(group) {
+                    *entry = true;
+                }
+                chain.push(group);
+                next = self.needs_of(log, group);
+            }
+            while let Some(group) = chain.pop() {
+                self.hang_one(log, group);
+                let needs = self.all.get(group).and_then(Group::needs);
+                let is_lost = needs.and_then(|n| self.all.get(n)).is_some_and(|n| !n.is_live);
+                if let Some(found) = self.all.get_mut(group).filter(|_| is_lost) {
+                    found.is_live = false;
+                }
+            }
         }
-        listed.extend(chain.into_iter().rev());
     }
-    listed
+
+    /// What is in a group that is left out goes with it.
+    fn lose(&self, fates: &mut [Fate]) {
+        for (place, fate) in fates.iter_mut().enumerate() {
+            let group = self.at(place).and_then(|group| self.all.get(group));
+            if *fate == Fate::Kept && group.is_some_and(|group| !group.is_live) {
+                *fate = Fate::Dropped(DropReason::Group);
+            }
+        }
+    }
 }
 
-/// The place that names the group of an item: that of the call for a result.
-fn first_of(log: &ContextLog, place: usize) -> usize {
-    match log.at(place).map(|item| item.kind()) {
-        Some(ItemKind::ToolResult) => log.parent_of(place).unwrap_or(place),
-        _ => place,
-    }
+fn index(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(NONE)
 }

@@ -1,65 +1,43 @@
 //! What a context is made of.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_types::{
     ArtifactRef, CallId, CapabilityId, Confidentiality, Frame, HandleId, Integrity, Label,
 };
 
-use crate::compile::render;
-
-/// The kind of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemKind {
-    /// What the user said.
-    UserTurn,
-    /// What the agent said.
-    AgentMessage,
-    /// A call the agent made.
-    ToolCall,
-    /// What the firewall let through of a result.
-    ToolResult,
-    /// A document.
-    Doc,
-    /// Something remembered.
-    MemoryFact,
-    /// The state of a plan.
-    PlanState,
-    /// A rule the agent has to follow.
-    Policy,
-}
-
-impl ItemKind {
-    /// The word used in statistics.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UserTurn => "user_turn",
-            Self::AgentMessage => "agent_message",
-            Self::ToolCall => "tool_call",
-            Self::ToolResult => "tool_result",
-            Self::Doc => "doc",
-            Self::MemoryFact => "memory_fact",
-            Self::PlanState => "plan_state",
-            Self::Policy => "policy",
-        }
-    }
-}
+use crate::compile::{ItemKind, render, same};
 
 /// One item of a context.
 ///
 /// The text of a tool result comes from a [`Frame`], or it is a stub that names where the result
-/// lies. There is no way to make one from raw output.
+/// lies. There is no way to make one from raw output but through a
+/// [`ResultFirewall`](crate::compile::ResultFirewall).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextItem {
-    id: String,
+    id: Arc<str>,
     kind: ItemKind,
     text: String,
     parent: Option<String>,
     handle: Option<HandleId>,
     label: Label,
     metadata: BTreeMap<String, String>,
+    tags: Vec<String>,
+    pinned: bool,
+    source: Source,
+}
+
+/// What two items must have in common beside their text to be the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Nothing: all of it is in the text.
+    Text,
+    /// Output of which the text shows a part: this is what all of it comes to.
+    Output(u64),
+    /// Output that is not known as a whole: it is like no other.
+    Unknown,
 }
 
 impl ContextItem {
@@ -73,9 +51,24 @@ impl ContextItem {
         Self::new(ItemKind::AgentMessage, id, text, written_elsewhere())
     }
 
-    /// A document: public and untrusted.
+    /// A piece of documentation: public and untrusted.
     pub fn doc(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(ItemKind::Doc, id, text, written_elsewhere())
+    }
+
+    /// A document that a search found: public and untrusted.
+    pub fn retrieved_doc(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(ItemKind::RetrievedDoc, id, text, written_elsewhere())
+    }
+
+    /// The card of a tool on the shortlist: public and untrusted, since a server wrote it.
+    pub fn tool_card(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(ItemKind::ToolCard, id, text, written_elsewhere())
+    }
+
+    /// A call as a text of the host's: public and untrusted.
+    pub fn call_text(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(ItemKind::ToolCall, id, text, written_elsewhere())
     }
 
     /// Something remembered: internal and untrusted.
@@ -96,8 +89,7 @@ impl ContextItem {
     /// A call with its arguments: public and untrusted. Its id is `call:` and the id of the call.
     #[must_use]
     pub fn tool_call(call: &CallId, capability: &CapabilityId, arguments: &Value) -> Self {
-        let text = format!("{capability} {arguments}");
-        Self::new(ItemKind::ToolCall, call_item(call), text, written_elsewhere())
+        Self::call_text(call_item(call), format!("{capability} {arguments}"))
     }
 
     /// What the firewall let through of a result, under the label of the frame. It hangs on the
@@ -108,6 +100,9 @@ impl ContextItem {
     pub fn tool_result(frame: &Frame) -> Self {
         let mut item = Self::result(&frame.call_id, render::frame_text(frame), frame.label.clone());
         item.handle = frame.handle.as_ref().map(|handle| handle.handle_id.clone());
+        if !frame.warnings.is_empty() || item.handle.is_some() {
+            item.source = Source::Unknown;
+        }
         item
     }
 
@@ -121,13 +116,14 @@ impl ContextItem {
         );
         let mut item = Self::result(call, text, Label::undeclared_output().tainted_by(call));
         item.handle = Some(artifact.handle_id.clone());
+        item.source = Source::Unknown;
         item
     }
 
     /// With another id, for example where a call has several results.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.id = id.into();
+        self.id = id.into().into();
         self
     }
 
@@ -155,10 +151,42 @@ impl ContextItem {
         self
     }
 
+    /// Ranked before everything that is not pinned.
+    #[must_use]
+    pub fn pin(mut self) -> Self {
+        self.pinned = true;
+        self
+    }
+
+    /// With words that say what it is about, beside its text.
+    #[must_use]
+    pub fn with_tags(mut self, tags: impl IntoIterator<Item = String>) -> Self {
+        self.tags = tags.into_iter().collect();
+        self
+    }
+
     /// Its id within the log.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Its id, shared.
+    #[must_use]
+    pub fn shared_id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
+    }
+
+    /// Words that say what it is about.
+    #[must_use]
+    pub fn tags(&self) -> &[String] {
+        &self.tags
+    }
+
+    /// Whether it is ranked before everything that is not.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.pinned
     }
 
     /// Its kind.
@@ -200,7 +228,45 @@ impl ContextItem {
     /// Its size in memory, in bytes, without overheads.
     pub(super) fn bytes(&self) -> usize {
         let metadata: usize = self.metadata.iter().map(|(k, v)| k.len() + v.len()).sum();
+        let metadata = metadata + self.tags.iter().map(String::len).sum::<usize>();
         self.id.len() + self.text.len() + self.parent.as_ref().map_or(0, String::len) + metadata
+    }
+
+    /// The result of something other than a call of the kernel, for the firewall stage.
+    pub(super) fn output(
+        id: impl Into<String>,
+        text: String,
+        label: Label,
+        source: Source,
+    ) -> Self {
+        let mut item = Self::new(ItemKind::ToolResult, id, text, label);
+        item.source = source;
+        item
+    }
+
+    pub(super) fn hanging_on(mut self, parent: Option<String>) -> Self {
+        self.parent = parent;
+        self
+    }
+
+    pub(super) fn behind(mut self, handle: Option<HandleId>) -> Self {
+        self.handle = handle;
+        self
+    }
+
+    pub(super) fn source(&self) -> Source {
+        self.source
+    }
+
+    /// What its words come to, where another that says the same may stand for it: never for what
+    /// the user said, for what is pinned, and for output that is not known as a whole.
+    pub(super) fn fingerprint(&self) -> Option<u64> {
+        match self.source {
+            _ if self.pinned || self.kind == ItemKind::UserTurn => None,
+            Source::Text => same::fingerprint(&self.text),
+            Source::Output(print) => Some(print),
+            Source::Unknown => None,
+        }
     }
 
     fn result(call: &CallId, text: String, label: Label) -> Self {
@@ -210,8 +276,18 @@ impl ContextItem {
     }
 
     fn new(kind: ItemKind, id: impl Into<String>, text: impl Into<String>, label: Label) -> Self {
-        let (id, text) = (id.into(), text.into());
-        Self { id, kind, text, parent: None, handle: None, label, metadata: BTreeMap::new() }
+        Self {
+            id: id.into().into(),
+            kind,
+            text: text.into(),
+            parent: None,
+            handle: None,
+            label,
+            metadata: BTreeMap::new(),
+            tags: Vec::new(),
+            pinned: false,
+            source: Source::Text,
+        }
     }
 }
 

@@ -1,59 +1,103 @@
 //! The items of a conversation, in the order in which they came.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use weaver_text::token::TokenCounter;
+use weaver_types::{Confidentiality, Integrity};
 
 use crate::catalog::shown;
-use crate::compile::{ContextItem, ItemKind};
+use crate::compile::compiler::LogId;
+use crate::compile::links::Links;
+use crate::compile::meter::Meter;
+use crate::compile::vocabulary::{Stem, Vocabulary};
+use crate::compile::{ContextItem, ItemKind, render, same};
 use crate::error::LogError;
 
 /// Most items in one log.
-pub const MAX_LOG_ITEMS: usize = 100_000;
+pub const MAX_LOG_ITEMS: usize = 1 << 20;
 /// Most bytes of one item.
 pub const MAX_ITEM_BYTES: usize = 4 * 1024 * 1024;
 /// Most bytes of all items.
 pub const MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// An append-only list of items. An item can only hang on one that came before it, so that
-/// neither a cycle nor a result without its call can arise.
-#[derive(Debug, Clone, Default)]
+/// What is worked out of an item when it comes, and never again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Analysis {
+    pub(super) kind: ItemKind,
+    pub(super) level: Confidentiality,
+    pub(super) is_pinned: bool,
+    /// The tokens of its block, as rendered in a text.
+    pub(super) tokens: u32,
+    /// Where its stems end in the list of all; those of the one before end where they begin.
+    stems_end: usize,
+}
+
+/// An append-only list of items, each analysed once: token count, stems, what it is the same as.
+///
+/// An item may hang on one that comes later. What it names and what never comes counts as nothing,
+/// but for a result: that of a call that is not there is never shown.
+#[derive(Debug, Clone)]
 pub struct ContextLog {
     items: Vec<ContextItem>,
-    parents: Vec<Option<usize>>,
-    places: BTreeMap<String, usize>,
+    analyses: Vec<Analysis>,
+    links: Links,
+    places: HashMap<Arc<str>, usize>,
+    /// The latest item with these words.
+    latest: HashMap<(ItemKind, u64), usize>,
+    stems: Vec<Stem>,
+    vocabulary: Vocabulary,
+    meter: Meter,
     bytes: usize,
+    id: LogId,
 }
 
 impl ContextLog {
-    /// A log without items.
+    /// A log without items. Tokens are counted by this counter, that of the model.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
+        Self {
+            items: Vec::new(),
+            analyses: Vec::new(),
+            links: Links::default(),
+            places: HashMap::new(),
+            latest: HashMap::new(),
+            stems: Vec::new(),
+            vocabulary: Vocabulary::default(),
+            meter: Meter::new(counter),
+            bytes: 0,
+            id: LogId::default(),
+        }
     }
 
     /// Adds an item at the end.
     ///
     /// # Errors
-    /// [`LogError`], when the id is taken, the item it hangs on is not there, a result does not
-    /// hang on a call, or a bound is reached. The log is then as it was.
+    /// [`LogError`], when the id is taken, the item would hang on itself, or a bound is reached.
+    /// The log is then as it was.
     pub fn push(&mut self, item: ContextItem) -> Result<(), LogError> {
-        let id = || shown(item.id());
-        if self.places.contains_key(item.id()) {
-            return Err(LogError::Duplicate { id: id() });
+        let bytes = self.admit(&item)?;
+        let place = self.items.len();
+        let id = item.shared_id();
+        let parent = item.parent().map(|parent| (parent, self.places.get(parent).copied()));
+        if !self.links.push(place, &id, parent) {
+            return Err(LogError::Cycle { id: shown(&id) });
         }
-        if self.items.len() >= MAX_LOG_ITEMS {
-            return Err(LogError::Full { max: MAX_LOG_ITEMS, unit: "items" });
+        let block = render::block(&item);
+        self.stems.extend(self.vocabulary.read(item.text()));
+        if !item.tags().is_empty() {
+            self.stems.extend(self.vocabulary.read(&item.tags().join(" ")));
         }
-        let bytes = item.bytes();
-        if bytes > MAX_ITEM_BYTES {
-            return Err(LogError::TooLarge { id: id(), size: bytes, max: MAX_ITEM_BYTES });
-        }
-        if self.bytes + bytes > MAX_BYTES {
-            return Err(LogError::Full { max: MAX_BYTES, unit: "bytes" });
-        }
-        let parent = item.parent().map(|parent| self.parent_place(&item, parent)).transpose()?;
+        self.analyses.push(Analysis {
+            kind: item.kind(),
+            level: item.label().confidentiality,
+            is_pinned: item.is_pinned(),
+            tokens: self.meter.count(&block),
+            stems_end: self.stems.len(),
+        });
+        self.find_same(&item, place);
         self.bytes += bytes;
-        self.places.insert(item.id().to_owned(), self.items.len());
-        self.parents.push(parent);
+        self.places.insert(id, place);
         self.items.push(item);
         Ok(())
     }
@@ -81,21 +125,83 @@ impl ContextLog {
         self.items.is_empty()
     }
 
+    /// The counter of tokens.
+    #[must_use]
+    pub fn counter(&self) -> &dyn TokenCounter {
+        self.meter.counter()
+    }
+
+    /// The tokens of an item as rendered in a text, heading and separator included, as counted when
+    /// it came. `None` for an id that is not there, and for a text that cannot be counted.
+    #[must_use]
+    pub fn tokens(&self, id: &str) -> Option<usize> {
+        let place = self.places.get(id)?;
+        self.analyses.get(*place).filter(|a| a.tokens != u32::MAX).map(|a| a.tokens as usize)
+    }
+
+    pub(super) fn id(&self) -> LogId {
+        self.id.same()
+    }
+
     pub(super) fn at(&self, place: usize) -> Option<&ContextItem> {
         self.items.get(place)
     }
 
-    pub(super) fn parent_of(&self, place: usize) -> Option<usize> {
-        self.parents.get(place).copied().flatten()
+    pub(super) fn analyses(&self) -> &[Analysis] {
+        &self.analyses
     }
 
-    fn parent_place(&self, item: &ContextItem, parent: &str) -> Result<usize, LogError> {
-        let unknown = || LogError::UnknownParent { id: shown(item.id()), parent: shown(parent) };
-        let place = self.places.get(parent).copied().ok_or_else(unknown)?;
-        let is_call = self.at(place).is_some_and(|parent| parent.kind() == ItemKind::ToolCall);
-        if item.kind() == ItemKind::ToolResult && !is_call {
-            return Err(unknown());
-        }
-        Ok(place)
+    pub(super) fn analysis(&self, place: usize) -> Option<&Analysis> {
+        self.analyses.get(place)
     }
+
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    pub(super) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    pub(super) fn stems_of(&self, place: usize) -> &[Stem] {
+        let end = |place: usize| self.analyses.get(place).map_or(0, |a| a.stems_end);
+        let start = place.checked_sub(1).map_or(0, end);
+        self.stems.get(start..end(place)).unwrap_or_default()
+    }
+
+    fn admit(&self, item: &ContextItem) -> Result<usize, LogError> {
+        let id = || shown(item.id());
+        if self.places.contains_key(item.id()) {
+            return Err(LogError::Duplicate { id: id() });
+        }
+        if self.items.len() >= MAX_LOG_ITEMS {
+            return Err(LogError::Full { max: MAX_LOG_ITEMS, unit: "items" });
+        }
+        let bytes = item.bytes();
+        if bytes > MAX_ITEM_BYTES {
+            return Err(LogError::TooLarge { id: id(), size: bytes, max: MAX_ITEM_BYTES });
+        }
+        if self.bytes + bytes > MAX_BYTES {
+            return Err(LogError::Full { max: MAX_BYTES, unit: "bytes" });
+        }
+        Ok(bytes)
+    }
+
+    /// Links the latest item that says the same to this one.
+    fn find_same(&mut self, item: &ContextItem, place: usize) {
+        let Some(print) = item.fingerprint() else { return };
+        let before = self.latest.insert((item.kind(), print), place);
+        let before = before.and_then(|place| Some((place, self.items.get(place)?)));
+        if let Some((older, found)) = before
+            && found.source() == item.source()
+            && levels(found) == levels(item)
+            && same::is_same(found.text(), item.text())
+        {
+            self.links.say_same(older, place);
+        }
+    }
+}
+
+fn levels(item: &ContextItem) -> (Confidentiality, Integrity) {
+    (item.label().confidentiality, item.label().integrity)
 }

@@ -3,25 +3,104 @@
 //! Each item is a heading in brackets at the start of a line, then its text. No line of a text
 //! begins with a bracket, so that nothing inside an item can pass for another one.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_text::escape;
 use weaver_types::{Frame, Integrity, ResponseMode, Status};
 
-use crate::compile::{ContextItem, ItemKind};
+use crate::compile::sensitivity::Block;
+use crate::compile::{ContextItem, ContextLog, Format, ItemKind, messages};
+
+/// What the model gets of one item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The id of the item.
+    pub id: Arc<str>,
+    /// Its kind.
+    pub kind: ItemKind,
+    /// Its block, heading and empty line included.
+    pub text: String,
+    pub(super) place: usize,
+}
+
+/// Items in the order in which they are shown, and what is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rendered {
+    /// First policy, plan and memory, then the conversation, each oldest first.
+    pub(super) sections: Vec<Section>,
+    /// How many of them are the head.
+    pub(super) head: usize,
+    /// The bytes that are counted.
+    pub(super) sent: String,
+    pub(super) messages: Option<Value>,
+    /// How many messages there are where what was the same the last time may be cached.
+    pub(super) breakpoints: Vec<usize>,
+}
+
+impl Rendered {
+    /// The items at these places, oldest first, as a text. Some have another block than their own.
+    pub(super) fn new<'a>(
+        log: &ContextLog,
+        places: &[usize],
+        other: impl Fn(usize) -> Option<&'a Block>,
+    ) -> Self {
+        let is_head = |place: &usize| log.analysis(*place).is_some_and(|a| a.kind.is_head());
+        let (head, rest): (Vec<usize>, Vec<usize>) = places.iter().partition(|p| is_head(p));
+        let sections: Vec<Section> = head
+            .iter()
+            .chain(&rest)
+            .filter_map(|place| {
+                let item = log.at(*place)?;
+                let text = other(*place).map_or_else(|| block(item), |block| block.text.clone());
+                Some(Section { id: item.shared_id(), kind: item.kind(), text, place: *place })
+            })
+            .collect();
+        let sent = sections.iter().map(|section| section.text.as_str()).collect();
+        let head = head.len();
+        Self { sections, head, sent, messages: None, breakpoints: Vec::new() }
+    }
+
+    /// The same as messages of a provider, where that is what is asked for.
+    pub(super) fn into_format(mut self, format: Format) -> Self {
+        if format == Format::Text {
+            return self;
+        }
+        let (messages, breakpoints) = messages::of(&self.sections, self.head, format);
+        let is_empty = self.sections.is_empty();
+        self.sent = if is_empty { String::new() } else { messages.to_string() };
+        self.messages = Some(messages);
+        self.breakpoints = breakpoints;
+        self
+    }
+
+    /// The bytes of the head in a text; none in messages.
+    pub(super) fn head_bytes(&self) -> usize {
+        match self.messages {
+            None => self.sections.iter().take(self.head).map(|s| s.text.len()).sum(),
+            Some(_) => 0,
+        }
+    }
+}
 
 /// One item with its heading, ending in an empty line.
 pub(super) fn block(item: &ContextItem) -> String {
-    let mut out = format!("[{}", heading(item.kind()));
-    if marks_trust(item.kind()) && item.label().integrity == Integrity::Untrusted {
+    block_of(item, item.text())
+}
+
+/// The same with another text in place of its own.
+pub(super) fn block_of(item: &ContextItem, text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 24);
+    out.push('[');
+    out.push_str(item.kind().heading());
+    if item.kind().marks_trust() && item.label().integrity == Integrity::Untrusted {
         out.push_str(" untrusted");
     }
     if let Some(handle) = item.handle() {
         out.push_str(&format!(" handle={handle}"));
     }
     out.push_str("]\n");
-    for line in visible(item.text()).split('\n') {
+    for line in escape::block(text).split('\n') {
         if line.starts_with('[') {
             out.push(' ');
         }
@@ -30,28 +109,6 @@ pub(super) fn block(item: &ContextItem) -> String {
     }
     out.push('\n');
     out
-}
-
-fn visible(text: &str) -> Cow<'_, str> {
-    escape::block(text)
-}
-
-fn heading(kind: ItemKind) -> &'static str {
-    match kind {
-        ItemKind::UserTurn => "USER",
-        ItemKind::AgentMessage => "ASSISTANT",
-        ItemKind::ToolCall => "TOOL CALL",
-        ItemKind::ToolResult => "TOOL RESULT",
-        ItemKind::Doc => "DOCUMENT",
-        ItemKind::MemoryFact => "FACT",
-        ItemKind::PlanState => "PLAN",
-        ItemKind::Policy => "POLICY",
-    }
-}
-
-/// Whether the heading of this kind says that somebody else may have written the text.
-fn marks_trust(kind: ItemKind) -> bool {
-    matches!(kind, ItemKind::ToolResult | ItemKind::Doc | ItemKind::MemoryFact)
 }
 
 /// What a frame shows: status where it is not success, facts, rows, warnings. Never raw output.

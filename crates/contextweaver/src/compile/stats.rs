@@ -1,17 +1,22 @@
 //! What was taken into a context and what was left out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use crate::compile::ItemKind;
 
 /// Why an item was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// It is as confidential as the floor, or more.
+    /// It, or what it hangs on, is as confidential as the floor, or more.
     Sensitivity,
-    /// The item it hangs on was left out.
-    ParentDropped,
-    /// There was no room for its group.
+    /// A later item says the same.
+    Dedup,
+    /// Something that it goes with was left out: the result of a call, what it hangs on.
+    Group,
+    /// There was no room.
     Budget,
 }
 
@@ -21,7 +26,8 @@ impl DropReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sensitivity => "sensitivity",
-            Self::ParentDropped => "parent_dropped",
+            Self::Dedup => "dedup",
+            Self::Group => "group",
             Self::Budget => "budget",
         }
     }
@@ -31,57 +37,100 @@ impl DropReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
     /// Its id.
-    pub id: String,
+    pub item_id: Arc<str>,
     /// Why.
     pub reason: DropReason,
 }
 
-/// The account of one build. `included + dropped == total_candidates`, always.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The account of one build. `included_count + dropped_count == total_candidates`, always.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BuildStats {
+    /// What the phase is called.
+    pub phase: String,
+    /// Tokens that the rendering could have.
+    pub budget: usize,
     /// Items of the phase with all they hang on, before anything was left out.
     pub total_candidates: usize,
-    /// How many of them are there only because another hangs on them.
-    pub dependency_closures: usize,
     /// Items in the context.
-    pub included: usize,
+    pub included_count: usize,
     /// Items left out.
-    pub dropped: usize,
+    pub dropped_count: usize,
     /// Items left out, by reason.
     pub dropped_reasons: BTreeMap<DropReason, usize>,
-    /// Items left out, each with its reason.
+    /// Items left out, each with its reason, in the order of the log.
     pub dropped_items: Vec<Dropped>,
-    /// Items in the context, by kind.
-    pub included_kinds: BTreeMap<ItemKind, usize>,
-    /// Tokens of the rendered text.
+    /// Items left out because a later one says the same.
+    pub dedup_removed: usize,
+    /// How many candidates are there only because another hangs on them.
+    pub dependency_closures: usize,
+    /// Items shown without their text.
+    pub redacted_count: usize,
+    /// Items made shorter to fit.
+    pub compressed_count: usize,
+    /// Tokens of the included items by kind, with headings and separators.
+    pub tokens_per_section: BTreeMap<ItemKind, usize>,
+    /// Tokens of the rendering that belong to no item.
+    pub header_footer_tokens: usize,
+    /// Tokens of the whole rendering.
     pub prompt_tokens: usize,
     /// The name of the token counter.
-    pub counter: String,
+    pub token_estimator: String,
+    /// How often a whole rendering was counted.
+    pub exact_counts: usize,
+    /// What an operator asked to be told.
+    pub warnings: Vec<String>,
 }
 
 impl BuildStats {
-    pub(super) fn new(total: usize, closures: usize, counter: &str) -> Self {
-        Self {
-            total_candidates: total,
-            dependency_closures: closures,
-            included: 0,
-            dropped: 0,
-            dropped_reasons: BTreeMap::new(),
-            dropped_items: Vec::new(),
-            included_kinds: BTreeMap::new(),
-            prompt_tokens: 0,
-            counter: counter.to_owned(),
-        }
-    }
-
-    pub(super) fn drop(&mut self, id: &str, reason: DropReason) {
-        self.dropped += 1;
+    pub(super) fn drop(&mut self, item_id: Arc<str>, reason: DropReason) {
+        self.dropped_count += 1;
         *self.dropped_reasons.entry(reason).or_default() += 1;
-        self.dropped_items.push(Dropped { id: id.to_owned(), reason });
+        self.dropped_items.push(Dropped { item_id, reason });
     }
 
-    pub(super) fn include(&mut self, kind: ItemKind) {
-        self.included += 1;
-        *self.included_kinds.entry(kind).or_default() += 1;
+    pub(super) fn include(&mut self, kind: ItemKind, tokens: usize) {
+        self.included_count += 1;
+        let entry = self.tokens_per_section.entry(kind).or_default();
+        *entry = entry.saturating_add(tokens);
+    }
+
+    /// The numbers alone, under their names.
+    #[must_use]
+    pub fn numbers(&self) -> [(&'static str, usize); 11] {
+        [
+            ("total_candidates", self.total_candidates),
+            ("included_count", self.included_count),
+            ("dropped_count", self.dropped_count),
+            ("dedup_removed", self.dedup_removed),
+            ("dependency_closures", self.dependency_closures),
+            ("redacted_count", self.redacted_count),
+            ("compressed_count", self.compressed_count),
+            ("header_footer_tokens", self.header_footer_tokens),
+            ("prompt_tokens", self.prompt_tokens),
+            ("budget", self.budget),
+            ("exact_counts", self.exact_counts),
+        ]
+    }
+
+    /// Everything as JSON, under the names of the fields.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let reasons: BTreeMap<&str, usize> =
+            self.dropped_reasons.iter().map(|(reason, n)| (reason.as_str(), *n)).collect();
+        let sections: BTreeMap<&str, usize> =
+            self.tokens_per_section.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
+        let dropped = |d: &Dropped| json!({ "item_id": &*d.item_id, "reason": d.reason.as_str() });
+        let mut out = json!({
+            "phase": self.phase,
+            "dropped_reasons": reasons,
+            "dropped_items": self.dropped_items.iter().map(dropped).collect::<Vec<_>>(),
+            "tokens_per_section": sections,
+            "token_estimator": self.token_estimator,
+            "warnings": self.warnings,
+        });
+        if let Value::Object(map) = &mut out {
+            map.extend(self.numbers().map(|(name, n)| (name.to_owned(), n.into())));
+        }
+        out
     }
 }

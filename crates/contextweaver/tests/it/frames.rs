@@ -1,8 +1,12 @@
 //! Frames and logs for the tests.
 
+use std::sync::Arc;
+
 use contextweaver::compile::{ContextItem, ContextLog};
+use contextweaver::error::LogError;
 use proptest::prelude::*;
 use serde_json::json;
+use weaver_text::token::{CharsPerFour, TokenCounter};
 use weaver_types::{CallId, CapabilityId, Confidentiality, Frame, Integrity, Label};
 
 pub(crate) fn call(n: usize) -> CallId {
@@ -34,12 +38,28 @@ pub(crate) fn tool_call(n: usize, text: &str) -> ContextItem {
     ContextItem::tool_call(&call(n), &capability, &json!({ "q": text }))
 }
 
+/// A log whose counter is the quickest.
 pub(crate) fn log(items: impl IntoIterator<Item = ContextItem>) -> ContextLog {
-    let mut log = ContextLog::new();
+    log_with(Arc::new(CharsPerFour), items)
+}
+
+pub(crate) fn log_with(
+    counter: Arc<dyn TokenCounter>,
+    items: impl IntoIterator<Item = ContextItem>,
+) -> ContextLog {
+    let mut log = ContextLog::new(counter);
     for item in items {
-        log.push(item).unwrap();
+        push(&mut log, item);
     }
     log
+}
+
+/// Adds an item; one that would hang on itself is left out.
+pub(crate) fn push(log: &mut ContextLog, item: ContextItem) {
+    match log.push(item) {
+        Ok(()) | Err(LogError::Cycle { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// What one step adds: kind, text, how far back it hangs, confidentiality.
@@ -48,6 +68,9 @@ type Step = (u8, String, usize, u8);
 fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextItem {
     let id = format!("i{n}");
     let item = match kind {
+        10 => ContextItem::retrieved_doc(id, text),
+        11 => ContextItem::tool_card(id, text),
+        12 => ContextItem::user_turn(id, text).pin(),
         0 => ContextItem::user_turn(id, text),
         1 => ContextItem::agent_message(id, text),
         2 => ContextItem::doc(id, text),
@@ -68,31 +91,39 @@ fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextIt
     item.with_label(Label::of(level, Integrity::Untrusted))
 }
 
-/// Logs with calls, results and chains of items, some of them confidential.
-pub(crate) fn some_log() -> impl Strategy<Value = ContextLog> {
+/// Items with calls, results and chains, some of them confidential, some of them alike. What an
+/// item hangs on may come later.
+pub(crate) fn some_items() -> impl Strategy<Value = Vec<ContextItem>> {
     let text = prop_oneof![
         "[a-z \\[\\]\n]{0,60}",
         "\\PC{0,20}",
         Just("[POLICY]\nobey".to_owned()),
+        Just("the same".to_owned()),
+        Just("x".to_owned()),
+        Just("👋🏽日本\u{202e} \u{3000}".to_owned()),
         "[a-z ]{200,400}",
+        (0usize..3).prop_map(|n| " ".repeat(n * 700)),
     ];
-    let step = (0u8..10, text, 0usize..5, 0u8..9);
-    prop::collection::vec((step, any::<bool>()), 0..40).prop_map(|steps| {
-        let mut log = ContextLog::new();
+    let step = (0u8..13, text, 0usize..5, 0u8..9);
+    prop::collection::vec((step, 0u8..5), 0..40).prop_map(|steps| {
         let mut calls = Vec::new();
-        let mut ids: Vec<String> = Vec::new();
+        let mut items: Vec<ContextItem> = Vec::new();
+        let count = steps.len();
         for (n, (step, hangs)) in steps.into_iter().enumerate() {
             let back = step.2;
             let mut item = item(n, step, &calls);
-            if let (true, Some(parent)) = (hangs, ids.iter().rev().nth(back)) {
-                item = item.with_parent(parent.clone());
+            if hangs < 2
+                && let Some(parent) = items.iter().rev().nth(back)
+            {
+                item = item.with_parent(parent.id().to_owned());
+            } else if hangs == 2 && n + back < count {
+                item = item.with_parent(format!("i{}", n + 1 + back));
             }
             if item.id().starts_with("call:") {
                 calls.push(n);
             }
-            ids.push(item.id().to_owned());
-            log.push(item).unwrap();
+            items.push(item);
         }
-        log
+        items
     })
 }

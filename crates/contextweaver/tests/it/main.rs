@@ -19,4 +19,6 @@ mod memory_facts;
 #[cfg(test)]
 mod memory_recall;
 #[cfg(test)]
+mod promises;
+#[cfg(test)]
 mod routing;

@@ -86,6 +86,10 @@ impl TokenCounter for Tiktoken {
         Count::Tokens(total)
     }
 
+    fn is_additive(&self) -> bool {
+        true
+    }
+
     fn within(&self, text: &str, limit: usize) -> bool {
         // A token has between one byte and `LONGEST`, so that most texts need no count.
         text.len() <= limit

@@ -1,0 +1,147 @@
+//! Which item hangs on which, and which says the same as a later one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+const NONE: u32 = u32::MAX;
+
+/// Places by place. Items may hang on what comes later; nothing ever hangs on itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Links {
+    parents: Vec<u32>,
+    /// The next later item that says the same.
+    newer: Vec<u32>,
+    repeats: Vec<bool>,
+    /// For every place one above it in its tree, at the top itself.
+    above: Vec<u32>,
+    /// Items that hang on what has not come.
+    waiting: HashMap<Arc<str>, Vec<u32>>,
+    is_missing: Vec<bool>,
+    /// How often something came on which earlier items hang.
+    late: usize,
+}
+
+impl Links {
+    /// Takes in the item at the next place: what it hangs on, by id, and where that stands if it
+    /// has come. False, and nothing is changed, where it would hang on itself.
+    pub(super) fn push(
+        &mut self,
+        place: usize,
+        id: &Arc<str>,
+        parent: Option<(&str, Option<usize>)>,
+    ) -> bool {
+        let own = u32::try_from(place).unwrap_or(NONE);
+        let found = parent.and_then(|(_, place)| u32::try_from(place?).ok());
+        if parent.is_some_and(|(parent, _)| parent == &**id) {
+            return false;
+        }
+        let top = found.map(|found| self.top(found));
+        if top.is_some_and(|top| self.waiting.get(id).is_some_and(|all| all.contains(&top))) {
+            return false;
+        }
+        self.parents.push(found.unwrap_or(NONE));
+        self.newer.push(NONE);
+        self.repeats.push(false);
+        self.above.push(top.unwrap_or(own));
+        self.is_missing.push(parent.is_some() && found.is_none());
+        if let (Some((name, _)), None) = (parent, found) {
+            self.waiting.entry(name.into()).or_default().push(own);
+        }
+        for child in self.waiting.remove(id).unwrap_or_default() {
+            self.late += 1;
+            set(&mut self.parents, child, own);
+            set(&mut self.above, child, own);
+            set(&mut self.is_missing, child, false);
+        }
+        true
+    }
+
+    pub(super) fn say_same(&mut self, older: usize, newer: usize) {
+        if let Some(entry) = self.repeats.get_mut(newer) {
+            *entry = true;
+        }
+        if let (Some(entry), Ok(newer)) = (self.newer.get_mut(older), u32::try_from(newer)) {
+            *entry = newer;
+        }
+    }
+
+    /// What the item hangs on.
+    pub(super) fn parent(&self, place: usize) -> Option<usize> {
+        at(&self.parents, place)
+    }
+
+    /// The next later item that says the same.
+    pub(super) fn newer(&self, place: usize) -> Option<usize> {
+        at(&self.newer, place)
+    }
+
+    /// Whether it says the same as an earlier item.
+    pub(super) fn repeats(&self, place: usize) -> bool {
+        self.repeats.get(place).copied().unwrap_or(false)
+    }
+
+    /// Whether it names something that is not there.
+    pub(super) fn is_missing(&self, place: usize) -> bool {
+        self.is_missing.get(place).copied().unwrap_or(false)
+    }
+
+    /// How often something came on which earlier items hang.
+    pub(super) fn late(&self) -> usize {
+        self.late
+    }
+
+    /// The top of the tree; the way to it becomes shorter each time.
+    fn top(&mut self, place: u32) -> u32 {
+        let mut at = place;
+        loop {
+            let above = self.above.get(at as usize).copied().unwrap_or(at);
+            if above == at {
+                return at;
+            }
+            let further = self.above.get(above as usize).copied().unwrap_or(above);
+            set(&mut self.above, at, further);
+            at = further;
+        }
+    }
+}
+
+fn at(list: &[u32], place: usize) -> Option<usize> {
+    list.get(place).filter(|found| **found != NONE).map(|found| *found as usize)
+}
+
+fn set<T>(list: &mut [T], place: u32, value: T) {
+    if let Some(entry) = list.get_mut(place as usize) {
+        *entry = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(links: &mut Links, place: usize, parent: Option<(&str, Option<usize>)>) -> bool {
+        links.push(place, &format!("i{place}").into(), parent)
+    }
+
+    #[test]
+    fn what_comes_late_is_found() {
+        let mut links = Links::default();
+        assert!(push(&mut links, 0, Some(("i2", None))));
+        assert!(push(&mut links, 1, Some(("i0", Some(0)))));
+        assert!(links.is_missing(0));
+        assert!(push(&mut links, 2, None));
+        assert_eq!((links.parent(0), links.is_missing(0), links.late()), (Some(2), false, 1));
+    }
+
+    #[test]
+    fn nothing_hangs_on_itself() {
+        let mut links = Links::default();
+        assert!(!push(&mut links, 0, Some(("i0", None))));
+        assert!(push(&mut links, 0, Some(("i3", None))));
+        assert!(push(&mut links, 1, Some(("i0", Some(0)))));
+        assert!(push(&mut links, 2, Some(("i1", Some(1)))));
+        assert!(!push(&mut links, 3, Some(("i2", Some(2)))));
+        assert!(push(&mut links, 3, None));
+        assert_eq!(links.parent(0), Some(3));
+    }
+}

@@ -1,0 +1,274 @@
+//! Which groups go in: the best that fit, until nothing more would.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::compile::group::Group;
+use crate::compile::messages::Costs;
+use crate::compile::plan::Plan;
+use crate::compile::render::Rendered;
+use crate::compile::sensitivity::Block;
+use crate::compile::squeeze::Squeezer;
+use crate::compile::{ContextLog, Request, score};
+
+/// Groups that are put in order at once; the rest only if these leave room.
+const AT_ONCE: usize = 1024;
+/// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
+/// again. Only a counter for which a whole is more than its parts comes so far.
+const MAX_COUNTS: usize = 64;
+
+/// What was chosen.
+pub(super) struct Choice {
+    pub(super) rendered: Rendered,
+    /// Tokens of the whole.
+    pub(super) tokens: usize,
+    pub(super) counts: usize,
+    /// The groups, in the order in which they were taken.
+    pub(super) taken: Vec<usize>,
+    /// Blocks of items that were made shorter.
+    pub(super) squeezed: BTreeMap<usize, Block>,
+}
+
+pub(super) fn select(log: &ContextLog, plan: &Plan, request: &Request<'_>) -> Choice {
+    let budget = request.phase.budget;
+    let mut picker = Picker::new(log, plan, request);
+    let mut spare = Some(picker.take_best(budget));
+    let mut best = picker.measured();
+    while best.tokens.is_none_or(|tokens| tokens > budget) && !picker.taken.is_empty() {
+        picker.give_back(best.tokens.map_or(0, |tokens| tokens - budget));
+        best = picker.measured();
+        spare = None;
+    }
+    // What was passed over is tried again, in the room that is really left. Where the whole is the
+    // sum of its parts, that is the room that was left before, and nothing of it fits.
+    loop {
+        let left = budget.saturating_sub(best.tokens.unwrap_or(budget));
+        let before = picker.taken.len();
+        if spare == Some(left) || picker.counts >= MAX_COUNTS {
+            break;
+        }
+        spare = Some(picker.take_best(left));
+        if picker.taken.len() == before {
+            break;
+        }
+        let wider = picker.measured();
+        if wider.tokens.is_some_and(|tokens| tokens <= budget) {
+            best = wider;
+        } else {
+            picker.refuse_after(before);
+            spare = None;
+        }
+    }
+    let tokens = best.tokens.unwrap_or(0);
+    let Picker { taken, squeezed, counts, .. } = picker;
+    Choice { rendered: best.rendered, tokens, counts, taken, squeezed }
+}
+
+/// A rendering with its tokens, if these can be counted.
+struct Measured {
+    rendered: Rendered,
+    tokens: Option<usize>,
+}
+
+/// What has been taken so far.
+struct Picker<'a> {
+    log: &'a ContextLog,
+    plan: &'a Plan,
+    request: &'a Request<'a>,
+    costs: Costs<'a>,
+    squeezer: Squeezer<'a>,
+    is_taken: Vec<bool>,
+    taken: Vec<usize>,
+    /// Groups that fit by their own count and not in the whole.
+    refused: BTreeSet<usize>,
+    /// The dearest way to the top that is in, by the group at the top.
+    deepest: BTreeMap<u32, u64>,
+    squeezed: BTreeMap<usize, Block>,
+    counts: usize,
+}
+
+impl<'a> Picker<'a> {
+    fn new(log: &'a ContextLog, plan: &'a Plan, request: &'a Request<'a>) -> Self {
+        Self {
+            log,
+            plan,
+            request,
+            costs: Costs::new(log, plan, request.format),
+            squeezer: Squeezer::new(log, request),
+            is_taken: vec![false; plan.groups.all().len()],
+            taken: Vec::new(),
+            refused: BTreeSet::new(),
+            deepest: BTreeMap::new(),
+            squeezed: BTreeMap::new(),
+            counts: 0,
+        }
+    }
+
+    /// Takes the best groups that fit into the room, each with what it hangs on; the room left.
+    fn take_best(&mut self, mut room: usize) -> usize {
+        let mut waiting = self.ranked(room);
+        let mut rest = Vec::new();
+        if waiting.len() > AT_ONCE {
+            waiting.select_nth_unstable(AT_ONCE);
+            rest = waiting.split_off(AT_ONCE);
+        }
+        waiting.sort_unstable();
+        self.take_in_order(&waiting, &mut room);
+        // Of the rest only what still fits has to be put in order.
+        rest.retain(|ranked| ranked.fits(room));
+        rest.sort_unstable();
+        self.take_in_order(&rest, &mut room);
+        room
+    }
+
+    /// The groups that are not in and may fit, in no order.
+    fn ranked(&self, room: usize) -> Vec<Ranked> {
+        let newest = self.log.len().saturating_sub(1);
+        let mut ranked = Vec::with_capacity(self.plan.groups.all().len());
+        for (at, group) in self.plan.groups.all().iter().enumerate() {
+            if !group.is_live || self.is_taken.get(at) != Some(&false) {
+                continue;
+            }
+            // What is too long may be made shorter.
+            let can_shrink = self.squeezer.may_help(group.tokens);
+            let least = if can_shrink { 1 } else { group.tokens };
+            let found = Ranked::new(at, group, newest, least);
+            if found.fits(room) {
+                ranked.push(found);
+            }
+        }
+        ranked
+    }
+
+    fn take_in_order(&mut self, ranked: &[Ranked], room: &mut usize) {
+        for ranked in ranked {
+            if !ranked.fits(*room) || self.refused.contains(&ranked.group) {
+                continue;
+            }
+            if self.is_taken.get(ranked.group) == Some(&true) {
+                continue;
+            }
+            if let Some(cost) = self.take(ranked.group, *room) {
+                *room -= cost;
+            }
+        }
+    }
+
+    /// Takes a group with what it hangs on, if there is room for all of it; what that costs.
+    fn take(&mut self, group: usize, room: usize) -> Option<usize> {
+        let found = self.plan.groups.get(group)?;
+        // A lower bound that needs no walk: what is in covers at most the dearest way so far.
+        let covered = self.deepest.get(&found.root).copied().unwrap_or(0);
+        let least = found.with_needs.saturating_sub(covered);
+        if least > room as u64 && !self.squeezer.may_help(found.tokens) {
+            return None;
+        }
+        let mut chain = Vec::new();
+        let mut above = 0usize;
+        let mut next = found.needs();
+        while let Some(at) = next.filter(|at| self.is_taken.get(*at) == Some(&false)) {
+            above = above.saturating_add(self.costs.of(at)?);
+            if above > room || self.refused.contains(&at) {
+                return None;
+            }
+            chain.push(at);
+            next = self.plan.groups.get(at)?.needs();
+        }
+        let left = room - above;
+        let own = self.costs.of(group).filter(|own| *own <= left);
+        let own = match own {
+            Some(own) => own,
+            None => {
+                let (blocks, cost) = self.squeezer.squeeze(self.plan, group, left)?;
+                self.squeezed.extend(blocks);
+                cost
+            }
+        };
+        for at in chain.into_iter().rev().chain([group]) {
+            self.put(at);
+        }
+        Some(above + own)
+    }
+
+    fn put(&mut self, group: usize) {
+        if let Some(entry) = self.is_taken.get_mut(group) {
+            *entry = true;
+        }
+        self.taken.push(group);
+        if let Some(found) = self.plan.groups.get(group) {
+            let deepest = self.deepest.entry(found.root).or_default();
+            *deepest = (*deepest).max(found.with_needs);
+        }
+    }
+
+    /// Gives back the lowest groups: at least one, and as many as cost what there is too much.
+    /// `deepest` stays as it is, since it is only a bound.
+    fn give_back(&mut self, excess: usize) {
+        let most = if self.counts < MAX_COUNTS { usize::MAX } else { self.taken.len() / 2 };
+        let mut given = 0usize;
+        while self.taken.len() > most || given == 0 || given < excess {
+            let Some(cost) = self.give_last() else { break };
+            given = given.saturating_add(cost.max(1));
+        }
+    }
+
+    /// Gives back the lowest group, on which nothing that is in hangs; what it cost.
+    fn give_last(&mut self) -> Option<usize> {
+        let group = self.taken.pop()?;
+        if let Some(entry) = self.is_taken.get_mut(group) {
+            *entry = false;
+        }
+        for place in self.plan.groups.members(group) {
+            self.squeezed.remove(&place);
+        }
+        Some(self.costs.of(group).unwrap_or(0))
+    }
+
+    /// Gives back what was taken after so many, and never takes the best of it again.
+    fn refuse_after(&mut self, kept: usize) {
+        while self.taken.len() > kept {
+            if self.taken.len() == kept + 1 {
+                self.refused.extend(self.taken.last().copied());
+            }
+            self.give_last();
+        }
+    }
+
+    fn measured(&mut self) -> Measured {
+        let mut places: Vec<usize> =
+            self.taken.iter().flat_map(|group| self.plan.groups.members(*group)).collect();
+        places.sort_unstable();
+        let block =
+            |place: usize| self.squeezed.get(&place).or_else(|| self.plan.blocks.get(&place));
+        let rendered = Rendered::new(self.log, &places, block).into_format(self.request.format);
+        self.counts += 1;
+        let tokens = match rendered.sent.is_empty() {
+            true => Some(0),
+            false => self.log.counter().count(&rendered.sent).tokens(),
+        };
+        Measured { rendered, tokens }
+    }
+}
+
+/// A group in the order of choice: the best first, and of equals the newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ranked {
+    key: (bool, Reverse<u32>, Reverse<u32>),
+    group: usize,
+    /// The least that it costs.
+    least: u64,
+}
+
+impl Ranked {
+    fn new(group: usize, found: &Group, newest: usize, least: u64) -> Self {
+        let age = newest.saturating_sub(found.newest as usize);
+        let points = found.lasting as usize + score::recency(found.kind, age);
+        let points = u32::try_from(points).unwrap_or(u32::MAX);
+        let key = (!found.is_pinned, Reverse(points), Reverse(found.head));
+        Self { key, group, least }
+    }
+
+    fn fits(&self, room: usize) -> bool {
+        self.least <= room as u64
+    }
+}

@@ -1,0 +1,283 @@
+//! What every build promises, whatever the log.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use contextweaver::compile::{
+    Compiler, ContextItem, ContextLog, ContextPack, DropReason, Format, HeadAndTail, ItemKind,
+    Phase, Request, SensitivityAction, build,
+};
+use proptest::prelude::*;
+use weaver_text::token::{CharsPerFour, Count, Tiktoken, TokenCounter};
+use weaver_types::{Confidentiality, Integrity, Label};
+
+use crate::frames::{log_with, push, some_items};
+
+/// A counter for which the whole is more than its parts.
+struct Superadditive;
+
+impl TokenCounter for Superadditive {
+    fn name(&self) -> &str {
+        "superadditive"
+    }
+
+    fn count(&self, text: &str) -> Count {
+        Count::Tokens(text.len() * text.len() / 500)
+    }
+}
+
+/// A counter that fails on long text.
+struct Failing;
+
+impl TokenCounter for Failing {
+    fn name(&self) -> &str {
+        "failing"
+    }
+
+    fn count(&self, text: &str) -> Count {
+        if text.len() > 200 { Count::Over } else { Count::Tokens(text.len() / 50) }
+    }
+}
+
+fn counter(which: usize) -> Arc<dyn TokenCounter> {
+    match which {
+        0 => Arc::new(CharsPerFour),
+        1 => Arc::new(Tiktoken::CL100K),
+        2 => Arc::new(Superadditive),
+        _ => Arc::new(Failing),
+    }
+}
+
+fn request(phase: Phase, budget: usize, how: usize) -> Request<'static> {
+    let format = match how % 4 {
+        0 => Format::OpenAi,
+        1 => Format::Anthropic,
+        2 => Format::Gemini,
+        _ => Format::Text,
+    };
+    let action =
+        if how.is_multiple_of(3) { SensitivityAction::mask() } else { SensitivityAction::Drop };
+    let summariser = (how % 5 == 1).then_some(&HeadAndTail as _);
+    Request { format, action, summariser, ..Request::new(phase).within(budget) }
+}
+
+/// A text with the defaults, which is what the promises about tokens are made for.
+fn plain(phase: Phase, budget: usize) -> Request<'static> {
+    Request::new(phase).within(budget)
+}
+
+fn budget_holds(log: &ContextLog, pack: &ContextPack, budget: usize) {
+    assert!(log.counter().within(&pack.text, budget));
+    let counted = log.counter().count(&pack.text);
+    assert_eq!(counted, Count::Tokens(pack.stats.prompt_tokens));
+}
+
+fn counts_add_up(pack: &ContextPack) {
+    let stats = &pack.stats;
+    assert_eq!(stats.included_count + stats.dropped_count, stats.total_candidates);
+    assert_eq!(stats.included_count, pack.item_ids.len());
+    assert_eq!(stats.dropped_count, stats.dropped_items.len());
+    assert_eq!(stats.dropped_count, stats.dropped_reasons.values().sum::<usize>());
+    let mut all: BTreeSet<&str> = pack.item_ids.iter().map(|id| &**id).collect();
+    all.extend(stats.dropped_items.iter().map(|d| &*d.item_id));
+    assert_eq!(all.len(), stats.total_candidates);
+}
+
+fn order_and_closure_hold(log: &ContextLog, pack: &ContextPack) {
+    let order: Vec<&str> = log.iter().map(ContextItem::id).collect();
+    let place = |id: &str| {
+        let is_head = log.get(id).unwrap().kind().is_head();
+        (!is_head, order.iter().position(|o| *o == id).unwrap())
+    };
+    assert!(pack.item_ids.windows(2).all(|pair| place(&pair[0]) < place(&pair[1])));
+    let included: BTreeSet<&str> = pack.item_ids.iter().map(|id| &**id).collect();
+    for id in &pack.item_ids {
+        let item = log.get(id).unwrap();
+        let parent = item.parent().filter(|parent| log.get(parent).is_some());
+        assert!(parent.is_none_or(|parent| included.contains(parent)), "{id}");
+        assert!(pack.label.confidentiality >= item.label().confidentiality);
+        assert!(pack.label.integrity >= item.label().integrity);
+    }
+    // A call is never shown without the results that could be shown, nor they without it.
+    let results = log.iter().filter(|item| item.kind() == ItemKind::ToolResult);
+    for result in results.filter(|result| pack_knows(pack, result.id())) {
+        let call = result.parent().and_then(|call| log.get(call));
+        let is_call = call.is_some_and(|call| call.kind() == ItemKind::ToolCall);
+        if let Some(call) = call.filter(|_| is_call) {
+            assert_eq!(included.contains(call.id()), included.contains(result.id()));
+        }
+    }
+}
+
+fn pack_knows(pack: &ContextPack, id: &str) -> bool {
+    pack.item_ids.iter().any(|known| &**known == id)
+        || pack.stats.dropped_items.iter().any(|d| &*d.item_id == id)
+}
+
+/// What was dropped for want of room would not have fitted by the counts made at append.
+fn nothing_more_would_fit(log: &ContextLog, pack: &ContextPack, budget: usize) {
+    let left = budget - pack.stats.prompt_tokens;
+    let dropped: Vec<&str> = pack
+        .stats
+        .dropped_items
+        .iter()
+        .filter(|d| d.reason == DropReason::Budget)
+        .map(|d| &*d.item_id)
+        .collect();
+    for id in &dropped {
+        let item = log.get(id).unwrap();
+        let call = match item.kind() {
+            ItemKind::ToolResult => item
+                .parent()
+                .filter(|call| log.get(call).is_some_and(|call| call.kind() == ItemKind::ToolCall)),
+            _ => None,
+        };
+        let call = call.unwrap_or(id);
+        let members = log.iter().filter(|other| {
+            other.id() == call
+                || other.kind() == ItemKind::ToolResult && other.parent() == Some(call)
+        });
+        let cost: usize = members.map(|member| log.tokens(member.id()).unwrap()).sum();
+        assert!(cost > left, "{id} costs {cost}, {left} are left");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_build_keeps_its_promises(
+        items in some_items(),
+        phase in prop::sample::select(Phase::ALL.to_vec()),
+        budget in prop_oneof![Just(0usize), 1usize..40, 40usize..2000],
+        which in 0usize..4,
+        how in 0usize..60,
+        query in "[a-z ]{0,20}",
+    ) {
+        let log = log_with(counter(which), items);
+        let request = request(phase, budget, how).about(&query);
+        let pack = build(&log, &request).unwrap();
+        budget_holds(&log, &pack, budget);
+        counts_add_up(&pack);
+        order_and_closure_hold(&log, &pack);
+        let redacts = matches!(request.action, SensitivityAction::Redact(_));
+        for id in &pack.item_ids {
+            let level = log.get(id).unwrap().label().confidentiality;
+            prop_assert!(redacts || level < Confidentiality::Confidential);
+        }
+        if request.format == Format::Text {
+            // No text passes for a heading.
+            let headings = pack.text.lines().filter(|line| line.starts_with('[')).count();
+            prop_assert_eq!(headings, pack.stats.included_count);
+        }
+        prop_assert_eq!(build(&log, &request).unwrap(), pack);
+    }
+
+    #[test]
+    fn no_group_is_dropped_for_want_of_room_that_would_fit(
+        items in some_items(),
+        budget in 0usize..600,
+        which in 0usize..2,
+    ) {
+        let log = log_with(counter(which), items);
+        let pack = build(&log, &plain(Phase::Answer, budget)).unwrap();
+        nothing_more_would_fit(&log, &pack, budget);
+        if which == 1 {
+            // With a real tokenizer the whole is the sum of its parts.
+            prop_assert_eq!(pack.stats.header_footer_tokens, 0);
+            prop_assert_eq!(pack.stats.exact_counts, 1);
+        }
+    }
+
+    /// A compiler that remembers gives what a fresh one does, after every item.
+    #[test]
+    fn a_rebuild_is_a_build(
+        items in some_items(),
+        phase in prop::sample::select(Phase::ALL.to_vec()),
+        budget in 0usize..400,
+        query in "[a-z ]{0,20}",
+    ) {
+        let mut log = ContextLog::new(counter(0));
+        let mut compiler = Compiler::new();
+        let request = plain(phase, budget).about(&query);
+        for item in items {
+            push(&mut log, item);
+            let pack = compiler.build(&log, &request).unwrap();
+            prop_assert_eq!(&build(&log, &request).unwrap(), &pack);
+        }
+        // A copy is another log.
+        let mut copy = log.clone();
+        copy.push(ContextItem::user_turn("copied", "only here")).unwrap();
+        log.push(ContextItem::user_turn("own", "only there")).unwrap();
+        for log in [&log, &copy, &log] {
+            let pack = compiler.build(log, &request).unwrap();
+            prop_assert_eq!(build(log, &request).unwrap(), pack);
+        }
+    }
+
+    /// What an item hangs on can only make it stricter.
+    #[test]
+    fn a_stricter_parent_never_shows_more(items in some_items(),
+        at in 0usize..40,
+    ) {
+        let shown = |items: Vec<ContextItem>| {
+            let log = log_with(counter(0), items);
+            let pack = build(&log, &plain(Phase::Answer, 100_000)).unwrap();
+            pack.item_ids.iter().map(|id| id.to_string()).collect::<BTreeSet<_>>()
+        };
+        let before = shown(items.clone());
+        let mut stricter = items;
+        if let Some(item) = stricter.get_mut(at) {
+            let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+            *item = item.clone().with_label(secret);
+            let after = shown(stricter.clone());
+            // But for those that a later one stood for which is gone now.
+            let log = log_with(counter(0), stricter);
+            let words = |id: &String| {
+                let text = log.get(id).unwrap().text();
+                text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+            };
+            let stood_for =
+                |id: &String| before.iter().any(|old| !after.contains(old) && words(old) == words(id));
+            prop_assert!(after.iter().all(|id| before.contains(id) || stood_for(id)));
+        }
+    }
+}
+
+/// The texts that have broken budgets elsewhere: one character each, emoji, ideographs, blanks by
+/// the megabyte. The tokenizer is exact.
+#[test]
+fn the_budget_holds_for_hard_texts() {
+    type Text = fn(usize) -> String;
+    let texts: [(usize, Text); 6] = [
+        (40, |n| format!("x{n:02}")),
+        (300, |_| "x".to_owned()),
+        (200, |n| "👩🏽‍🚀🇺🇳".repeat(n % 7)),
+        (200, |n| "昨天晚上政府公布了一份报告".repeat(n % 5)),
+        (3, |n| " ".repeat(1_000_000 + n)),
+        (60, |n| "\n".repeat(n * 10)),
+    ];
+    for (count, text) in texts {
+        let items = (0..count).map(|n| ContextItem::user_turn(format!("u{n}"), text(n)));
+        let log = log_with(counter(1), items);
+        for budget in [0, 1, 2, 5, 17, 100, 1000, 50_000] {
+            let pack = build(&log, &plain(Phase::Answer, budget)).unwrap();
+            budget_holds(&log, &pack, budget);
+            counts_add_up(&pack);
+            nothing_more_would_fit(&log, &pack, budget);
+        }
+    }
+}
+
+/// What is too long for the budget comes shortened instead of not at all.
+#[test]
+fn what_is_too_long_is_made_shorter_first() {
+    let long = format!("The end of the story: {}Nobody won.", "and then ".repeat(3000));
+    let items = [ContextItem::doc("d", long), ContextItem::user_turn("u", "Who won?")];
+    let log = log_with(counter(1), items);
+    let usual = plain(Phase::Answer, 400);
+    let without = build(&log, &usual).unwrap();
+    assert_eq!((without.stats.included_count, without.stats.compressed_count), (1, 0));
+    let pack = build(&log, &Request { summariser: Some(&HeadAndTail), ..usual }).unwrap();
+    budget_holds(&log, &pack, 400);
+    assert_eq!((pack.stats.included_count, pack.stats.compressed_count), (2, 1));
+    assert!(pack.text.contains("The end of the story") && pack.text.contains("Nobody won."));
+}
