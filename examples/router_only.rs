@@ -10,7 +10,8 @@ use serde_json::json;
 use weaver_examples::{Failure, section, text};
 use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
 use weaver_stack::router::catalog::Catalog;
-use weaver_stack::router::route::{Router, render_cards};
+use weaver_stack::router::card::render_cards;
+use weaver_stack::router::route::Router;
 use weaver_stack::text::token::{CharsPerFour, TokenCounter};
 use weaver_stack::types::{ArtifactRef, CallId, CapabilityId, HandleId};
 

@@ -1,7 +1,9 @@
 //! What can be wrong with a catalog or with the items of a context.
 
 use thiserror::Error;
-use weaver_types::IdError;
+use weaver_types::canonical::CanonicalError;
+use weaver_types::formats::{ImportError, NameError};
+use weaver_types::{CapabilityError, IdError};
 
 /// Why an item or a catalog was refused.
 #[derive(Debug, Error)]
@@ -36,18 +38,126 @@ pub enum CatalogError {
     /// The id breaks the rule for capability ids.
     #[error("the id cannot be used: {0}")]
     Id(#[from] IdError),
-    /// A line is not the JSON object of an item.
+    /// An entry is not the JSON object of an item.
     #[error("not an item: {0}; write {{\"id\", \"name\", \"description\"}} in one object")]
     Json(#[source] serde_json::Error),
-    /// Something is wrong with one line of a file.
-    #[error("line {line}: {source}")]
-    Line {
-        /// The number of the line, from 1.
-        line: usize,
+    /// Something is wrong with one entry of a text.
+    #[error("{place}: {source}")]
+    At {
+        /// Where: `line 3`, `entry 3`, `GET /pets`.
+        place: String,
         /// What is wrong there.
         #[source]
         source: Box<CatalogError>,
     },
+    /// The text as a whole is no JSON.
+    #[error("not JSON: {0}; name its format, or mend it there")]
+    Text(#[source] serde_json::Error),
+    /// The text is no YAML that is read here.
+    #[error("not YAML that can be read: {problem}")]
+    Yaml {
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// This build reads no YAML.
+    #[error("this build reads no YAML: build contextweaver with the feature `yaml`")]
+    NoYaml,
+    /// What should hold the entries is not there.
+    #[error("{wanted} is not there: check the file, or name its format")]
+    NoList {
+        /// What was looked for.
+        wanted: &'static str,
+    },
+    /// A word is none of those that are known.
+    #[error("`{text}` is not {what}: {known}")]
+    Word {
+        /// What it should have been.
+        what: &'static str,
+        /// The word, made visible.
+        text: String,
+        /// The words that are known.
+        known: &'static str,
+    },
+    /// An entry lacks a field.
+    #[error("there is no `{field}`: add it")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A definition of a provider's format is none.
+    #[error("{0}")]
+    Import(#[source] ImportError),
+    /// The effects of an item are not understood.
+    #[error(
+        "the effects of `{id}` are not understood: write reads, reads_outside, writes, \
+         writes_outside, destructive, or {{\"impact\", \"world\"}}"
+    )]
+    Effects {
+        /// The id of the item, made visible.
+        id: String,
+    },
+    /// The cost hint of an item is out of its bounds.
+    #[error("the cost_hint of `{id}` is not within 0 and 10^12: correct it")]
+    Cost {
+        /// The id of the item, made visible.
+        id: String,
+    },
+    /// A schema is no schema.
+    #[error("{field} of `{id}` {problem}: correct it, or leave it out")]
+    Schema {
+        /// The id of the item, made visible.
+        id: String,
+        /// Which schema.
+        field: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A version of OpenAPI that is not read.
+    #[error("OpenAPI `{found}` is not read: convert it to 3.0 or 3.1")]
+    OpenApi {
+        /// The version, made visible.
+        found: String,
+    },
+    /// The beginning of a skill is not as it must be.
+    #[error("the front matter cannot be read: {problem}")]
+    FrontMatter {
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// An edit is about an item that is not there.
+    #[error("there is no item `{id}` to change or remove: add it first")]
+    Absent {
+        /// The id, made visible.
+        id: String,
+    },
+    /// A catalog is not written in this format.
+    #[error("{format} is read, not written: choose another format")]
+    ReadOnly {
+        /// The format.
+        format: &'static str,
+    },
+    /// An item is no capability, so no provider's form of it exists.
+    #[error("{0}")]
+    Capability(#[source] CapabilityError),
+    /// Two items would have one name in a provider's form.
+    #[error("{0}")]
+    Name(#[source] NameError),
+    /// A value has no canonical form.
+    #[error("no canonical JSON: {0}")]
+    Canonical(#[from] CanonicalError),
+    /// A snapshot is of another version.
+    #[error(
+        "the snapshot has version {found}, this build reads {known}: use a build that knows it"
+    )]
+    SnapshotVersion {
+        /// Its version.
+        found: u64,
+        /// The version of this build.
+        known: u64,
+    },
+    /// A snapshot is not what its digest says.
+    #[error("the snapshot was changed: its digest is another; make it anew from its source")]
+    SnapshotDigest,
     /// A name gives no term that a search could find; the index was not built.
     #[error("no search can find `{id}`: give it a name or a description")]
     Unreachable {
@@ -66,7 +176,26 @@ impl CatalogError {
             Self::TooLarge { .. } => "catalog.too_large",
             Self::Id(_) => "catalog.id",
             Self::Json(_) => "catalog.json",
-            Self::Line { source, .. } => source.code(),
+            Self::At { source, .. } => source.code(),
+            Self::Text(_) => "catalog.text",
+            Self::Yaml { .. } => "catalog.yaml",
+            Self::NoYaml => "catalog.no_yaml",
+            Self::NoList { .. } => "catalog.no_list",
+            Self::Word { .. } => "catalog.word",
+            Self::Missing { .. } => "catalog.missing_field",
+            Self::Import(source) => source.code(),
+            Self::Effects { .. } => "catalog.effects",
+            Self::Cost { .. } => "catalog.cost",
+            Self::Schema { .. } => "catalog.schema",
+            Self::OpenApi { .. } => "catalog.openapi",
+            Self::FrontMatter { .. } => "catalog.front_matter",
+            Self::Absent { .. } => "catalog.absent",
+            Self::ReadOnly { .. } => "catalog.read_only",
+            Self::Capability(source) => source.code(),
+            Self::Name(source) => source.code(),
+            Self::Canonical(_) => "catalog.canonical",
+            Self::SnapshotVersion { .. } => "catalog.snapshot_version",
+            Self::SnapshotDigest => "catalog.snapshot_digest",
             Self::Unreachable { .. } => "catalog.unreachable",
         }
     }

@@ -23,9 +23,11 @@
 //! ```
 
 pub mod bridge;
+pub mod card;
 pub mod catalog;
 pub mod compile;
 pub mod error;
+pub mod filter;
 mod fixed;
 pub mod memory;
 pub mod route;

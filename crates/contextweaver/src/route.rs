@@ -4,7 +4,6 @@ mod analyse;
 mod analyser;
 mod answer;
 mod board;
-mod card;
 mod delta;
 mod document;
 mod fuse;
@@ -26,11 +25,11 @@ use std::sync::{Arc, OnceLock};
 use weaver_text::token::TokenCounter;
 use weaver_types::CapabilityId;
 
+use crate::card::ChoiceCard;
 use crate::catalog::{Catalog, SelectableItem};
 use crate::error::CatalogError;
 
 pub use answer::{Hit, RouteAnswer};
-pub use card::{ChoiceCard, MAX_CARD_TOKENS, Notice, render_cards};
 pub use live::LiveRouter;
 pub use request::RouteRequest;
 pub use selection::Selection;
@@ -229,7 +228,7 @@ impl Router {
         }
     }
 
-    /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`].
+    /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`](crate::card::MAX_CARD_TOKENS).
     #[must_use]
     pub fn cards(&self, hits: &[Hit], counter: &dyn TokenCounter) -> Vec<ChoiceCard> {
         hits.iter()

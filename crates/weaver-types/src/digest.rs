@@ -52,6 +52,8 @@ impl Tag {
     pub const LOG_KEY: Self = Self("weaver/log-key/v1");
     /// A trace bundle: canonical bytes, profile foreign.
     pub const BUNDLE: Self = Self("weaver/bundle/v1");
+    /// A snapshot of a catalog: canonical bytes, profile foreign.
+    pub const CATALOG: Self = Self("weaver/catalog/v1");
     /// A commitment to a shown frame: a salt of 16 bytes, then its canonical bytes, profile foreign.
     pub const FRAME_COMMIT: Self = Self("weaver/frame-commit/v1");
     /// Words of a user under a salt, as the log names them.
@@ -60,12 +62,13 @@ impl Tag {
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
         Self::BLOB,
         Self::BUNDLE,
+        Self::CATALOG,
         Self::CAVEAT,
         Self::CODE_POLICY,
         Self::COMMIT,

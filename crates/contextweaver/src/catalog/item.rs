@@ -1,22 +1,23 @@
-//! One item and its bounds.
+//! One item.
 
-use weaver_types::{CapabilityDescriptor, CapabilityId, Effects};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use crate::catalog::shown;
-use crate::error::CatalogError;
+use serde_json::{Map, Value};
+use weaver_types::{CapabilityDescriptor, CapabilityDraft, CapabilityId, Effects, IdError};
 
-const MAX_NAME: usize = 512;
-const MAX_TEXT: usize = 64 * 1024;
-const MAX_LIST: usize = 1024;
+use crate::catalog::{ItemKind, schema, spelling};
 
 /// Something a model can choose: a tool, an agent, a prompt.
 ///
-/// It holds the names and descriptions of parameters, never a schema: what is not here cannot
-/// reach a card.
+/// A search reads the names and descriptions of its parameters; its schemas are kept beside them,
+/// for whoever asks for this one item. Nothing of a schema reaches a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectableItem {
     /// The capability it stands for.
     pub id: CapabilityId,
+    /// What sort of thing it is.
+    pub kind: ItemKind,
     /// Its name, at most 512 bytes. An empty one is read as the id.
     pub name: String,
     /// What it does, at most 64 KiB.
@@ -31,6 +32,22 @@ pub struct SelectableItem {
     pub examples: Vec<String>,
     /// What it can do to the world; unknown is shown as such.
     pub effects: Option<Effects>,
+    /// The JSON Schema of its arguments: at most 64 KiB, 32 levels and 512 properties.
+    pub schema: Option<Arc<Value>>,
+    /// The JSON Schema of its result, within the same bounds.
+    pub output_schema: Option<Arc<Value>>,
+    /// What it costs, as its owner counts it, in thousandths. Zero where nobody said.
+    pub cost_hint: u64,
+    /// Items that are used before it, at most 1,024.
+    pub depends_on: BTreeSet<CapabilityId>,
+    /// What using it brings about, in words of the catalog's own; at most 1,024.
+    pub provides: BTreeSet<String>,
+    /// What must have been brought about, in the same words; at most 1,024.
+    pub requires: BTreeSet<String>,
+    /// What its arguments must obey beyond the schema; with `metadata` at most 64 KiB.
+    pub constraints: Map<String, Value>,
+    /// Whatever else its source keeps with it. It is not searched and not shown.
+    pub metadata: Map<String, Value>,
     pub(super) source_id: Option<String>,
 }
 
@@ -44,10 +61,11 @@ pub struct Parameter {
 }
 
 impl SelectableItem {
-    /// An item with id, name and description, and nothing else.
+    /// A tool with id, name and description, and nothing else.
     pub fn new(id: CapabilityId, name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             id,
+            kind: ItemKind::Tool,
             name: name.into(),
             description: description.into(),
             namespace: String::new(),
@@ -55,15 +73,48 @@ impl SelectableItem {
             parameters: Vec::new(),
             examples: Vec::new(),
             effects: None,
+            schema: None,
+            output_schema: None,
+            cost_hint: 0,
+            depends_on: BTreeSet::new(),
+            provides: BTreeSet::new(),
+            requires: BTreeSet::new(),
+            constraints: Map::new(),
+            metadata: Map::new(),
             source_id: None,
         }
     }
 
-    /// With the parameters of a JSON Schema: the properties of objects and of the objects in
-    /// them, at most 256 and four levels deep. Anything else in the schema is left alone.
+    /// The same under an id of somebody else's catalog, of up to 4,096 bytes. One that is no
+    /// capability id (blanks, hidden characters, too long) is percent-encoded, and cut where it
+    /// must be, so that no two become one; [`SelectableItem::source_id`] keeps it as it was.
+    ///
+    /// # Errors
+    /// [`IdError`], when the text is empty or too long.
+    pub fn named(
+        source_id: &str,
+        name: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Result<Self, IdError> {
+        let (id, differs) = spelling::capability_id(source_id)?;
+        let mut item = Self::new(id, name, description);
+        item.source_id = differs.then(|| source_id.to_owned());
+        Ok(item)
+    }
+
+    /// With a JSON Schema of its arguments, and the parameters that it names: the properties of
+    /// objects and of the objects in them, at most 256 and four levels deep.
     #[must_use]
-    pub fn with_schema(mut self, schema: &serde_json::Value) -> Self {
-        self.parameters = super::schema::parameters(schema);
+    pub fn with_schema(mut self, schema: &Value) -> Self {
+        self.parameters = schema::parameters(schema);
+        self.schema = (!schema.is_null()).then(|| Arc::new(schema.clone()));
+        self
+    }
+
+    /// With the parameters that a schema names, where the schema itself is kept elsewhere.
+    #[must_use]
+    pub fn with_parameters_of(mut self, schema: &Value) -> Self {
+        self.parameters = schema::parameters(schema);
         self
     }
 
@@ -78,33 +129,6 @@ impl SelectableItem {
     pub fn source_id(&self) -> &str {
         self.source_id.as_deref().unwrap_or(self.id.as_str())
     }
-
-    /// Checks every bound.
-    pub(crate) fn check(&self) -> Result<(), CatalogError> {
-        let text = self.description.len() + total(&self.tags) + total(&self.examples);
-        let parameters: usize =
-            self.parameters.iter().map(|p| p.name.len() + p.description.len()).sum();
-        self.bound("the name", self.name.len(), "bytes", MAX_NAME)?;
-        self.bound("the namespace", self.namespace.len(), "bytes", MAX_NAME)?;
-        self.bound("the text", text, "bytes", MAX_TEXT)?;
-        self.bound("the parameter text", parameters, "bytes", MAX_TEXT)?;
-        self.bound("the list of tags", self.tags.len(), "entries", MAX_LIST)?;
-        self.bound("the list of parameters", self.parameters.len(), "entries", MAX_LIST)?;
-        self.bound("the list of examples", self.examples.len(), "entries", MAX_LIST)
-    }
-
-    fn bound(
-        &self,
-        field: &'static str,
-        size: usize,
-        unit: &'static str,
-        max: usize,
-    ) -> Result<(), CatalogError> {
-        if size <= max {
-            return Ok(());
-        }
-        Err(CatalogError::TooLarge { id: shown(self.id.as_str()), field, size, unit, max })
-    }
 }
 
 /// Name, description, tags and effects; parameters come with [`SelectableItem::with_schema`].
@@ -117,6 +141,17 @@ impl From<&CapabilityDescriptor> for SelectableItem {
     }
 }
 
-fn total(texts: &[String]) -> usize {
-    texts.iter().map(String::len).sum()
+/// Everything that a draft says of what the capability is and does.
+impl From<&CapabilityDraft> for SelectableItem {
+    fn from(draft: &CapabilityDraft) -> Self {
+        let name = draft.title.as_ref().unwrap_or(&draft.name);
+        let mut item = Self::new(draft.id.clone(), name, &draft.description);
+        if let Some(schema) = &draft.input_schema {
+            item = item.with_schema(schema);
+        }
+        item.output_schema = draft.output_schema.clone().map(Arc::new);
+        item.tags = draft.tags.iter().cloned().collect();
+        item.effects = Some(draft.effects);
+        item
+    }
 }

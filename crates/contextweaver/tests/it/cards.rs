@@ -1,5 +1,9 @@
+use contextweaver::card::{
+    CARD_TOKENS, ChoiceCard, MAX_CARD_TOKENS, Notice, SelectionError, SelectionFormat, full_id,
+    render_cards, selection_schema, validate_selection,
+};
 use contextweaver::catalog::SelectableItem;
-use contextweaver::route::{ChoiceCard, MAX_CARD_TOKENS, Notice, Router, render_cards};
+use contextweaver::route::Router;
 use proptest::prelude::*;
 use serde_json::json;
 use weaver_text::token::{CharsPerFour, Tiktoken, TokenCounter};
@@ -23,10 +27,10 @@ fn a_card_says_what_a_chooser_needs() {
     item.effects = Some(Effects::WRITE_OPEN);
     let router = Router::new(catalog([item])).unwrap();
     let cards = router.cards(&router.route("close issue", 5), &CharsPerFour);
-    assert_eq!(
-        render_cards(&cards),
-        "- gh.close (Close an issue): Closes one issue.\\u{202e} [issues, write] {writes outside}\n"
-    );
+    let (whole, part) = (cards[0].score / 1000, cards[0].score % 1000);
+    let line =
+        "- gh.close (Close an issue): Closes one issue.\\u{202e} [issues, write] {writes outside}";
+    assert_eq!(render_cards(&cards), format!("{line} score={whole}.{part:03}\n"));
     let json: serde_json::Value = serde_json::from_str(&cards[0].json()).unwrap();
     assert_eq!(json["id"], "gh.close");
     assert_eq!(json["effects"], "writes_outside");
@@ -57,17 +61,90 @@ fn undeclared_effects_are_never_shown_as_harmless() {
 }
 
 #[test]
-fn an_id_is_never_cut() {
-    let long = "x1-".repeat(170);
-    let card = card(SelectableItem::new(id(&long), "n", "d"), &CharsPerFour);
-    assert_eq!(card.id.as_str(), long);
-    assert!(card.name.is_empty() && card.description.is_empty() && card.tags.is_empty());
+fn a_long_id_is_cut_and_leads_back() {
+    let counters: [&dyn TokenCounter; 2] = [&CharsPerFour, &Tiktoken::CL100K];
+    for counter in counters {
+        let long = "x1-".repeat(166);
+        let ids = ["one", "two"].map(|end| id(&format!("{long}{end}")));
+        let cards = ids.clone().map(|id| card(SelectableItem::new(id, "n", "Does it"), counter));
+        for (card, id) in cards.iter().zip(&ids) {
+            assert_eq!(&card.id, id);
+            assert!(counter.within(&card.text(), CARD_TOKENS), "{}", card.text());
+            assert!(counter.within(&card.json(), CARD_TOKENS), "{}", card.json());
+            assert!(card.json().contains(card.shown_id()) && card.description == "Does it");
+            assert_eq!(full_id(card.shown_id(), &ids), Some(id));
+            assert_eq!(validate_selection(&cards, card.shown_id()).unwrap().id, *id);
+            assert_eq!(validate_selection(&cards, id.as_str()).unwrap().id, *id);
+        }
+        assert_ne!(cards[0].shown_id(), cards[1].shown_id());
+        // Somebody names a tool as the cut id of another: it is cut too, to something else.
+        let forged = id(cards[0].shown_id());
+        let forged = card(SelectableItem::new(forged, "n", "Steals it"), counter);
+        assert_ne!(forged.shown_id(), cards[0].shown_id());
+        assert_eq!(full_id(forged.shown_id(), ids.iter().chain([&forged.id])), Some(&forged.id));
+    }
+    // One that fits stays whole, though little else is left.
+    let whole = id(&"ab.".repeat(40));
+    let card = card(SelectableItem::new(whole.clone(), "n", "Does it"), &CharsPerFour);
+    assert_eq!(card.shown_id(), whole.as_str());
+}
+
+fn cards_of(ids: &[&str]) -> Vec<ChoiceCard> {
+    let items = ids.iter().map(|text| SelectableItem::new(id(text), "", "d"));
+    items.map(|item| ChoiceCard::new(&item, 65_536, &CharsPerFour)).collect()
+}
+
+#[test]
+fn a_selection_is_exact_or_the_only_one_that_fits() {
+    let cards = cards_of(&["mail.send", "mail.sendAll", "Mail.Send", "fs.read", "FS.list"]);
+    let says = |answer: &str| validate_selection(&cards, answer).map(|card| card.id.to_string());
+    for (answer, id) in [
+        ("mail.send", "mail.send"),
+        (" Mail.Send\n", "Mail.Send"),
+        ("FS.READ", "fs.read"),
+        ("fs.l", "FS.list"),
+        ("MAIL.SENDA", "mail.sendAll"),
+    ] {
+        assert_eq!(says(answer).as_deref(), Ok(id), "{answer}");
+    }
+    let ambiguous = |answer: &str, expected: &[&str]| match says(answer) {
+        Err(SelectionError::Ambiguous { candidates, .. }) => assert_eq!(candidates, expected),
+        other => panic!("{answer}: {other:?}"),
+    };
+    ambiguous("MAIL.SEND", &["mail.send", "Mail.Send"]);
+    ambiguous("mail.", &["mail.send", "mail.sendAll", "Mail.Send"]);
+    ambiguous("fs", &["fs.read", "FS.list"]);
+    assert_eq!(says("  "), Err(SelectionError::Empty));
+    let unknown = says("fs.raed").unwrap_err();
+    assert_eq!(unknown.to_string(), "no card has the id `fs.raed`: did you mean `fs.read`?");
+    assert_eq!(says(&"x".repeat(1 << 20)).unwrap_err().code(), "selection.unknown");
+    let odd = says("a\u{202e}b").unwrap_err().to_string();
+    assert!(odd.contains("a\\u{202e}b"), "{odd}");
+}
+
+#[test]
+fn each_provider_gets_an_enum_of_the_ids_and_no_schema_of_a_tool() {
+    let cards = cards_of(&["b.two", "a.one"]);
+    let places = [
+        (SelectionFormat::JsonSchema, ""),
+        (SelectionFormat::OpenAi, "/function/parameters"),
+        (SelectionFormat::OpenAiResponses, "/parameters"),
+        (SelectionFormat::Anthropic, "/input_schema"),
+        (SelectionFormat::Gemini, "/parameters"),
+    ];
+    for (format, place) in places {
+        let schema = selection_schema(&cards, format).unwrap();
+        let inner = schema.pointer(place).unwrap();
+        assert_eq!(inner["properties"]["selection"]["enum"], json!(["b.two", "a.one"]));
+        assert_eq!(inner["required"], json!(["selection"]));
+        assert_eq!(selection_schema(&[], format), None);
+    }
 }
 
 proptest! {
     #[test]
     fn a_card_stays_within_its_bound(
-        name in "[a-z_]{1,60}",
+        name in "[a-z_]{1,60}|[!-~]{1,512}|[\\u{4e00}-\\u{4eff}]{1,170}",
         description in "\\PC{0,600}",
         tags in prop::collection::vec("\\PC{0,40}", 0..9),
         exact: bool,
@@ -76,8 +153,13 @@ proptest! {
         let mut item = SelectableItem::new(id(&name), "", description);
         item.tags = tags;
         let card = card(item, counter);
+        let limit = if card.name.is_empty() && card.description.is_empty() {
+            MAX_CARD_TOKENS
+        } else {
+            CARD_TOKENS
+        };
         for rendering in [card.text(), card.json()] {
-            prop_assert!(counter.within(&rendering, MAX_CARD_TOKENS), "{}", rendering);
+            prop_assert!(counter.within(&rendering, limit), "{}", rendering);
             prop_assert!(!rendering.chars().any(weaver_text::escape::needs_escape));
         }
     }

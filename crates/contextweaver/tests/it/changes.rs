@@ -10,7 +10,7 @@ use crate::items::{catalog, id, query, some_items};
 /// What is done to one item.
 #[derive(Debug, Clone)]
 enum Step {
-    Put(SelectableItem),
+    Put(Box<SelectableItem>),
     Remove(String),
 }
 
@@ -18,7 +18,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let one =
         (some_items(), any::<prop::sample::Index>(), 0..3_u8).prop_map(|(items, at, kind)| {
             let item = at.get(&items).clone();
-            if kind == 0 { Step::Remove(item.id.to_string()) } else { Step::Put(item) }
+            if kind == 0 { Step::Remove(item.id.to_string()) } else { Step::Put(item.into()) }
         });
     prop::collection::vec(one, 0..20)
 }
@@ -28,7 +28,7 @@ fn after(items: &[SelectableItem], steps: &[Step]) -> Catalog {
         items.iter().map(|item| (item.id.to_string(), item.clone())).collect();
     for step in steps {
         match step {
-            Step::Put(item) => drop(left.insert(item.id.to_string(), item.clone())),
+            Step::Put(item) => drop(left.insert(item.id.to_string(), SelectableItem::clone(item))),
             Step::Remove(id) => drop(left.remove(id)),
         }
     }
@@ -44,7 +44,7 @@ proptest! {
         let live = LiveRouter::new(Router::new(catalog(items.clone())).unwrap());
         for step in &steps {
             match step {
-                Step::Put(item) => live.put(item.clone()).unwrap(),
+                Step::Put(item) => live.put(SelectableItem::clone(item)).unwrap(),
                 Step::Remove(name) => drop(live.remove(&id(name))),
             }
         }

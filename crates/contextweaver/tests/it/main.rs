@@ -9,9 +9,15 @@ mod changes;
 #[cfg(test)]
 mod compiling;
 #[cfg(test)]
+mod filtering;
+#[cfg(test)]
 mod frames;
 #[cfg(test)]
 mod items;
+#[cfg(test)]
+mod linting;
+#[cfg(test)]
+mod loading;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]

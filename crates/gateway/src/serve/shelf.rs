@@ -116,7 +116,8 @@ fn item(capability: &Capability) -> SelectableItem {
         .unwrap_or_default();
     item.effects = Some(spec.effects);
     match &spec.input_schema {
-        Some(schema) => item.with_schema(schema),
+        // The registry keeps the schema.
+        Some(schema) => item.with_parameters_of(schema),
         None => item,
     }
 }

@@ -1,0 +1,77 @@
+//! What sort of thing an item is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::CatalogError;
+
+/// What sort of thing an item is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ItemKind {
+    /// A tool that is called with arguments.
+    #[default]
+    Tool,
+    /// An agent that is given a task.
+    Agent,
+    /// A skill: instructions that are read when needed.
+    Skill,
+    /// A function of the host itself.
+    Internal,
+    /// Several steps under one name.
+    Flow,
+    /// Something that is read by its address.
+    Resource,
+    /// A prompt with blanks to fill.
+    Prompt,
+}
+
+impl ItemKind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Tool,
+        Self::Agent,
+        Self::Skill,
+        Self::Internal,
+        Self::Flow,
+        Self::Resource,
+        Self::Prompt,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Agent => "agent",
+            Self::Skill => "skill",
+            Self::Internal => "internal",
+            Self::Flow => "flow",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+impl fmt::Display for ItemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ItemKind {
+    type Err = CatalogError;
+
+    fn from_str(text: &str) -> Result<Self, CatalogError> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| CatalogError::Word {
+            what: "a kind of item",
+            text: crate::catalog::shown(text),
+            known: "tool, agent, skill, internal, flow, resource, prompt",
+        })
+    }
+}
