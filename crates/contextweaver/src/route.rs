@@ -4,6 +4,8 @@ mod analyse;
 mod analyser;
 mod answer;
 mod board;
+mod clause;
+mod cover;
 mod delta;
 mod document;
 mod fuse;
@@ -23,11 +25,13 @@ mod vectors;
 use std::sync::{Arc, OnceLock};
 
 use weaver_text::token::TokenCounter;
+use weaver_text::{stem, stop};
 use weaver_types::CapabilityId;
 
 use crate::card::ChoiceCard;
 use crate::catalog::{Catalog, SelectableItem};
 use crate::error::CatalogError;
+use crate::fixed::ONE;
 
 pub use answer::{Hit, RouteAnswer};
 pub use live::LiveRouter;
@@ -219,13 +223,19 @@ impl Router {
         let scorer = Scorer { index, boards, selection, thesaurus: &self.thesaurus };
         let ranker = Ranker { index, scorer };
         let query = Query::of(text);
-        let meaning = self.meaning.as_ref();
-        match meaning.and_then(|meaning| Some((meaning, meaning.asked(text)?))) {
-            Some((meaning, asked)) => {
-                ranker.by_meaning(&query, |place| meaning.near(&asked, place), k)
-            }
-            None => ranker.by_words(&query, k),
-        }
+        let Some(meaning) = &self.meaning else { return ranker.by_words(&query, k) };
+        let worth = |word: &str| match stop::is_stop_word(word) {
+            true => 2 * ONE,
+            false => scorer.rarity(&stem::stem(word)),
+        };
+        let Some(whole) = meaning.asked(text, worth) else { return ranker.by_words(&query, k) };
+        let parts = query.parts.iter().map(|part| meaning.asked(&part.text, worth));
+        let asked: Vec<_> = std::iter::once(Some(whole)).chain(parts).collect();
+        let near = |at: usize, place| match asked.get(at) {
+            Some(Some(asked)) => meaning.near(asked, place),
+            _ => 0,
+        };
+        ranker.by_meaning(&query, near, k)
     }
 
     /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`](crate::card::MAX_CARD_TOKENS).

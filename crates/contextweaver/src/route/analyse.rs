@@ -1,17 +1,18 @@
 //! Text into search terms.
 
+use super::clause;
 use weaver_text::{escape, normalise, split, stem, stop};
 
 /// Most terms of one query that count.
 pub(super) const MAX_QUERY_TERMS: usize = 256;
-/// Most sentences of a query that are scored on their own.
-const MAX_SENTENCES: usize = 8;
+/// Most parts of a query that are scored on their own.
+const MAX_PARTS: usize = 8;
 /// Most characters of a query that are read.
 const MAX_QUERY_CHARS: usize = 32 * 1024;
 /// Longest literal term, in characters.
 const MAX_LITERAL: usize = 128;
-/// A sentence is scored on its own from this many terms on.
-const MIN_SENTENCE: usize = 3;
+/// A part is scored on its own from this many terms on.
+const MIN_PART: usize = 3;
 
 /// One word: as written, in lower case, and its stem.
 struct Word {
@@ -61,11 +62,18 @@ impl Terms {
     }
 }
 
-/// A query: its terms, and those of its sentences where it has several.
+/// A query: its terms, and its parts where it asks for several things.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) whole: Terms,
-    pub(super) sentences: Vec<Terms>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// What is asked for in one sentence, or in one clause of it.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) text: String,
+    pub(super) terms: Terms,
 }
 
 impl Query {
@@ -73,22 +81,22 @@ impl Query {
         let text = escape::truncate(text, MAX_QUERY_CHARS);
         let whole = Terms::of_name(text).cap();
         let mut room = MAX_QUERY_TERMS;
-        let mut sentences = Vec::new();
-        for sentence in text.split(['.', '!', '?', ';', '\n', '。', '！', '？']) {
-            let terms = Terms::of(sentence);
-            if terms.single.len() < MIN_SENTENCE {
+        let mut parts = Vec::new();
+        for clause in clause::clauses(text) {
+            let terms = Terms::of(clause);
+            if terms.single.len() < MIN_PART {
                 continue;
             }
-            if terms.single.len() > room || sentences.len() == MAX_SENTENCES {
+            if terms.single.len() > room || parts.len() == MAX_PARTS {
                 break;
             }
             room -= terms.single.len();
-            sentences.push(terms);
+            parts.push(Part { text: clause.to_owned(), terms });
         }
-        if sentences.len() < 2 {
-            sentences.clear();
+        if parts.len() < 2 {
+            parts.clear();
         }
-        Self { whole, sentences }
+        Self { whole, parts }
     }
 }
 
@@ -140,17 +148,17 @@ mod tests {
     }
 
     #[test]
-    fn sentences_count_from_two_on() {
+    fn parts_count_from_two_on() {
         let query = Query::of("Find open billing tickets. Then send weekly report mail! Thanks.");
-        assert_eq!(query.sentences.len(), 2);
-        assert!(Query::of("Find the open billing tickets. Thanks.").sentences.is_empty());
+        assert_eq!(query.parts.len(), 2);
+        assert!(Query::of("Find the open billing tickets. Thanks.").parts.is_empty());
     }
 
     #[test]
     fn a_query_is_bounded() {
         let query = Query::of(&"alpha beta gamma delta. ".repeat(100_000));
         assert_eq!(query.whole.single.len(), MAX_QUERY_TERMS);
-        let total: usize = query.sentences.iter().map(|s| s.single.len()).sum();
+        let total: usize = query.parts.iter().map(|part| part.terms.single.len()).sum();
         assert!(total <= MAX_QUERY_TERMS);
     }
 }

@@ -79,18 +79,6 @@ impl Board {
         best
     }
 
-    /// How the scores of so many items are spread; those that are not on the board have none.
-    pub(super) fn spread(&self, items: u64) -> super::fuse::Spread {
-        let (mut sum, mut squares) = (0_i128, 0_u128);
-        self.chunks(|_, scores| {
-            let scores = scores.iter().map(|score| u64::from(*score));
-            let (s, q) = scores.fold((0_u64, 0_u128), |(s, q), x| (s + x, q + u128::from(x * x)));
-            sum += i128::from(s);
-            squares += q;
-        });
-        super::fuse::Spread::of(items, sum, squares)
-    }
-
     /// The places with the `count` highest scores, and what equals the last of them; in no
     /// particular order.
     pub(super) fn top(&self, count: usize) -> Vec<Scored> {
@@ -144,13 +132,15 @@ impl Boards {
         board
     }
 
-    /// Takes a board back.
-    pub(super) fn give(&self, mut board: Board) {
-        board.clear();
-        if let Ok(mut free) = self.free.lock()
-            && free.len() < MAX_KEPT
-        {
-            free.push(board);
+    /// Takes boards back.
+    pub(super) fn give(&self, boards: impl IntoIterator<Item = Board>) {
+        for mut board in boards {
+            board.clear();
+            if let Ok(mut free) = self.free.lock()
+                && free.len() < MAX_KEPT
+            {
+                free.push(board);
+            }
         }
     }
 }
@@ -183,7 +173,7 @@ mod tests {
                     assert_eq!(top.len(), expected, "round {round}, {count}");
                 }
             }
-            boards.give(board);
+            boards.give([board]);
         }
     }
 }

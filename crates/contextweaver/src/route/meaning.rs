@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::analyse::MAX_QUERY_TERMS;
 use super::index::Index;
 use super::postings::Place;
 use super::table::{Kept, TokenTable, Vector};
@@ -37,9 +38,15 @@ impl Meaning {
         Arc::clone(&self.table)
     }
 
-    /// The vector of a query; nothing where the table knows none of its words.
-    pub(super) fn asked(&self, query: &str) -> Option<Vector> {
-        let vector = self.table.vector(query, &mut Kept::default());
+    /// The vector of a query, in which words count by what they are worth; nothing where the table
+    /// knows none of them.
+    pub(super) fn asked(&self, query: &str, worth: impl Fn(&str) -> u64) -> Option<Vector> {
+        let words = weaver_text::split::words(query).into_iter().take(MAX_QUERY_TERMS);
+        let words = words.map(|word| {
+            let worth = worth(&word);
+            (word, worth)
+        });
+        let vector = self.table.sum(words, &mut Kept::default());
         vector.has_direction().then_some(vector)
     }
 

@@ -6,10 +6,12 @@ use std::collections::{HashMap, HashSet};
 use weaver_types::CapabilityId;
 
 use super::analyse::Query;
-use super::fuse;
+use super::board::Board;
+use super::cover;
+use super::fuse::{self, MEANING};
 use super::index::Index;
 use super::postings::{Place, Scored};
-use super::score::{Found, Scorer};
+use super::score::Scorer;
 
 /// How many items are compared by meaning.
 const CANDIDATES: usize = 200;
@@ -30,6 +32,12 @@ pub(super) struct Ranked {
     pub(super) copy: bool,
 }
 
+impl Ranked {
+    fn new((place, words): Scored, score: u64, copy: bool) -> Self {
+        Self { place, score, words, near: None, copy }
+    }
+}
+
 /// What makes an order from scores.
 #[derive(Clone, Copy)]
 pub(super) struct Ranker<'a> {
@@ -41,58 +49,57 @@ pub(super) struct Ranker<'a> {
 struct ByWords {
     first: Vec<Scored>,
     copies: Vec<Scored>,
-    found: Found,
+    parts: Vec<Board>,
 }
 
 impl<'a> Ranker<'a> {
     /// The first `k` by words alone.
     pub(super) fn by_words(self, query: &Query, k: usize) -> Vec<Ranked> {
-        let ByWords { first, copies, .. } = self.words(query, k);
-        let ranked = |copy| {
-            move |(place, words): Scored| Ranked {
-                place,
-                score: words.into(),
-                words,
-                near: None,
-                copy,
-            }
-        };
-        let first = first.into_iter().map(ranked(false));
-        first.chain(copies.into_iter().map(ranked(true))).take(k).collect()
+        let ByWords { first, copies, parts } = self.words(query, k.max(cover::POOL));
+        self.scorer.boards.give(parts);
+        let first = first.into_iter().map(|hit| Ranked::new(hit, hit.1.into(), false));
+        let copies = copies.into_iter().map(|hit| Ranked::new(hit, hit.1.into(), true));
+        self.chosen(query, first.chain(copies).collect(), k)
     }
 
-    /// The first `k` by words and by how near they are otherwise. Items beyond the candidates
-    /// follow in the order of their words, with no score.
+    /// The first `k` by words and by how near they are to the whole query and to each part of it.
+    /// Items beyond the candidates follow in the order of their words, with no score.
     pub(super) fn by_meaning(
         self,
         query: &Query,
-        near: impl Fn(Place) -> i64,
+        near: impl Fn(usize, Place) -> i64,
         k: usize,
     ) -> Vec<Ranked> {
-        let ByWords { mut first, mut copies, found } = self.words(query, k.max(CANDIDATES));
+        let ByWords { mut first, mut copies, parts } = self.words(query, k.max(CANDIDATES));
         let few = first.len() < FEW;
         if few {
             (first, copies) = self.apart(self.all(&[first, copies].concat()));
         }
         let rest = if few { Vec::new() } else { first.split_off(CANDIDATES.min(first.len())) };
-        let pairs: Vec<_> = first.iter().map(|(place, score)| (*score, near(*place))).collect();
-        let fused = fuse::fuse(found.spread, &pairs);
+        let pairs: Vec<_> = first.iter().map(|(place, words)| (*words, near(0, *place))).collect();
+        let mut fused = fuse::fuse(&pairs, MEANING);
+        add_parts(&mut fused, &first, &parts, near);
+        self.scorer.boards.give(parts);
         let least = fused.iter().copied().min().unwrap_or(0);
-        let best = first.iter().zip(&pairs).zip(fused).map(|((hit, (words, near)), fused)| {
-            let score = u64::try_from(fused - least).unwrap_or(0).saturating_add(1);
-            Ranked { place: hit.0, score, words: *words, near: Some(*near), copy: false }
+        let best = first.iter().zip(&pairs).zip(fused).map(|((hit, (_, near)), fused)| Ranked {
+            near: Some(*near),
+            ..Ranked::new(*hit, fused.abs_diff(least) + 1, false)
         });
         let mut best: Vec<Ranked> = best.collect();
         best.sort_by_key(|ranked| {
             (Reverse(ranked.score), self.order((ranked.place, ranked.words)))
         });
-        let unscored = |copy| {
-            move |(place, words): Scored| Ranked { place, score: 0, words, near: None, copy }
-        };
-        best.extend(rest.into_iter().map(unscored(false)));
-        best.extend(copies.into_iter().map(unscored(true)));
-        best.truncate(k);
-        best
+        best.extend(rest.into_iter().map(|hit| Ranked::new(hit, 0, false)));
+        best.extend(copies.into_iter().map(|hit| Ranked::new(hit, 0, true)));
+        self.chosen(query, best, k)
+    }
+
+    fn chosen(self, query: &Query, mut ranked: Vec<Ranked>, k: usize) -> Vec<Ranked> {
+        if !query.parts.is_empty() {
+            cover::cover(self.scorer, self.index, &query.whole, &mut ranked);
+        }
+        ranked.truncate(k);
+        ranked
     }
 
     /// At least `least` items that are no copies, where there are so many.
@@ -100,15 +107,16 @@ impl<'a> Ranker<'a> {
         // Copies of the first few may fill many places, so it looks further than it has to.
         let mut depth = least * 2;
         loop {
-            let mut found = self.scorer.best(query, depth);
-            let mut scored = std::mem::take(&mut found.best);
+            let found = self.scorer.best(query, depth);
+            let (mut scored, parts) = (found.best, found.parts);
             let all = scored.len() < depth;
             scored.sort_unstable_by_key(|hit| self.order(*hit));
             scored.truncate(depth);
             let (first, copies) = self.apart(scored);
             if first.len() >= least || all {
-                return ByWords { first, copies, found };
+                return ByWords { first, copies, parts };
             }
+            self.scorer.boards.give(parts);
             depth *= 4;
         }
     }
@@ -136,4 +144,26 @@ impl<'a> Ranker<'a> {
         let length = self.index.mark(place).map_or(0, |mark| mark.length);
         (Reverse(score), length, self.index.id(place))
     }
+}
+
+/// Adds to each candidate the best of its scores for a part of the query. Whole and parts are
+/// levelled before, so that they count alike.
+fn add_parts(
+    fused: &mut [i64],
+    candidates: &[Scored],
+    parts: &[Board],
+    near: impl Fn(usize, Place) -> i64,
+) {
+    if parts.is_empty() {
+        return;
+    }
+    let mut best = vec![i64::MIN; candidates.len()];
+    for (part, board) in (1..).zip(parts) {
+        let pair = |(place, _): &Scored| (board.get(*place), near(part, *place));
+        let mut scores = fuse::fuse(&candidates.iter().map(pair).collect::<Vec<_>>(), MEANING);
+        fuse::level(&mut scores);
+        best.iter_mut().zip(scores).for_each(|(best, score)| *best = score.max(*best));
+    }
+    fuse::level(fused);
+    fused.iter_mut().zip(best).for_each(|(score, best)| *score = score.saturating_add(best));
 }

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use crate::fixed::{self, ONE};
 use crate::route::analyse::{Query, Terms};
 use crate::route::board::{Board, Boards};
-use crate::route::fuse::Spread;
 use crate::route::index::Index;
 use crate::route::key::{self, Key};
 use crate::route::postings::{List, Place, Scored};
@@ -14,7 +13,7 @@ use crate::route::thesaurus::Thesaurus;
 
 /// What an item gains that has only a word standing for the one asked for, of what the word itself
 /// would bring.
-const INSTEAD: u64 = ONE * 35 / 100;
+const INSTEAD: u64 = ONE / 2;
 /// How many items with such words are looked at for one word; the rarest of them come first.
 const MAX_INSTEAD: u64 = 16 * 1024;
 
@@ -32,41 +31,36 @@ pub(super) struct Scorer<'a> {
 pub(super) struct Found {
     /// The items with the highest scores, in no particular order.
     pub(super) best: Vec<Scored>,
-    /// How the scores of all items are spread.
-    pub(super) spread: Spread,
+    /// The scores of all items for each part of the query.
+    pub(super) parts: Vec<Board>,
 }
 
 impl Scorer<'_> {
     /// The visible items with the highest scores: at least `depth` of them, where so many have one.
     ///
-    /// Where the query has several sentences, an item that answers one of them well gains as much
-    /// as a third of the best score, so that a request for two things finds both.
+    /// Where the query has several parts, an item that answers one of them well gains as much as
+    /// half of the best score, so that a request for two things finds both.
     pub(super) fn best(self, query: &Query, depth: usize) -> Found {
         let items = self.index.places();
         let mut whole = self.boards.take(items);
         self.terms(&query.whole, &mut whole);
-        if query.sentences.is_empty() {
-            let found = self.found(&whole, depth);
-            self.boards.give(whole);
-            return found;
+        if query.parts.is_empty() {
+            let best = whole.top(depth);
+            self.boards.give([whole]);
+            return Found { best, parts: Vec::new() };
         }
-        let parts = self.parts(&query.sentences);
-        let (best, mut blend) = (u64::from(whole.best()), self.boards.take(items));
+        let parts: Vec<Board> = query.parts.iter().map(|part| self.part(&part.terms)).collect();
+        let (shares, mut blend) = (self.shares(&parts), self.boards.take(items));
+        let most = u64::from(whole.best());
         whole.chunks(|first, scores| {
             for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
-                let part = fixed::mul(u64::from(parts.get(place)), best);
-                blend.add(place, narrow((2 * u64::from(*score) + part) / 3));
+                let part = fixed::mul(u64::from(shares.get(place)), most);
+                blend.add(place, narrow(u64::midpoint(u64::from(*score), part)));
             }
         });
-        let found = self.found(&blend, depth);
-        for board in [whole, parts, blend] {
-            self.boards.give(board);
-        }
-        found
-    }
-
-    fn found(self, board: &Board, depth: usize) -> Found {
-        Found { best: board.top(depth), spread: board.spread(self.selection.count()) }
+        let best = blend.top(depth);
+        self.boards.give([whole, shares, blend]);
+        Found { best, parts }
     }
 
     /// All visible items.
@@ -75,24 +69,26 @@ impl Scorer<'_> {
         (0..items).filter(move |place| self.selection.sees(*place))
     }
 
-    /// For each item the best of its scores for a sentence, as a part of that sentence's best.
-    fn parts(self, sentences: &[Terms]) -> Board {
-        let items = self.index.places();
-        let (mut parts, mut part) = (self.boards.take(items), self.boards.take(items));
-        for sentence in sentences {
-            self.terms(sentence, &mut part);
+    fn part(self, terms: &Terms) -> Board {
+        let mut part = self.boards.take(self.index.places());
+        self.terms(terms, &mut part);
+        part
+    }
+
+    /// For each item the best of its scores for a part, as a share of that part's best.
+    fn shares(self, parts: &[Board]) -> Board {
+        let mut shares = self.boards.take(self.index.places());
+        for part in parts {
             // A division less for each item: the best comes to exactly one.
             let scale = (1_u64 << 48).div_ceil(u64::from(part.best().max(1)));
             part.chunks(|first, scores| {
                 for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
                     let share = narrow(((u64::from(*score) * scale) >> 32).min(ONE));
-                    parts.raise(place, share);
+                    shares.raise(place, share);
                 }
             });
-            part.clear();
         }
-        self.boards.give(part);
-        parts
+        shares
     }
 
     /// Adds the scores of some terms to the board.
@@ -142,13 +138,26 @@ impl Scorer<'_> {
             });
             found.clear();
         }
-        self.boards.give(found);
+        self.boards.give([found]);
     }
 
     /// Adds one list: rare terms count more, repeated ones a little more.
     fn add(self, list: List<'_>, count: u64, factor: u64, board: &mut Board) {
         let gain = self.gain(list, count, factor);
         self.each(list, gain, |place, score| board.add(place, score));
+    }
+
+    /// Each of these terms that a visible item has, and how rare it is.
+    pub(super) fn worth(self, terms: &Terms) -> Vec<(Key, u64)> {
+        let keys = counted(&terms.single).into_iter().map(|(term, _)| key::of(term));
+        let worth = keys.map(|key| (key, self.gain(self.index.single(key), 1, ONE)));
+        worth.filter(|(_, worth)| *worth > 0).collect()
+    }
+
+    /// How rare a stem is among the visible items, also where none has it.
+    pub(super) fn rarity(self, stem: &str) -> u64 {
+        let seen = self.selection.seen(self.index.single(key::of(stem)));
+        fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1)
     }
 
     /// Calls with each visible item of the list and what it gains.

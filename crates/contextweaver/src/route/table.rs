@@ -153,6 +153,17 @@ impl Vector {
         Self { values, length: (u64::from(square) << 16).isqrt().try_into().unwrap_or(u32::MAX) }
     }
 
+    /// Of the directions of these the middle one.
+    pub(super) fn middle(vectors: &[Self]) -> Self {
+        let mut sum = vec![0_i64; vectors.first().map_or(0, |first| first.values.len())];
+        for vector in vectors {
+            for (sum, value) in sum.iter_mut().zip(&vector.values) {
+                *sum += (i64::from(*value) << 32) / i64::from(vector.length.max(1));
+            }
+        }
+        Self::of(&sum)
+    }
+
     /// Whether it is not zero.
     pub(super) fn has_direction(&self) -> bool {
         self.length > 0

@@ -3,17 +3,15 @@
 use crate::catalog::SelectableItem;
 use crate::route::table::{Kept, TokenTable, Vector};
 
-/// Most examples of an item whose meaning is kept one by one.
-const MAX_EXAMPLES: usize = 32;
+/// Most examples of an item that count.
+const MAX_EXAMPLES: usize = 64;
 
-/// What items mean, one after the other: each has a vector for what it says, and one for each of
-/// its examples.
+/// What items mean, one after the other: each has one vector, half of what it says and half of its
+/// examples, where it has any.
 #[derive(Debug, Default)]
 pub(super) struct Vectors {
     values: Vec<i8>,
     lengths: Vec<u32>,
-    /// Where the vectors of each item begin; one more than there are items.
-    starts: Vec<u32>,
 }
 
 impl Vectors {
@@ -22,36 +20,35 @@ impl Vectors {
         items: impl IntoIterator<Item = &'a SelectableItem>,
     ) -> Self {
         let mut kept = Kept::default();
-        let mut this = Self { starts: vec![0], ..Self::default() };
+        let mut this = Self::default();
         for item in items {
-            this.push(&table.vector(&text(item), &mut kept));
-            for example in item.examples.iter().take(MAX_EXAMPLES) {
-                this.push(&table.vector(example, &mut kept));
-            }
-            this.starts.push(u32::try_from(this.lengths.len()).unwrap_or(u32::MAX));
+            let vector = vector(table, item, &mut kept);
+            this.values.extend_from_slice(&vector.values);
+            this.lengths.push(vector.length);
         }
         this
     }
 
-    fn push(&mut self, vector: &Vector) {
-        self.values.extend_from_slice(&vector.values);
-        self.lengths.push(vector.length);
-    }
-
-    /// How near an item is, in units of 1/65,536: by what it says and by its nearest example.
+    /// How near an item is, in units of 1/65,536.
     pub(super) fn near(&self, asked: &Vector, item: usize) -> Option<i64> {
-        let (from, to) = (*self.starts.get(item)? as usize, *self.starts.get(item + 1)? as usize);
         let size = asked.values.len();
-        let mut each = self.values.get(from * size..to * size)?.chunks_exact(size);
-        let mut lengths = self.lengths.get(from..to)?.iter();
-        let own = asked.cosine(each.next()?, *lengths.next()?);
-        let examples = each.zip(lengths).map(|(values, length)| asked.cosine(values, *length));
-        Some(examples.max().map_or(own, |nearest| own.max(nearest)))
+        let values = self.values.get(item * size..(item + 1) * size)?;
+        Some(asked.cosine(values, *self.lengths.get(item)?))
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.values.len() + 4 * (self.lengths.len() + self.starts.len())
+        self.values.len() + 4 * self.lengths.len()
     }
+}
+
+fn vector(table: &TokenTable, item: &SelectableItem, kept: &mut Kept) -> Vector {
+    let own = table.vector(&text(item), kept);
+    let examples = item.examples.iter().take(MAX_EXAMPLES);
+    let examples: Vec<Vector> = examples.map(|example| table.vector(example, kept)).collect();
+    if examples.is_empty() {
+        return own;
+    }
+    Vector::middle(&[own, Vector::middle(&examples)])
 }
 
 /// What an item says: never the texts of its parameters, which drown the rest.

@@ -61,7 +61,7 @@ fn a_request_for_two_things_lifts_what_answers_one_of_them() {
     let one = "Weekly sales report, regional growth chart, reserve a nice restaurant table";
     let two = "Weekly sales report, regional growth chart. Reserve a nice restaurant table";
     assert!(points(two, "book") > points(one, "book"));
-    assert_eq!(points(two, "report"), points(one, "report"));
+    assert_eq!(ranked(&router, two, 2), ["report", "book"]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn scores_are_the_same_everywhere() {
         .into_iter()
         .map(|hit| (hit.id.to_string(), hit.score))
         .collect();
-    let expected = [("gh.issues", 387_439), ("fs.read", 342_661), ("mail.send", 252_976)];
+    let expected = [("gh.issues", 402_911), ("fs.read", 371_937), ("mail.send", 325_469)];
     assert_eq!(scores, expected.map(|(id, score)| (id.to_owned(), score)));
 }
 

@@ -1,0 +1,210 @@
+//! A request for several things into its parts.
+
+/// What ends a sentence.
+const ENDS: [char; 8] = ['.', '!', '?', ';', '\n', '。', '！', '？'];
+
+/// Words between two things that are asked for.
+const BETWEEN: [&[&str]; 11] = [
+    &["as", "well", "as"],
+    &["and", "then"],
+    &["and", "also"],
+    &["after", "that"],
+    &["along", "with"],
+    &["also"],
+    &["additionally"],
+    &["afterwards"],
+    &["furthermore"],
+    &["lastly"],
+    &["finally"],
+];
+
+/// Words with which people begin to ask for something. After `and` they begin another part; sorted.
+const OPENERS: &[&str] = &[
+    "add",
+    "analyze",
+    "assess",
+    "book",
+    "build",
+    "buy",
+    "calculate",
+    "can",
+    "cancel",
+    "change",
+    "check",
+    "compare",
+    "compute",
+    "convert",
+    "could",
+    "create",
+    "delete",
+    "design",
+    "determine",
+    "disable",
+    "display",
+    "download",
+    "draw",
+    "edit",
+    "email",
+    "enable",
+    "estimate",
+    "evaluate",
+    "explain",
+    "extract",
+    "fetch",
+    "filter",
+    "find",
+    "generate",
+    "get",
+    "give",
+    "help",
+    "how",
+    "i",
+    "identify",
+    "let",
+    "list",
+    "log",
+    "look",
+    "make",
+    "measure",
+    "monitor",
+    "need",
+    "notify",
+    "obtain",
+    "open",
+    "order",
+    "plan",
+    "play",
+    "please",
+    "post",
+    "predict",
+    "provide",
+    "publish",
+    "read",
+    "recommend",
+    "register",
+    "remind",
+    "remove",
+    "reserve",
+    "retrieve",
+    "run",
+    "save",
+    "schedule",
+    "search",
+    "send",
+    "set",
+    "share",
+    "show",
+    "sign",
+    "sort",
+    "start",
+    "stop",
+    "submit",
+    "suggest",
+    "summarize",
+    "tell",
+    "track",
+    "translate",
+    "turn",
+    "update",
+    "upload",
+    "verify",
+    "view",
+    "want",
+    "what",
+    "when",
+    "where",
+    "which",
+    "who",
+    "write",
+    "analyse",
+];
+
+/// The parts of a text: its sentences, and the clauses of each that ask for something of their own.
+pub(super) fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    text.split(ENDS).flat_map(split)
+}
+
+fn split(sentence: &str) -> Vec<&str> {
+    let words: Vec<(usize, &str)> = words(sentence).collect();
+    let mut parts = Vec::new();
+    let (mut from, mut at) = (0, 0);
+    while let Some((start, _)) = words.get(at) {
+        let skipped = between(words.get(at..).unwrap_or_default(), comma(&words, at));
+        if skipped == 0 {
+            at += 1;
+            continue;
+        }
+        parts.extend(sentence.get(from..*start));
+        at += skipped;
+        from = words.get(at).map_or(sentence.len(), |(start, _)| *start);
+    }
+    parts.extend(sentence.get(from..));
+    parts
+}
+
+/// How many words here stand between two parts.
+fn between(words: &[(usize, &str)], after_comma: bool) -> usize {
+    let word = |at: usize| words.get(at).map(|(_, word)| bare(word));
+    let is = |at: usize, wanted: &str| word(at).is_some_and(|w| w.eq_ignore_ascii_case(wanted));
+    let found = BETWEEN.iter().find(|all| all.iter().zip(0..).all(|(w, at)| is(at, w)));
+    if let Some(found) = found {
+        return found.len();
+    }
+    let opens = |at: usize| OPENERS.iter().any(|opener| is(at, opener));
+    if (after_comma && is(0, "then")) || (is(0, "and") && opens(1)) { 1 } else { 0 }
+}
+
+/// Whether the word before this one ends with a comma.
+fn comma(words: &[(usize, &str)], at: usize) -> bool {
+    at.checked_sub(1).and_then(|at| words.get(at)).is_some_and(|(_, word)| word.ends_with(','))
+}
+
+/// A word without the marks around it and without what an apostrophe adds.
+fn bare(word: &str) -> &str {
+    let word = word.split(['\'', '’']).next().unwrap_or(word);
+    word.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut from = 0;
+    text.split_whitespace().filter_map(move |word| {
+        let start = from + text.get(from..)?.find(word)?;
+        from = start + word.len();
+        Some((start, word))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Vec<&str> {
+        clauses(text).map(str::trim).filter(|part| !part.is_empty()).collect()
+    }
+
+    #[test]
+    fn each_thing_that_is_asked_for_is_a_part() {
+        assert_eq!(
+            parts("Book a table for two and tell me the weather. Thanks!"),
+            ["Book a table for two", "tell me the weather", "Thanks"]
+        );
+        assert_eq!(
+            parts("read the file, then mail it and also log that, as well as the size"),
+            ["read the file,", "mail it", "log that,", "the size"]
+        );
+        assert_eq!(parts("show it and I'd like a copy"), ["show it", "I'd like a copy"]);
+    }
+
+    #[test]
+    fn a_list_of_things_is_one_part() {
+        for text in ["apples and pears, nuts and figs", "", "the now and then", "and"] {
+            assert!(parts(text).len() < 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_takes_linear_time() {
+        let text = "word and find ".repeat(5_000);
+        assert_eq!(parts(&text).len(), 5_001);
+    }
+}
