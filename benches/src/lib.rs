@@ -2,7 +2,7 @@
 
 #[cfg(feature = "stack")]
 pub mod kernel;
-#[cfg(feature = "stack")]
+#[cfg(any(feature = "stack", feature = "routing"))]
 pub mod measure;
 pub mod records;
 pub mod rules;

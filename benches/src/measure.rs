@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-fn now() -> Duration {
+/// The processor time that this process has used.
+pub fn now() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
     Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())

@@ -2,6 +2,7 @@
 
 mod agentdojo;
 mod redaction;
+pub mod routing;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -20,6 +21,8 @@ enum What {
     Agentdojo(agentdojo::Args),
     /// Precision and recall of `weaver redact`, hard negatives, evasions, agreement of streams.
     Redaction(redaction::Args),
+    /// Recall, order and time of routing on sets of tools and queries.
+    Routing(routing::Args),
 }
 
 /// Evaluate one part.
@@ -30,5 +33,6 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     match &args.what {
         What::Agentdojo(args) => agentdojo::run(sh, args),
         What::Redaction(args) => redaction::run(sh, args),
+        What::Routing(args) => routing::run(sh, args),
     }
 }
