@@ -179,7 +179,7 @@ pub trait Driver: Send + Sync {
     /// The result of one attempt bit by bit, where the driver can; by default it cannot, and
     /// [`Driver::execute`] stands in. Dropping the source abandons the call. A stream is never
     /// tried again, and [`AuthorizedCall::timeout`] bounds the wait for each chunk.
-    fn stream(&self, _call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+    fn execute_stream(&self, _call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
         None
     }
 

@@ -109,7 +109,7 @@ impl Driver for FnDriver {
         }
     }
 
-    fn stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+    fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
         match &self.body {
             Body::Streaming(f, workers) => Some(Box::new(started(f, workers, call.clone()))),
             Body::Inline(_) | Body::Blocking(..) | Body::Async(_) => None,

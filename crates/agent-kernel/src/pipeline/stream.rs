@@ -40,7 +40,9 @@ impl Kernel {
         // has to fit a schema is shown as a whole or not at all.
         let opened = match entry.results.is_declared() {
             true => None,
-            false => catch_unwind(AssertUnwindSafe(|| entry.driver.stream(&call))).ok().flatten(),
+            false => {
+                catch_unwind(AssertUnwindSafe(|| entry.driver.execute_stream(&call))).ok().flatten()
+            }
         };
         let Some(source) = opened else {
             watch.open.tokens = 0;
