@@ -115,9 +115,15 @@ pub enum DriverError {
     /// The network failed.
     #[error("network: {0}")]
     Network(String),
-    /// The other side asks for a pause.
-    #[error("rate limited: {0}")]
-    RateLimited(String),
+    /// The other side asks for a pause; it did not act.
+    #[error("rate limited: {said}")]
+    RateLimited {
+        /// What is known of it.
+        said: String,
+        /// How long the pause should be, where it says so. No attempt is made before; after a long
+        /// one, none is made at all.
+        wait: Option<Duration>,
+    },
     /// The other side is not there, and the call never reached it.
     #[error("unavailable: {0}")]
     Unavailable(String),
@@ -138,7 +144,7 @@ impl DriverError {
             Self::Invalid(_) => "driver.invalid",
             Self::Timeout(_) => "driver.timeout",
             Self::Network(_) => "driver.network",
-            Self::RateLimited(_) => "driver.rate_limited",
+            Self::RateLimited { .. } => "driver.rate_limited",
             Self::Unavailable(_) => "driver.unavailable",
             Self::Lost(_) => "driver.lost",
             Self::Failed(_) => "driver.failed",
@@ -152,10 +158,19 @@ impl DriverError {
             self,
             Self::Timeout(_)
                 | Self::Network(_)
-                | Self::RateLimited(_)
+                | Self::RateLimited { .. }
                 | Self::Unavailable(_)
                 | Self::Lost(_)
         )
+    }
+
+    /// How long the other side asks to be left alone.
+    #[must_use]
+    pub fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { wait, .. } => *wait,
+            _ => None,
+        }
     }
 
     /// True when the tool may have acted although no result came back.

@@ -60,8 +60,10 @@ impl McpDriver {
 impl Driver for McpDriver {
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         let upstream = Arc::clone(&self.upstream);
-        let request =
-            CallRequest::new(self.tool.clone(), call.arguments().clone()).timeout(call.timeout());
+        let late = call.clone();
+        let request = CallRequest::new(self.tool.clone(), call.arguments().clone())
+            .timeout(call.timeout())
+            .late(move |outcome| late.report_late(&result(outcome)));
         let generation = self.generation;
         Box::pin(async move {
             let work = async move { run(&upstream, generation, request).await };
@@ -91,6 +93,11 @@ async fn run(
             upstream.call(request).await
         }
     };
+    result(called)
+}
+
+/// What an answer is to the kernel.
+fn result(called: Result<CallOutcome, McpError>) -> Result<RawResult, DriverError> {
     match called {
         Ok(CallOutcome::Complete(reply)) => Ok(raw_result(reply)),
         Ok(CallOutcome::Error(error)) => Err(refused(&error)),
@@ -109,8 +116,13 @@ fn failed(error: &McpError) -> DriverError {
     let text = error.to_string();
     match error {
         McpError::Timeout { after, .. } => DriverError::Timeout(*after),
+        McpError::CallsPerSecond { retry_in, .. } => {
+            DriverError::RateLimited { said: text, wait: Some(*retry_in) }
+        }
         error if error.not_sent() => DriverError::Unavailable(text),
-        McpError::Http { fault: HttpFault::Status(429), .. } => DriverError::RateLimited(text),
+        McpError::Http { fault: HttpFault::Status(429), .. } => {
+            DriverError::RateLimited { said: text, wait: None }
+        }
         McpError::Http { fault: HttpFault::Connection, .. } => DriverError::Network(text),
         McpError::Http { fault: HttpFault::Status(400..=499) | HttpFault::Redirect(_), .. } => {
             DriverError::Failed(text)

@@ -16,6 +16,9 @@ use crate::late::LateDoor;
 use crate::room::Want;
 use crate::wait::{contained, within};
 
+/// A call that is asked to wait longer than this is not tried again.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
 /// What the attempts came to.
 pub(crate) struct Attempted {
     pub(crate) result: Result<RawResult, DriverError>,
@@ -33,10 +36,11 @@ impl Kernel {
         loop {
             let result = self.try_once(ready, watch, (&inner, retries)).await;
             let again = result.as_ref().err().is_some_and(DriverError::is_transient);
-            if !again || retries >= most {
+            let wait = result.as_ref().err().and_then(DriverError::wait).unwrap_or_default();
+            if !again || retries >= most || wait > LONGEST_WAIT {
                 return Attempted { result, retries, stopped: None };
             }
-            self.timer.sleep(self.pause(retries)).await;
+            self.timer.sleep(self.pause(retries).max(wait)).await;
             let want = want(ready);
             let checked = self.may_go_on(ready);
             let room = checked.and_then(|()| match watch.room.as_mut() {

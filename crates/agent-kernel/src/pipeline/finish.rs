@@ -312,7 +312,7 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
         DriverError::Network(_) | DriverError::Unavailable(_) | DriverError::Lost(_) => {
             ToolErrorCode::NetworkError
         }
-        DriverError::RateLimited(_) => ToolErrorCode::RateLimited,
+        DriverError::RateLimited { .. } => ToolErrorCode::RateLimited,
         DriverError::Failed(_) => ToolErrorCode::Unexpected,
     }
 }

@@ -30,7 +30,7 @@ fn every_error_of_a_driver_has_its_word() {
         (DriverError::Network(words("a")), ToolErrorCode::NetworkError),
         (DriverError::Unavailable(words("a")), ToolErrorCode::NetworkError),
         (DriverError::Lost(words("a")), ToolErrorCode::NetworkError),
-        (DriverError::RateLimited(words("a")), ToolErrorCode::RateLimited),
+        (DriverError::RateLimited { said: words("a"), wait: None }, ToolErrorCode::RateLimited),
         (DriverError::Failed(words("a")), ToolErrorCode::Unexpected),
     ]
     .into_iter()

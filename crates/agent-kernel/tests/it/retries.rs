@@ -67,6 +67,25 @@ fn pauses_grow_and_are_spread_by_chance() {
     assert_eq!(pauses(3), pauses(3), "and by nothing else");
 }
 
+/// The other side says when to come again: not before, and after a long pause not at all.
+#[test]
+fn a_pause_that_is_asked_for_is_kept() {
+    for (wait, attempts) in [(800, 5), (5_000, 5), (5_001, 1)] {
+        let wait = Duration::from_millis(wait);
+        let (world, timer) = noting(1);
+        world.answering(flaky("fs.flaky"), move |_| {
+            Err(DriverError::RateLimited { said: "slowly".to_owned(), wait: Some(wait) })
+        });
+        let mut run = world.run();
+        run.settings.budget.max_retries_per_tool = 4;
+        world.call(&run, &ana(), &Asked::new("fs.flaky"));
+        assert_eq!(world.executed(), attempts, "{wait:?}");
+        let pauses = timer.0.lock().unwrap().clone();
+        assert_eq!(pauses.len() as u64, attempts - 1);
+        assert!(pauses.iter().all(|pause| *pause >= wait), "{pauses:?}");
+    }
+}
+
 /// What happens between two attempts, and what the log says of why there is no third.
 fn stopped(between: impl Fn(&World, &weaver_types::RunContext) + Send + Sync + 'static) -> String {
     let (world, _) = noting(1);

@@ -221,7 +221,7 @@ fn refused(status: u16, wait: Option<Duration>, text: String) -> DriverError {
     match (status, wait) {
         (404 | 410, _) => DriverError::NotFound(text),
         (400 | 405 | 406 | 411 | 413..=417 | 422 | 431, _) => DriverError::Invalid(text),
-        (425 | 429, _) | (503, Some(_)) => DriverError::RateLimited(text),
+        (425 | 429, wait) | (503, wait @ Some(_)) => DriverError::RateLimited { said: text, wait },
         (408 | 500.., _) => DriverError::Lost(text),
         _ => DriverError::Failed(text),
     }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::config::Era;
-use super::error::{Fault, RpcError};
+use super::error::{Fault, McpError, RpcError};
 use super::message::Answer;
 
 /// Something noticed while a reply was read.
@@ -136,6 +136,10 @@ pub struct Progress {
 /// return at once, for example by sending into a channel.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
+/// Hears of an answer that came after its call was given up. Runs on the reading task: it must
+/// return at once. It is told at most once for each sending.
+pub type LateAnswer = Arc<dyn Fn(Result<CallOutcome, McpError>) + Send + Sync>;
+
 /// One call of one tool.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -151,6 +155,9 @@ pub struct CallRequest {
     pub timeout: Option<Duration>,
     /// Where progress goes; none asks the server for none.
     pub progress: Option<ProgressSink>,
+    /// Who hears of an answer that comes after nobody waits for it any more. Over HTTP a call that
+    /// is given up closes its stream, so that no such answer can come.
+    pub late: Option<LateAnswer>,
 }
 
 impl CallRequest {
@@ -158,7 +165,7 @@ impl CallRequest {
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
         let meta = Map::new();
-        Self { name: name.into(), arguments, meta, timeout: None, progress: None }
+        Self { name: name.into(), arguments, meta, timeout: None, progress: None, late: None }
     }
 
     /// Sets the time limit.
@@ -172,6 +179,16 @@ impl CallRequest {
     #[must_use]
     pub fn progress(mut self, sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(sink));
+        self
+    }
+
+    /// Tells `hear` of an answer that comes too late.
+    #[must_use]
+    pub fn late(
+        mut self,
+        hear: impl Fn(Result<CallOutcome, McpError>) + Send + Sync + 'static,
+    ) -> Self {
+        self.late = Some(Arc::new(hear));
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -88,6 +89,8 @@ pub struct Limits {
     pub in_flight: usize,
     /// Most requests that wait for one of those places: 256.
     pub waiting: usize,
+    /// Most calls that begin in a second, also in bursts: no limit.
+    pub calls_per_second: Option<NonZeroU32>,
     /// Most lines in a row that are no messages: 100.
     pub garbage_lines: usize,
     /// Most pages of a tool list: 1,000.
@@ -112,6 +115,7 @@ impl Default for Limits {
             message_bytes: 16 * 1024 * 1024,
             in_flight: 64,
             waiting: 256,
+            calls_per_second: None,
             garbage_lines: 100,
             list_pages: 1_000,
             tools: 10_000,

@@ -12,6 +12,7 @@ use super::config::UpstreamConfig;
 use super::error::McpError;
 use super::inbox::{Counts, Inbox};
 use super::lifecycle::{self, ServerInfo};
+use super::pending::LateSink;
 use super::tool::{ListedTool, Page};
 use super::wire::{Ask, Wire};
 use crate::confine::Enforced;
@@ -123,7 +124,7 @@ impl Connection {
             params.insert("cursor".to_owned(), Value::String(cursor));
         }
         let (era, limit) = (self.server.era(), self.wire.config.limits.list_timeout);
-        let ask = Ask { method, name: None, params, era, limit, progress: None };
+        let ask = Ask { method, name: None, params, era, limit, progress: None, late: None };
         self.wire.request(ask).await?.map_err(|error| McpError::Refused {
             upstream: self.wire.config.name.clone(),
             method,
@@ -145,8 +146,18 @@ impl Connection {
         if !request.meta.is_empty() {
             params.insert("_meta".to_owned(), Value::Object(request.meta));
         }
+        let upstream = self.wire.config.name.clone();
+        let late = request.late.map(|tell| -> LateSink {
+            Box::new(move |outcome| {
+                let sorted = outcome.and_then(|answer| {
+                    let malformed = |fault| McpError::Malformed { upstream, fault };
+                    CallOutcome::sort(answer, era).map_err(malformed)
+                });
+                tell(sorted);
+            })
+        });
         let (name, progress) = (Some(request.name.as_str()), request.progress);
-        let ask = Ask { method: "tools/call", name, params, era, limit, progress };
+        let ask = Ask { method: "tools/call", name, params, era, limit, progress, late };
         let answer = self.wire.request(ask).await?;
         CallOutcome::sort(answer, era).map_err(|fault| self.wire.inbox.malformed(fault))
     }

@@ -264,6 +264,18 @@ pub enum McpError {
         /// The limit that was reached.
         waiting: usize,
     },
+    /// More calls begin in a second than the configuration lets through.
+    #[error(
+        "upstream `{upstream}`: more than {limit} calls in a second; the next one is possible in {retry_in:?}"
+    )]
+    CallsPerSecond {
+        /// Name of the upstream.
+        upstream: String,
+        /// The limit that was reached.
+        limit: u32,
+        /// Time until a call may begin.
+        retry_in: Duration,
+    },
     /// The request is longer than a message may be.
     #[error("upstream `{upstream}`: the request to `{method}` has {bytes} bytes, over the limit")]
     RequestTooLarge {
@@ -331,6 +343,7 @@ impl McpError {
             Self::Garbage { .. } => "mcp.upstream_garbage",
             Self::Backoff { .. } => "mcp.upstream_backoff",
             Self::TooManyCalls { .. } => "mcp.too_many_calls",
+            Self::CallsPerSecond { .. } => "mcp.calls_per_second",
             Self::RequestTooLarge { .. } => "mcp.request_too_large",
             Self::Malformed { fault, .. } => fault.code(),
             Self::Refused { .. } => "mcp.upstream_refused",
@@ -368,6 +381,7 @@ impl McpError {
                 | Self::UnsupportedVersion { .. }
                 | Self::Backoff { .. }
                 | Self::TooManyCalls { .. }
+                | Self::CallsPerSecond { .. }
                 | Self::RequestTooLarge { .. }
                 | Self::Http { fault: HttpFault::SessionGone, .. }
         )

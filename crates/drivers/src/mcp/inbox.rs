@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::error::{Fault, McpError};
 use super::message::{self, Incoming};
-use super::pending::Pending;
+use super::pending::{Delivered, Pending};
 
 /// Longest id of a server's request that is answered.
 const LONGEST_ID: usize = 1024;
@@ -18,9 +18,11 @@ const LONGEST_ID: usize = 1024;
 pub struct Counts {
     /// Lines or events that are no JSON-RPC message.
     pub noise: u64,
-    /// Replies that are late, double, or to no request; and messages refused for their form that
-    /// end no call.
+    /// Replies that are double or to no request, or late where nobody wants to know; and messages
+    /// refused for their form that end no call.
     pub dropped: u64,
+    /// Replies to calls that were given up, of which their caller was told.
+    pub late: u64,
     /// Notifications that are not progress of a waiting call.
     pub notifications: u64,
     /// Requests from the server, answered or refused.
@@ -31,6 +33,7 @@ pub struct Counts {
 struct Tally {
     noise: AtomicU64,
     dropped: AtomicU64,
+    late: AtomicU64,
     notifications: AtomicU64,
     requests: AtomicU64,
 }
@@ -66,8 +69,12 @@ impl Inbox {
                 return Taken::Noise;
             }
             Incoming::Reply { id, answer } => {
-                if !id.is_some_and(|id| self.pending.complete(id, Ok(answer))) {
-                    self.count_dropped();
+                match id.map(|id| self.pending.complete(id, Ok(answer))) {
+                    Some(Delivered::InTime) => {}
+                    Some(Delivered::Late) => {
+                        self.tally.late.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Some(Delivered::Nowhere) | None => self.count_dropped(),
                 }
             }
             Incoming::Faulty { fault, ids } => self.blame(fault, &ids),
@@ -142,6 +149,7 @@ impl Inbox {
         Counts {
             noise: self.tally.noise.load(Ordering::Relaxed),
             dropped: self.tally.dropped.load(Ordering::Relaxed),
+            late: self.tally.late.load(Ordering::Relaxed),
             notifications: self.tally.notifications.load(Ordering::Relaxed),
             requests: self.tally.requests.load(Ordering::Relaxed),
         }
@@ -191,7 +199,7 @@ mod tests {
     #[test]
     fn a_broken_request_from_the_server_ends_no_call() {
         let inbox = Inbox::new("x".to_owned());
-        let mut open = inbox.pending.open(1, None).unwrap();
+        let mut open = inbox.pending.open(1, None, None).unwrap();
         inbox.take(br#"{"jsonrpc":"2.0","id":1,"method":"ping","a":1,"a":2}"#);
         assert!(open.try_recv().is_err());
         assert_eq!(inbox.counts().dropped, 1);

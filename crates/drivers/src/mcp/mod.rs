@@ -16,6 +16,7 @@ mod inbox;
 mod lifecycle;
 mod message;
 mod pending;
+mod rate;
 mod sse;
 mod stdio;
 pub(crate) mod strict;
@@ -23,7 +24,7 @@ mod tool;
 mod upstream;
 mod wire;
 
-pub use call::{CallOutcome, CallRequest, Finding, Progress, ProgressSink, Reply};
+pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Progress, ProgressSink, Reply};
 pub use config::{
     Confined, Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION,
     StdioConfig, UpstreamConfig,

@@ -12,6 +12,11 @@ use super::error::McpError;
 use super::message::Answer;
 
 type Outcome = Result<Answer, McpError>;
+/// Hears the answer to a request that nobody waits for any more.
+pub(crate) type LateSink = Box<dyn FnOnce(Outcome) + Send + Sync>;
+
+/// Most requests that were given up and may still be answered.
+const MAX_LATE: usize = 256;
 
 /// The open requests of one connection, by id.
 #[derive(Default)]
@@ -24,11 +29,25 @@ pub(crate) struct Pending {
 struct Table {
     open: BTreeMap<u64, Entry>,
     closed: Option<McpError>,
+    /// The requests that were given up and whose answer somebody wants to know of.
+    late: BTreeMap<u64, LateSink>,
 }
 
 struct Entry {
     reply: oneshot::Sender<Outcome>,
     progress: Option<ProgressSink>,
+    late: Option<LateSink>,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivered {
+    /// Its caller has it.
+    InTime,
+    /// Its caller had gone; that it came was told.
+    Late,
+    /// Nobody knows of such a request: a double answer, or one to nothing.
+    Nowhere,
 }
 
 impl Pending {
@@ -42,20 +61,34 @@ impl Pending {
         &self,
         id: u64,
         progress: Option<ProgressSink>,
+        late: Option<LateSink>,
     ) -> Result<oneshot::Receiver<Outcome>, McpError> {
         let mut table = self.lock();
         if let Some(reason) = &table.closed {
             return Err(reason.clone());
         }
         let (reply, receiver) = oneshot::channel();
-        table.open.insert(id, Entry { reply, progress });
+        table.open.insert(id, Entry { reply, progress, late });
         Ok(receiver)
     }
 
-    /// Ends a request. False when no such request is open: late, double or made up.
-    pub(crate) fn complete(&self, id: u64, outcome: Outcome) -> bool {
-        let entry = self.lock().open.remove(&id);
-        entry.is_some_and(|entry| entry.reply.send(outcome).is_ok())
+    /// Ends a request, or tells of the answer to one that was given up.
+    pub(crate) fn complete(&self, id: u64, outcome: Outcome) -> Delivered {
+        let (entry, late) = {
+            let mut table = self.lock();
+            (table.open.remove(&id), table.late.remove(&id))
+        };
+        let (outcome, late) = match entry {
+            Some(entry) => match entry.reply.send(outcome) {
+                Ok(()) => return Delivered::InTime,
+                // Its caller goes in this very moment.
+                Err(outcome) => (outcome, entry.late),
+            },
+            None => (outcome, late),
+        };
+        let Some(late) = late else { return Delivered::Nowhere };
+        late(outcome);
+        Delivered::Late
     }
 
     /// Ends the requests that a broken message names. One that names none could be the answer to
@@ -78,7 +111,15 @@ impl Pending {
 
     /// Forgets a request whose caller has gone. False when it was ended already.
     pub(crate) fn forget(&self, id: u64) -> bool {
-        self.lock().open.remove(&id).is_some()
+        let mut table = self.lock();
+        let Some(entry) = table.open.remove(&id) else { return false };
+        if let Some(late) = entry.late {
+            table.late.insert(id, late);
+            if table.late.len() > MAX_LATE {
+                table.late.pop_first();
+            }
+        }
+        true
     }
 
     /// Ends everything, now and from now on. The first reason stays.
@@ -86,6 +127,7 @@ impl Pending {
         let open = {
             let mut table = self.lock();
             table.closed.get_or_insert_with(|| reason.clone());
+            table.late.clear();
             std::mem::take(&mut table.open)
         };
         for entry in open.into_values() {

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use weaver_types::{OsRandom, Random};
 
 use super::call::{CallOutcome, CallRequest};
 use super::config::UpstreamConfig;
 use super::connection::Connection;
 use super::error::{HttpFault, McpError};
+use super::rate::Rate;
 use super::tool::ListedTool;
 
 /// How long an upstream is left alone after 1, 2, 3, 4, and 5 or more failures in a row.
@@ -28,6 +30,8 @@ const PAUSES: [Duration; 5] = [
 pub struct Upstream {
     config: Arc<UpstreamConfig>,
     state: Mutex<State>,
+    rate: Rate,
+    random: Arc<dyn Random>,
 }
 
 #[derive(Default)]
@@ -45,7 +49,15 @@ impl Upstream {
     /// An upstream that is not connected yet.
     #[must_use]
     pub fn new(config: UpstreamConfig) -> Self {
-        Self { config: Arc::new(config), state: Mutex::default() }
+        let (config, random) = (Arc::new(config), Arc::new(OsRandom));
+        Self { config, state: Mutex::default(), rate: Rate::default(), random }
+    }
+
+    /// The same with another source of the chance by which pauses are spread.
+    #[must_use]
+    pub fn with_random(mut self, random: Arc<dyn Random>) -> Self {
+        self.random = random;
+        self
     }
 
     /// Its configuration.
@@ -70,7 +82,7 @@ impl Upstream {
                 None => return Ok(Arc::clone(connection)),
                 Some(reason) => {
                     state.connection = None;
-                    state.failed(reason.code());
+                    state.failed(reason.code(), self.random.as_ref());
                 }
             }
         }
@@ -87,7 +99,7 @@ impl Upstream {
                 Ok(connection)
             }
             Err(error) => {
-                state.failed(error.code());
+                state.failed(error.code(), self.random.as_ref());
                 Err(error)
             }
         }
@@ -126,6 +138,7 @@ impl Upstream {
     /// [`McpError`] of connecting or calling.
     pub async fn call(&self, request: CallRequest) -> Result<CallOutcome, McpError> {
         let connection = self.connection().await?;
+        self.in_turn()?;
         let outcome = connection.call(request.clone()).await;
         if !self.lost_session(&connection, outcome.as_ref().err()).await {
             self.replied(outcome.is_ok()).await;
@@ -144,6 +157,9 @@ impl Upstream {
         let live = self.state.lock().await.connection.clone();
         let connection =
             live.filter(|live| live.generation() == generation && live.closed().is_none())?;
+        if let Err(error) = self.in_turn() {
+            return Some(Err(error));
+        }
         let outcome = connection.call(request).await;
         if !self.lost_session(&connection, outcome.as_ref().err()).await {
             self.replied(outcome.is_ok()).await;
@@ -172,6 +188,16 @@ impl Upstream {
         }
     }
 
+    /// Whether another call may begin in this second.
+    fn in_turn(&self) -> Result<(), McpError> {
+        let Some(limit) = self.config.limits.calls_per_second else { return Ok(()) };
+        self.rate.take(limit).map_err(|retry_in| McpError::CallsPerSecond {
+            upstream: self.config.name.clone(),
+            limit: limit.get(),
+            retry_in,
+        })
+    }
+
     async fn replied(&self, fine: bool) {
         if fine {
             let mut state = self.state.lock().await;
@@ -197,10 +223,44 @@ impl Upstream {
 }
 
 impl State {
-    fn failed(&mut self, code: &'static str) {
+    fn failed(&mut self, code: &'static str, random: &dyn Random) {
         self.failures = self.failures.saturating_add(1);
         let pause = PAUSES.get(self.failures.saturating_sub(1)).or(PAUSES.last());
-        self.not_before = Instant::now().checked_add(pause.copied().unwrap_or_default());
+        let pause = spread(pause.copied().unwrap_or_default(), random);
+        self.not_before = Instant::now().checked_add(pause);
         self.last = code;
+    }
+}
+
+/// Half of a pause is certain and half of it by chance, so that many who lost the same server do
+/// not come back together. Without randomness it is the whole.
+fn spread(pause: Duration, random: &dyn Random) -> Duration {
+    let mut chance = [0_u8; 4];
+    if random.fill(&mut chance).is_err() {
+        return pause;
+    }
+    let share = f64::from(u32::from_le_bytes(chance)) / f64::from(u32::MAX);
+    pause.div_f64(2.0) + pause.div_f64(2.0).mul_f64(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::SeededRandom;
+
+    use super::*;
+
+    #[test]
+    fn pauses_are_bounded_and_spread_by_chance() {
+        let pauses = |seed| -> Vec<Duration> {
+            let random = SeededRandom::new(seed);
+            PAUSES.iter().map(|pause| spread(*pause, &random)).collect()
+        };
+        for seed in 1..50 {
+            for (pause, whole) in pauses(seed).iter().zip(PAUSES) {
+                assert!(*pause >= whole / 2 && *pause <= whole, "{pause:?} {whole:?}");
+            }
+        }
+        assert_ne!(pauses(1), pauses(2));
+        assert_eq!(pauses(1), pauses(1));
     }
 }

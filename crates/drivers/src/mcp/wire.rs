@@ -14,6 +14,7 @@ use super::error::McpError;
 use super::http::{Exchange, HttpLink};
 use super::inbox::Inbox;
 use super::message::Answer;
+use super::pending::LateSink;
 use super::stdio::StdioLink;
 use crate::confine::Enforced;
 
@@ -25,6 +26,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) era: Era,
     pub(crate) limit: Duration,
     pub(crate) progress: Option<ProgressSink>,
+    /// Told of an answer that comes after the caller has gone.
+    pub(crate) late: Option<LateSink>,
 }
 
 enum Link {
@@ -138,12 +141,13 @@ impl Wire {
         let mut cancel = CancelGuard { wire: self, id, tell: ask.method != "initialize" };
         let answer = match &self.link {
             Link::Stdio(link) => {
-                let reply = self.inbox.pending.open(id, ask.progress)?;
+                let reply = self.inbox.pending.open(id, ask.progress, ask.late)?;
                 link.send(body).await?;
                 reply.await.unwrap_or_else(|_| Err(ended()))
             }
             Link::Http(link) => {
-                let reply = self.inbox.pending.open(id, None)?;
+                // A call that is given up closes its stream: no late answer can come.
+                let reply = self.inbox.pending.open(id, None, None)?;
                 let Ask { method, name, progress, era, .. } = ask;
                 // In the modern era, and in no other, closing the stream is the cancellation.
                 cancel.tell &= era == Era::Legacy;
@@ -236,7 +240,15 @@ const SUBSCRIBE: &str = "subscriptions/listen";
 fn subscription(era: Era) -> Ask<'static> {
     let mut params = Map::new();
     params.insert("notifications".to_owned(), json!({"toolsListChanged": true}));
-    Ask { method: SUBSCRIBE, name: None, params, era, limit: Duration::ZERO, progress: None }
+    Ask {
+        method: SUBSCRIBE,
+        name: None,
+        params,
+        era,
+        limit: Duration::ZERO,
+        progress: None,
+        late: None,
+    }
 }
 
 /// What each request of the modern era says: version, client and capabilities.

@@ -159,6 +159,14 @@ impl Server {
                 eprintln!("out of \u{1b}[31mcheese");
                 std::process::exit(7);
             }
+            // Acts once each time it is asked, and is gone before it could answer.
+            "act_and_die" => {
+                let path = arguments["path"].as_str().unwrap();
+                let mut file =
+                    std::fs::File::options().append(true).create(true).open(path).unwrap();
+                file.write_all(b"acted\n").unwrap();
+                std::process::exit(7);
+            }
             "mute" => {}
             "hold" => self.held.push(id.clone()),
             "release" => {

@@ -201,6 +201,23 @@ async fn a_broken_answer_fails_its_call_at_once() {
     complete(&connection, "json", json!({})).await;
 }
 
+/// All calls of an upstream share its one session.
+#[tokio::test]
+async fn many_calls_at_once_share_a_session() {
+    let (url, seen) = serve().await;
+    let upstream = Arc::new(Upstream::new(config(&url)));
+    let calls: Vec<_> = (0..40)
+        .map(|_| {
+            let upstream = Arc::clone(&upstream);
+            tokio::spawn(async move { upstream.call(request("json", json!({}))).await })
+        })
+        .collect();
+    for call in calls {
+        assert!(matches!(call.await.unwrap(), Ok(CallOutcome::Complete(_))));
+    }
+    assert_eq!(seen.lock().unwrap().session, 1);
+}
+
 #[tokio::test]
 async fn a_forgotten_session_is_opened_again() {
     let (url, seen) = serve().await;

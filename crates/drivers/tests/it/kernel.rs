@@ -33,18 +33,28 @@ pub(crate) fn through_kernel(driver: impl Driver + 'static, arguments: &Value) -
 
 /// One call that may take so many milliseconds.
 pub(crate) fn within(limit: u32, driver: impl Driver + 'static, arguments: &Value) -> Invocation {
+    recorded(limit, driver, arguments).0
+}
+
+/// One call that may take so many milliseconds, and the ledger that keeps what came of it.
+pub(crate) fn recorded(
+    limit: u32,
+    driver: impl Driver + 'static,
+    arguments: &Value,
+) -> (Invocation, Arc<MemoryLedger>) {
     let random = Arc::new(OsRandom);
     let clock = Arc::new(SystemClock::default());
     let registry = Arc::new(Registry::new());
     let mut spec = ToolSpec::new("docs.read", "Reads");
     (spec.timeout_ms, spec.max_retries) = (limit, 0);
     registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
+    let ledger = Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), random.clone()));
     let kernel = Kernel::open(KernelParts {
         registry,
         policy: Arc::new(
             PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap(),
         ),
-        ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), random.clone())),
+        ledger: ledger.clone(),
         blobs: Arc::new(MemoryBlobs::new([7; 32])),
         clock: clock.clone(),
         random: random.clone(),
@@ -58,7 +68,7 @@ pub(crate) fn within(limit: u32, driver: impl Driver + 'static, arguments: &Valu
     let principal = Principal::new(PrincipalId::parse("ana").unwrap()).with_roles(["reader"]);
     let request = CapabilityRequest::new(CapabilityId::parse("docs.read").unwrap(), "read");
     let call = Call { request: &request, arguments: Some(arguments), mode: ResponseMode::Summary };
-    block_on(kernel.execute(Caller { run: &run, principal: &principal }, call))
+    (block_on(kernel.execute(Caller { run: &run, principal: &principal }, call)), ledger)
 }
 
 #[test]

@@ -34,3 +34,5 @@ mod raw_server;
 mod sdk;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod upstream;

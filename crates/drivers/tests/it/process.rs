@@ -1,9 +1,11 @@
 //! Child processes: crashes, restarts, environment, and nothing left behind.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use weaver_drivers::mcp::{CallOutcome, Endpoint, StdioConfig, Upstream, UpstreamConfig};
+use weaver_types::{Random, RandomError};
 
 use crate::support::{complete, config, connect, none, request};
 
@@ -37,11 +39,22 @@ async fn an_upstream_comes_back_after_a_crash() {
     assert_eq!(upstream.list_tools().await.unwrap_err().code(), "mcp.upstream_shutdown");
 }
 
+/// The chance by which pauses are longest.
+struct Longest;
+
+impl Random for Longest {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
+        bytes.fill(u8::MAX);
+        Ok(())
+    }
+}
+
 /// Time stands still unless the test moves it.
 #[tokio::test(start_paused = true)]
 async fn an_upstream_that_keeps_failing_is_left_alone_for_longer() {
     let stdio = StdioConfig { command: "/no/such/program".to_owned(), ..StdioConfig::default() };
-    let upstream = Upstream::new(UpstreamConfig::new("x", Endpoint::Stdio(stdio)));
+    let upstream = Upstream::new(UpstreamConfig::new("x", Endpoint::Stdio(stdio)))
+        .with_random(Arc::new(Longest));
     for pause in [0, 100, 500, 2_000, 10_000, 10_000] {
         assert_eq!(upstream.list_tools().await.unwrap_err().code(), "mcp.upstream_spawn");
         if pause > 0 {
