@@ -1,4 +1,5 @@
-//! Preconditions observed on this machine: files, git repositories, environment variables.
+//! Preconditions observed on this machine: files, git repositories, environment variables; and the
+//! entity tags of resources.
 
 mod file;
 mod git;
@@ -9,6 +10,8 @@ use serde_json::Value;
 use weaver_agent_kernel::{PreconditionChecker, PreconditionError};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::{PathSource, Precondition};
+
+use crate::http::EtagObserver;
 
 /// The largest file whose digest is taken, in bytes, unless another bound is given.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -42,6 +45,7 @@ pub struct LocalPreconditions {
     most: u64,
     salt: [u8; 32],
     environment: fn(&str) -> Option<Vec<u8>>,
+    web: Option<EtagObserver>,
 }
 
 impl LocalPreconditions {
@@ -50,7 +54,7 @@ impl LocalPreconditions {
     /// salt, so keep it as long as calls may be held.
     #[must_use]
     pub fn new(salt: [u8; 32]) -> Self {
-        Self { base: PathBuf::new(), most: MAX_FILE, salt, environment: variable }
+        Self { base: PathBuf::new(), most: MAX_FILE, salt, environment: variable, web: None }
     }
 
     /// The same, with relative paths taken from this folder.
@@ -64,6 +68,13 @@ impl LocalPreconditions {
     #[must_use]
     pub fn with_largest_file(mut self, most: u64) -> Self {
         self.most = most;
+        self
+    }
+
+    /// The same, observing entity tags too. Without it, a call that depends on one is refused.
+    #[must_use]
+    pub fn with_web(mut self, web: EtagObserver) -> Self {
+        self.web = Some(web);
         self
     }
 
@@ -105,6 +116,10 @@ impl PreconditionChecker for LocalPreconditions {
             Precondition::FileMtime { file } => file::modified(&self.path(file, arguments)?),
             Precondition::GitHead { repository } => git::head(&self.path(repository, arguments)?),
             Precondition::Environment { name } => Ok(self.environment(name)),
+            Precondition::HttpEtag { url } => match &self.web {
+                Some(web) => web.observe(url, arguments),
+                None => Err(PreconditionError::Unsupported { check: precondition.check() }),
+            },
             other => Err(PreconditionError::Unsupported { check: other.check() }),
         }
     }

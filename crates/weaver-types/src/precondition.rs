@@ -49,6 +49,11 @@ pub enum Precondition {
         /// Its name.
         name: String,
     },
+    /// The entity tag of a resource, also that there is none.
+    HttpEtag {
+        /// Its address: a template whose places arguments fill, with a fixed host.
+        url: String,
+    },
 }
 
 impl Precondition {
@@ -60,6 +65,7 @@ impl Precondition {
             Self::FileMtime { .. } => "file_mtime",
             Self::GitHead { .. } => "git_head",
             Self::Environment { .. } => "environment",
+            Self::HttpEtag { .. } => "http_etag",
         }
     }
 }
@@ -74,6 +80,7 @@ impl fmt::Display for Precondition {
                 PathSource::Path(path) => write!(f, "{check} of `{}`", path.escape_debug()),
                 PathSource::Argument(at) => write!(f, "{check} of argument `{at}`"),
             },
+            Self::HttpEtag { url } => write!(f, "{check} of `{}`", url.escape_debug()),
             Self::Environment { name } => write!(f, "{check} `{}`", name.escape_debug()),
         }
     }

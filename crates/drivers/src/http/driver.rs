@@ -47,13 +47,11 @@ impl HttpDriver {
         runtime: Handle,
     ) -> Result<Self, OperationError> {
         let form = Form::parse(operation)?;
+        form.fits(&access)?;
         let host = form.host();
-        if host.is_none() && access.hosts.is_empty() {
-            return Err(OperationError::NoHosts);
-        }
         let name = host.as_ref().map_or_else(|| "http".to_owned(), |host| format!("http:{host}"));
         let web = Web::new(access, host);
-        web.prepare(&form.origin()?, !operation.secrets.is_empty())?;
+        web.prepare(&form.origin()?)?;
         let tool = Tool { form, web, price: operation.price };
         Ok(Self { tool: Arc::new(tool), name, runtime })
     }

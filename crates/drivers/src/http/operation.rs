@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use weaver_types::Millicents;
 
-use super::SecretProvider;
+use super::request::Form;
+use super::{Access, OperationError, SecretProvider};
 
 /// A method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -122,6 +123,14 @@ impl Operation {
             idempotency_header: None,
             price: Millicents(0),
         }
+    }
+
+    /// Whether a driver can be made of it. Nothing is sent, and no client is made.
+    ///
+    /// # Errors
+    /// [`OperationError`], when the operation means nothing, or could reach no host.
+    pub fn check(&self, access: &Access) -> Result<(), OperationError> {
+        Form::parse(self)?.fits(access)
     }
 
     /// The same with this body.

@@ -7,12 +7,12 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use super::error::Failure;
-use super::host::HostRule;
+use super::host::{self, HostRule};
 use super::operation::{Body, Method, Operation, SecretHeader};
 use super::secret::Secret;
 use super::template::{Item, Kind, Template, invalid, missing, text};
 use super::web::Outgoing;
-use super::{OperationError, Refusal, media};
+use super::{Access, OperationError, Refusal, media};
 
 /// Headers that are set by the exchange, and by nobody else.
 const OURS: [&str; 18] = [
@@ -118,6 +118,22 @@ impl Form {
         self.url.host()
     }
 
+    /// Says at the start what would refuse every request.
+    pub(super) fn fits(&self, access: &Access) -> Result<(), OperationError> {
+        if self.host().is_none() && access.hosts.is_empty() {
+            return Err(OperationError::NoHosts);
+        }
+        let origin = self.origin()?;
+        if origin.scheme() == "https" || host::is_here(&origin) {
+            return Ok(());
+        }
+        if !access.plain_http {
+            let why = "http is for this machine, unless plain http is allowed; use https";
+            return Err(OperationError::Url { why });
+        }
+        if self.secrets.is_empty() { Ok(()) } else { Err(OperationError::PlainSecret) }
+    }
+
     /// An address of the first host; of any, where a call brings it.
     pub(super) fn origin(&self) -> Result<Url, OperationError> {
         let text = match &self.url {
@@ -156,7 +172,7 @@ impl Form {
         }
         let (method, accept) = (self.method.wire(), self.accept.clone());
         let secret = !self.secrets.is_empty();
-        let outgoing = Outgoing { method, url, headers, secret, accept, body };
+        let outgoing = Outgoing { method, url, headers, secret, accept, body, head_only: false };
         Ok(Request { outgoing, secrets: self.secrets.values().cloned().collect() })
     }
 
@@ -192,6 +208,22 @@ impl Form {
 }
 
 impl Request {
+    /// A request with the secrets of a form, of whose answer only the head is wanted.
+    pub(super) fn without_body(method: reqwest::Method, url: Url, form: Option<&Form>) -> Self {
+        let secrets: Vec<_> =
+            form.map(|form| form.secrets.values().cloned().collect()).unwrap_or_default();
+        let outgoing = Outgoing {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            secret: !secrets.is_empty(),
+            accept: HeaderValue::from_static("*/*"),
+            body: None,
+            head_only: true,
+        };
+        Self { outgoing, secrets }
+    }
+
     /// The request as it is sent, and its secrets.
     pub(super) async fn with_secrets(mut self) -> Result<(Outgoing, Vec<Secret>), Failure> {
         let mut known = Vec::new();

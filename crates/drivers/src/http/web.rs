@@ -42,6 +42,8 @@ pub(crate) struct Outgoing {
     pub(crate) secret: bool,
     pub(crate) accept: HeaderValue,
     pub(crate) body: Option<(HeaderValue, Vec<u8>)>,
+    /// Whether nothing but the head of the answer is wanted.
+    pub(crate) head_only: bool,
 }
 
 /// An answer, whole.
@@ -60,17 +62,8 @@ impl Web {
         Self { access, hosts, guard, plain: OnceLock::new(), tls: OnceLock::new() }
     }
 
-    /// Says at the start what would refuse every request to this origin, and makes its client.
-    pub(crate) fn prepare(&self, origin: &Url, secret: bool) -> Result<(), OperationError> {
-        if origin.scheme() == "http" && !host::is_here(origin) {
-            if !self.access.plain_http {
-                let why = "http is for this machine, unless plain http is allowed; use https";
-                return Err(OperationError::Url { why });
-            }
-            if secret {
-                return Err(OperationError::PlainSecret);
-            }
-        }
+    /// Makes the client for this origin, so that a system that can have none says so at the start.
+    pub(crate) fn prepare(&self, origin: &Url) -> Result<(), OperationError> {
         self.client(origin).map(|_| ()).map_err(OperationError::Client)
     }
 
@@ -85,7 +78,7 @@ impl Web {
             let response = self.once(&outgoing).await.map_err(failed)?;
             let status = response.status().as_u16();
             let Some(to) = target(&response) else {
-                return self.read(response).await.map_err(failed);
+                return self.read(response, outgoing.head_only).await.map_err(failed);
             };
             if followed >= self.access.redirects {
                 return Err(failed(Refusal::Redirects(status)));
@@ -132,9 +125,12 @@ impl Web {
     }
 
     /// Reads an answer whole, within bounds.
-    async fn read(&self, mut response: Response) -> Result<Answer, Refusal> {
+    async fn read(&self, mut response: Response, head_only: bool) -> Result<Answer, Refusal> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
+        if head_only && status.is_success() {
+            return Ok(Answer { status, headers, body: Vec::new() });
+        }
         let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
         if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
             return Err(Refusal::Encoding);
@@ -195,7 +191,8 @@ fn redirected(from: Outgoing, status: u16, to: HeaderValue) -> Result<Outgoing, 
         return Err(refused("it would carry a request that changes something elsewhere"));
     }
     let headers = if same { from.headers } else { HeaderMap::new() };
-    Ok(Outgoing { method, url, headers, secret: from.secret && same, accept: from.accept, body })
+    let secret = from.secret && same;
+    Ok(Outgoing { method, url, headers, secret, body, ..from })
 }
 
 /// Why nothing came back.

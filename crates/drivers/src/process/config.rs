@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
+use weaver_types::Millicents;
+
+use super::TemplateError;
+use super::template::Template;
 use crate::mcp::Confined;
 
 /// How a program is called, and the bounds it is held to.
@@ -29,6 +33,8 @@ pub struct ProcessConfig {
     pub success: BTreeSet<i32>,
     /// What starts it, and what is kept from it; none means that it has our rights.
     pub confined: Option<Confined>,
+    /// What one call costs: nothing, by default.
+    pub price: Millicents,
 }
 
 /// How output is read.
@@ -55,7 +61,23 @@ impl ProcessConfig {
             output_bytes: 1024 * 1024,
             success: BTreeSet::from([0]),
             confined: None,
+            price: Millicents(0),
         }
+    }
+
+    /// Whether a driver can be made of it.
+    ///
+    /// # Errors
+    /// [`TemplateError`], when an argument of the template means nothing.
+    pub fn check(&self) -> Result<(), TemplateError> {
+        self.template().map(|_| ())
+    }
+
+    pub(super) fn template(&self) -> Result<Template, TemplateError> {
+        if self.command.is_empty() {
+            return Err(TemplateError::NoProgram);
+        }
+        Template::parse(&self.args, self.stdin.as_deref())
     }
 
     /// The same with these arguments.

@@ -7,7 +7,7 @@ use tokio::process::{Child, ChildStdin};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
-use weaver_types::{BoxFuture, RawResult};
+use weaver_types::{BoxFuture, CapabilityId, Millicents, RawResult};
 
 use super::output::{self, Output};
 use super::template::{Filled, Template};
@@ -37,10 +37,7 @@ impl ProcessDriver {
     /// # Errors
     /// [`TemplateError`], when an argument of the template means nothing.
     pub fn new(config: ProcessConfig, runtime: Handle) -> Result<Self, TemplateError> {
-        if config.command.is_empty() {
-            return Err(TemplateError::NoProgram);
-        }
-        let template = Template::parse(&config.args, config.stdin.as_deref())?;
+        let template = config.template()?;
         let name = format!("process:{}", config.command);
         Ok(Self { program: Arc::new(Program { config, template }), name, runtime })
     }
@@ -58,6 +55,10 @@ impl Driver for ProcessDriver {
             };
             task::on(&self.runtime, work).await
         })
+    }
+
+    fn price(&self, _call: &CapabilityId) -> Millicents {
+        self.program.config.price
     }
 
     fn name(&self) -> &str {
@@ -97,7 +98,8 @@ impl Program {
             write(stdin, &filled.stdin),
         );
         let status = status.map_err(|error| DriverError::Lost(error.kind().to_string()))?;
-        output::result(config, status, output, &tail.text())
+        let result = output::result(config, status, output, &tail.text())?;
+        Ok(if config.price.0 > 0 { result.costing(config.price) } else { result })
     }
 
     fn start(&self, argv: Vec<String>) -> Result<Child, String> {

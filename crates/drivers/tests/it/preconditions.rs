@@ -3,20 +3,24 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer,
-    block_on,
+    Call, Caller, FnDriver, Kernel, KernelParts, KeyRing, Ports, PreconditionChecker,
+    PreconditionError, Registry, Settings, ThreadTimer, block_on,
 };
+use weaver_drivers::http::{Access, EtagObserver, FileSecret, Method, Operation};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_policy::{PolicySet, Source, Sources};
 use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Clock, Effects, LogId, OsRandom, Principal, PrincipalId,
-    RawResult, ReasonCode, ResponseMode, RunContext, RunSettings, SystemClock, ToolSpec,
+    CapabilityId, CapabilityRequest, Clock, Effects, LogId, OsRandom, Precondition, Principal,
+    PrincipalId, RawResult, ReasonCode, ResponseMode, RunContext, RunSettings, SystemClock,
+    ToolSpec,
 };
+
+use crate::raw_server::{self as server, RawServer, Reaction};
 
 const POLICY: &str = "kind = \"policy\"\nformat = 1\nid = \"t\"\nversion = 1\n\
     [[rules]]\nname = \"all\"\nmatch = {}\neffect = \"allow\"\n";
@@ -41,16 +45,15 @@ fn commit(folder: &Path) {
     git(folder, &["commit", "--quiet", "--allow-empty", "-m", "a change"]);
 }
 
-fn kernel() -> Kernel {
+fn kernel(contracts: &str, checker: LocalPreconditions) -> Kernel {
     let random = Arc::new(OsRandom);
     let clock = Arc::new(SystemClock::default());
     let sources = Sources {
         policy: Source::unsigned("policy.toml", POLICY),
-        contracts: Source::unsigned("contracts.toml", CONTRACTS),
+        contracts: Source::unsigned("contracts.toml", contracts),
         keys: Source::unsigned("keys.toml", KEYS),
     };
     let policy = PolicySet::load_unsigned_development(&sources, clock.now()).unwrap();
-    let checker = LocalPreconditions::new([7; 32]);
     let kernel = Kernel::open(KernelParts {
         registry: Arc::new(Registry::new()),
         policy: Arc::new(policy),
@@ -76,7 +79,7 @@ fn a_repository_or_a_file_that_moved_refuses_the_call() {
     let file = folder.path().join("notes.txt");
     git(folder.path(), &["init", "--quiet", "--initial-branch", "main"]);
     commit(folder.path());
-    let kernel = kernel();
+    let kernel = kernel(CONTRACTS, LocalPreconditions::new([7; 32]));
     let clock = SystemClock::default();
     let run = RunContext::create(RunSettings::default(), &clock, &OsRandom).unwrap();
     let principal = Principal::new(PrincipalId::parse("ana").unwrap());
@@ -98,4 +101,118 @@ fn a_repository_or_a_file_that_moved_refuses_the_call() {
     assert_eq!(written.primary(), ReasonCode::PreconditionFailed);
     assert!(written.detail().contains("expected absent"), "{}", written.detail());
     assert!(outcome(&|| {}).allowed());
+}
+
+/// A server whose answer to `HEAD` and `GET` can be changed, and an observer that knows it.
+fn tagged(
+    runtime: &tokio::runtime::Runtime,
+    access: &Access,
+) -> (RawServer, Arc<Mutex<(u16, String)>>, LocalPreconditions) {
+    let state = Arc::new(Mutex::new((200, "etag: \"1\"\r\n".to_owned())));
+    let told = Arc::clone(&state);
+    let server = RawServer::start(runtime, move |asked| {
+        let (status, headers) = told.lock().unwrap().clone();
+        match asked.line() {
+            line if line.contains("/mute") => Reaction::Silent,
+            line if line.contains("/getonly") && line.starts_with("HEAD") => {
+                server::answer("405 No", "", "")
+            }
+            line if line.contains("/away") => server::redirect(302, "http://169.254.169.254/x"),
+            line if line.starts_with("HEAD") => {
+                Reaction::Say(format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{headers}\r\n"))
+            }
+            _ => server::answer(&format!("{status} X"), &headers, "a body of no interest"),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.keep().join("token");
+    std::fs::write(&path, "hunter2-hunter2").unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let known = Operation::new(Method::Get, server.url("/")).with_secret(
+        "Authorization",
+        "Bearer ",
+        FileSecret(path),
+    );
+    let web = EtagObserver::new().knowing(&known, access).unwrap();
+    (server, state, LocalPreconditions::new([7; 32]).with_web(web))
+}
+
+fn here() -> Access {
+    Access { networks: vec!["127.0.0.1".parse().unwrap()], ..Access::default() }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+#[test]
+fn a_resource_that_changed_refuses_the_call() {
+    let runtime = runtime();
+    let (server, state, checker) = tagged(&runtime, &here());
+    let contracts = format!(
+        "kind = \"contracts\"\nformat = 1\nid = \"t\"\nversion = 1\n\
+         [capabilities.\"notes.write\"]\n\
+         preconditions = {{ check = \"http_etag\", url = \"{}\" }}\n",
+        server.url("/docs/{id}")
+    );
+    let kernel = kernel(&contracts, checker);
+    let clock = SystemClock::default();
+    let run = RunContext::create(RunSettings::default(), &clock, &OsRandom).unwrap();
+    let principal = Principal::new(PrincipalId::parse("ana").unwrap());
+    let caller = Caller { run: &run, principal: &principal };
+    let request = CapabilityRequest::new(CapabilityId::parse("notes.write").unwrap(), "note it");
+    let arguments = json!({ "id": "a b", "text": "new" });
+    let mode = ResponseMode::Summary;
+    let call = Call { request: &request, arguments: Some(&arguments), mode };
+    let outcome = |between: &dyn Fn()| {
+        let token = block_on(kernel.grant(caller, call)).token.unwrap();
+        between();
+        block_on(kernel.invoke(caller, &token, &arguments, mode)).decision
+    };
+    assert!(outcome(&|| {}).allowed());
+    assert!(server.asked().iter().all(|asked| asked.line() == "HEAD /docs/a%20b HTTP/1.1"));
+    let moved = outcome(&|| state.lock().unwrap().1 = "etag: \"2\"\r\n".to_owned());
+    assert_eq!(moved.primary(), ReasonCode::PreconditionFailed);
+    assert!(moved.detail().contains("expected \"1\", observed \"2\""), "{}", moved.detail());
+    let gone = outcome(&|| state.lock().unwrap().0 = 404);
+    assert_eq!(gone.primary(), ReasonCode::PreconditionFailed);
+    assert!(outcome(&|| {}).allowed(), "absent before, absent now");
+    // What cannot be told is not unchanged.
+    let untold = outcome(&|| *state.lock().unwrap() = (200, String::new()));
+    assert_eq!(untold.primary(), ReasonCode::PreconditionFailed);
+    assert!(!format!("{moved:?} {untold:?}").contains("hunter2"));
+    let asked = server.asked();
+    assert_eq!(asked[0].header("authorization"), Some("Bearer hunter2-hunter2"));
+}
+
+#[test]
+fn a_tag_is_asked_for_under_the_rules_of_the_driver() {
+    let runtime = runtime();
+    let (server, _, checker) = tagged(&runtime, &here());
+    let see = |checker: &LocalPreconditions, url: String| {
+        checker.observe(&Precondition::HttpEtag { url }, &json!({ "id": ".." }))
+    };
+    assert_eq!(see(&checker, server.url("/getonly")).unwrap(), "\"1\"");
+    let unreadable = |url: String, part: &str| match see(&checker, url) {
+        Err(PreconditionError::Unreadable { problem, .. }) => {
+            assert!(problem.contains(part), "{part}: {problem}");
+        }
+        other => panic!("{part}: {other:?}"),
+    };
+    unreadable(server.url("/away"), "http.scheme");
+    unreadable(server.url("/{id}"), "lead out of it");
+    unreadable("https://169.254.169.254/x".to_owned(), "http.address_refused");
+    unreadable("http://example.com/x".to_owned(), "http.scheme");
+    unreadable("{url}".to_owned(), "not fixed");
+    // A host that no operation names has no more than what is public.
+    let (stranger, ..) = tagged(&runtime, &here());
+    unreadable(stranger.url("/x"), "http.address_refused");
+    assert_eq!(stranger.asked().len(), 0);
+    let hasty = Access { header_time: std::time::Duration::from_millis(200), ..here() };
+    let (mute, _, checker) = tagged(&runtime, &hasty);
+    assert!(see(&checker, mute.url("/mute")).is_err());
+    let blind = LocalPreconditions::new([7; 32]);
+    let unsupported = see(&blind, server.url("/x")).unwrap_err();
+    assert_eq!(unsupported.code(), "precondition.unsupported");
 }

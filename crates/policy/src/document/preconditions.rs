@@ -8,7 +8,7 @@ use super::arguments::pointer;
 use super::node::{Node, Section};
 use super::page::{Page, shown};
 
-const CHECKS: [&str; 4] = ["file_digest", "file_mtime", "git_head", "environment"];
+const CHECKS: [&str; 5] = ["file_digest", "file_mtime", "git_head", "environment", "http_etag"];
 
 /// Reads one precondition or a list of them.
 pub(super) fn read(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<Precondition> {
@@ -16,7 +16,7 @@ pub(super) fn read(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<Preconditio
 }
 
 fn precondition(page: &mut Page<'_>, node: &Node<'_>) -> Option<Precondition> {
-    let all = node.section(page, &["check", "file", "repository", "name"])?;
+    let all = node.section(page, &["check", "file", "repository", "name", "url"])?;
     let check = all.need(page, "check")?;
     match check.text(page)? {
         "file_digest" => {
@@ -36,6 +36,10 @@ fn precondition(page: &mut Page<'_>, node: &Node<'_>) -> Option<Precondition> {
             let name = section.need(page, "name")?.text(page)?.to_owned();
             Some(Precondition::Environment { name })
         }
+        "http_etag" => {
+            let section = node.section(page, &["check", "url"])?;
+            Some(Precondition::HttpEtag { url: address(page, &section)? })
+        }
         other => {
             let remedy = match weaver_text::suggest::nearest(other, CHECKS) {
                 Some(meant) => format!("did you mean `{meant}`?"),
@@ -46,6 +50,21 @@ fn precondition(page: &mut Page<'_>, node: &Node<'_>) -> Option<Precondition> {
             None
         }
     }
+}
+
+/// A template of an address: its host is fixed by whoever signs it.
+fn address(page: &mut Page<'_>, section: &Section<'_>) -> Option<String> {
+    let node = section.need(page, "url")?;
+    let url = node.text(page)?;
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    if host.is_empty() || host.contains(['{', '}', '@', '\\']) || url.contains(char::is_whitespace)
+    {
+        let message = "this is no http or https address with a fixed host";
+        node.wrong(page, "policy.value", message, "write `https://host/path/{argument}`");
+        return None;
+    }
+    Some(url.to_owned())
 }
 
 fn source(page: &mut Page<'_>, section: &Section<'_>, name: &str) -> Option<PathSource> {

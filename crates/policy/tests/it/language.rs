@@ -274,7 +274,7 @@ critical_arguments = "/path"
 [capabilities."fs.*_file"]
 critical_arguments = ["/mode"]
 [capabilities."fs.write_file"]
-preconditions = [{ check = "file_digest", file = { argument = "/path" } }, { check = "environment", name = "HOME" }]
+preconditions = [{ check = "file_digest", file = { argument = "/path" } }, { check = "environment", name = "HOME" }, { check = "http_etag", url = "https://a.example/docs/{id}" }]
 "#;
     let set = set("", contracts);
     let words = |id: &str| {
@@ -285,7 +285,7 @@ preconditions = [{ check = "file_digest", file = { argument = "/path" } }, { che
     };
     assert_eq!(words("fs.read_file"), (vec!["git_head"], vec!["/mode".into(), "/path".into()]));
     let own = words("fs.write_file");
-    assert_eq!(own.0, ["file_digest", "environment"]);
+    assert_eq!(own.0, ["file_digest", "environment", "http_etag"]);
     assert_eq!(own.1, ["/mode", "/path"]);
     assert_eq!(words("other").0.len(), 0);
 }
@@ -356,6 +356,10 @@ fn limits_severities_and_bounds_are_checked() {
     assert_eq!(contract("preconditions = [{ check = \"git\" }]"), "policy.word");
     let both = "preconditions = [{ check = \"git_head\", repository = { path = \"/\", argument = \"/a\" } }]";
     assert_eq!(contract(both), "policy.value");
+    for url in ["docs/{id}", "ftp://a/", "https://{host}/", "https://u@a/", "https:///x", "{url}"] {
+        let tag = format!("preconditions = [{{ check = \"http_etag\", url = \"{url}\" }}]");
+        assert_eq!(contract(&tag), "policy.value", "{url}");
+    }
     let other =
         "preconditions = [{ check = \"environment\", name = \"A\", file = { path = \"/\" } }]";
     assert_eq!(contract(other), "policy.unknown_key");
