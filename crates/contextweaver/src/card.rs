@@ -16,7 +16,7 @@ use crate::catalog::{ItemKind, SelectableItem};
 
 pub use notice::Notice;
 pub use selection::{SelectionError, SelectionFormat, selection_schema, validate_selection};
-pub use short_id::full_id;
+pub use short_id::{full_id, looks_cut};
 
 /// Tokens that a card is cut to, in either rendering.
 pub const CARD_TOKENS: usize = 60;

@@ -29,6 +29,8 @@ pub mod compile;
 pub mod error;
 pub mod filter;
 mod fixed;
+pub mod graph;
+pub mod hydrate;
 pub mod memory;
 pub mod route;
 

@@ -14,7 +14,7 @@ pub use weaver_types as types;
 /// Choosing: the catalog, the ranking, the cards. Advice, never permission.
 #[cfg(feature = "router")]
 pub mod router {
-    pub use contextweaver::{card, catalog, error, filter, route};
+    pub use contextweaver::{card, catalog, error, filter, graph, hydrate, route};
 }
 
 /// The context engine: what has happened, compiled within a token budget, and what is remembered

@@ -8,8 +8,9 @@ use weaver_types::digest::{Digest, Tag};
 
 const DIGITS: usize = 16;
 
-/// Whether an id ends as a cut one does.
-pub(super) fn looks_cut(id: &str) -> bool {
+/// Whether a text ends as a cut id does.
+#[must_use]
+pub fn looks_cut(id: &str) -> bool {
     digits(id).is_some()
 }
 

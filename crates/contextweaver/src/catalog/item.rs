@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use weaver_types::{CapabilityDescriptor, CapabilityDraft, CapabilityId, Effects, IdError};
+use weaver_types::{Agents, CapabilityDescriptor, CapabilityDraft, CapabilityId, Effects, IdError};
 
 use crate::catalog::{ItemKind, schema, spelling};
 
@@ -153,5 +153,21 @@ impl From<&CapabilityDraft> for SelectableItem {
         item.tags = draft.tags.iter().cloned().collect();
         item.effects = Some(draft.effects);
         item
+    }
+}
+
+/// What an item says of itself, as a proposal: open to every agent, and with effects that nobody
+/// declared as the most dangerous.
+impl From<&SelectableItem> for CapabilityDraft {
+    fn from(item: &SelectableItem) -> Self {
+        let name = item.display_name().to_owned();
+        let effects = item.effects.unwrap_or(Effects::UNDECLARED);
+        Self {
+            description: item.description.clone(),
+            input_schema: item.schema.as_deref().cloned(),
+            output_schema: item.output_schema.as_deref().cloned(),
+            tags: item.tags.iter().cloned().collect(),
+            ..Self::new(item.id.clone(), name, effects, Agents::Any)
+        }
     }
 }

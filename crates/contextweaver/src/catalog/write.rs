@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use weaver_types::CapabilityDraft;
 use weaver_types::formats::{Format, Offer, ToolSet};
-use weaver_types::{Agents, CapabilityDraft, Effects};
 
 use crate::catalog::load::CatalogFormat;
-use crate::catalog::{Catalog, ItemKind, SelectableItem, form};
+use crate::catalog::{Catalog, ItemKind, form};
 use crate::error::CatalogError;
 
 /// A catalog as a text, and what the form could not say.
@@ -54,7 +54,7 @@ fn tools(catalog: &Catalog, format: Format) -> Result<Written, CatalogError> {
             notes.push(format!("`{}` is a {} and no tool: left out", item.id, item.kind));
             continue;
         }
-        capabilities.push(draft(item).build().map_err(CatalogError::Capability)?);
+        capabilities.push(CapabilityDraft::from(item).build().map_err(CatalogError::Capability)?);
     }
     let set = ToolSet::new(format, &capabilities, Offer::default()).map_err(CatalogError::Name)?;
     notes.extend(
@@ -69,19 +69,6 @@ fn tools(catalog: &Catalog, format: Format) -> Result<Written, CatalogError> {
         _ => definitions,
     };
     Ok(Written { text: pretty(&whole)?, notes })
-}
-
-/// An item as a capability. Effects that nobody declared are the most dangerous.
-fn draft(item: &SelectableItem) -> CapabilityDraft {
-    let name = item.display_name().to_owned();
-    let effects = item.effects.unwrap_or(Effects::UNDECLARED);
-    CapabilityDraft {
-        description: item.description.clone(),
-        input_schema: item.schema.as_deref().cloned(),
-        output_schema: item.output_schema.as_deref().cloned(),
-        tags: item.tags.iter().cloned().collect(),
-        ..CapabilityDraft::new(item.id.clone(), name, effects, Agents::Any)
-    }
 }
 
 /// Block style with quoted texts, which YAML reads as JSON does.

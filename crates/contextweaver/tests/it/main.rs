@@ -13,6 +13,10 @@ mod filtering;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod graph;
+#[cfg(test)]
+mod hydrating;
+#[cfg(test)]
 mod items;
 #[cfg(test)]
 mod linting;

@@ -1,0 +1,138 @@
+//! Pages: what a walker sees.
+
+use serde::Serialize;
+use weaver_text::{escape, suggest};
+use weaver_types::CapabilityId;
+
+use crate::graph::{ChoiceGraph, NodeAt, PathError, ROOT};
+
+/// The longest path that is read, in bytes.
+const MAX_PATH: usize = 8 * 1024;
+/// The most items of a page that ends in `*`.
+const MAX_BELOW: usize = 1000;
+
+/// A group on a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// Its label, its own on this page.
+    pub label: String,
+    /// Its path.
+    pub path: String,
+    /// How many items are below it.
+    pub items: usize,
+    /// The first few of them.
+    pub examples: Vec<CapabilityId>,
+}
+
+/// What is chosen from at one place: groups or items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Page {
+    /// The path of the place.
+    pub path: String,
+    /// The groups.
+    pub groups: Vec<Group>,
+    /// The items.
+    pub items: Vec<CapabilityId>,
+    /// How many items more there are, on a page that ends in `*`.
+    pub more: usize,
+}
+
+/// How many examples a group has.
+const EXAMPLES: usize = 3;
+
+impl ChoiceGraph {
+    /// The page at a path: `/` is the root, `/github/issues` a group in a group; `/github/*` has
+    /// all items below, at most 1,000. The paths that pages give lead on.
+    ///
+    /// # Errors
+    /// [`PathError`], when it is no path, or no group has one of its labels.
+    pub fn browse(&self, path: &str) -> Result<Page, PathError> {
+        let (labels, all) = parts(path)?;
+        let mut at = ROOT;
+        for label in labels {
+            at = self.inner(at, label)?;
+        }
+        let own = self.path(at);
+        let Some(node) = self.node(at) else { return Err(not_found(own, path, None)) };
+        let below = self.leaves.get(node.leaves.clone()).unwrap_or_default();
+        let listed = if all { MAX_BELOW } else { usize::MAX };
+        let items = if all || node.groups.is_empty() { below } else { &[] };
+        let items: Vec<CapabilityId> = items.iter().take(listed).cloned().collect();
+        let more = if all { below.len() - items.len() } else { 0 };
+        let groups = if all { &[][..] } else { &node.groups };
+        let groups = groups.iter().filter_map(|group| self.group(*group)).collect();
+        Ok(Page { path: own, groups, items, more })
+    }
+
+    /// The path of the page on which an item stands.
+    #[must_use]
+    pub fn path_of(&self, id: &CapabilityId) -> Option<String> {
+        let home = self.homes.get(self.leaf(id)?)?;
+        Some(self.path(*home))
+    }
+
+    fn group(&self, at: NodeAt) -> Option<Group> {
+        let node = self.node(at)?;
+        let examples = self.leaves.get(node.leaves.clone())?.iter().take(EXAMPLES);
+        Some(Group {
+            label: node.label.clone(),
+            path: self.path(at),
+            items: node.leaves.len(),
+            examples: examples.cloned().collect(),
+        })
+    }
+
+    fn inner(&self, at: NodeAt, label: &str) -> Result<NodeAt, PathError> {
+        let groups = self.node(at).map_or(&[][..], |node| &node.groups);
+        let named = |group: &NodeAt| self.node(*group).map_or("", |node| node.label.as_str());
+        let found = groups.iter().find(|group| named(group) == label);
+        found.copied().ok_or_else(|| {
+            let nearest = suggest::nearest(label, groups.iter().map(named));
+            not_found(self.path(at), label, nearest.map(str::to_owned))
+        })
+    }
+
+    fn path(&self, at: NodeAt) -> String {
+        let mut labels = Vec::new();
+        let mut at = at;
+        while at != ROOT
+            && let Some(node) = self.node(at)
+        {
+            labels.push(node.label.as_str());
+            at = node.parent;
+        }
+        labels.reverse();
+        format!("/{}", labels.join("/"))
+    }
+}
+
+fn not_found(parent: String, label: &str, nearest: Option<String>) -> PathError {
+    PathError::NotFound { parent, label: crate::catalog::shown(label), nearest }
+}
+
+/// The labels of a path, and whether it ends in `*`.
+fn parts(path: &str) -> Result<(Vec<&str>, bool), PathError> {
+    let invalid = |problem| {
+        let path = escape::line(escape::truncate(path, 80)).into_owned();
+        Err(PathError::Invalid { path, problem })
+    };
+    if path.len() > MAX_PATH {
+        return invalid("it is too long");
+    }
+    let Some(rest) = path.strip_prefix('/') else { return invalid("it does not begin with `/`") };
+    if rest.is_empty() {
+        return Ok((Vec::new(), false));
+    }
+    let mut labels: Vec<&str> = rest.split('/').collect();
+    if labels.iter().any(|label| label.is_empty()) {
+        return invalid("a part of it is empty");
+    }
+    let all = labels.last() == Some(&"*");
+    if all {
+        labels.pop();
+    }
+    if labels.contains(&"*") {
+        return invalid("`*` stands only at its end");
+    }
+    Ok((labels, all))
+}
