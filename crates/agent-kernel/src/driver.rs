@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use weaver_types::{
-    BoxFuture, CallId, Capability, CapabilityId, Millicents, RawChunk, RawResult, RunId,
+    BoxFuture, CallId, Capability, CapabilityId, Label, Millicents, PrincipalId, RawChunk,
+    RawResult, RunId,
 };
 
 use crate::late::LateDoor;
@@ -42,6 +43,7 @@ pub(crate) struct CallParts {
     pub(crate) run: RunId,
     pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
+    pub(crate) label: Label,
     pub(crate) late: LateDoor,
 }
 
@@ -68,6 +70,19 @@ impl AuthorizedCall {
     #[must_use]
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.inner.arguments
+    }
+
+    /// The label of all that the run was shown before this call: what the arguments may carry. A
+    /// driver that keeps them keeps it with them.
+    #[must_use]
+    pub fn label(&self) -> &Label {
+        &self.inner.label
+    }
+
+    /// For whom it is made.
+    #[must_use]
+    pub fn principal(&self) -> &PrincipalId {
+        &self.inner.late.principal
     }
 
     /// How long this attempt may take.

@@ -64,7 +64,8 @@ pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
 pub use pipeline::{
-    BudgetRemaining, DryRun, Explanation, Grant, Invocation, Received, RevocationSubject,
+    BudgetRemaining, DryRun, Explanation, Grant, Invocation, MemoryAccess, MemoryNote, Received,
+    RevocationSubject,
 };
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};

@@ -33,6 +33,8 @@ pub mod confine;
 mod driver;
 pub mod http;
 pub mod mcp;
+#[cfg(feature = "memory")]
+pub mod memory;
 mod post;
 pub mod precondition;
 pub mod process;

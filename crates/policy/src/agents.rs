@@ -26,7 +26,8 @@ pub struct AgentCapabilities {
     pub agent_name: AgentId,
     /// What it does, for people.
     pub description: String,
-    /// Packs of context that it needs. They are carried here and decide nothing.
+    /// Packs of context that it needs. They decide on no call: whoever runs the agent does not
+    /// without them.
     pub required_packs: BTreeSet<String>,
     /// The tools that it may use; none where this is empty.
     pub tool_allowlist: Vec<Pattern>,

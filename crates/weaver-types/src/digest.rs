@@ -58,11 +58,13 @@ impl Tag {
     pub const FRAME_COMMIT: Self = Self("weaver/frame-commit/v1");
     /// Words of a user under a salt, as the log names them.
     pub const WORDS_COMMIT: Self = Self("weaver/words-commit/v1");
+    /// The value of an entry of memory under a salt, as the log names it: both as parts.
+    pub const MEMORY_COMMIT: Self = Self("weaver/memory-commit/v1");
     /// The signed bytes of an [`Envelope`](crate::signature::Envelope).
     pub const SIGNATURE: Self = Self("weaver/signature/v1");
 
     /// Every tag, in the order of its text.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::APPROVAL,
         Self::ARGS_COMMIT,
         Self::ARGS,
@@ -78,6 +80,7 @@ impl Tag {
         Self::FRAME_COMMIT,
         Self::KEYS,
         Self::LOG_KEY,
+        Self::MEMORY_COMMIT,
         Self::OPERATOR_WORD,
         Self::POLICY,
         Self::RESOLUTION,

@@ -111,6 +111,10 @@ kinds! {
     Pruned = "log.pruned";
     /// A key that signs the checkpoints of this log came into force, or ended.
     LogKey = "log.key";
+    /// A host wrote to the memory of a run.
+    MemoryPut = "memory.put";
+    /// A host read from memory for a run, which takes on the label of what was read.
+    MemoryGet = "memory.get";
 }
 
 kinds! {

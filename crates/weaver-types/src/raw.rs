@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::label::Label;
 use crate::result::ToolProvenance;
 use crate::run::Millicents;
 
@@ -50,6 +51,9 @@ pub struct RawResult {
     pub structured: Structured,
     /// What this one attempt cost, if its driver knows.
     pub cost: Option<Millicents>,
+    /// What its source knows of its label. It makes the label of the capability stricter, never
+    /// looser.
+    pub label: Option<Label>,
 }
 
 impl RawResult {
@@ -75,6 +79,7 @@ impl RawResult {
             findings: Vec::new(),
             structured: Structured::Content,
             cost: None,
+            label: None,
         }
     }
 
@@ -82,6 +87,13 @@ impl RawResult {
     #[must_use]
     pub fn costing(mut self, cost: Millicents) -> Self {
         self.cost = Some(cost);
+        self
+    }
+
+    /// The same, under this label where that is stricter than the capability's.
+    #[must_use]
+    pub fn labelled(mut self, label: Label) -> Self {
+        self.label = Some(label);
         self
     }
 

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::time::Duration;
 
-use weaver_types::{Constraints, Millicents, RawResult, ReasonCode, RunBudget};
+use weaver_types::{
+    Confidentiality, Constraints, Integrity, Label, Millicents, RawResult, ReasonCode, RunBudget,
+};
 
 use super::evaluate::Target;
 use super::invoke::Ready;
 use super::unfinished::Watch;
 use crate::driver::{AuthorizedCall, CallParts, DriverError};
+use crate::hot_run::lock;
 use crate::kernel::Kernel;
 use crate::late::LateDoor;
 use crate::room::Want;
@@ -88,11 +91,16 @@ impl Kernel {
     pub(crate) fn authorized(&self, ready: &Ready<'_>) -> Arc<CallParts> {
         let target = &ready.target;
         let arguments = target.arguments.as_ref().map(|a| a.object.clone()).unwrap_or_default();
+        let slot = self.slot_of(ready.caller);
+        let label = slot.and_then(|slot| lock(&slot).map(|run| run.state().label.clone()));
+        // A run that cannot be read may have seen anything.
+        let worst = || Label::of(Confidentiality::Restricted, Integrity::Untrusted);
         Arc::new(CallParts {
             call: ready.call.clone(),
             run: ready.caller.run.run_id.clone(),
             capability: Arc::clone(&target.capability),
             arguments,
+            label: label.unwrap_or_else(worst),
             late: LateDoor {
                 ledger: Arc::clone(&self.ledger),
                 clock: Arc::clone(&self.clock),

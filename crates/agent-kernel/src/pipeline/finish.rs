@@ -9,8 +9,8 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{BlobUse, Durability};
 use weaver_types::{
-    Constraints, EventKind, Frame, Label, Random, RawResult, ReasonCode, ResponseMode, SafetyMode,
-    Status, ToolErrorCode, ToolResult, hex,
+    Constraints, DecisionKey, EventKind, Frame, Impact, Label, Random, RawResult, ReasonCode,
+    ResponseMode, SafetyMode, SensitivityTag, Status, ToolErrorCode, ToolResult, hex,
 };
 
 use super::attempt::Attempted;
@@ -72,7 +72,7 @@ impl Kernel {
         let mut share = std::mem::take(&mut ready.share);
         let mut ended = match result {
             Ok(raw) => match self.misfit(&ready, &raw) {
-                Some(problem) => self.misfitting(&ready, &problem),
+                Some(problem) => self.misfitting(&ready, &raw, &problem),
                 None => self.shown(&ready, raw, &mut share),
             },
             Err(error) => self.failed(&ready, &error),
@@ -132,6 +132,8 @@ impl Kernel {
         let limits = ready.limits();
         let handle = stored.as_ref().map(|stored| stored.handle.clone());
         let spec = FrameSpec { handle, ..self.frame_spec(ready, mode, &limits) };
+        let own = label::known(spec.label.clone(), raw.label.as_ref());
+        let spec = FrameSpec { label: own, ..spec };
         let firewall = self.firewall_of(ready.caller.run);
         let first = firewall.frame(&raw, &spec);
         let frame = share.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
@@ -195,7 +197,10 @@ impl Kernel {
             capability: &ready.target.capability,
             constraints: &ready.limits(),
             pii_reader: ready.caller.principal.has_role(PII_READER),
-            label: &label::stored(&ready.target.capability, &ready.call),
+            label: &label::known(
+                label::stored(&ready.target.capability, &ready.call),
+                raw.label.as_ref(),
+            ),
             views: self.firewall.views(),
             now: self.now(),
         };
@@ -253,6 +258,7 @@ impl Kernel {
             .who(ready.caller.principal)
             .with("capability", json!(ready.target.capability.id()))
             .tagged(Some(&ready.target.capability))
+            .maybe("decision_key", memory_key(ready, result.success).map(|key| json!(key)))
             .with("success", json!(result.success))
             .maybe("error", result.error_code.map(|code| json!(code)))
             .maybe("error_message", said)
@@ -280,6 +286,20 @@ impl Kernel {
         self.step(step).await.map_err(|error| error.to_string())?;
         told.take(&watch.slot);
         Ok(())
+    }
+}
+
+/// The decision key of a call that wrote to memory or read from it: one of a capability that is
+/// tagged as memory.
+fn memory_key(ready: &Ready<'_>, success: bool) -> Option<DecisionKey> {
+    let spec = ready.target.capability.spec();
+    if !success || !spec.sensitivity.contains(&SensitivityTag::Memory) {
+        return None;
+    }
+    match spec.effects.impact {
+        Impact::Read => Some(DecisionKey::MemoryGet),
+        Impact::Write => Some(DecisionKey::MemoryPut),
+        Impact::Destroy => None,
     }
 }
 

@@ -17,6 +17,14 @@ pub(crate) fn stored(capability: &Capability, call: &CallId) -> Label {
     at_least(capability, call, SensitivityTag::stored)
 }
 
+/// The same, under what the result's own source knows of it.
+pub(crate) fn known(label: Label, own: Option<&Label>) -> Label {
+    match own {
+        Some(own) => label.join(own),
+        None => label,
+    }
+}
+
 fn at_least(
     capability: &Capability,
     call: &CallId,

@@ -114,7 +114,7 @@ impl Kernel {
     }
 }
 
-fn unrecordable() -> KernelError {
+pub(super) fn unrecordable() -> KernelError {
     KernelError::Stored {
         what: "an event",
         problem: format!("{}: it has no canonical form", ReasonCode::InternalError),

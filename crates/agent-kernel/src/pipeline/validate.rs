@@ -42,7 +42,7 @@ impl Kernel {
 
     /// The end of a call whose result does not fit: it was executed, and nothing of what came is
     /// shown or kept.
-    pub(super) fn misfitting(&self, ready: &Ready<'_>, problem: &str) -> Ended {
+    pub(super) fn misfitting(&self, ready: &Ready<'_>, raw: &RawResult, problem: &str) -> Ended {
         let capability = &ready.target.capability;
         let reason = ReasonCode::InvalidResult;
         let message = format!(
@@ -52,7 +52,8 @@ impl Kernel {
         let (call, id) = (ready.call.clone(), capability.id().clone());
         let result = ToolResult::error(call, id, ToolErrorCode::Unexpected, message);
         // Names of fields are the tool's words.
-        let shown = Some(label::framed(capability, ResponseMode::Summary, &ready.call));
+        let framed = label::framed(capability, ResponseMode::Summary, &ready.call);
+        let shown = Some(label::known(framed, raw.label.as_ref()));
         Ended { failure: Some(reason), shown, ..Ended::new(result, EventKind::Outcome) }
     }
 }

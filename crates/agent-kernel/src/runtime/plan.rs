@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use weaver_types::{BoxFuture, Capability, CapabilityId};
+use weaver_types::{AgentId, BoxFuture, Capability, CapabilityId};
 
 use super::critique::Critique;
 use super::record::StepArtifact;
@@ -54,6 +54,16 @@ pub enum PlanError {
     /// The planner failed.
     #[error("the planner failed: {0}")]
     Failed(String),
+    /// The agent was declared to need a pack of context that this run does not have.
+    #[error(
+        "the agent `{agent}` requires the pack `{pack}`, which this run was not given: inject it first"
+    )]
+    MissingPack {
+        /// The agent.
+        agent: AgentId,
+        /// The pack.
+        pack: String,
+    },
     /// The plan has too many steps.
     #[error("the plan has {steps} steps; at most {limit} are taken")]
     TooLong {
@@ -70,6 +80,7 @@ impl PlanError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoWay(_) => "plan.no_way",
+            Self::MissingPack { .. } => "plan.missing_pack",
             Self::Failed(_) => "plan.failed",
             Self::TooLong { .. } => "plan.too_long",
         }

@@ -1,5 +1,6 @@
 //! Running a goal: plan, steps, critique.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weaver_types::{
@@ -80,13 +81,22 @@ pub struct AgentRuntime<'k> {
     kernel: &'k Kernel,
     planner: Arc<dyn Planner>,
     mode: ResponseMode,
+    packs: BTreeSet<String>,
 }
 
 impl<'k> AgentRuntime<'k> {
     /// A runtime with this planner, whose steps ask for summaries.
     #[must_use]
     pub fn new(kernel: &'k Kernel, planner: Arc<dyn Planner>) -> Self {
-        Self { kernel, planner, mode: ResponseMode::Summary }
+        Self { kernel, planner, mode: ResponseMode::Summary, packs: BTreeSet::new() }
+    }
+
+    /// The same, with these packs of context injected. An agent that the policy declares to require
+    /// others is not run.
+    #[must_use]
+    pub fn with_packs(mut self, packs: impl IntoIterator<Item = String>) -> Self {
+        self.packs.extend(packs);
+        self
     }
 
     /// The same, with steps that ask for this much of each result.
@@ -99,10 +109,10 @@ impl<'k> AgentRuntime<'k> {
     /// Runs a goal. What goes wrong stands in the record.
     pub async fn run(&self, caller: Caller<'_>, goal: &str) -> RunRecord {
         let started_at = self.kernel.now();
-        let tools = self.tools(caller);
-        let planned = contained(|| self.planner.plan(goal, &tools)).await;
-        let planned =
-            planned.unwrap_or_else(|| Err(PlanError::Failed("the planner panicked".to_owned())));
+        let planned = match self.missing_pack(caller) {
+            Some(missing) => Err(missing),
+            None => self.planned(caller, goal).await,
+        };
         let (plan, plan_error) = match planned {
             Ok(plan) if plan.len() > MAX_STEPS => {
                 (Vec::new(), Some(PlanError::TooLong { steps: plan.len(), limit: MAX_STEPS }))
@@ -113,6 +123,21 @@ impl<'k> AgentRuntime<'k> {
         let steps = self.steps(caller, goal, &plan).await;
         let critique = self.critique(caller, goal, (&plan, plan_error.as_ref()), &steps).await;
         self.finish(caller, goal, started_at, (plan, plan_error, steps, critique)).await
+    }
+
+    async fn planned(&self, caller: Caller<'_>, goal: &str) -> Result<Vec<PlannedStep>, PlanError> {
+        let tools = self.tools(caller);
+        let planned = contained(|| self.planner.plan(goal, &tools)).await;
+        planned.unwrap_or_else(|| Err(PlanError::Failed("the planner panicked".to_owned())))
+    }
+
+    /// The first pack that the caller's agent requires and that was not injected.
+    fn missing_pack(&self, caller: Caller<'_>) -> Option<PlanError> {
+        let policy = self.kernel.policy();
+        let agent = policy.granted(caller.principal).agent.clone()?;
+        let declared = policy.policy().agents.get(&agent)?;
+        let pack = declared.required_packs.difference(&self.packs).next()?.clone();
+        Some(PlanError::MissingPack { agent, pack })
     }
 
     /// The capabilities that this caller can see, in its signed form.

@@ -8,9 +8,10 @@ use weaver_agent_kernel::{
     AgentRuntime, Caller, Critique, DriverError, MAX_STEPS, PlanError, PlannedStep, Planner,
     RunRecord, StepArtifact, block_on,
 };
+use weaver_policy::{AgentCapabilities, Pattern};
 use weaver_types::{
-    BoxFuture, Capability, CapabilityId, DecisionKey, Effects, RunBudget, RunContext, SafetyMode,
-    Verdict,
+    AgentId, BoxFuture, Capability, CapabilityId, DecisionKey, Effects, Principal, RunBudget,
+    RunContext, SafetyClass, SafetyMode, Verdict,
 };
 
 use crate::support::{DESTROY_LOCAL, World, ana, draft, kinds, log, open_policy, snapshot};
@@ -214,4 +215,34 @@ fn a_run_leaves_each_decision_key() {
         .collect();
     assert_eq!(wanted.len(), 5);
     assert_eq!(keys, wanted);
+}
+
+#[test]
+fn an_agent_is_not_run_without_the_packs_that_it_requires() {
+    let name = AgentId::parse("meeting_copilot").unwrap();
+    let mut agent = AgentCapabilities::new(name.clone(), SafetyClass::ReadOnly)
+        .with_tools([Pattern::parse("fs.*").unwrap()]);
+    agent.required_packs = ["meeting.agenda", "meeting.transcript"].map(str::to_owned).into();
+    let world = World::new(open_policy().with_agent(agent));
+    world.tool("fs.read", Effects::READ_LOCAL);
+    let copilot = Principal { agent: Some(name.clone()), ..ana() };
+    let planner = Arc::new(steps(["fs.read"]));
+    let run = |who: &Principal, packs: &[&str]| {
+        let runtime = AgentRuntime::new(&world.kernel, Arc::clone(&planner) as Arc<dyn Planner>)
+            .with_packs(packs.iter().map(|pack| (*pack).to_owned()));
+        let run = world.run();
+        block_on(runtime.run(Caller { run: &run, principal: who }, "a goal"))
+    };
+    for (packs, missing) in
+        [(&[][..], "meeting.agenda"), (&["meeting.agenda"], "meeting.transcript")]
+    {
+        let record = run(&copilot, packs);
+        let error = PlanError::MissingPack { agent: name.clone(), pack: missing.to_owned() };
+        assert_eq!(record.plan_error, Some(error));
+        assert!(!record.passed() && record.steps.is_empty());
+    }
+    assert!(world.executed() == 0 && planner.shown.lock().unwrap().is_empty(), "nobody planned");
+    assert!(run(&copilot, &["meeting.agenda", "meeting.transcript", "more"]).passed());
+    assert!(run(&ana(), &[]).passed(), "a person is no agent");
+    assert_eq!(world.executed(), 2);
 }

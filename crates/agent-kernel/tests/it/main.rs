@@ -37,6 +37,8 @@ mod in_doubt;
 #[cfg(test)]
 mod intents;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod meters;
 #[cfg(test)]
 mod namespaces;

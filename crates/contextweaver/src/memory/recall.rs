@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use weaver_text::escape;
 use weaver_text::token::TokenCounter;
-use weaver_types::{Label, Timestamp};
+use weaver_types::{Confidentiality, Integrity, Label, Timestamp};
 
 use super::entry::{EntryKind, MemoryEntry, entry_id};
 use super::episode::EpisodicStore;
@@ -130,7 +130,9 @@ impl Recalled {
         let cost = tokens(request.counter, &note);
         if let Some(cost) = cost.filter(|cost| omitted > 0 && used + cost <= caps.tokens) {
             used += cost;
-            self.items.push(ContextItem::memory_fact(format!("mem_omitted_{what}"), note));
+            let label = Label::of(Confidentiality::Internal, Integrity::Trusted);
+            let item = ContextItem::memory_fact(format!("mem_omitted_{what}"), note);
+            self.items.push(item.with_label(label));
         }
         self.tokens += used;
         Ok(())

@@ -1,8 +1,9 @@
 //! What of memory reaches the head of a context.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use contextweaver::compile::ItemKind;
+use contextweaver::compile::{self, ContextItem, ContextLog, ItemKind, Phase, Request};
 use contextweaver::memory::{
     Caps, EpisodicStore, FactStore, MemoryBundle, Put, Recall, Recalled, recall,
 };
@@ -132,4 +133,29 @@ fn contradictions_are_shown_together_and_on_one_line() {
     assert!(said[1].starts_with("tz: (disputed) UTC (source: host); or CET"), "{said:?}");
     assert!(said.iter().all(|line| !line.contains('\n')));
     assert_eq!(found.items[1].label().integrity, Integrity::Untrusted);
+}
+
+#[test]
+fn what_is_recalled_stands_in_the_head_under_its_label() {
+    let memory = full();
+    let caps = Caps { tokens: 80, entries: 3 };
+    let compiled = |query, more: &str| {
+        let request = Recall { episodes: caps, facts: caps, ..Recall::new(query, &TOKENS) };
+        let mut log = ContextLog::new(Arc::new(TOKENS));
+        for item in recall(&memory.durable, &request).unwrap().items {
+            log.push(item).unwrap();
+        }
+        log.push(ContextItem::user_turn("u1", more)).unwrap();
+        compile::build(&log, &Request { query, ..Request::new(Phase::Answer) }).unwrap()
+    };
+    let pack = compiled("Pay the open invoice", "Pay it, please.");
+    let (head, rest) = pack.text.split_at(pack.head_bytes);
+    assert!(head.contains("zz_invoice_day: invoices go out on Friday (source: host)"), "{head}");
+    assert!(head.contains("(299 more facts are not shown)"), "{head}");
+    assert!(rest.contains("Pay it, please.") && !rest.contains("invoices go out"), "{rest}");
+    assert_eq!(pack.label.integrity, Integrity::Untrusted, "one of the facts came from a mail");
+    let later = compiled("Pay the open invoice", "And now?");
+    assert_eq!(later.text.get(..later.head_bytes), Some(head), "the same bytes for a cache");
+    let clean = compiled("palette colour warm", "Hello.");
+    assert_eq!(clean.label.integrity, Integrity::Trusted, "what is left out taints nothing");
 }

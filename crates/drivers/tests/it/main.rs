@@ -19,6 +19,12 @@ mod kernel;
 mod lifecycle;
 #[cfg(test)]
 mod listing;
+#[cfg(feature = "memory")]
+#[cfg(test)]
+mod memory;
+#[cfg(feature = "memory")]
+#[cfg(test)]
+mod memory_file;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]

@@ -226,6 +226,8 @@ impl EventType {
             | EventKind::ContractChanged
             | EventKind::Pruned
             | EventKind::LogKey
+            | EventKind::MemoryPut
+            | EventKind::MemoryGet
             | EventKind::UserSaid => None,
         }
     }

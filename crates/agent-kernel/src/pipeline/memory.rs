@@ -1,0 +1,89 @@
+//! What a host reads and writes of a run's memory, as the log has it.
+
+use serde_json::{Value, json};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::ledger::{Batch, Durability};
+use weaver_types::{DecisionKey, EventKind, Label, hex};
+
+use super::note::unrecordable;
+use super::transition::{Step, StepError};
+use crate::error::KernelError;
+use crate::kernel::{Caller, Kernel};
+use crate::record::{Payload, error_text};
+use crate::run_state::RunDelta;
+
+/// What is done with memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryAccess {
+    /// An entry is written.
+    Put,
+    /// An entry is read, for the run to see.
+    Get,
+}
+
+/// One entry that a host writes or reads for a run.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryNote<'a> {
+    /// What is done with it.
+    pub access: MemoryAccess,
+    /// Its id, for example `mem_dur_user_preference`.
+    pub entry: &'a str,
+    /// Its tier, for example `durable`.
+    pub tier: &'a str,
+    /// Where it came from.
+    pub source: &'a str,
+    /// Its value.
+    pub value: &'a Value,
+    /// Its label.
+    pub label: &'a Label,
+}
+
+impl Kernel {
+    /// Records that a host writes to memory or reads from it for a run, under the decision key
+    /// `kernel.memory.put` or `kernel.memory.get`. The log has the ids, redacted, and of the value
+    /// a commitment under a salt. What is read joins the label of the run, as a result would. A dry
+    /// run records nothing.
+    ///
+    /// # Errors
+    /// [`KernelError`], when it could not be recorded; it must then not happen.
+    pub async fn record_memory(
+        &self,
+        caller: Caller<'_>,
+        note: MemoryNote<'_>,
+    ) -> Result<(), KernelError> {
+        if caller.run.dry_run {
+            return Ok(());
+        }
+        let run = &caller.run.run_id;
+        let slot = self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref())?;
+        let (kind, key, seen) = match note.access {
+            MemoryAccess::Put => (EventKind::MemoryPut, DecisionKey::MemoryPut, None),
+            MemoryAccess::Get => (EventKind::MemoryGet, DecisionKey::MemoryGet, Some(note.label)),
+        };
+        let bytes =
+            canonical::to_bytes(note.value, Profile::Foreign).map_err(|_| unrecordable())?;
+        let mut salt = [0_u8; 16];
+        self.random.fill(&mut salt)?;
+        let delta = RunDelta { label: seen.cloned(), ..RunDelta::default() };
+        let event = Payload::new()
+            .key(key)
+            .who(caller.principal)
+            .with("entry", json!(error_text(&self.firewall, note.entry)))
+            .with("tier", json!(note.tier))
+            .with("source", json!(error_text(&self.firewall, note.source)))
+            .with("label", json!(note.label))
+            .with("bytes", json!(bytes.len()))
+            .with("salt", json!(hex(&salt)))
+            .with("commit", json!(Digest::of_parts(Tag::MEMORY_COMMIT, &[&salt, &bytes])))
+            .run(&delta)
+            .event(kind, self.now(), run, None)
+            .ok_or_else(unrecordable)?;
+        let batch = Batch::new(Durability::Os).with_event(event);
+        match self.step(Step::new(caller, &slot, delta, batch)).await {
+            Ok(()) => Ok(()),
+            Err(StepError::Ledger(error)) => Err(error.into()),
+            Err(StepError::Budget(_)) => Err(unrecordable()),
+        }
+    }
+}

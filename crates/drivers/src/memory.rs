@@ -1,0 +1,166 @@
+//! Memory as capabilities: what a model remembers and recalls goes through the kernel like any call.
+//!
+//! Four capabilities of the namespace `kernel.memory`, each tagged as memory:
+//!
+//! | id | what it does | effects |
+//! |---|---|---|
+//! | `kernel.memory.put` | remembers a value, a fact or an episode | writes, closed world |
+//! | `kernel.memory.get` | gives what is under a key | reads, closed world |
+//! | `kernel.memory.recall` | gives what bears on a query | reads, closed world |
+//! | `kernel.memory.delete` | forgets what is under a key | destructive |
+//!
+//! What is written carries the label of all that its run was shown before: a rule that matches the
+//! run's `label` decides whether an untrusted run may remember. What is read puts the label of the
+//! entries on the run. A source that a model names stands as `model:` and its words.
+
+mod answer;
+mod capability;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use contextweaver::memory::{
+    Access, EntryKind, EpisodicStore, FactStore, Memory, MemoryEntry, MemoryError, MemoryLog,
+    Origin, Put,
+};
+use serde_json::{Map, Value};
+use weaver_agent_kernel::{
+    AuthorizedCall, Caller, Driver, DriverError, FnDriver, Kernel, MemoryAccess, MemoryNote,
+    Registry, RegistryError, block_on,
+};
+use weaver_types::{Principal, RawResult, RunContext};
+
+type Answer = Result<RawResult, DriverError>;
+
+/// Registers the four capabilities over a tier of memory, the durable one as a rule.
+///
+/// # Errors
+/// [`RegistryError`], when one of the ids is taken.
+pub fn register(registry: &Registry, memory: &Memory) -> Result<(), RegistryError> {
+    let bodies: [fn(&Memory, &AuthorizedCall) -> Answer; 4] = [put, get, recall, delete];
+    for (capability, body) in capability::all().into_iter().zip(bodies) {
+        let memory = memory.clone();
+        let driver: Arc<dyn Driver> =
+            Arc::new(FnDriver::blocking(move |call| body(&memory, &call)));
+        registry.register(capability, driver)?;
+    }
+    Ok(())
+}
+
+/// A log for a bundle whose host reads and writes memory itself: each access becomes an event of
+/// the run under its decision key, and what is read taints the run.
+///
+/// It waits for the ledger on the thread that uses the memory.
+#[must_use]
+pub fn kernel_log(kernel: Arc<Kernel>, run: RunContext, principal: Principal) -> MemoryLog {
+    Arc::new(move |access, entry| {
+        let id = entry.entry_id();
+        let note = MemoryNote {
+            access: match access {
+                Access::Put => MemoryAccess::Put,
+                Access::Get => MemoryAccess::Get,
+            },
+            entry: &id,
+            tier: entry.tier.as_str(),
+            source: &entry.source,
+            value: &entry.value,
+            label: &entry.label,
+        };
+        let caller = Caller { run: &run, principal: &principal };
+        block_on(kernel.record_memory(caller, note)).map_err(|error| error.to_string())
+    })
+}
+
+fn put(memory: &Memory, call: &AuthorizedCall) -> Answer {
+    let arguments = call.arguments();
+    let (kind, value) = (kind(arguments), arguments.get("value").cloned().unwrap_or_default());
+    let with = put_of(call);
+    let key = || text(arguments, "key").ok_or_else(|| invalid("name a `key`"));
+    let id = match kind {
+        EntryKind::Value => {
+            memory.put(key()?, value, &with).map_err(error)?;
+            key()?.to_owned()
+        }
+        EntryKind::Fact => {
+            FactStore::new(memory).state(key()?, value, &with).map_err(error)?;
+            key()?.to_owned()
+        }
+        EntryKind::Episode => {
+            let summary = value.as_str().ok_or_else(|| invalid("an episode is a text"))?;
+            EpisodicStore::new(memory).add(summary, &with).map_err(error)?
+        }
+    };
+    Ok(answer::remembered(memory.tier(), kind, &id))
+}
+
+fn get(memory: &Memory, call: &AuthorizedCall) -> Answer {
+    let key = text(call.arguments(), "key").ok_or_else(|| invalid("name a `key`"))?;
+    let one = |entry: Option<MemoryEntry>| entry.map_or_else(answer::nothing, answer::entry);
+    match kind(call.arguments()) {
+        EntryKind::Value => memory.entry(key).map(one).map_err(error),
+        EntryKind::Episode => EpisodicStore::new(memory).get(key).map(one).map_err(error),
+        EntryKind::Fact => {
+            let fact = FactStore::new(memory).get(key).map_err(error)?;
+            Ok(fact.map_or_else(answer::nothing, answer::fact))
+        }
+    }
+}
+
+fn recall(memory: &Memory, call: &AuthorizedCall) -> Answer {
+    let query = text(call.arguments(), "query").unwrap_or_default();
+    let counter = weaver_text::token::CharsPerFour;
+    let request = contextweaver::memory::Recall::new(query, &counter);
+    contextweaver::memory::recall(memory, &request).map(answer::recalled).map_err(error)
+}
+
+fn delete(memory: &Memory, call: &AuthorizedCall) -> Answer {
+    let key = text(call.arguments(), "key").ok_or_else(|| invalid("name a `key`"))?;
+    let gone = match kind(call.arguments()) {
+        EntryKind::Value => memory.delete(key),
+        EntryKind::Episode => EpisodicStore::new(memory).forget(key),
+        EntryKind::Fact => FactStore::new(memory).forget(key),
+    };
+    gone.map(answer::forgotten).map_err(error)
+}
+
+/// What goes with a value that a call writes: all that is known of the call, and what the model
+/// says of its source.
+fn put_of(call: &AuthorizedCall) -> Put {
+    let arguments = call.arguments();
+    let said = text(arguments, "source").unwrap_or_default();
+    let ttl = arguments.get("ttl_s").and_then(Value::as_f64);
+    let origin = Origin {
+        principal: Some(call.principal().clone()),
+        run: Some(call.run_id().clone()),
+        call: Some(call.call_id().clone()),
+        ..Origin::default()
+    };
+    Put {
+        ttl: ttl.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        origin,
+        ..Put::new(format!("model:{said}")).labelled(call.label().clone())
+    }
+}
+
+/// The kind that the arguments name; the schema lets no other word through.
+fn kind(arguments: &Map<String, Value>) -> EntryKind {
+    let named = text(arguments, "kind");
+    EntryKind::ALL.into_iter().find(|kind| named == Some(kind.as_str())).unwrap_or_default()
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
+}
+
+fn invalid(problem: &str) -> DriverError {
+    DriverError::Invalid(problem.to_owned())
+}
+
+fn error(error: MemoryError) -> DriverError {
+    match error {
+        MemoryError::Key { .. } | MemoryError::TooLarge { .. } | MemoryError::Value { .. } => {
+            DriverError::Invalid(error.to_string())
+        }
+        _ => DriverError::Failed(error.to_string()),
+    }
+}
