@@ -5,6 +5,7 @@ mod analyser;
 mod answer;
 mod board;
 mod clause;
+mod confidence;
 mod cover;
 mod delta;
 mod document;
@@ -13,40 +14,41 @@ mod index;
 mod key;
 mod live;
 mod meaning;
+mod port;
 mod postings;
 mod rank;
 mod request;
+mod respond;
 mod score;
 mod selection;
 mod table;
 mod thesaurus;
+mod trace;
 mod vectors;
 
 use std::sync::{Arc, OnceLock};
 
 use weaver_text::token::TokenCounter;
-use weaver_text::{stem, stop};
 use weaver_types::CapabilityId;
 
 use crate::card::ChoiceCard;
 use crate::catalog::{Catalog, SelectableItem};
 use crate::error::CatalogError;
-use crate::fixed::ONE;
 
 pub use answer::{Hit, RouteAnswer};
+pub use confidence::Evidence;
 pub use live::LiveRouter;
+pub use port::{Identity, QueryTransform, Reranker, Retriever, WithoutPleasantries};
 pub use request::RouteRequest;
 pub use selection::Selection;
 pub use table::{TableError, TokenTable};
 pub use thesaurus::Thesaurus;
+pub use trace::{Candidate, RouteTrace, TermShare};
 
-use analyse::Query;
 pub(crate) use analyse::stems;
 use board::Boards;
 use index::Index;
 use meaning::Meaning;
-use rank::{Ranked, Ranker};
-use score::Scorer;
 
 /// Most items in one ranking.
 pub const MAX_K: usize = 1000;
@@ -205,49 +207,11 @@ impl Router {
         self.answer(&RouteRequest::new(query, k).among(selection)).hits
     }
 
-    /// Answers a request.
-    #[must_use]
-    pub fn answer(&self, request: &RouteRequest<'_>) -> RouteAnswer {
-        let all = self.index.all();
-        let selection = request.selection.unwrap_or(&all);
-        if !selection.is_for(self.index.stamp()) {
-            return RouteAnswer::default();
-        }
-        let ranked = self.rank(selection, request.query, request.k.min(MAX_K));
-        let hits = ranked.into_iter().filter_map(|ranked| self.hit(ranked)).collect();
-        RouteAnswer { hits }
-    }
-
-    fn rank(&self, selection: &Selection, text: &str, k: usize) -> Vec<Ranked> {
-        let (index, boards) = (&self.index, &*self.boards);
-        let scorer = Scorer { index, boards, selection, thesaurus: &self.thesaurus };
-        let ranker = Ranker { index, scorer };
-        let query = Query::of(text);
-        let Some(meaning) = &self.meaning else { return ranker.by_words(&query, k) };
-        let worth = |word: &str| match stop::is_stop_word(word) {
-            true => 2 * ONE,
-            false => scorer.rarity(&stem::stem(word)),
-        };
-        let Some(whole) = meaning.asked(text, worth) else { return ranker.by_words(&query, k) };
-        let parts = query.parts.iter().map(|part| meaning.asked(&part.text, worth));
-        let asked: Vec<_> = std::iter::once(Some(whole)).chain(parts).collect();
-        let near = |at: usize, place| match asked.get(at) {
-            Some(Some(asked)) => meaning.near(asked, place),
-            _ => 0,
-        };
-        ranker.by_meaning(&query, near, k)
-    }
-
     /// Cards for ranked items, in their order, each within [`MAX_CARD_TOKENS`](crate::card::MAX_CARD_TOKENS).
     #[must_use]
     pub fn cards(&self, hits: &[Hit], counter: &dyn TokenCounter) -> Vec<ChoiceCard> {
         hits.iter()
             .filter_map(|hit| Some(ChoiceCard::new(self.item(&hit.id)?, hit.score, counter)))
             .collect()
-    }
-
-    fn hit(&self, ranked: Ranked) -> Option<Hit> {
-        let id = self.index.id(ranked.place)?.clone();
-        Some(Hit { id, score: ranked.score, copy: ranked.copy })
     }
 }

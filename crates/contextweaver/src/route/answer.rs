@@ -2,6 +2,8 @@
 
 use weaver_types::CapabilityId;
 
+use super::trace::RouteTrace;
+
 /// One ranked item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
@@ -25,7 +27,18 @@ impl Hit {
 
 /// The shortlist for one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RouteAnswer {
     /// The items, best first.
     pub hits: Vec<Hit>,
+    /// How likely it is that the first item is one that was asked for, in thousandths.
+    pub confidence: u32,
+    /// Whether the second item is as good as the first.
+    pub ambiguous: bool,
+    /// What to ask where that is so.
+    pub question: Option<String>,
+    /// Whether nothing fits. The hits are the best there is all the same.
+    pub abstained: bool,
+    /// How it came to be, where that was asked for.
+    pub trace: Option<RouteTrace>,
 }

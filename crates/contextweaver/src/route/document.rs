@@ -1,5 +1,7 @@
 //! An item as a searchable document: keys by field.
 
+use std::collections::BTreeSet;
+
 use crate::catalog::SelectableItem;
 use crate::fixed;
 use crate::route::analyse::has_words;
@@ -24,6 +26,19 @@ pub(super) enum Field {
 const FIELDS: usize = 7;
 
 impl Field {
+    /// Its name for people.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Description => "description",
+            Self::Namespace => "namespace",
+            Self::Tags => "tags",
+            Self::ParameterNames => "parameter_names",
+            Self::ParameterTexts => "parameter_texts",
+            Self::Examples => "examples",
+        }
+    }
+
     /// How much a term in this field counts, in tenths, and the length in terms at which it counts
     /// exactly so. The length is a constant and not the mean of the catalog: then the weight of a
     /// term depends on its own item alone, and nothing that is hidden can move it.
@@ -121,6 +136,14 @@ impl Document {
             this.add(Field::Examples, &analyser.keys(example));
         }
         this
+    }
+
+    /// The fields that have this term, as a word or as two neighbours.
+    pub(super) fn fields(&self, key: Key) -> Vec<&'static str> {
+        let all = self.single.found.iter().chain(&self.pairs.found);
+        let fields: BTreeSet<Field> =
+            all.filter(|(found, _)| *found == key).map(|(_, field)| *field).collect();
+        fields.into_iter().map(Field::as_str).collect()
     }
 
     fn add(&mut self, field: Field, keys: &Keys) {

@@ -142,12 +142,25 @@ impl Index {
     }
 
     /// The items that are let through.
-    pub(super) fn select(&self, visible: impl Fn(&SelectableItem) -> bool) -> Selection {
-        let seen = |place, item| self.holds(place) && visible(item);
+    pub(super) fn select(&self, visible: impl FnMut(&SelectableItem) -> bool) -> Selection {
+        self.select_among(&self.all(), visible)
+    }
+
+    /// Those of a selection that are let through; the others are not asked for.
+    pub(super) fn select_among(
+        &self,
+        selection: &Selection,
+        mut visible: impl FnMut(&SelectableItem) -> bool,
+    ) -> Selection {
         let base = self.base.catalog.iter();
-        let items = base.chain(self.added.iter().map(|added| &added.item));
-        let bits = Bits::of((0..).zip(items).map(|(place, item)| seen(place, item)));
-        Selection::of(Arc::new(bits), self.stamp.clone())
+        let items = (0..).zip(base.chain(self.added.iter().map(|added| &added.item)));
+        let seen = items.map(|(place, item)| selection.sees(place) && visible(item));
+        Selection::of(Arc::new(Bits::of(seen)), self.stamp.clone())
+    }
+
+    /// Whether a selection has the item of this id.
+    pub(super) fn is_in(&self, selection: &Selection, id: &CapabilityId) -> bool {
+        self.place(id).is_some_and(|place| selection.sees(place))
     }
 
     fn holds(&self, place: Place) -> bool {

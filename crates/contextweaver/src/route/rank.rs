@@ -67,7 +67,7 @@ impl<'a> Ranker<'a> {
     pub(super) fn by_meaning(
         self,
         query: &Query,
-        near: impl Fn(usize, Place) -> i64,
+        near: impl Fn(usize, &[Place]) -> Vec<i64>,
         k: usize,
     ) -> Vec<Ranked> {
         let ByWords { mut first, mut copies, parts } = self.words(query, k.max(CANDIDATES));
@@ -76,9 +76,10 @@ impl<'a> Ranker<'a> {
             (first, copies) = self.apart(self.all(&[first, copies].concat()));
         }
         let rest = if few { Vec::new() } else { first.split_off(CANDIDATES.min(first.len())) };
-        let pairs: Vec<_> = first.iter().map(|(place, words)| (*words, near(0, *place))).collect();
+        let places: Vec<Place> = first.iter().map(|(place, _)| *place).collect();
+        let pairs = pairs(first.iter().map(|(_, words)| *words), near(0, &places));
         let mut fused = fuse::fuse(&pairs, MEANING);
-        add_parts(&mut fused, &first, &parts, near);
+        add_parts(&mut fused, &places, &parts, near);
         self.scorer.boards.give(parts);
         let least = fused.iter().copied().min().unwrap_or(0);
         let best = first.iter().zip(&pairs).zip(fused).map(|((hit, (_, near)), fused)| Ranked {
@@ -146,21 +147,26 @@ impl<'a> Ranker<'a> {
     }
 }
 
+/// The score of the words of each candidate, and how near it is.
+fn pairs(words: impl Iterator<Item = u32>, near: Vec<i64>) -> Vec<(u32, i64)> {
+    words.zip(near.into_iter().chain(std::iter::repeat(0))).collect()
+}
+
 /// Adds to each candidate the best of its scores for a part of the query. Whole and parts are
 /// levelled before, so that they count alike.
 fn add_parts(
     fused: &mut [i64],
-    candidates: &[Scored],
+    places: &[Place],
     parts: &[Board],
-    near: impl Fn(usize, Place) -> i64,
+    near: impl Fn(usize, &[Place]) -> Vec<i64>,
 ) {
     if parts.is_empty() {
         return;
     }
-    let mut best = vec![i64::MIN; candidates.len()];
+    let mut best = vec![i64::MIN; places.len()];
     for (part, board) in (1..).zip(parts) {
-        let pair = |(place, _): &Scored| (board.get(*place), near(part, *place));
-        let mut scores = fuse::fuse(&candidates.iter().map(pair).collect::<Vec<_>>(), MEANING);
+        let words = places.iter().map(|place| board.get(*place));
+        let mut scores = fuse::fuse(&pairs(words, near(part, places)), MEANING);
         fuse::level(&mut scores);
         best.iter_mut().zip(scores).for_each(|(best, score)| *best = score.max(*best));
     }

@@ -35,6 +35,18 @@ pub(super) struct Found {
     pub(super) parts: Vec<Board>,
 }
 
+/// What one term brings one item.
+#[derive(Debug)]
+pub(super) struct Share {
+    /// The term that was asked for.
+    pub(super) term: String,
+    /// The term that was found.
+    pub(super) found: String,
+    /// How it was met.
+    pub(super) by: &'static str,
+    pub(super) score: u64,
+}
+
 impl Scorer<'_> {
     /// The visible items with the highest scores: at least `depth` of them, where so many have one.
     ///
@@ -145,6 +157,68 @@ impl Scorer<'_> {
     fn add(self, list: List<'_>, count: u64, factor: u64, board: &mut Board) {
         let gain = self.gain(list, count, factor);
         self.each(list, gain, |place, score| board.add(place, score));
+    }
+
+    /// What all terms would be worth to an item that has each of them once.
+    pub(super) fn worth_of_all(self, terms: &Terms) -> u64 {
+        counted(&terms.single).into_iter().map(|(term, _)| self.rarity(term)).sum()
+    }
+
+    /// What each term brings the item at this place, in the order in which terms are scored.
+    pub(super) fn shares_of(self, terms: &Terms, place: Place) -> Vec<Share> {
+        let mut shares = Vec::new();
+        let mut add = |term: &str, found: &str, by, list: List<'_>, gain: u64| {
+            let score =
+                list.at(place).map_or(0, |weight| ((gain * u64::from(weight)) >> 14).max(1));
+            if gain > 0 && score > 0 {
+                let (term, found) = (term.to_owned(), found.to_owned());
+                shares.push(Share { term, found, by, score });
+            }
+        };
+        for (term, count) in counted(&terms.single) {
+            let (single, pairs) =
+                (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
+            add(term, term, "word", single, self.gain(single, count, ONE));
+            add(term, term, "pair", pairs, self.gain(pairs, count, ONE / 2));
+            if single.at(place).is_none()
+                && let Some((other, gain)) = self.best_instead(terms, term, count, place)
+            {
+                add(term, &other, "instead", self.index.single(key::of(&other)), gain);
+            }
+        }
+        for (term, count) in counted(&terms.pairs) {
+            let (single, pairs) =
+                (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
+            add(term, term, "pair", pairs, self.gain(pairs, count, ONE / 2));
+            add(term, term, "word", single, self.gain(single, count, ONE / 2));
+        }
+        shares
+    }
+
+    /// The word that stands for this one and brings the item most, and what a whole weight of it
+    /// is worth.
+    fn best_instead(
+        self,
+        asked: &Terms,
+        term: &str,
+        count: u64,
+        place: Place,
+    ) -> Option<(String, u64)> {
+        let most = match self.gain(self.index.single(key::of(term)), count, INSTEAD) {
+            0 => u64::MAX,
+            gain => gain,
+        };
+        let others = self
+            .thesaurus
+            .others(term)
+            .filter(|other| !asked.single.iter().any(|asked| asked == other));
+        let worth = others.filter_map(|other| {
+            let list = self.index.single(key::of(other));
+            let gain = self.gain(list, count, INSTEAD).min(most);
+            let weight = u64::from(list.at(place)?);
+            Some((gain * weight, other.to_owned(), gain))
+        });
+        worth.max().map(|(_, other, gain)| (other, gain))
     }
 
     /// Each of these terms that a visible item has, and how rare it is.

@@ -1,6 +1,8 @@
 //! The public behaviour of `contextweaver`.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod bridge;
 #[cfg(test)]
 mod cards;

@@ -1,0 +1,65 @@
+//! What a host can plug into a router.
+
+use std::borrow::Cow;
+
+use weaver_types::CapabilityId;
+
+use super::Hit;
+use crate::catalog::SelectableItem;
+
+/// Changes a query before it is routed.
+pub trait QueryTransform {
+    /// What is to be routed instead.
+    fn transform<'q>(&self, query: &'q str) -> Cow<'q, str>;
+}
+
+/// The query as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Identity;
+
+impl QueryTransform for Identity {
+    fn transform<'q>(&self, query: &'q str) -> Cow<'q, str> {
+        Cow::Borrowed(query)
+    }
+}
+
+/// The query without its sentences that ask for nothing: those of nothing but stop words
+/// (greetings, thanks). Where that leaves nothing, the query as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WithoutPleasantries;
+
+impl QueryTransform for WithoutPleasantries {
+    fn transform<'q>(&self, query: &'q str) -> Cow<'q, str> {
+        let says = |text: &&str| !super::analyse::stems(text).is_empty();
+        let kept: String = query.split_inclusive(['.', '!', '?', '\n']).filter(says).collect();
+        if kept.is_empty() || kept == query { Cow::Borrowed(query) } else { Cow::Owned(kept) }
+    }
+}
+
+/// A retriever of the host's own, for example with vectors of a model. What it says of items that
+/// may not be seen is never asked.
+pub trait Retriever {
+    /// How near each of these items is to the query, from -65,536 to 65,536, in their order.
+    /// Missing values count as 0.
+    fn near(&self, query: &str, items: &[&CapabilityId]) -> Vec<i64>;
+}
+
+/// A reranker of the host's own, for example a model that reads query and item together.
+pub trait Reranker {
+    /// New scores for the first items, in their order. Missing values count as 0. The order
+    /// becomes that of the scores; among equals it stays.
+    fn scores(&self, query: &str, items: &[(&Hit, &SelectableItem)]) -> Vec<u64>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pleasantries_go_and_a_request_stays() {
+        let strip = |text| WithoutPleasantries.transform(text).into_owned();
+        assert_eq!(strip("Hello! Delete the file. Thank you!"), " Delete the file.");
+        assert_eq!(strip("please help me"), "please help me");
+        assert_eq!(Identity.transform("as it is"), "as it is");
+    }
+}

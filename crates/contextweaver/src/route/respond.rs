@@ -1,0 +1,178 @@
+//! From a request to its answer.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use weaver_text::{stem, stop};
+use weaver_types::CapabilityId;
+
+use super::analyse::Query;
+use super::answer::{Hit, RouteAnswer};
+use super::confidence::Evidence;
+use super::postings::Place;
+use super::rank::{Ranked, Ranker};
+use super::request::RouteRequest;
+use super::score::Scorer;
+use super::selection::Selection;
+use super::{MAX_K, Router, trace};
+use crate::filter::Rule;
+use crate::fixed::ONE;
+
+/// How many items a reranker is shown.
+const RERANKED: usize = 50;
+/// What a stop word counts for the meaning of a query.
+const STOP_WORD: u64 = 2 * ONE;
+/// Longest name, in bytes, that a question repeats.
+const MAX_NAME: usize = 80;
+
+impl Router {
+    /// Answers a request.
+    ///
+    /// A selection that another router made shows nothing, and the answer is empty.
+    #[must_use]
+    pub fn answer(&self, request: &RouteRequest<'_>) -> RouteAnswer {
+        let Some((selection, left_out)) = self.admitted(request) else {
+            return RouteAnswer { abstained: true, ..RouteAnswer::default() };
+        };
+        let text = match request.transform {
+            Some(transform) => transform.transform(request.query),
+            None => request.query.into(),
+        };
+        let (index, boards) = (&self.index, &*self.boards);
+        let scorer = Scorer { index, boards, selection: &selection, thesaurus: &self.thesaurus };
+        let query = Query::of(&text);
+        let k = request.k.min(MAX_K);
+        let mut depth = request.filter.map_or(k, |filter| filter.depth(k)).max(2);
+        if request.reranker.is_some() {
+            depth = depth.max(RERANKED);
+        }
+        let mut ranked = self.rank(scorer, &query, &text, request, depth);
+        let evidence = Evidence::of(&ranked, scorer.worth_of_all(&query.whole));
+        self.rerank(request, &text, &mut ranked);
+        let hits = self.arranged(request, &ranked, k);
+        let trace = request.traced.then(|| {
+            let shown = |hit: &Hit| ranked.iter().find(|r| index.id(r.place) == Some(&hit.id));
+            let shown: Vec<Ranked> = hits.iter().filter_map(shown).copied().collect();
+            trace::trace(scorer, &query, &shown, evidence, left_out)
+        });
+        let ambiguous = evidence.is_ambiguous() && hits.len() > 1;
+        RouteAnswer {
+            question: if ambiguous { self.question(&hits) } else { None },
+            confidence: if hits.is_empty() { 0 } else { evidence.confidence() },
+            abstained: hits.is_empty() || evidence.nothing_fits(),
+            ambiguous,
+            hits,
+            trace,
+        }
+    }
+
+    /// What takes part, and how many were left out by which rule; nothing where the selection is
+    /// not of this router.
+    fn admitted(&self, request: &RouteRequest<'_>) -> Option<(Selection, BTreeMap<Rule, usize>)> {
+        let all = self.index.all();
+        let chosen = request.selection.unwrap_or(&all);
+        if !chosen.is_for(self.index.stamp()) {
+            return None;
+        }
+        let mut left_out = BTreeMap::new();
+        let Some(filter) = request.filter.filter(|filter| !filter.admits_all()) else {
+            return Some((chosen.clone(), left_out));
+        };
+        let selection = self.index.select_among(chosen, |item| match filter.admits(item) {
+            Ok(()) => true,
+            Err(rule) => {
+                if rule != Rule::Hidden {
+                    *left_out.entry(rule).or_default() += 1;
+                }
+                false
+            }
+        });
+        Some((selection, left_out))
+    }
+
+    fn rank(
+        &self,
+        scorer: Scorer<'_>,
+        query: &Query,
+        text: &str,
+        request: &RouteRequest<'_>,
+        k: usize,
+    ) -> Vec<Ranked> {
+        let index = &self.index;
+        let ranker = Ranker { index, scorer };
+        if let Some(retriever) = request.retriever {
+            let near = |at: usize, places: &[Place]| {
+                let part = at.checked_sub(1).and_then(|at| query.parts.get(at));
+                let text = part.map_or(text, |part| part.text.as_str());
+                let ids: Vec<&CapabilityId> =
+                    places.iter().filter_map(|place| index.id(*place)).collect();
+                let one = i64::try_from(ONE).unwrap_or(i64::MAX);
+                let near = retriever.near(text, &ids).into_iter();
+                near.take(ids.len()).map(|near| near.clamp(-one, one)).collect()
+            };
+            return ranker.by_meaning(query, near, k);
+        }
+        let Some(meaning) = &self.meaning else { return ranker.by_words(query, k) };
+        let worth = |word: &str| match stop::is_stop_word(word) {
+            true => STOP_WORD,
+            false => scorer.rarity(&stem::stem(word)),
+        };
+        let Some(whole) = meaning.asked(text, worth) else { return ranker.by_words(query, k) };
+        let parts = query.parts.iter().map(|part| meaning.asked(&part.text, worth));
+        let asked: Vec<_> = std::iter::once(Some(whole)).chain(parts).collect();
+        let near = |at: usize, places: &[Place]| match asked.get(at) {
+            Some(Some(asked)) => places.iter().map(|place| meaning.near(asked, *place)).collect(),
+            _ => Vec::new(),
+        };
+        ranker.by_meaning(query, near, k)
+    }
+
+    /// The first items in the order of the host's reranker.
+    fn rerank(&self, request: &RouteRequest<'_>, text: &str, ranked: &mut [Ranked]) {
+        let Some(reranker) = request.reranker else { return };
+        let count = ranked.iter().take(RERANKED).take_while(|ranked| !ranked.copy).count();
+        let Some(first) = ranked.get_mut(..count) else { return };
+        let hits: Vec<Hit> = first.iter().filter_map(|ranked| self.hit(*ranked)).collect();
+        let items = hits.iter().filter_map(|hit| Some((hit, self.item(&hit.id)?)));
+        let scores = reranker.scores(text, &items.collect::<Vec<_>>());
+        let scores = scores.into_iter().chain(std::iter::repeat(0));
+        for (ranked, score) in first.iter_mut().zip(scores) {
+            ranked.score = score;
+        }
+        first.sort_by_key(|ranked| Reverse(ranked.score));
+        for rest in ranked.iter_mut().skip(count) {
+            rest.score = 0;
+        }
+    }
+
+    fn arranged(&self, request: &RouteRequest<'_>, ranked: &[Ranked], k: usize) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = ranked.iter().filter_map(|ranked| self.hit(*ranked)).collect();
+        if let Some(filter) = request.filter.filter(|filter| !filter.keeps_order()) {
+            let seen = |id: &CapabilityId| {
+                let chosen = request.selection.is_none_or(|s| self.index.is_in(s, id));
+                if chosen { self.item(id) } else { None }
+            };
+            hits = filter.arrange(hits, seen, k);
+        }
+        hits.truncate(k);
+        hits
+    }
+
+    fn question(&self, hits: &[Hit]) -> Option<String> {
+        let name = |hit: &Hit| {
+            let name = self.item(&hit.id)?.display_name();
+            Some(
+                weaver_text::escape::line(weaver_text::escape::truncate(name, MAX_NAME))
+                    .into_owned(),
+            )
+        };
+        let mut names = hits.iter().filter(|hit| !hit.copy).filter_map(name);
+        let (first, second) = (names.next()?, names.next()?);
+        Some(format!("Which is meant: `{first}` or `{second}`?"))
+    }
+
+    fn hit(&self, ranked: Ranked) -> Option<Hit> {
+        let id = self.index.id(ranked.place)?.clone();
+        Some(Hit { id, score: ranked.score, copy: ranked.copy })
+    }
+}

@@ -1,0 +1,135 @@
+use contextweaver::catalog::SelectableItem;
+use contextweaver::filter::{Filter, Visibility};
+use contextweaver::route::{
+    Hit, Reranker, Retriever, RouteAnswer, RouteRequest, Router, WithoutPleasantries,
+};
+use proptest::prelude::*;
+use weaver_types::CapabilityId;
+
+use crate::items::{catalog, id, query, some_items};
+
+fn mail() -> Router {
+    let item = |name: &str, text: &str| SelectableItem::new(id(name), name, text);
+    Router::new(catalog([
+        item("mail.send", "Send a mail to somebody"),
+        item("mail.read", "Read a mail"),
+        item("file.delete", "Delete a file from disk"),
+        item("file.copy", "Copy a file"),
+    ]))
+    .unwrap()
+}
+
+fn ids(answer: &RouteAnswer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+#[test]
+fn a_good_answer_is_sure_and_a_bad_one_abstains() {
+    let router = mail();
+    let sure = router.answer(&RouteRequest::new("delete a file from the disk", 3));
+    let unsure = router.answer(&RouteRequest::new("a file about the history of ancient Rome", 3));
+    let nothing = router.answer(&RouteRequest::new("quantum chromodynamics", 3));
+    assert_eq!(ids(&sure).first(), Some(&"file.delete"));
+    assert!(sure.confidence > 500 && !sure.abstained && !sure.ambiguous, "{sure:?}");
+    assert!(unsure.confidence < sure.confidence && unsure.abstained, "{unsure:?}");
+    assert!(nothing.abstained && nothing.confidence == 0 && nothing.hits.is_empty());
+}
+
+#[test]
+fn two_equals_are_asked_about() {
+    let answer = mail().answer(&RouteRequest::new("mail", 3));
+    assert!(answer.ambiguous);
+    assert_eq!(answer.question.as_deref(), Some("Which is meant: `mail.read` or `mail.send`?"));
+    let one = mail().answer(&RouteRequest::new("delete the file on disk", 3));
+    assert!(!one.ambiguous && one.question.is_none());
+}
+
+#[test]
+fn a_trace_says_what_each_term_brought() {
+    let router = mail();
+    let request = RouteRequest::new("remove a file from disk", 2).traced();
+    let trace = router.answer(&request).trace.unwrap();
+    let json = trace.to_json().unwrap();
+    let first = trace.candidates.first().unwrap();
+    assert_eq!((first.id.as_str(), trace.items, trace.version), ("file.delete", 4, 1));
+    let said: Vec<_> =
+        first.terms.iter().map(|t| (t.term.as_str(), t.by, t.fields.join(" "))).collect();
+    assert_eq!(
+        said,
+        [
+            ("disk", "word", "description".to_owned()),
+            ("file", "word", "name description".to_owned()),
+            ("remov", "instead", "name description".to_owned()),
+            ("filedisk", "pair", "description".to_owned()),
+        ]
+    );
+    // What the terms bring is the whole score of the words.
+    assert_eq!(first.terms.iter().map(|t| t.score).sum::<u64>(), u64::from(first.words));
+    assert_eq!(router.answer(&request).trace.unwrap().to_json().unwrap(), json);
+    assert!(json.starts_with(r#"{"version":1,"terms":["remov","file","disk"],"parts":[],"#));
+}
+
+#[test]
+fn a_filter_is_told_of_and_what_is_hidden_is_not() {
+    let filter = Filter {
+        exclude_ids: [id("mail.read")].into(),
+        visibility: Visibility::of(|item: &SelectableItem| item.id.as_str() != "file.copy"),
+        ..Filter::default()
+    };
+    let router = mail();
+    let answer = router.answer(&RouteRequest::new("mail or file", 9).filtered(&filter).traced());
+    assert_eq!(ids(&answer), ["mail.send", "file.delete"]);
+    let json = answer.trace.unwrap().to_json().unwrap();
+    assert!(json.contains(r#""items":2,"left_out":{"excluded_id":1}"#), "{json}");
+    assert!(!json.contains("copy\"") || !json.contains("file.copy"), "{json}");
+    let pinned = Filter { pins: vec![id("file.copy")], ..filter };
+    let answer = router.answer(&RouteRequest::new("mail", 9).filtered(&pinned));
+    assert_eq!(ids(&answer), ["mail.send"], "a pin does not show what is hidden");
+}
+
+struct Liking(&'static str);
+
+impl Retriever for Liking {
+    fn near(&self, _: &str, items: &[&CapabilityId]) -> Vec<i64> {
+        items.iter().map(|id| if id.as_str() == self.0 { i64::MAX } else { 0 }).collect()
+    }
+}
+
+impl Reranker for Liking {
+    fn scores(&self, _: &str, items: &[(&Hit, &SelectableItem)]) -> Vec<u64> {
+        items.iter().map(|(hit, _)| u64::from(hit.id.as_str() == self.0)).collect()
+    }
+}
+
+#[test]
+fn a_host_plugs_in_its_own() {
+    let router = mail();
+    let liking = Liking("mail.send");
+    let request = RouteRequest::new("mail", 2);
+    assert_eq!(ids(&router.answer(&request)), ["mail.read", "mail.send"]);
+    assert_eq!(ids(&router.answer(&request.retrieved(&liking))).first(), Some(&"mail.send"));
+    assert_eq!(ids(&router.answer(&request.reranked(&liking))).first(), Some(&"mail.send"));
+    let polite = RouteRequest::new("Hello there! Read my mail.", 1);
+    let plain = router.answer(&polite.transformed(&WithoutPleasantries));
+    assert_eq!(ids(&plain), ["mail.read"]);
+}
+
+proptest! {
+    #[test]
+    fn the_whole_answer_is_that_of_a_catalog_without_what_is_hidden(
+        items in some_items(), hidden: u32, query in query(),
+    ) {
+        let seen = |n: usize| hidden >> n & 1 == 0;
+        let open: Vec<_> =
+            items.iter().enumerate().filter(|(n, _)| seen(*n)).map(|(_, i)| i.clone()).collect();
+        let visible: Vec<_> = open.iter().map(|item| item.id.clone()).collect();
+        let (all, without) =
+            (Router::new(catalog(items)).unwrap(), Router::new(catalog(open)).unwrap());
+        let filter = Filter {
+            visibility: Visibility::of(move |item: &SelectableItem| visible.contains(&item.id)),
+            ..Filter::default()
+        };
+        let request = RouteRequest::new(&query, 30).traced();
+        prop_assert_eq!(all.answer(&request.filtered(&filter)), without.answer(&request));
+    }
+}
