@@ -33,4 +33,6 @@ mod memory_recall;
 #[cfg(test)]
 mod promises;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod routing;
