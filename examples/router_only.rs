@@ -6,11 +6,13 @@
 //!
 //! `cargo run --example router_only`
 
+use std::sync::Arc;
+
 use serde_json::json;
 use weaver_examples::{Failure, section, text};
 use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
-use weaver_stack::router::catalog::Catalog;
 use weaver_stack::router::card::render_cards;
+use weaver_stack::router::catalog::Catalog;
 use weaver_stack::router::route::Router;
 use weaver_stack::text::token::{CharsPerFour, TokenCounter};
 use weaver_stack::types::{ArtifactRef, CallId, CapabilityId, HandleId};
@@ -59,9 +61,9 @@ fn main() -> Result<(), Failure> {
     let call = CallId::parse("call_1")?;
     let first = hits.first().map(|hit| hit.id.clone()).ok_or("an empty shortlist")?;
     let context = context(question, &cards, &call, &first, &artifact)?;
-    let pack = build(&context, &Request::new(Phase::Interpret, &counter));
+    let pack = build(&context, &Request::new(Phase::Interpret))?;
     text(&pack.text);
-    println!("  ({} items, label {:?})", pack.included.len(), pack.label.confidentiality);
+    println!("  ({} items, label {:?})", pack.item_ids.len(), pack.label.confidentiality);
     if pack.text.contains("DE89") || !counter.within(&pack.text, 4_000) {
         return Err("the raw result reached the context".into());
     }
@@ -76,7 +78,7 @@ fn context(
     tool: &CapabilityId,
     artifact: &ArtifactRef,
 ) -> Result<ContextLog, Failure> {
-    let mut log = ContextLog::new();
+    let mut log = ContextLog::new(Arc::new(CharsPerFour));
     log.push(ContextItem::user_turn("turn:1", question))?;
     log.push(ContextItem::plan_state("plan:1", format!("Tools at hand:\n{}", cards.trim_end())))?;
     log.push(ContextItem::tool_call(

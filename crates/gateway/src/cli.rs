@@ -7,6 +7,7 @@
 mod approve;
 mod args;
 mod check;
+mod compile;
 mod completions;
 mod contracts;
 mod demo;
@@ -83,6 +84,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Kernel(args) => kernel::run(args),
         Command::Contracts(args) => contracts::run(*args),
         Command::Route(args) => route::run(&args),
+        Command::Compile(args) => compile::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -109,6 +111,7 @@ impl Command {
             Self::Replay(args) => args.output.json,
             Self::Inspect(args) => args.output.json,
             Self::Route(_)
+            | Self::Compile(_)
             | Self::Serve(_)
             | Self::DemoServer { .. }
             | Self::Completions { .. } => false,

@@ -82,7 +82,7 @@ pub fn admit(output: ToolOutput, firewall: Option<&dyn ResultFirewall>) -> Conte
     let print = Source::Output(print(&output.result));
     let frame = firewall.and_then(|firewall| firewall.frame(&output));
     let (text, label, handle) = match &frame {
-        Some(frame) => (render::frame_text(frame), frame.label.clone(), handle_of(frame)),
+        Some(frame) => (render::frame_body(frame), frame.label.clone(), handle_of(frame)),
         None => (stub(&output.result), Label::undeclared_output(), None),
     };
     let label = label.join(&output.label);
@@ -108,7 +108,7 @@ pub fn look(
     let (text, label) = match firewall {
         Some(firewall) => {
             let frame = firewall.view(handle, view)?;
-            (render::frame_text(&frame), frame.label)
+            (render::frame_body(&frame), frame.label)
         }
         None => (format!("not shown: view {}", view.as_str()), Label::undeclared_output()),
     };

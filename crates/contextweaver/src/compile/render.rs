@@ -111,9 +111,14 @@ pub(super) fn block_of(item: &ContextItem, text: &str) -> String {
     out
 }
 
-/// What a frame shows: status where it is not success, facts, rows, warnings. Never raw output.
+/// What a frame shows, under the name of what made it.
 pub(super) fn frame_text(frame: &Frame) -> String {
-    let mut lines = vec![frame.capability_id.to_string()];
+    format!("{}\n{}", frame.capability_id, frame_body(frame)).trim_end().to_owned()
+}
+
+/// What a frame shows: status where it is not success, facts, rows, warnings. Never raw output.
+pub(super) fn frame_body(frame: &Frame) -> String {
+    let mut lines = Vec::new();
     match frame.status {
         Status::Success => {}
         Status::Error => lines.push("status: error".to_owned()),

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::compile::{ContextPack, Explanation};
+use serde_json::{Value, json};
+
+use crate::compile::{ContextPack, Explanation, Section};
 
 /// Rows of a list of dropped items in a text.
 const MAX_LISTED: usize = 20;
@@ -35,6 +37,29 @@ impl ContextPack {
         }
         for line in self.explanations.iter().map(explained) {
             out.push_str(&line);
+        }
+        out
+    }
+
+    /// The whole as JSON: what is shown, the label, the numbers, and under `stats` the statistics.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let section = |section: &Section| json!({ "id": &*section.id, "kind": section.kind.as_str(), "text": section.text });
+        let mut out = json!({
+            "prompt": self.text,
+            "messages": self.messages,
+            "item_ids": self.item_ids.iter().map(|id| &**id).collect::<Vec<&str>>(),
+            "items": self.sections.iter().map(section).collect::<Vec<_>>(),
+            "head_bytes": self.head_bytes,
+            "label": self.label,
+            "stats": self.stats.to_json(),
+        });
+        if let Value::Object(map) = &mut out {
+            map.extend(self.stats.numbers().map(|(name, n)| (name.to_owned(), n.into())));
+            if !self.explanations.is_empty() {
+                let all: Vec<Value> = self.explanations.iter().map(Explanation::to_json).collect();
+                map.insert("explanations".to_owned(), Value::Array(all));
+            }
         }
         out
     }

@@ -11,6 +11,10 @@ mod changes;
 #[cfg(test)]
 mod compiling;
 #[cfg(test)]
+mod context_vectors;
+#[cfg(test)]
+mod duplicates;
+#[cfg(test)]
 mod filtering;
 #[cfg(test)]
 mod frames;
@@ -30,6 +34,8 @@ mod memory;
 mod memory_facts;
 #[cfg(test)]
 mod memory_recall;
+#[cfg(test)]
+mod messages;
 #[cfg(test)]
 mod promises;
 #[cfg(test)]

@@ -109,6 +109,8 @@ pub(super) enum Command {
     Contracts(Box<super::contracts::args::Contracts>),
     /// Rank tools for queries, as the gateway would
     Route(Route),
+    /// Show what a model would get of a log of items, within a budget of tokens
+    Compile(Box<super::compile::args::Compile>),
     /// Mask secrets and personal data in a text or in JSON lines
     Redact(Box<super::redact::args::Redact>),
     /// Put recorded steps through the gate, without executing any

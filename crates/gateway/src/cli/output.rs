@@ -26,11 +26,16 @@ pub(crate) fn json(value: &Value) -> io::Result<()> {
     line(&value.to_string())
 }
 
+/// Writes a text to standard error, beside what goes to standard output.
+pub(crate) fn aside(text: &str) {
+    // There is nowhere left to say that this failed.
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Writes a failure to standard error: as JSON where the user asked for that.
 pub(crate) fn failure(failure: &Failure, as_json: bool) {
     let text = if as_json { format!("{}\n", failure.to_json()) } else { rendered(failure) };
-    // There is nowhere left to say that this failed too.
-    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    aside(&text);
 }
 
 /// What ran well in a green word, what did not in a red one.

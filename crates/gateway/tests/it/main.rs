@@ -13,6 +13,8 @@ mod client;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]
+mod compile;
+#[cfg(test)]
 mod config;
 #[cfg(target_os = "linux")]
 #[cfg(test)]

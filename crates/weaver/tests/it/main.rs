@@ -1,5 +1,7 @@
 //! What the features bring in, and what they must not.
 
+#[cfg(all(test, feature = "memory", feature = "firewall"))]
+mod context;
 #[cfg(test)]
 mod features;
 #[cfg(test)]

@@ -28,11 +28,11 @@ fn the_context_engine_compiles() {
     use weaver_stack::memory::compile::{ContextItem, ContextLog, Phase, Request, build};
     use weaver_stack::memory::error::LogError;
 
-    let mut log = ContextLog::new();
+    let mut log = ContextLog::new(std::sync::Arc::new(CharsPerFour));
     let pushed: Result<(), LogError> = log.push(ContextItem::user_turn("turn:1", "Hello there"));
     pushed.expect("the first item");
-    let pack = build(&log, &Request::new(Phase::Answer, &CharsPerFour));
-    assert_eq!(pack.included, ["turn:1"]);
+    let pack = build(&log, &Request::new(Phase::Answer)).unwrap();
+    assert_eq!(pack.item_ids, ["turn:1".into()]);
     assert!(CharsPerFour.within(&pack.text, 6_000));
 }
 
