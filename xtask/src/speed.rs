@@ -1,5 +1,6 @@
-//! `cargo xtask speed redaction|kernel`: how fast a part is, beside its peer on the same inputs.
+//! `cargo xtask speed redaction|kernel|compile`: how fast a part is, beside its peer on the same inputs.
 
+mod compile;
 mod kernel;
 mod line;
 mod peer;
@@ -27,6 +28,8 @@ enum What {
     Redaction(Effort),
     /// Tokens, grants and calls, with few and with many before them, beside agent-kernel (Python).
     Kernel(Effort),
+    /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
+    Compile(Effort),
 }
 
 /// How much, and how it is printed.
@@ -64,6 +67,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
                 false => kernel::table(&ours, &theirs),
             }
         }
+        What::Compile(effort) => {
+            let (ours, theirs) = measure_compile(sh, &target, effort)?;
+            match effort.json {
+                true => format!("{}\n", compile::json(&ours, &theirs)),
+                false => compile::table(&ours, &theirs),
+            }
+        }
     };
     print!("{shown}");
     Ok(())
@@ -78,7 +88,7 @@ fn measure_redaction(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Valu
     }
     let workloads = target.join("speed").join("workloads");
     process::run(cmd!(sh, "{program} workloads {workloads}"))?;
-    let python = peer::python(sh, &target.join("speed"))?;
+    let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
     let script = workspace::root()?.join("benches/redaction/peer.py");
     let theirs = read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?;
     Ok((ours, theirs))
@@ -90,11 +100,25 @@ fn measure_kernel(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, 
     let theirs = if effort.no_peer {
         Value::Null
     } else {
-        let python = peer::python(sh, &target.join("speed"))?;
+        let python = peer::python(sh, &target.join("speed"), peer::KERNEL)?;
         let script = workspace::root()?.join("benches/kernel/peer.py");
         read(cmd!(sh, "{python} {script} {smoke...}"))?
     };
     Ok((read(cmd!(sh, "{program} {smoke...}"))?, theirs))
+}
+
+fn measure_compile(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
+    let program = built(sh, target, "compile-speed")?;
+    let smoke = effort.smoke.then_some("--smoke");
+    let ours = read(cmd!(sh, "{program} {smoke...}"))?;
+    if effort.no_peer {
+        return Ok((ours, Value::Null));
+    }
+    let workloads = target.join("speed").join("events");
+    process::run(cmd!(sh, "{program} workloads {workloads}"))?;
+    let python = peer::python(sh, &target.join("speed"), peer::CONTEXT)?;
+    let script = workspace::root()?.join("benches/compile/peer.py");
+    Ok((ours, read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?))
 }
 
 fn built(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {

@@ -7,20 +7,34 @@ use xshell::{Shell, cmd};
 
 use crate::process;
 
-/// What is installed from PyPI.
-const PACKAGE: &str = "weaver-kernel==0.12.0";
+/// What is installed from PyPI, and the module that it brings.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer {
+    package: &'static str,
+    module: &'static str,
+    venv: &'static str,
+}
+
+/// agent-kernel (Python).
+pub const KERNEL: Peer =
+    Peer { package: "weaver-kernel==0.12.0", module: "weaver_kernel", venv: "venv" };
+/// contextweaver (Python).
+pub const CONTEXT: Peer =
+    Peer { package: "contextweaver==0.18.2", module: "contextweaver", venv: "venv-context" };
 
 /// The interpreter that can import the peer; installed where it is not.
-pub fn python(sh: &Shell, folder: &Path) -> Result<PathBuf> {
-    let venv = folder.join("venv");
+pub fn python(sh: &Shell, folder: &Path, peer: Peer) -> Result<PathBuf> {
+    let Peer { package, module, venv } = peer;
+    let venv = folder.join(venv);
     let bin = if cfg!(windows) { "Scripts" } else { "bin" };
     let python = venv.join(bin).join("python");
-    let there = python.exists()
-        && cmd!(sh, "{python} -c 'import weaver_kernel'").quiet().ignore_stderr().run().is_ok();
+    let import = format!("import {module}");
+    let there =
+        python.exists() && cmd!(sh, "{python} -c {import}").quiet().ignore_stderr().run().is_ok();
     if !there {
         sh.create_dir(folder)?;
         process::run(cmd!(sh, "python3 -m venv {venv}"))?;
-        process::run(cmd!(sh, "{python} -m pip install --quiet --retries 1 {PACKAGE}"))?;
+        process::run(cmd!(sh, "{python} -m pip install --quiet --retries 1 {package}"))?;
     }
     Ok(python)
 }

@@ -1,0 +1,185 @@
+//! The speed of the context compiler; one JSON object.
+//!
+//! `cargo xtask speed compile` runs this beside contextweaver (Python) and prints the table. Times
+//! are processor time, so that other processes do not count. The count of the whole rendering,
+//! which is the tokenizer's, is told apart from the rest of a build.
+
+mod events;
+mod watch;
+
+use std::hint::black_box;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use contextweaver::compile::{
+    Compiler, ContextItem, ContextLog, Phase, Request, ResultFirewall, ToolOutput, View, admit,
+};
+use contextweaver::error::ViewError;
+use serde_json::{Map, Value, json};
+use weaver_benches::Failure;
+use weaver_benches::measure::now;
+use weaver_types::{
+    CallId, CapabilityId, Confidentiality, Frame, HandleId, Label, RawContent, RawResult,
+    ResponseMode, Status, Timestamp,
+};
+
+use events::{Event, events};
+use watch::Watched;
+
+const QUERY: &str = "summarise the payment dispute and the rollback of the billing service";
+
+/// Lets every text through as it is: what is measured is the compiler. The peer's figure has its
+/// own firewall in it, which keeps the first paragraph.
+struct Open;
+
+impl ResultFirewall for Open {
+    fn frame(&self, output: &ToolOutput) -> Option<Frame> {
+        let RawContent::Text(text) = &output.result.content else { return None };
+        Some(Frame {
+            call_id: CallId::parse("call").ok()?,
+            capability_id: CapabilityId::parse("bench.result").ok()?,
+            mode: ResponseMode::Summary,
+            status: Status::Success,
+            facts: vec![text.clone()],
+            table: Vec::new(),
+            raw: None,
+            handle: None,
+            warnings: Vec::new(),
+            provenance: None,
+            label: Label::undeclared_output(),
+            created_at: Timestamp::from_micros(0),
+            is_final: true,
+        })
+    }
+
+    fn view(&self, _: &HandleId, _: &View) -> Result<Frame, ViewError> {
+        Err(ViewError::Refused { code: "none".to_owned(), message: "no views".to_owned() })
+    }
+}
+
+fn item(event: &Event) -> ContextItem {
+    let (id, text) = (event.id.clone(), event.text.clone());
+    let level = match event.sensitivity {
+        "confidential" => Confidentiality::Confidential,
+        "internal" => Confidentiality::Internal,
+        _ => Confidentiality::Public,
+    };
+    let item = match event.kind {
+        "user_turn" => ContextItem::user_turn(id, text),
+        "tool_call" => ContextItem::call_text(id, text),
+        "agent_msg" => ContextItem::agent_message(id, text),
+        _ => {
+            let label = Label { confidentiality: level, ..Label::clean() };
+            let result = RawResult::text(text);
+            let call = event.parent.clone();
+            let output = ToolOutput { id, call, result, label, metadata: Default::default() };
+            return admit(output, Some(&Open));
+        }
+    };
+    let label = Label { confidentiality: level, ..item.label().clone() };
+    let item = item.with_label(label).with_tags(event.tag.clone());
+    event.parent.iter().fold(item, |item, parent| item.with_parent(parent.clone()))
+}
+
+fn took(work: impl FnOnce()) -> Duration {
+    let start = now();
+    work();
+    now().saturating_sub(start)
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// One size: the append of all, builds from nothing, and builds after one new event.
+fn size(count: usize, runs: usize) -> Result<Value, Failure> {
+    let all = events(count + runs);
+    let items: Vec<ContextItem> = all.iter().map(item).collect();
+    let counter = Arc::new(Watched::default());
+    let mut log = ContextLog::new(Arc::clone(&counter) as _);
+    let (first, later) = items.split_at(count);
+    let first = first.to_vec();
+    let append = took(|| first.into_iter().for_each(|item| drop(black_box(log.push(item)))));
+    let request = Request::new(Phase::Answer).about(QUERY);
+    let build = |compiler: &mut Compiler, log: &ContextLog| -> Result<_, Failure> {
+        counter.reset();
+        let start = now();
+        let pack = compiler.build(log, &request)?;
+        let all = now().saturating_sub(start);
+        Ok((all.saturating_sub(counter.spent()), counter.spent(), pack))
+    };
+    let mut cold = Vec::new();
+    let mut counts = Vec::new();
+    for _ in 0..runs {
+        let (net, count, _) = build(&mut Compiler::new(), &log)?;
+        cold.push(net);
+        counts.push(count);
+    }
+    let mut compiler = Compiler::new();
+    let (_, _, pack) = build(&mut compiler, &log)?;
+    let mut again = Vec::new();
+    for item in later {
+        log.push(item.clone())?;
+        again.push(build(&mut compiler, &log)?.0);
+    }
+    let (cold, again) = (median(cold), median(again));
+    let whole = append + cold + median(counts.clone());
+    let bytes: usize = all.iter().take(count).map(|event| event.text.len()).sum();
+    Ok(json!({
+        "append_us": append.as_secs_f64() * 1e6 / count as f64,
+        "append_300_bytes_us": append.as_secs_f64() * 1e6 * 300.0 / bytes as f64,
+        "build_ms": millis(cold),
+        "count_ms": millis(median(counts)),
+        "rebuild_ms": millis(again),
+        "rebuild_of_cold": again.as_secs_f64() / cold.as_secs_f64().max(1e-9),
+        "whole_ms": millis(whole),
+        "included": pack.stats.included_count,
+        "prompt_tokens": pack.stats.prompt_tokens,
+        "exact_counts": pack.stats.exact_counts,
+    }))
+}
+
+fn measured(sizes: &[usize], runs: usize) -> Result<Value, Failure> {
+    // The tables of the tokenizer are built at the first count.
+    size(100, 1)?;
+    let mut out = Map::new();
+    for count in sizes {
+        out.insert(count.to_string(), size(*count, runs)?);
+    }
+    Ok(Value::Object(out))
+}
+
+fn run(arguments: &[String]) -> Result<(), Failure> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["workloads", folder] => {
+            std::fs::create_dir_all(folder)?;
+            for count in [100, 1_000, 10_000] {
+                let file = Path::new(folder).join(format!("events_{count}.jsonl"));
+                std::fs::write(file, events::lines(&events(count)))?;
+            }
+        }
+        [] => println!("{}", measured(&[100, 1_000, 10_000, 100_000], 9)?),
+        ["--smoke"] => println!("{}", measured(&[100, 1_000], 3)?),
+        _ => return Err("write `workloads DIR`, `--smoke` or nothing".into()),
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
