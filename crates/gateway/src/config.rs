@@ -31,6 +31,8 @@ pub(crate) mod redaction;
 mod resolve;
 pub(crate) mod sentinel;
 mod server;
+mod tool;
+mod tool_section;
 mod tree;
 mod upstream;
 
@@ -50,7 +52,8 @@ use resolve::{Parsed, Resolved};
 pub use error::ConfigErrors;
 pub use log::{Log, Place, Signing, Target};
 pub use sentinel::Sentinel;
-pub use upstream::{Transport, Upstream};
+pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, Way};
+pub use upstream::{Limits, Transport, Upstream};
 pub use weaver_policy::Finding;
 
 /// Documents that were refused, with everything that is wrong in them.
@@ -109,6 +112,8 @@ pub struct Config {
     pub servers_file: Option<PathBuf>,
     /// The servers, in the order of their names; disabled ones are left out.
     pub upstreams: Vec<Upstream>,
+    /// The operator's own tools, in the order of their names.
+    pub tools: Vec<Tool>,
 }
 
 impl Config {

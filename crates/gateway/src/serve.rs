@@ -31,6 +31,7 @@ mod lines;
 mod message;
 mod meta_tools;
 mod open;
+mod own_tools;
 mod proxy;
 mod reload;
 mod render;
@@ -49,6 +50,7 @@ pub(crate) use entry::reached;
 pub use error::ServeError;
 pub(crate) use import::propose;
 pub use import::upstream_digest;
+pub(crate) use own_tools::proposal as own_proposal;
 
 use crate::config::Config;
 use crate::publish::{self, Keeper};

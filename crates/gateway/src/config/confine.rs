@@ -11,7 +11,7 @@ use weaver_policy::Finding;
 use super::interpolate::expand;
 use super::node::Node;
 use super::server::Context;
-use super::{Config, Place};
+use super::{Config, Place, SecretSource, Way};
 
 const KEYS: [&str; 12] = [
     "read",
@@ -139,6 +139,14 @@ impl Config {
             });
             state.extend(files);
         }
+        let secrets = self.tools.iter().filter_map(|tool| match &tool.way {
+            Way::Http(http) => Some(http.secrets.values()),
+            Way::Program(_) => None,
+        });
+        state.extend(secrets.flatten().filter_map(|(_, source)| match source {
+            SecretSource::File(path) => Some(path.clone()),
+            SecretSource::Env(_) | SecretSource::Command(_) => None,
+        }));
         // Where `weaver keys new` is wont to put keys.
         state.insert(self.base().join("keys"));
         let is_key = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "key");

@@ -55,10 +55,6 @@ pub(super) fn meant(name: &str) -> Option<&'static str> {
         "bearer_token_env_var" => {
             "write `headers = { Authorization = \"Bearer ${VAR}\" }` with that variable"
         }
-        "max_cost_usd_cents" => {
-            "remove it: nothing in the gateway measures cost yet, so the cap would not hold; cap \
-             calls, time and tokens instead"
-        }
         "timeout" => "write it as `timeout_ms`, in milliseconds",
         "workingDirectory" | "working_directory" => "write it as `cwd`",
         "enabled" => "write `disabled = true` to turn a server off",

@@ -7,7 +7,9 @@ use std::time::Duration;
 use weaver_firewall::SessionBudget;
 use weaver_policy::Finding;
 use weaver_types::signature::PublicKey;
-use weaver_types::{LocaleCode, MAX_RETRIES, PrincipalId, RunBudget, RunSettings, SafetyMode};
+use weaver_types::{
+    LocaleCode, MAX_RETRIES, Millicents, PrincipalId, RunBudget, RunSettings, SafetyMode,
+};
 
 use super::error::whole;
 use super::interpolate::Lookup;
@@ -16,15 +18,18 @@ use super::node::{Node, shown};
 use super::redaction;
 use super::sentinel;
 use super::server::{self, Context};
+use super::tool::TOOLS;
+use super::tool_section;
 use super::upstream::Upstream;
 use super::{Config, Mode};
 
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 8] =
-    ["gateway", "principal", "run", "store", "log", "trust", "mcpServers", "servers"];
+const ROOT: [&str; 9] =
+    ["gateway", "principal", "run", "store", "log", "trust", "mcpServers", "servers", "tools"];
 /// The most servers.
 const MAX_SERVERS: usize = 100;
 const MAX_COUNT: u64 = 1 << 53;
+const MAX_CENTS: u64 = 1 << 40;
 
 /// What a configuration came to.
 pub(super) struct Resolved {
@@ -63,7 +68,11 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let context = Context { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
-    let upstreams = upstreams(&parsed.file, servers, parsed.json.as_ref(), &context, &mut out);
+    let own = root.and_then(|root| root.get("tools"));
+    let tools = tool_section::read(own, &context, &mut out);
+    let files = (parsed.file.as_path(), own.is_some());
+    let upstreams = upstreams(files, servers, parsed.json.as_ref(), &context, &mut out);
+    no_server_named_so(own, &upstreams, &mut out);
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
     let approval_wait = approval_wait(gateway.as_ref(), &mut out);
@@ -103,6 +112,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 folder,
                 servers_file: parsed.servers_file.clone(),
                 upstreams,
+                tools,
             })
         }
         _ => None,
@@ -218,13 +228,14 @@ fn path(
     Some(base.join(text))
 }
 
-const RUN: [&str; 11] = [
+const RUN: [&str; 12] = [
     "safety_mode",
     "locale",
     "max_tool_calls",
     "max_retries_per_tool",
     "max_latency_ms",
     "max_prompt_tokens",
+    "max_cost_usd_cents",
     "session_tokens",
     "token_counter",
     "placeholders",
@@ -248,6 +259,8 @@ fn read_run(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> (RunSettin
     budget.max_tool_calls = whole("max_tool_calls", MAX_COUNT);
     budget.max_latency_ms = whole("max_latency_ms", MAX_COUNT);
     budget.max_prompt_tokens = whole("max_prompt_tokens", MAX_COUNT);
+    budget.max_cost =
+        whole("max_cost_usd_cents", MAX_CENTS).map(|cents| Millicents(cents.saturating_mul(1_000)));
     if let Some(retries) = whole("max_retries_per_tool", u64::from(MAX_RETRIES)) {
         budget.max_retries_per_tool = u8::try_from(retries).unwrap_or(0);
     }
@@ -292,8 +305,18 @@ fn read_session(
     }
 }
 
+/// A server called `tools` would have the names of the operator's own tools.
+fn no_server_named_so(own: Option<&Node>, upstreams: &[Upstream], out: &mut Vec<Finding>) {
+    let taken = upstreams.iter().any(|upstream| upstream.name.as_str() == TOOLS);
+    if let Some(node) = own.filter(|_| taken) {
+        let message = format!("a server is called `{TOOLS}`, which is how your own tools begin");
+        out.push(node.finding("config.server_name", message, "call the server something else"));
+    }
+}
+
+/// The servers; without one, the operator's own tools must do.
 fn upstreams(
-    file: &Path,
+    (file, own): (&Path, bool),
     toml: Option<&Node>,
     json: Option<&Node>,
     context: &Context<'_>,
@@ -316,7 +339,7 @@ fn upstreams(
         let message = format!("{} servers, at most {MAX_SERVERS} are allowed", read.len());
         out.push(whole(&file, "config.servers", message, "remove or disable some"));
     }
-    if read.is_empty() && out.len() == before {
+    if read.is_empty() && !own && out.len() == before {
         let remedy = "write `[mcpServers.NAME]` with a `command` or a `url`, or name the file of \
                       your MCP client: `servers = \"mcp.json\"`";
         out.push(whole(&file, "config.no_servers", "no server is given and enabled", remedy));

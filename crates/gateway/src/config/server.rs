@@ -1,6 +1,7 @@
 //! One entry of `mcpServers`, as desktop clients write it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ use weaver_types::{TIMEOUT_MS, UpstreamName};
 use super::confine;
 use super::interpolate::{Lookup, expand};
 use super::node::{Node, shown};
-use super::upstream::{Transport, Upstream};
+use super::upstream::{Limits, Transport, Upstream};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "command",
     "args",
     "env",
@@ -23,7 +24,9 @@ const KEYS: [&str; 10] = [
     "disabled",
     "timeout_ms",
     "confine",
+    "limits",
 ];
+const LIMITS: [&str; 4] = ["calls", "waiting", "calls_per_second", "message_kb"];
 /// The most arguments, variables or headers of one server.
 const MAX_ENTRIES: usize = 1_000;
 
@@ -63,11 +66,28 @@ pub(super) fn read(
     }
     let range = u64::from(*TIMEOUT_MS.start())..=u64::from(*TIMEOUT_MS.end());
     let timeout = table.get("timeout_ms").and_then(|node| node.whole(range, out));
+    let limits = table.get("limits").and_then(|node| limits(node, out)).unwrap_or_default();
     let transport = entry.transport(out);
     Some(Upstream {
         name: parsed?,
         transport: transport?,
         timeout: timeout.map(Duration::from_millis),
+        limits,
+    })
+}
+
+/// What a server may be asked at once, in a second, and in one message.
+fn limits(node: &Node, out: &mut Vec<Finding>) -> Option<Limits> {
+    let table = node.section(&LIMITS, out)?;
+    let mut whole = |name: &str, range| table.get(name).and_then(|node| node.whole(range, out));
+    let size = |number: Option<u64>| number.and_then(|number| usize::try_from(number).ok());
+    let per_second = whole("calls_per_second", 1..=100_000);
+    Some(Limits {
+        calls: size(whole("calls", 1..=10_000)),
+        waiting: size(whole("waiting", 0..=100_000)),
+        calls_per_second: per_second
+            .and_then(|number| NonZeroU32::new(u32::try_from(number).ok()?)),
+        message_bytes: size(whole("message_kb", 1..=1 << 20)).map(|kb| kb.saturating_mul(1024)),
     })
 }
 
@@ -166,21 +186,12 @@ impl Entry<'_> {
             Some(node) => confine::read(node, self.context, out).map(Some),
         };
         Some(Transport::Stdio {
-            command: self.program(&command?),
+            command: program(self.context, &command?),
             args: args?,
             env: env?,
             cwd: cwd?,
             confine: confine?,
         })
-    }
-
-    /// A bare name is looked up in `PATH`; a relative path starts at the configuration.
-    fn program(&self, command: &str) -> String {
-        let path = PathBuf::from(command);
-        if path.is_relative() && path.components().count() > 1 {
-            return self.context.base.join(path).to_string_lossy().into_owned();
-        }
-        command.to_owned()
     }
 
     fn http(&self, url: &Node, out: &mut Vec<Finding>) -> Option<Transport> {
@@ -216,18 +227,7 @@ impl Entry<'_> {
     }
 
     fn expanded(&self, node: &Node, out: &mut Vec<Finding>) -> Option<String> {
-        let text = node.text(out)?;
-        match expand(text, self.context.lookup) {
-            Ok(text) if text.contains('\0') => {
-                out.push(node.finding("config.text", "a NUL character", "remove it"));
-                None
-            }
-            Ok(text) => Some(text),
-            Err((message, remedy)) => {
-                out.push(node.finding("config.variable", message, remedy));
-                None
-            }
-        }
+        expanded(node, self.context, out)
     }
 
     /// As [`Self::expanded`], and not empty.
@@ -272,6 +272,35 @@ impl Entry<'_> {
         }
         read
     }
+}
+
+/// A text in which variables are replaced.
+pub(super) fn expanded(
+    node: &Node,
+    context: &Context<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<String> {
+    let text = node.text(out)?;
+    match expand(text, context.lookup) {
+        Ok(text) if text.contains('\0') => {
+            out.push(node.finding("config.text", "a NUL character", "remove it"));
+            None
+        }
+        Ok(text) => Some(text),
+        Err((message, remedy)) => {
+            out.push(node.finding("config.variable", message, remedy));
+            None
+        }
+    }
+}
+
+/// A bare name is looked up in `PATH`; a relative path starts at the configuration.
+pub(super) fn program(context: &Context<'_>, command: &str) -> String {
+    let path = PathBuf::from(command);
+    if path.is_relative() && path.components().count() > 1 {
+        return context.base.join(path).to_string_lossy().into_owned();
+    }
+    command.to_owned()
 }
 
 fn is_variable(name: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +18,21 @@ pub struct Upstream {
     pub transport: Transport,
     /// How long one call may take; `None` for the default.
     pub timeout: Option<Duration>,
+    /// What else it may be asked.
+    pub limits: Limits,
+}
+
+/// What a server may be asked; `None` for the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Most calls that are under way at once.
+    pub calls: Option<usize>,
+    /// Most calls that wait for one of those places.
+    pub waiting: Option<usize>,
+    /// Most calls that begin in a second.
+    pub calls_per_second: Option<NonZeroU32>,
+    /// Longest message in bytes, either way.
+    pub message_bytes: Option<usize>,
 }
 
 /// How a server is reached.

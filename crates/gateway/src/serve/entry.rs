@@ -312,6 +312,11 @@ pub(crate) fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConf
     if let Some(timeout) = config.timeout {
         upstream.limits.call_timeout = timeout;
     }
+    let (limits, own) = (&mut upstream.limits, &config.limits);
+    limits.in_flight = own.calls.unwrap_or(limits.in_flight);
+    limits.waiting = own.waiting.unwrap_or(limits.waiting);
+    limits.calls_per_second = own.calls_per_second;
+    limits.message_bytes = own.message_bytes.unwrap_or(limits.message_bytes);
     upstream
 }
 

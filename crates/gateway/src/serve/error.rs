@@ -35,6 +35,14 @@ pub enum ServeError {
     /// The operator's rules of redaction cannot be used.
     #[error("the rules of redaction cannot be used: {0}")]
     Redaction(#[from] RuleFileError),
+    /// One of the operator's own tools cannot be used.
+    #[error("the tool `{name}` cannot be used: {problem}")]
+    Tool {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A run cannot be begun.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -61,6 +69,7 @@ impl ServeError {
             Self::Principal { .. } => "serve.principal",
             Self::Store(error) => error.code(),
             Self::Kernel(error) => error.code(),
+            Self::Tool { .. } => "serve.tool",
             Self::Run(_) => "serve.run",
             Self::Redaction(error) => error.code(),
             Self::Runtime { .. } => "serve.runtime",

@@ -14,6 +14,7 @@ use weaver_types::{
 use super::confined::ConfinedChildren;
 use super::error::ServeError;
 use super::open::Opened;
+use super::own_tools;
 use super::run_keeper::RunKeeper;
 use super::shelf::{Shelf, ShelfSlot};
 use super::upstreams::Upstreams;
@@ -74,6 +75,8 @@ impl Gateway {
             changes: (tell, std::sync::Mutex::new(Some(told))),
             _index: index,
         };
+        own_tools::register(&gateway.config, &gateway.registry)?;
+        gateway.restock_all();
         gateway.note_start().await?;
         Ok(gateway)
     }

@@ -34,9 +34,16 @@ pub(crate) fn propose(
     tool: &ListedTool,
     instructions: Option<&str>,
 ) -> Result<Capability, String> {
-    let value = tool.value();
-    let id =
-        CapabilityId::parse(format!("{upstream}.{}", tool.name())).map_err(|e| e.to_string())?;
+    proposal(upstream.as_str(), (tool.name(), tool.value()), instructions)
+}
+
+/// The capability that a definition under a namespace proposes to be.
+pub(crate) fn proposal(
+    namespace: &str,
+    (name, value): (&str, &Value),
+    instructions: Option<&str>,
+) -> Result<Capability, String> {
+    let id = CapabilityId::parse(format!("{namespace}.{name}")).map_err(|e| e.to_string())?;
     let digest = upstream_digest(value, instructions);
     let digest = digest.map_err(|error| format!("`{id}`: {error}"))?;
     let draft = CapabilityDraft {

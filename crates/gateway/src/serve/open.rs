@@ -16,6 +16,7 @@ use weaver_types::{Clock, OsRandom, Principal, Random};
 use super::clock::WakingClock;
 use super::confined::ConfinedChildren;
 use super::error::ServeError;
+use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
@@ -91,7 +92,8 @@ pub(crate) fn open(
     let registry = Arc::new(Registry::new());
     let blobs = Arc::new(ledger.blobs());
     let salt = salt::of(ledger.as_ref(), &settings.tenant, random.as_ref())?;
-    let facts = LocalPreconditions::new(salt).in_folder(config.base());
+    let etags = own_tools::etags(config)?;
+    let facts = LocalPreconditions::new(salt).in_folder(config.base()).with_web(etags);
     let firewall = redaction::firewall(&config.redaction)?;
     let confined = Arc::new(ConfinedChildren::default());
     let signals = Arc::clone(&confined) as Arc<dyn SignalSource>;

@@ -9,15 +9,16 @@ use weaver_types::CapabilityId;
 
 use super::entry::Entry;
 use super::gateway::Gateway;
+use super::own_tools;
 use crate::config::Config;
 
-/// All upstreams.
-pub(crate) struct Upstreams(Vec<Arc<Entry>>);
+/// All upstreams, and the operator's own tools.
+pub(crate) struct Upstreams(Vec<Arc<Entry>>, BTreeMap<CapabilityId, Arc<Value>>);
 
 impl Upstreams {
     pub(crate) fn new(config: &Config) -> Self {
         let entry = |upstream| Arc::new(Entry::new(upstream, config));
-        Self(config.upstreams.iter().map(entry).collect())
+        Self(config.upstreams.iter().map(entry).collect(), own_tools::definitions(config))
     }
 
     /// Begins to connect all of them.
@@ -48,7 +49,8 @@ impl Upstreams {
 
     /// The tools of all, as their servers list them.
     pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<Value>> {
-        self.0.iter().flat_map(|entry| entry.tools()).collect()
+        let own = self.1.iter().map(|(id, tool)| (id.clone(), Arc::clone(tool)));
+        self.0.iter().flat_map(|entry| entry.tools()).chain(own).collect()
     }
 
     /// The upstream that a capability belongs to by its name.

@@ -38,8 +38,13 @@ fn the_documented_configuration_is_accepted() {
     let key = weaver_types::signature::SigningKey::from_seed([7; 32]).public();
     let folder = crate::support::Folder::new();
     folder.write("weaver.toml", &text.replace("ed25519:…", &key.to_string()));
+    folder.write("count.schema.json", "{ \"type\": \"object\" }");
     let home = |name: &str| (name == "HOME").then(|| "/home/ann".to_owned());
     let config = weaver_gateway::config::load_with(folder.path("weaver.toml"), &home).unwrap();
     assert_eq!(config.upstreams.len(), 1);
     assert_eq!(config.run.budget.max_tool_calls, Some(200));
+    assert_eq!(config.run.budget.max_cost, Some(weaver_types::Millicents(50_000)));
+    assert_eq!(config.upstreams[0].limits.calls, Some(64));
+    let tools: Vec<&str> = config.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(tools, ["count", "weather"]);
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use weaver_drivers::confine::{ConfineError, Enforced, Files, Launcher, Protection};
 
 use crate::cli::LAUNCH;
-use crate::config::{Config, Transport};
+use crate::config::{Config, TOOLS, Transport, Way};
 
 /// The process of one server.
 pub(super) struct Child {
@@ -15,7 +15,7 @@ pub(super) struct Child {
     outcome: Result<Enforced, ConfineError>,
 }
 
-/// Tries the confinement of every server that is a process: a launcher confines itself and ends.
+/// Tries the confinement of every server that is a process, and of own programs: a launcher confines itself and ends.
 pub(super) fn of(config: &Config) -> Vec<Child> {
     let launcher = Launcher::this_program(LAUNCH);
     let tried = config.upstreams.iter().filter_map(|upstream| {
@@ -23,7 +23,12 @@ pub(super) fn of(config: &Config) -> Vec<Child> {
         let outcome = launcher.probe(&config.confinement(confine.as_ref()));
         Some(Child { name: upstream.name.to_string(), outcome })
     });
-    tried.collect()
+    let own = config.tools.iter().filter_map(|tool| {
+        let Way::Program(program) = &tool.way else { return None };
+        let outcome = launcher.probe(&config.confinement(program.confine.as_ref()));
+        Some(Child { name: format!("{TOOLS}.{}", tool.name), outcome })
+    });
+    tried.chain(own).collect()
 }
 
 impl Child {

@@ -13,7 +13,7 @@ use super::args::From;
 use super::output;
 use super::standing::Standing;
 use crate::cli::{Exit, Failure};
-use crate::config::{self, Config};
+use crate::config::{self, Config, TOOLS};
 use crate::serve;
 
 /// The surface that is all servers together.
@@ -66,6 +66,10 @@ impl Live {
         for (name, listed) in listed {
             live.take_in(name, listed);
         }
+        if matches!(surface, KERNEL | TOOLS) {
+            let own: Vec<_> = live.config.tools.iter().map(serve::own_proposal).collect();
+            live.add(own);
+        }
         live.someone()
     }
 
@@ -98,6 +102,10 @@ impl Live {
                 return;
             }
         };
+        self.add(tools);
+    }
+
+    fn add(&mut self, tools: Vec<Result<Capability, String>>) {
         for tool in tools {
             match tool {
                 Err(problem) => self.left_out.push(problem),
@@ -125,6 +133,9 @@ impl Live {
 fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstream>, Failure> {
     if surface == KERNEL {
         return Ok(config.upstreams.clone());
+    }
+    if surface == TOOLS && !config.tools.is_empty() {
+        return Ok(Vec::new());
     }
     let named = config.upstreams.iter().filter(|one| one.name.as_str() == surface);
     let named: Vec<_> = named.cloned().collect();

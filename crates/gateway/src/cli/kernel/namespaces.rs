@@ -10,7 +10,9 @@ use crate::config;
 
 pub(super) fn run(args: &Plain) -> Result<Exit, Failure> {
     let config = config::load(&args.from.config)?;
-    let servers: Vec<String> = config.upstreams.iter().map(|one| one.name.to_string()).collect();
+    let servers = config.upstreams.iter().map(|one| one.name.to_string());
+    let own = (!config.tools.is_empty()).then(|| config::TOOLS.to_owned());
+    let servers: Vec<String> = servers.chain(own).collect();
     if args.output.json {
         let keys: Vec<_> = DecisionKey::ALL
             .iter()

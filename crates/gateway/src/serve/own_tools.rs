@@ -1,0 +1,86 @@
+//! The operator's own tools: programs and operations of HTTP APIs that `weaver.toml` declares.
+//!
+//! They are proposals as those of a server are: what they can do stands in the signed contracts,
+//! and undeclared is read as the most dangerous. The digest that a contract pins covers what they
+//! do, too.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::runtime::Handle;
+use weaver_agent_kernel::{Driver, Registry};
+use weaver_drivers::confine::Launcher;
+use weaver_drivers::http::{EtagObserver, HttpDriver};
+use weaver_drivers::mcp::Confined;
+use weaver_drivers::process::{ProcessConfig, ProcessDriver};
+use weaver_types::{Capability, CapabilityId};
+
+use super::error::ServeError;
+use super::import;
+use crate::cli::LAUNCH;
+use crate::config::{Config, TOOLS, Tool, Way};
+
+/// The tools as a client is told of them.
+pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>> {
+    let named = config.tools.iter().filter_map(|tool| {
+        let id = CapabilityId::parse(format!("{TOOLS}.{}", tool.name)).ok()?;
+        Some((id, Arc::new(tool.definition())))
+    });
+    named.collect()
+}
+
+/// The capability that a tool proposes to be.
+pub(crate) fn proposal(tool: &Tool) -> Result<Capability, String> {
+    import::proposal(TOOLS, (&tool.name, &tool.definition()), Some(&tool.deed()))
+}
+
+/// Puts the tools into the registry.
+///
+/// # Errors
+/// [`ServeError::Tool`], for one that cannot be used.
+pub(crate) fn register(config: &Config, registry: &Registry) -> Result<(), ServeError> {
+    for tool in &config.tools {
+        let refused = |problem: String| ServeError::Tool { name: tool.name.clone(), problem };
+        let capability = proposal(tool).map_err(refused)?;
+        let driver = driver(tool, config).map_err(refused)?;
+        registry.register(capability, driver).map_err(|error| refused(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn driver(tool: &Tool, config: &Config) -> Result<Arc<dyn Driver>, String> {
+    let runtime = Handle::current();
+    match &tool.way {
+        Way::Http(http) => {
+            let driver = HttpDriver::new(&http.operation(), http.access(), runtime);
+            driver
+                .map(|driver| Arc::new(driver) as Arc<dyn Driver>)
+                .map_err(|error| error.to_string())
+        }
+        Way::Program(program) => {
+            let confined = Confined {
+                launcher: Launcher::this_program(LAUNCH),
+                confinement: config.confinement(program.confine.as_ref()),
+            };
+            let process = ProcessConfig { confined: Some(confined), ..program.process() };
+            let driver = ProcessDriver::new(process, runtime);
+            driver
+                .map(|driver| Arc::new(driver) as Arc<dyn Driver>)
+                .map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// Observes entity tags: those on the host of a tool with its secrets and access.
+pub(crate) fn etags(config: &Config) -> Result<EtagObserver, ServeError> {
+    let mut observer = EtagObserver::new();
+    for tool in &config.tools {
+        if let Way::Http(http) = &tool.way {
+            observer = observer.knowing(&http.operation(), &http.access()).map_err(|error| {
+                ServeError::Tool { name: tool.name.clone(), problem: error.to_string() }
+            })?;
+        }
+    }
+    Ok(observer)
+}
