@@ -2,6 +2,8 @@
 
 mod bytes;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use weaver_types::canonical::{self, CanonicalError, Profile};
@@ -103,8 +105,8 @@ impl Header {
     /// # Errors
     /// [`HeaderError`], when they are not what [`Header::to_bytes`] writes.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
-        match bytes::read(bytes) {
-            Some(header) => Ok(header),
+        match bytes::glance(bytes) {
+            Some(header) => header.to_header(),
             None => Self::parse_closely(bytes),
         }
     }
@@ -138,6 +140,46 @@ impl Header {
             commit: read(&map, "commit", |t| t.parse().ok())?,
         };
         if header.to_bytes()? == bytes { Ok(header) } else { Err(HeaderError::Form) }
+    }
+}
+
+/// A header whose texts lie in the bytes that it was read from, where they can.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct HeaderRef<'a> {
+    pub(crate) log: Cow<'a, str>,
+    pub(crate) seq: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) kind: EventKind,
+    pub(crate) run: Option<Cow<'a, str>>,
+    pub(crate) call: Option<Cow<'a, str>>,
+    pub(crate) commit: Digest,
+}
+
+impl<'a> HeaderRef<'a> {
+    /// As [`Header::parse`].
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, HeaderError> {
+        match bytes::glance(bytes) {
+            Some(header) => Ok(header),
+            None => Header::parse_closely(bytes).map(Self::from),
+        }
+    }
+
+    fn to_header(&self) -> Result<Header, HeaderError> {
+        let run = self.run.as_ref().map(RunId::parse).transpose().map_err(|_| field("run"))?;
+        let call = self.call.as_ref().map(CallId::parse).transpose().map_err(|_| field("call"))?;
+        let log = LogId::parse(&self.log).map_err(|_| field("log"))?;
+        let Self { seq, at, kind, commit, .. } = *self;
+        Ok(Header { log, seq, at, kind, run, call, commit })
+    }
+}
+
+impl From<Header> for HeaderRef<'_> {
+    fn from(header: Header) -> Self {
+        let Header { log, seq, at, kind, run, call, commit } = header;
+        let log = Cow::Owned(log.as_str().to_owned());
+        let run = run.map(|run| Cow::Owned(run.as_str().to_owned()));
+        let call = call.map(|call| Cow::Owned(call.as_str().to_owned()));
+        Self { log, seq, at, kind, run, call, commit }
     }
 }
 
@@ -258,7 +300,7 @@ mod tests {
     #[test]
     fn plain_headers_need_no_closer_look() {
         let bytes = header().to_bytes().unwrap();
-        assert_eq!(bytes::read(&bytes), Some(header()));
+        assert_eq!(bytes::glance(&bytes), Some(HeaderRef::from(header())));
         let beyond = Header { seq: (1 << 53) + 1, ..header() };
         assert_eq!(beyond.to_bytes(), Err(HeaderError::Form));
     }

@@ -66,7 +66,7 @@ pub mod verify;
 
 pub use blob::{BLOB_KEY, MemoryBlobs};
 pub use limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_QUEUE, MAX_QUEUE_BYTES, MAX_VALUE};
-pub use log::Row;
+pub use log::{Row, RowRef};
 pub use memory::MemoryLedger;
 pub use memory_records::MemoryRecords;
 #[cfg(feature = "sqlite")]

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{Head, LedgerError, NewEvent, StoredEvent};
+use weaver_types::ledger::{Durability, Head, LedgerError, NewEvent, StoredEvent};
 use weaver_types::{LogId, Timestamp};
 
 use crate::entry::{HEADER_VERSION, Header, SALT};
@@ -18,6 +18,57 @@ pub struct Row {
     /// The leaf hash stored beside the header. It is derived: it serves proofs, and tells a
     /// changed header from a changed neighbour.
     pub leaf: Digest,
+}
+
+/// A stored event with its leaf hash, where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowRef<'a> {
+    /// The place in the log.
+    pub seq: u64,
+    /// The canonical header.
+    pub header: &'a [u8],
+    /// The leaf hash stored beside it.
+    pub leaf: Digest,
+    /// The salt; `None` when the event was pruned.
+    pub salt: Option<&'a [u8]>,
+    /// The payload; `None` when the event was pruned.
+    pub payload: Option<&'a [u8]>,
+    /// How far it was synced when it was acknowledged.
+    pub durability: Durability,
+}
+
+impl RowRef<'_> {
+    /// A copy that stands alone.
+    #[must_use]
+    pub fn to_row(&self) -> Row {
+        let Self { seq, header, leaf, salt, payload, durability } = *self;
+        Row {
+            event: StoredEvent {
+                seq,
+                header: header.to_vec(),
+                salt: salt.map(<[u8]>::to_vec),
+                payload: payload.map(<[u8]>::to_vec),
+                durability,
+            },
+            leaf,
+        }
+    }
+}
+
+impl Row {
+    /// The same, borrowed.
+    #[must_use]
+    pub fn as_ref(&self) -> RowRef<'_> {
+        let StoredEvent { seq, header, salt, payload, durability } = &self.event;
+        RowRef {
+            seq: *seq,
+            header,
+            leaf: self.leaf,
+            salt: salt.as_deref(),
+            payload: payload.as_deref(),
+            durability: *durability,
+        }
+    }
 }
 
 /// An event that is being appended, whose payload is there.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod blobs;
+mod events;
 mod fault;
 mod litter;
 mod lock;
@@ -28,7 +29,7 @@ use weaver_types::ledger::{
     Batch, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, StoredEvent, Ticket,
 };
 
-use crate::log::Row;
+use crate::log::{Row, RowRef};
 use crate::merkle::Hash;
 use crate::prepare::{check_key, prepare};
 use crate::salt::Salts;
@@ -161,7 +162,16 @@ impl Source for SqliteLedger {
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        self.snapshots.with(|db| rows::each_event(db, from, limit))
+        self.snapshots.with(|db| events::each(db, from, limit))
+    }
+
+    fn visit(
+        &self,
+        from: u64,
+        limit: usize,
+        take: &mut dyn FnMut(&RowRef<'_>),
+    ) -> Result<usize, LedgerError> {
+        self.snapshots.with(|db| events::visit(db, from, limit, take))
     }
 
     fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {

@@ -73,8 +73,14 @@ macro_rules! ids {
             /// [`IdError`], when the text breaks the rule of this kind.
             pub fn parse(text: impl AsRef<str>) -> Result<Self, IdError> {
                 let text = text.as_ref();
+                if Self::is_valid(text) { Ok(Self(Arc::from(text))) } else { Err(IdError::new($kind, $rule, text)) }
+            }
+
+            /// Whether the text keeps the rule of this kind.
+            #[must_use]
+            pub fn is_valid(text: &str) -> bool {
                 let check: fn(&str) -> bool = $check;
-                if check(text) { Ok(Self(Arc::from(text))) } else { Err(IdError::new($kind, $rule, text)) }
+                check(text)
             }
 
             /// The text, as it was read.

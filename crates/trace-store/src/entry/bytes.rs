@@ -1,10 +1,12 @@
 //! The bytes of a header, written and read without a detour over a JSON value. The field names
 //! stand in the order of the canonical form.
 
+use std::borrow::Cow;
+
 use weaver_types::digest::Digest;
 use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
 
-use super::{HEADER_VERSION, Header};
+use super::{HEADER_VERSION, Header, HeaderRef};
 
 /// The largest magnitude of an integer in a record.
 const SAFE: u64 = 1 << 53;
@@ -91,8 +93,9 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// The header, when the bytes are canonical beyond doubt; `None` asks for a closer look.
-pub(super) fn read(bytes: &[u8]) -> Option<Header> {
+/// What stands in a header, when the bytes are canonical beyond doubt and every identifier keeps its
+/// rule; `None` asks for a closer look.
+pub(super) fn glance(bytes: &[u8]) -> Option<HeaderRef<'_>> {
     let mut walk = Walk { rest: bytes };
     walk.word(b"{\"at\":")?;
     let negative = walk.word(b"-").is_some();
@@ -100,17 +103,17 @@ pub(super) fn read(bytes: &[u8]) -> Option<Header> {
     if negative && at == 0 {
         return None;
     }
-    let call = walk.optional(b",\"call\":\"", |text| CallId::parse(text).ok())?;
+    let call = walk.optional(b",\"call\":\"", |text| CallId::is_valid(text).then_some(Cow::Borrowed(text)))?;
     walk.word(b",\"commit\":\"sha256:")?;
     let commit = walk.digest()?;
-    let log = walk.optional(b"\",\"log\":\"", |text| LogId::parse(text).ok())??;
-    let run = walk.optional(b",\"run\":\"", |text| RunId::parse(text).ok())?;
+    let log = walk.optional(b"\",\"log\":\"", |text| LogId::is_valid(text).then_some(Cow::Borrowed(text)))??;
+    let run = walk.optional(b",\"run\":\"", |text| RunId::is_valid(text).then_some(Cow::Borrowed(text)))?;
     walk.word(b",\"seq\":")?;
     let seq = walk.number()?;
     let kind = walk.optional(b",\"type\":\"", EventKind::parse)??;
     walk.word(b",\"v\":1}")?;
     let at = Timestamp::from_micros(if negative { -at } else { at });
-    walk.rest.is_empty().then_some(Header { log, seq, at, kind, run, call, commit })
+    walk.rest.is_empty().then_some(HeaderRef { log, seq, at, kind, run, call, commit })
 }
 
 struct Walk<'a> {

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use weaver_types::ledger::{LedgerError, Namespace};
 
-use super::rows;
+use super::{events, rows};
 use crate::log::Row;
 use crate::prune::Standing;
 
@@ -21,7 +21,7 @@ impl<'c> Transaction<'c> {
 
 impl Standing for Transaction<'_> {
     fn event(&mut self, seq: u64) -> Result<Option<Row>, LedgerError> {
-        let row = rows::events(self.db, seq, 1)?.pop();
+        let row = events::page(self.db, seq, 1)?.pop();
         Ok(row.filter(|row| row.event.seq == seq))
     }
 

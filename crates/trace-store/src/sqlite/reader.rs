@@ -8,8 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
-use super::{fault, open, rows, schema, sums, tiles};
-use crate::log::Row;
+use super::{events, fault, open, rows, schema, sums, tiles};
+use crate::log::{Row, RowRef};
 use crate::merkle::Hash;
 use crate::verify::{Extent, Part, Prove, Source};
 
@@ -42,7 +42,7 @@ impl Snapshots {
     }
 
     pub(super) fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {
-        let rows = self.with(|db| rows::events(db, from, limit))?;
+        let rows = self.with(|db| events::page(db, from, limit))?;
         Ok(rows.into_iter().map(|row| row.event).collect())
     }
 }
@@ -106,7 +106,16 @@ impl Source for Reader {
     }
 
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        self.snapshots.with(|db| rows::each_event(db, from, limit))
+        self.snapshots.with(|db| events::each(db, from, limit))
+    }
+
+    fn visit(
+        &self,
+        from: u64,
+        limit: usize,
+        take: &mut dyn FnMut(&RowRef<'_>),
+    ) -> Result<usize, LedgerError> {
+        self.snapshots.with(|db| events::visit(db, from, limit, take))
     }
 
     fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {

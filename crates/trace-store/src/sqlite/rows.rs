@@ -1,19 +1,12 @@
-//! Reading and writing single rows.
+//! Reading and writing single rows of records and blobs.
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
-use weaver_types::digest::Digest;
-use weaver_types::ledger::{
-    BlobId, Durability, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, StoredEvent,
-};
+use rusqlite::{Connection, OptionalExtension, params};
+use weaver_types::ledger::{BlobId, LedgerError, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
-use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::fault::{from_number, from_sql, to_sql};
 use super::sums::Sums;
-use crate::log::{Row, Sealed, Tip};
-use crate::merkle::tile::Growing;
 use crate::plan::{Kept, Writes};
-use crate::prepare::Prepared;
 
 const RECORD: &str = "SELECT version, value, expires_at FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
@@ -21,17 +14,10 @@ const LIST: &str = "SELECT id, version, value FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id > ?3 ORDER BY id LIMIT ?4";
 const LIST_ALL: &str = "SELECT id, version, value FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id >= ?3 ORDER BY id LIMIT ?4";
-const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
-    WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
-const EVENT: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
-    WHERE seq = ?1";
-const ADD_EVENT: &str = "INSERT INTO events (seq, header, leaf, salt, payload, durability)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const PUT_RECORD: &str = "INSERT INTO records (tenant, namespace, id, version, value, expires_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, namespace, id) DO UPDATE
     SET version = excluded.version, value = excluded.value, expires_at = excluded.expires_at";
 const DELETE_RECORD: &str = "DELETE FROM records WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
-const PRUNE: &str = "UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?1";
 const TENANTS: &str = "WITH RECURSIVE seen (tenant) AS (
     SELECT min(tenant) FROM records
     UNION ALL
@@ -45,7 +31,7 @@ const SWEEP: &str = "DELETE FROM records WHERE (tenant, namespace, id) IN (
     WHERE expires_at IS NOT NULL AND expires_at < ?1 ORDER BY expires_at LIMIT ?2)
     AND expires_at < ?1 RETURNING tenant, namespace, id, version, value, expires_at";
 
-type Read<T> = Result<T, LedgerError>;
+pub(super) type Read<T> = Result<T, LedgerError>;
 
 /// One record.
 pub(super) fn record(db: &Connection, key: &RecordKey) -> Read<Option<Kept>> {
@@ -88,101 +74,6 @@ pub(super) fn list(
         .collect()
 }
 
-/// Events with their leaf hashes, in the order of their sequence numbers.
-pub(super) fn events(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
-    let Ok(from) = i64::try_from(from) else { return Ok(Vec::new()) };
-    let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
-    let mut statement = db.prepare_cached(EVENTS).map_err(|error| from_sql(&error))?;
-    let mut rows = statement.query((from, limit)).map_err(|error| from_sql(&error))?;
-    let mut out = Vec::new();
-    while let Some(row) = rows.next().map_err(|error| from_sql(&error))? {
-        out.push(event(row)?);
-    }
-    Ok(out)
-}
-
-/// The same, each found by its own key, as whoever asks for one event finds it. The first one that
-/// is not found ends it, unless it is the first of all: then what comes after it is given, which
-/// must not be that very event.
-pub(super) fn each_event(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
-    // One snapshot for the page: a new one for each event would cost more than reading it.
-    let db = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
-    let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;
-    let mut out = Vec::new();
-    while out.len() < limit.min(MAX_PAGE) {
-        let seq = to_sql(from.saturating_add(out.len() as u64))?;
-        let mut rows = statement.query([seq]).map_err(|error| from_sql(&error))?;
-        match rows.next().map_err(|error| from_sql(&error))? {
-            Some(row) => out.push(event(row)?),
-            None => break,
-        }
-    }
-    if !out.is_empty() {
-        return Ok(out);
-    }
-    let later = events(&db, from, limit)?;
-    match later.first() {
-        Some(row) if row.event.seq <= from => {
-            Err(damaged(format!("event {from} is there, but is not found by its number")))
-        }
-        _ => Ok(later),
-    }
-}
-
-fn event(row: &SqlRow<'_>) -> Read<Row> {
-    let seq = row.get::<_, i64>(0).map_err(|error| from_sql(&error))?;
-    let seq = from_number("the sequence number of an event", seq)?;
-    let bad = |what: &str| damaged(format!("event {seq} has no readable {what}"));
-    let blob = |index, what: &str| match row.get_ref(index) {
-        Ok(ValueRef::Blob(bytes)) => Ok(Some(bytes.to_vec())),
-        Ok(ValueRef::Null) => Ok(None),
-        _ => Err(bad(what)),
-    };
-    let leaf = match row.get_ref(2) {
-        Ok(ValueRef::Blob(bytes)) => <[u8; 32]>::try_from(bytes).ok(),
-        _ => None,
-    };
-    let durability = match row.get_ref(5) {
-        Ok(ValueRef::Integer(0)) => Durability::Os,
-        Ok(ValueRef::Integer(1)) => Durability::Disk,
-        _ => return Err(bad("durability")),
-    };
-    Ok(Row {
-        event: StoredEvent {
-            seq,
-            header: blob(1, "header")?.ok_or_else(|| bad("header"))?,
-            salt: blob(3, "salt")?,
-            payload: blob(4, "payload")?,
-            durability,
-        },
-        leaf: Digest::from_bytes(leaf.ok_or_else(|| bad("leaf hash"))?),
-    })
-}
-
-/// Appends the events of a batch.
-pub(super) fn append(
-    db: &Connection,
-    (tip, tiles, sums): (&mut Tip, &mut Growing, &mut Sums),
-    prepared: &mut Prepared,
-    durability: Durability,
-) -> Read<()> {
-    if prepared.batch.events.is_empty() {
-        return Ok(());
-    }
-    let mut statement = db.prepare_cached(ADD_EVENT).map_err(|error| from_sql(&error))?;
-    let level = i64::from(durability == Durability::Disk);
-    let mut complete = |level, place, hash| tiles.put(level, place, hash);
-    tip.append(prepared, &mut complete, &mut |sealed| {
-        let Sealed { seq, header, leaf, salt, payload } = sealed;
-        let seq = to_sql(seq)?;
-        statement
-            .execute((seq, header, leaf, salt, payload, level))
-            .map_err(|error| from_sql(&error))?;
-        sums.event(durability);
-        Ok(())
-    })
-}
-
 /// One record, kept in `seen`: a second question about it is not one to the file.
 pub(super) fn seen(db: &Connection, key: &RecordKey, seen: &mut Writes) -> Read<Option<Kept>> {
     if let Some(kept) = seen.get(key) {
@@ -220,21 +111,6 @@ pub(super) fn write(
         }
     }
     Ok(())
-}
-
-/// Removes payloads and salts, and gives the bytes that went.
-pub(super) fn prune(db: &Connection, seqs: &[u64]) -> Read<usize> {
-    let mut bytes = 0_usize;
-    for seq in seqs {
-        let seq = to_sql(*seq)?;
-        let gone: i64 = db
-            .prepare_cached("SELECT coalesce(length(payload), 0) FROM events WHERE seq = ?1")
-            .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)))
-            .map_err(|error| from_sql(&error))?;
-        bytes = bytes.saturating_add(usize::try_from(gone).unwrap_or(0));
-        run(db, PRUNE, [seq])?;
-    }
-    Ok(bytes)
 }
 
 /// All tenants that have records.
@@ -310,7 +186,7 @@ pub(super) fn run_counted(
 mod tests {
     use super::*;
     use crate::sqlite::litter;
-    use crate::sqlite::{schema, tiles};
+    use crate::sqlite::{events, schema, tiles};
 
     #[test]
     fn no_statement_reads_a_whole_table() {
@@ -323,11 +199,11 @@ mod tests {
             RECORD,
             LIST,
             LIST_ALL,
-            EVENT,
-            EVENTS,
+            events::EVENT,
+            events::EVENTS,
             DELETE_RECORD,
             SWEEP,
-            PRUNE,
+            events::PRUNE,
             STANDS,
             schema::EXTENT,
         ];

@@ -7,7 +7,7 @@ use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::sums::{self, Sums};
-use super::{rows, tiles};
+use super::{events, rows, tiles};
 use crate::blob::{BLOB_KEY, BlobKey};
 use crate::entry::Header;
 use crate::log::Tip;
@@ -182,7 +182,7 @@ fn check_end(db: &Connection, frontier: &Frontier) -> Result<Timestamp, LedgerEr
     let count = if leaves > CHECKED { 1 } else { leaves };
     let from = frontier.size() - count;
     let mut end = Frontier::default();
-    let rows = rows::events(db, from, MAX_PAGE)?;
+    let rows = events::page(db, from, MAX_PAGE)?;
     for row in &rows {
         let leaf = merkle::leaf_hash(&row.event.header);
         if leaf != *row.leaf.as_bytes() {

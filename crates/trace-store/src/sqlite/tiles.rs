@@ -8,7 +8,7 @@ use weaver_types::ledger::{Head, LedgerError, MAX_PAGE};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::sums::{self, Sums};
-use super::{rows, schema};
+use super::{events, rows, schema};
 use crate::merkle::tile::{Growing, hash_in, slot};
 use crate::merkle::{self, Frontier, Hash, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, Tile, path};
 use crate::verify::no_such_proof;
@@ -280,7 +280,7 @@ fn take_in(
     let mut next = from;
     while next < to {
         let limit = usize::try_from(to - next).unwrap_or(MAX_PAGE);
-        let page = rows::events(db, next, limit)?;
+        let page = events::page(db, next, limit)?;
         for row in &page {
             let leaf = merkle::leaf_hash(&row.event.header);
             if row.event.seq != next || leaf != *row.leaf.as_bytes() {

@@ -17,7 +17,7 @@ use super::queue::{BlobChange, Queue, Taken, Work};
 use super::reader::PATIENCE;
 use super::sums::Sums;
 use super::watch::Watch;
-use super::{rows, schema, tiles};
+use super::{events, rows, schema, tiles};
 use crate::limits::SWEEP;
 use crate::log::Tip;
 use crate::merkle::tile::Growing;
@@ -250,11 +250,11 @@ impl Writer {
         let now = prune::time_after(self.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
         let log = (&mut self.tip, &mut self.tiles, &mut self.sums);
-        rows::append(db, log, prepared, level)?;
+        events::append(db, log, prepared, level)?;
         rows::write(db, &writes, &seen, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {
-            prepared.bytes = prepared.bytes.saturating_add(rows::prune(db, &prepared.batch.prune)?);
+            prepared.bytes = prepared.bytes.saturating_add(events::prune(db, &prepared.batch.prune)?);
             self.erasing.store(true, Ordering::Release);
         }
         if let Some(change) = blob {

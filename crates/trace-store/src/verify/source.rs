@@ -3,7 +3,7 @@
 use weaver_types::Timestamp;
 use weaver_types::ledger::{Head, LedgerError};
 
-use crate::log::Row;
+use crate::log::{Row, RowRef};
 use crate::merkle::Frontier;
 
 /// What a store says of its log, read in one instant.
@@ -47,6 +47,24 @@ pub trait Source {
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
     fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError>;
+
+    /// Looks at the same events where they lie, without a copy of each; gives how many there were.
+    /// What `take` does must not ask this source again: it may be locked meanwhile.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn visit(
+        &self,
+        from: u64,
+        limit: usize,
+        take: &mut dyn FnMut(&RowRef<'_>),
+    ) -> Result<usize, LedgerError> {
+        let rows = self.rows(from, limit)?;
+        for row in &rows {
+            take(&row.as_ref());
+        }
+        Ok(rows.len())
+    }
 
     /// A tile as stored, [`TILE_BYTES`](crate::merkle::TILE_BYTES) bytes; `None` where there is none.
     ///

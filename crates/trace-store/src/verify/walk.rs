@@ -7,8 +7,8 @@ use weaver_types::{EventKind, LogId, Timestamp};
 use super::gone::Gone;
 use super::{Extent, Fault, Outside, PAGE, Source, VerifyError};
 use crate::checkpoint::{CheckpointError, KeyHistory, Verified};
-use crate::entry::{Header, SALT, commitment};
-use crate::log::Row;
+use crate::entry::{HeaderRef, SALT, commitment};
+use crate::log::RowRef;
 use crate::merkle::tile::Growing;
 use crate::merkle::{self, Frontier, Tile};
 use crate::prune::{self, Note};
@@ -49,12 +49,16 @@ impl<'a> Walk<'a> {
         while self.frontier.size() < size {
             let from = self.frontier.size();
             let left = usize::try_from(size - from).unwrap_or(usize::MAX);
-            let rows = source.rows(from, left.min(PAGE))?;
-            if rows.is_empty() {
-                return Err(Fault::Missing.at(from));
-            }
-            for row in &rows {
-                self.event(row)?;
+            let mut fault = None;
+            let seen = source.visit(from, left.min(PAGE), &mut |row| {
+                if fault.is_none() {
+                    fault = self.event(row).err();
+                }
+            })?;
+            match fault {
+                Some(fault) => return Err(fault),
+                None if seen == 0 => return Err(Fault::Missing.at(from)),
+                None => {}
             }
             for tile in self.tiles.as_mut().map(Growing::take_full).unwrap_or_default() {
                 check_tile(source, &tile)?;
@@ -115,7 +119,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn event(&mut self, row: &Row) -> Result<(), VerifyError> {
+    fn event(&mut self, row: &RowRef<'_>) -> Result<(), VerifyError> {
         let seq = self.frontier.size();
         self.check(seq, row).map_err(|fault| fault.at(seq))?;
         let tiles = &mut self.tiles;
@@ -125,30 +129,30 @@ impl<'a> Walk<'a> {
                 tiles.put(level, place, hash);
             }
         });
-        self.synced += u64::from(row.event.durability == Durability::Disk);
+        self.synced += u64::from(row.durability == Durability::Disk);
         self.extends()
     }
 
-    fn check(&mut self, seq: u64, row: &Row) -> Result<(), Fault> {
-        let event = &row.event;
-        if event.seq != seq {
+    fn check(&mut self, seq: u64, row: &RowRef<'_>) -> Result<(), Fault> {
+        if row.seq != seq {
             return Err(Fault::Missing);
         }
-        if merkle::leaf_hash(&event.header) != *row.leaf.as_bytes() {
+        if merkle::leaf_hash(row.header) != *row.leaf.as_bytes() {
             return Err(Fault::Leaf);
         }
-        let header = Header::parse(&event.header).map_err(Fault::Header)?;
+        let header = HeaderRef::parse(row.header).map_err(Fault::Header)?;
         if header.seq != seq {
             return Err(Fault::Misplaced { seq: header.seq });
         }
-        if header.log != self.log {
-            return Err(Fault::OtherLog { log: header.log });
+        if header.log != self.log.as_str() {
+            let log = LogId::parse(&header.log).map_err(|_| Fault::Leaf)?;
+            return Err(Fault::OtherLog { log });
         }
         if self.highest.is_some_and(|highest| header.at < highest) {
             return Err(Fault::Time);
         }
         self.highest = Some(header.at);
-        match (&event.salt, &event.payload) {
+        match (row.salt, row.payload) {
             (None, None) if prune::never(header.kind) => return Err(Fault::Gone),
             (None, None) => self.gone.miss(seq),
             (Some(salt), Some(payload)) => {

@@ -1,0 +1,159 @@
+//! Reading, appending and pruning events.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row as SqlRow};
+use weaver_types::digest::Digest;
+use weaver_types::ledger::{Durability, MAX_PAGE};
+
+use super::fault::{damaged, from_number, from_sql, to_sql};
+use super::rows::{Read, run};
+use super::sums::Sums;
+use crate::log::{Row, RowRef, Sealed, Tip};
+use crate::merkle::tile::Growing;
+use crate::prepare::Prepared;
+
+pub(super) const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
+    WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
+pub(super) const EVENT: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
+    WHERE seq = ?1";
+const ADD_EVENT: &str = "INSERT INTO events (seq, header, leaf, salt, payload, durability)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+pub(super) const PRUNE: &str = "UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?1";
+
+/// Looks at events in the order of their sequence numbers, and says how many there were.
+pub(super) fn scan(
+    db: &Connection,
+    from: u64,
+    limit: usize,
+    take: &mut dyn FnMut(&RowRef<'_>),
+) -> Read<usize> {
+    let Ok(from) = i64::try_from(from) else { return Ok(0) };
+    let limit = i64::try_from(limit.min(MAX_PAGE)).unwrap_or(0);
+    let mut statement = db.prepare_cached(EVENTS).map_err(|error| from_sql(&error))?;
+    let mut rows = statement.query((from, limit)).map_err(|error| from_sql(&error))?;
+    let mut count = 0;
+    while let Some(row) = rows.next().map_err(|error| from_sql(&error))? {
+        take(&event(row)?);
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The same, each found by its own key, as whoever asks for one event finds it. The first one that
+/// is not found ends it, unless it is the first of all: then what comes after it is given, which
+/// must not be that very event.
+pub(super) fn visit(
+    db: &Connection,
+    from: u64,
+    limit: usize,
+    take: &mut dyn FnMut(&RowRef<'_>),
+) -> Read<usize> {
+    // One snapshot for the page: a new one for each event would cost more than reading it.
+    let db = db.unchecked_transaction().map_err(|error| from_sql(&error))?;
+    let mut statement = db.prepare_cached(EVENT).map_err(|error| from_sql(&error))?;
+    let mut count = 0;
+    while count < limit.min(MAX_PAGE) {
+        let seq = to_sql(from.saturating_add(count as u64))?;
+        let mut rows = statement.query([seq]).map_err(|error| from_sql(&error))?;
+        match rows.next().map_err(|error| from_sql(&error))? {
+            Some(row) => take(&event(row)?),
+            None => break,
+        }
+        count += 1;
+    }
+    if count > 0 {
+        return Ok(count);
+    }
+    let mut first = None;
+    let count = scan(&db, from, limit, &mut |row| {
+        first.get_or_insert(row.seq);
+        take(row);
+    })?;
+    match first {
+        Some(seq) if seq <= from => {
+            Err(damaged(format!("event {from} is there, but is not found by its number")))
+        }
+        _ => Ok(count),
+    }
+}
+
+/// Copies of events, as [`scan`] finds them.
+pub(super) fn page(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+    let mut rows = Vec::new();
+    scan(db, from, limit, &mut |row| rows.push(row.to_row()))?;
+    Ok(rows)
+}
+
+/// Copies of events, each found by its own key as [`visit`] finds it.
+pub(super) fn each(db: &Connection, from: u64, limit: usize) -> Read<Vec<Row>> {
+    let mut rows = Vec::new();
+    visit(db, from, limit, &mut |row| rows.push(row.to_row()))?;
+    Ok(rows)
+}
+
+fn event<'a>(row: &'a SqlRow<'_>) -> Read<RowRef<'a>> {
+    let seq = row.get::<_, i64>(0).map_err(|error| from_sql(&error))?;
+    let seq = from_number("the sequence number of an event", seq)?;
+    let bad = |what: &str| damaged(format!("event {seq} has no readable {what}"));
+    let blob = |index, what: &str| match row.get_ref(index) {
+        Ok(ValueRef::Blob(bytes)) => Ok(Some(bytes)),
+        Ok(ValueRef::Null) => Ok(None),
+        _ => Err(bad(what)),
+    };
+    let leaf = match row.get_ref(2) {
+        Ok(ValueRef::Blob(bytes)) => <[u8; 32]>::try_from(bytes).ok(),
+        _ => None,
+    };
+    let durability = match row.get_ref(5) {
+        Ok(ValueRef::Integer(0)) => Durability::Os,
+        Ok(ValueRef::Integer(1)) => Durability::Disk,
+        _ => return Err(bad("durability")),
+    };
+    Ok(RowRef {
+        seq,
+        header: blob(1, "header")?.ok_or_else(|| bad("header"))?,
+        leaf: Digest::from_bytes(leaf.ok_or_else(|| bad("leaf hash"))?),
+        salt: blob(3, "salt")?,
+        payload: blob(4, "payload")?,
+        durability,
+    })
+}
+
+/// Appends the events of a batch.
+pub(super) fn append(
+    db: &Connection,
+    (tip, tiles, sums): (&mut Tip, &mut Growing, &mut Sums),
+    prepared: &mut Prepared,
+    durability: Durability,
+) -> Read<()> {
+    if prepared.batch.events.is_empty() {
+        return Ok(());
+    }
+    let mut statement = db.prepare_cached(ADD_EVENT).map_err(|error| from_sql(&error))?;
+    let level = i64::from(durability == Durability::Disk);
+    let mut complete = |level, place, hash| tiles.put(level, place, hash);
+    tip.append(prepared, &mut complete, &mut |sealed| {
+        let Sealed { seq, header, leaf, salt, payload } = sealed;
+        let seq = to_sql(seq)?;
+        statement
+            .execute((seq, header, leaf, salt, payload, level))
+            .map_err(|error| from_sql(&error))?;
+        sums.event(durability);
+        Ok(())
+    })
+}
+
+/// Removes payloads and salts, and gives the bytes that went.
+pub(super) fn prune(db: &Connection, seqs: &[u64]) -> Read<usize> {
+    let mut bytes = 0_usize;
+    for seq in seqs {
+        let seq = to_sql(*seq)?;
+        let gone: i64 = db
+            .prepare_cached("SELECT coalesce(length(payload), 0) FROM events WHERE seq = ?1")
+            .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)))
+            .map_err(|error| from_sql(&error))?;
+        bytes = bytes.saturating_add(usize::try_from(gone).unwrap_or(0));
+        run(db, PRUNE, [seq])?;
+    }
+    Ok(bytes)
+}
