@@ -20,6 +20,7 @@ mod error;
 mod finite;
 mod number;
 mod read;
+mod serialize;
 mod write;
 
 use serde::Serialize;
@@ -97,6 +98,14 @@ pub fn is_canonical(bytes: &[u8], profile: Profile) -> bool {
 /// As [`to_bytes`]; also when serialisation fails, when a map or a flattened struct yields the same
 /// key twice, and for a double that is not finite.
 pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
+    match serialize::quickly(value, profile) {
+        Some(bytes) => Ok(bytes),
+        None => closely(value, profile),
+    }
+}
+
+/// What [`of`] does where the quick way is not sure: it names what is wrong.
+fn closely<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
     value.serialize(Finite).map_err(|stop| match stop {
         Stop::NotFinite => CanonicalFault::Precision.nowhere(),
         Stop::Custom => CanonicalFault::Serialize.nowhere(),
@@ -104,3 +113,6 @@ pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>,
     let text = serde_json::to_vec(value).map_err(|_| CanonicalFault::Serialize.nowhere())?;
     to_bytes(&parse(&text, profile)?, profile)
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,7 @@ fn members<'a>(
     Ok(())
 }
 
-fn string(out: &mut Vec<u8>, text: &str) {
+pub(super) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
