@@ -1,13 +1,16 @@
 //! The payloads of events: redacted, bounded, canonical.
 
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Value, json};
 use weaver_firewall::Firewall;
-use weaver_types::canonical::{self, Profile};
+use weaver_types::canonical::{self, Members, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::NewEvent;
 use weaver_types::{
-    CallId, Capability, CapabilityRequest, Decision, DecisionKey, EventKind, Principal, Random,
-    ReasonCode, RunId, Timestamp, Verdict, hex,
+    CallId, Capability, CapabilityRequest, Contribution, Decision, DecisionKey, EventKind,
+    Principal, Random, ReasonCode, RunId, Timestamp, Verdict, hex,
 };
 
 use crate::arguments::Arguments;
@@ -28,19 +31,19 @@ const MAX_ERROR: usize = 500;
 const MAX_READ: usize = 32 * 1024;
 
 /// A payload in the making.
-pub(crate) struct Payload(Map<String, Value>);
+pub(crate) struct Payload(Members);
 
 impl Payload {
     pub(crate) fn new() -> Self {
-        Self([("v".to_owned(), json!(1))].into_iter().collect())
+        Self(Members::new(Profile::Record)).with("v", 1)
     }
 
-    pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
-        self.0.insert(key.to_owned(), value);
+    pub(crate) fn with(mut self, key: &str, value: impl Serialize) -> Self {
+        self.0.add(key, &value);
         self
     }
 
-    pub(crate) fn maybe(self, key: &str, value: Option<Value>) -> Self {
+    pub(crate) fn maybe(self, key: &str, value: Option<impl Serialize>) -> Self {
         match value {
             Some(value) => self.with(key, value),
             None => self,
@@ -48,61 +51,60 @@ impl Payload {
     }
 
     pub(crate) fn key(self, key: DecisionKey) -> Self {
-        self.with("decision_key", json!(key))
+        self.with("decision_key", key)
     }
 
     pub(crate) fn who(self, principal: &Principal) -> Self {
-        self.with("principal", json!(principal.id))
-            .maybe("agent", principal.agent.as_ref().map(|a| json!(a)))
+        self.with("principal", &principal.id).maybe("agent", principal.agent.as_ref())
     }
 
     pub(crate) fn what(self, capability: &Capability) -> Self {
-        self.with("capability", json!(capability.id()))
-            .with("fingerprint", json!(capability.fingerprint()))
-            .with("class", json!(capability.class()))
-            .with("rung", json!(capability.rung()))
+        self.with("capability", capability.id())
+            .with("fingerprint", capability.fingerprint())
+            .with("class", capability.class())
+            .with("rung", capability.rung())
             .tagged(Some(capability))
-            .maybe("upstream_digest", capability.spec().upstream_digest.map(|d| json!(d)))
+            .maybe("upstream_digest", capability.spec().upstream_digest)
     }
 
     /// How the capability stands against its contract, under the keys of the SecondBrain kernel.
     pub(crate) fn compared(self, contract: &Contract) -> Self {
         let registered =
             (contract.state != ContractState::NotCompared).then_some(contract.registered);
-        self.with("tool_contract_fingerprint", json!(contract.fingerprint))
-            .maybe("tool_contract_registered_fingerprint", registered.map(|one| json!(one)))
-            .with("tool_contract_status", json!(contract.state))
-            .with("tool_contract_enforcement", json!(contract.enforcement))
-            .with("tool_contract_mismatch", json!(contract.mismatch()))
+        self.with("tool_contract_fingerprint", contract.fingerprint)
+            .maybe("tool_contract_registered_fingerprint", registered)
+            .with("tool_contract_status", contract.state)
+            .with("tool_contract_enforcement", contract.enforcement)
+            .with("tool_contract_mismatch", contract.mismatch())
     }
 
     /// The tags of a capability, by which retention can name what is said of it.
     pub(crate) fn tagged(self, capability: Option<&Capability>) -> Self {
         let tags = capability.into_iter().flat_map(|capability| &capability.spec().tags);
         let tags: Vec<&String> = tags.take(MAX_TAGS).collect();
-        let some = (!tags.is_empty()).then(|| json!(tags));
+        let some = (!tags.is_empty()).then_some(tags);
         self.maybe("tags", some)
     }
 
     pub(crate) fn decided(self, decision: &Decision, firewall: &Firewall) -> Self {
         let said = decision.contributions().iter().take(MAX_CONTRIBUTIONS).map(|said| {
             // What stands in the way, or stood there, may quote the request.
-            let mut said = said.clone();
             let released =
                 matches!(said.reason, ReasonCode::ApprovalGranted | ReasonCode::StandingApproval);
             if said.verdict > Verdict::Allow || released {
-                said.detail = words(firewall, &said.detail);
+                let detail = words(firewall, &said.detail);
+                Cow::Owned(Contribution { detail, ..said.clone() })
+            } else {
+                Cow::Borrowed(said)
             }
-            json!(said)
         });
-        let said = said.collect();
-        self.with("verdict", json!(decision.verdict()))
-            .with("reason", json!(decision.primary()))
-            .with("policy", json!(decision.basis().policy))
-            .with("contracts", json!(decision.basis().contracts))
-            .with("origin", json!(decision.basis().origin))
-            .with("checks", Value::Array(said))
-            .with("checks_total", json!(decision.contributions().len()))
+        self.with("verdict", decision.verdict())
+            .with("reason", decision.primary())
+            .with("policy", &decision.basis().policy)
+            .with("contracts", &decision.basis().contracts)
+            .with("origin", &decision.basis().origin)
+            .with("checks", said.collect::<Vec<_>>())
+            .with("checks_total", decision.contributions().len())
     }
 
     pub(crate) fn asked(self, request: &CapabilityRequest, firewall: &Firewall) -> Self {
@@ -110,13 +112,13 @@ impl Payload {
             .justification
             .as_ref()
             .map(|j| json!({ "text": words(firewall, &j.text), "source": j.source }));
-        self.with("goal", json!(words(firewall, &request.goal)))
-            .maybe("intent", request.intent.as_ref().map(|i| json!(words(firewall, i))))
+        self.with("goal", words(firewall, &request.goal))
+            .maybe("intent", request.intent.as_ref().map(|intent| words(firewall, intent)))
             .maybe("justification", justification)
     }
 
     pub(crate) fn run(self, delta: &RunDelta) -> Self {
-        self.with("run", json!(delta))
+        self.with("run", delta)
     }
 
     pub(crate) fn event(
@@ -132,7 +134,7 @@ impl Payload {
 
     /// An event that belongs to no run.
     pub(crate) fn loose_event(self, kind: EventKind, at: Timestamp) -> Option<NewEvent> {
-        let payload = canonical::to_bytes(&Value::Object(self.0), Profile::Record).ok()?;
+        let payload = self.0.finish().ok()?;
         Some(NewEvent { kind, at, run: None, call: None, payload })
     }
 }
@@ -153,12 +155,21 @@ fn redacted(firewall: &Firewall, text: &str, most: usize) -> String {
 }
 
 /// Arguments as the log holds them: redacted text, and a commitment to the exact bytes under a
-/// salt of its own. `None` when there is no randomness for the salt.
+/// salt of its own.
+#[derive(Debug, Serialize)]
+pub(crate) struct Recorded {
+    text: Option<String>,
+    bytes: usize,
+    salt: String,
+    commit: Digest,
+}
+
+/// What the log holds of `arguments`. `None` when there is no randomness for the salt.
 pub(crate) fn arguments(
     arguments: &Arguments,
     firewall: &Firewall,
     random: &dyn Random,
-) -> Option<Value> {
+) -> Option<Recorded> {
     let (redacted, _) = firewall.redact_value(&Value::Object(arguments.object.clone()));
     let text = canonical::to_bytes(&redacted, Profile::Foreign)
         .ok()
@@ -167,12 +178,7 @@ pub(crate) fn arguments(
     let mut salt = [0_u8; 16];
     random.fill(&mut salt).ok()?;
     let commit = Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &arguments.bytes]);
-    Some(json!({
-        "text": text,
-        "bytes": arguments.bytes.len(),
-        "salt": hex(&salt),
-        "commit": commit,
-    }))
+    Some(Recorded { text, bytes: arguments.bytes.len(), salt: hex(&salt), commit })
 }
 
 /// The decision key that goes with a refusal.

@@ -29,6 +29,7 @@ use serde_json::Value;
 use finite::{Finite, Stop};
 
 pub use error::{CanonicalError, CanonicalFault};
+pub use serialize::Members;
 
 /// The deepest nesting of arrays and objects that is read or written.
 pub const MAX_DEPTH: usize = 128;

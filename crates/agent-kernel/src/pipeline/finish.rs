@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-use weaver_firewall::handle::{HandleGrant, HandleRecord, StoredBytes, StoredHandle};
+use serde::Serialize;
+use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameSpec, HandleError};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, Tag};
-use weaver_types::ledger::{BlobUse, Durability};
+use weaver_types::ledger::Durability;
 use weaver_types::{
-    Constraints, DecisionKey, EventKind, Frame, Impact, Label, Random, RawResult, ReasonCode,
-    ResponseMode, SafetyMode, SensitivityTag, Status, ToolErrorCode, ToolResult, hex,
+    Constraints, DecisionKey, EventKind, Frame, HandleId, Impact, Label, Random, RawResult,
+    ReasonCode, ResponseMode, SafetyMode, SensitivityTag, Status, ToolErrorCode, ToolResult,
+    Warning, hex,
 };
 
 use super::attempt::Attempted;
@@ -253,30 +254,30 @@ impl Kernel {
             cost: watch.paid,
             ..RunDelta::default()
         };
-        let said = (!result.error_message.is_empty()).then(|| json!(result.error_message));
+        let said = (!result.error_message.is_empty()).then_some(&result.error_message);
         let event = Payload::new()
             .who(ready.caller.principal)
-            .with("capability", json!(ready.target.capability.id()))
+            .with("capability", ready.target.capability.id())
             .tagged(Some(&ready.target.capability))
-            .maybe("decision_key", memory_key(ready, result.success).map(|key| json!(key)))
-            .with("success", json!(result.success))
-            .maybe("error", result.error_code.map(|code| json!(code)))
+            .maybe("decision_key", memory_key(ready, result.success))
+            .with("success", result.success)
+            .maybe("error", result.error_code)
             .maybe("error_message", said)
-            .maybe("reason", ended.failure.map(|reason| json!(reason)))
-            .with("retries", json!(result.retries))
-            .maybe("retry_stopped", ended.stopped.map(|reason| json!(reason)))
-            .with("latency_us", json!(result.latency_us))
-            .maybe("stream", ended.stream.clone())
+            .maybe("reason", ended.failure)
+            .with("retries", result.retries)
+            .maybe("retry_stopped", ended.stopped)
+            .with("latency_us", result.latency_us)
+            .maybe("stream", ended.stream.as_ref())
             .maybe(
                 "frame",
-                result.data.as_ref().map(|frame| frame_digest(frame, self.random.as_ref())),
+                result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref())),
             )
             .run(&delta)
             .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
         if let Some((stored, _)) = &ended.kept {
-            batch.blobs.extend(blob_of(stored));
+            batch.blobs.extend(stored.blob.clone());
             batch.put.push(stored.put.clone());
             batch.delete.extend(stored.delete.clone());
         }
@@ -300,15 +301,6 @@ fn memory_key(ready: &Ready<'_>, success: bool) -> Option<DecisionKey> {
         Impact::Read => Some(DecisionKey::MemoryGet),
         Impact::Write => Some(DecisionKey::MemoryPut),
         Impact::Destroy => None,
-    }
-}
-
-/// Which blob the record of a stored result names.
-fn blob_of(stored: &StoredHandle) -> Option<BlobUse> {
-    let key = stored.put.key.clone();
-    match HandleRecord::from_bytes(&key.id, &stored.put.value).ok()?.bytes {
-        StoredBytes::Blob(blob) => Some(BlobUse { key, blob }),
-        StoredBytes::Inline(_) => None,
     }
 }
 
@@ -337,27 +329,52 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
     }
 }
 
-/// What the log keeps of a frame: how much was shown and what was hidden, and a commitment to all of
-/// it under a salt of its own, so that somebody who has a frame can show that it was this one.
-fn frame_digest(frame: &Frame, random: &dyn Random) -> serde_json::Value {
-    let mut kept = json!({
-        "mode": frame.mode,
-        "status": frame.status,
-        "facts": frame.facts.len(),
-        "rows": frame.table.len(),
-        "warnings": frame.warnings,
-        "handle": frame.handle.as_ref().map(|handle| &handle.handle_id),
-        "label": frame.label,
-    });
-    let mut salt = [0_u8; 16];
-    let bytes = canonical::of(frame, Profile::Foreign);
-    if let (Ok(bytes), Ok(()), Some(kept)) = (bytes, random.fill(&mut salt), kept.as_object_mut()) {
-        let commit = Digest::of_parts(Tag::FRAME_COMMIT, &[&salt, &bytes]);
-        kept.insert("bytes".to_owned(), json!(bytes.len()));
-        kept.insert("salt".to_owned(), json!(hex(&salt)));
-        kept.insert("commit".to_owned(), json!(commit));
+/// What the log keeps of a frame: how much was shown and what was hidden.
+#[derive(Serialize)]
+struct Shown<'a> {
+    mode: ResponseMode,
+    status: Status,
+    facts: usize,
+    rows: usize,
+    warnings: &'a [Warning],
+    handle: Option<&'a HandleId>,
+    label: &'a Label,
+    #[serde(flatten)]
+    seal: Option<Seal>,
+}
+
+/// A commitment to all of a frame under a salt of its own, so that somebody who has the frame can
+/// show that it was this one.
+#[derive(Serialize)]
+struct Seal {
+    bytes: usize,
+    salt: String,
+    commit: Digest,
+}
+
+impl<'a> Shown<'a> {
+    fn of(frame: &'a Frame, random: &dyn Random) -> Self {
+        Self {
+            mode: frame.mode,
+            status: frame.status,
+            facts: frame.facts.len(),
+            rows: frame.table.len(),
+            warnings: &frame.warnings,
+            handle: frame.handle.as_ref().map(|handle| &handle.handle_id),
+            label: &frame.label,
+            seal: Seal::of(frame, random),
+        }
     }
-    kept
+}
+
+impl Seal {
+    fn of(frame: &Frame, random: &dyn Random) -> Option<Self> {
+        let mut salt = [0_u8; 16];
+        let bytes = canonical::of(frame, Profile::Foreign).ok()?;
+        random.fill(&mut salt).ok()?;
+        let commit = Digest::of_parts(Tag::FRAME_COMMIT, &[&salt, &bytes]);
+        Some(Self { bytes: bytes.len(), salt: hex(&salt), commit })
+    }
 }
 
 pub(crate) fn micros(spent: Duration) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, RecordKey};
 use weaver_types::{
     Check, Contribution, Decision, DecisionKey, EventKind, Label, Millicents, ReasonCode,
@@ -175,12 +175,12 @@ impl Kernel {
             .compared(&ready.target.contract)
             .asked(ready.request, &self.firewall)
             .decided(&ready.decision, &self.firewall)
-            .with("token", json!(ready.claims.token_id))
-            .with("driver", json!(ready.target.entry.driver.name()))
-            .with("mode", json!(ready.effective_mode()))
-            .with("worst_label", json!(open.worst))
+            .with("token", &ready.claims.token_id)
+            .with("driver", ready.target.entry.driver.name())
+            .with("mode", ready.effective_mode())
+            .with("worst_label", &open.worst)
             .maybe("arguments", args)
-            .maybe("repaired", ready.repaired.cloned())
+            .maybe("repaired", ready.repaired)
             .maybe("released_by", released)
             .run(delta)
             .event(EventKind::Intent, self.now(), &open.run, Some(&ready.call))?;

@@ -57,14 +57,14 @@ impl Kernel {
         let mut payload = Payload::new()
             .key(refusal_key(decision.primary()))
             .who(caller.principal)
-            .with("capability", json!(request.capability_id))
             .asked(request, &self.firewall)
             .decided(&decision, &self.firewall)
             .maybe("request", open.map(|id| json!(id)))
             .run(&delta);
-        if let Some(target) = &target {
-            payload = payload.what(&target.capability).compared(&target.contract);
-        }
+        payload = match &target {
+            Some(target) => payload.what(&target.capability).compared(&target.contract),
+            None => payload.with("capability", &request.capability_id),
+        };
         let event = payload
             .event(EventKind::Refused, self.now(), &caller.run.run_id, Some(call))
             .ok_or_else(|| "it has no recordable form".to_owned())?;

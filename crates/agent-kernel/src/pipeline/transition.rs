@@ -1,6 +1,5 @@
 //! A step of a run: its change, its snapshot and its events in one batch.
 
-use serde_json::json;
 use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Ticket};
 use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
 
@@ -101,10 +100,10 @@ impl Kernel {
         Payload::new()
             .key(DecisionKey::RunStarted)
             .who(caller.principal)
-            .with("run_agent", json!(run.agent))
-            .with("intent", json!(error_text(&self.firewall, &run.settings.intent)))
-            .with("safety_mode", json!(run.settings.safety_mode))
-            .with("trace_id", json!(run.trace_id))
+            .with("run_agent", &run.agent)
+            .with("intent", error_text(&self.firewall, &run.settings.intent))
+            .with("safety_mode", run.settings.safety_mode)
+            .with("trace_id", &run.trace_id)
             .event(EventKind::RunStarted, self.now(), &run.run_id, None)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use weaver_types::ledger::{
-    BlobStore, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
+    BlobStore, BlobUse, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey,
 };
 use weaver_types::{Handle, HandleId, Random, RawResult, Tenant, Timestamp};
 
@@ -100,7 +100,11 @@ impl Shelf {
         drop(index);
         self.close(&removed);
         let digest = digest(&record);
-        Ok(StoredHandle { handle, put, delete: self.keys(&removed), digest })
+        let blob = match record.bytes {
+            StoredBytes::Blob(blob) => Some(BlobUse { key: put.key.clone(), blob }),
+            StoredBytes::Inline(_) => None,
+        };
+        Ok(StoredHandle { handle, put, delete: self.keys(&removed), blob, digest })
     }
 
     /// Takes back what [`Shelf::store`] did, when its batch was refused.

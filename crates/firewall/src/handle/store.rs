@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use weaver_types::ledger::{BlobStore, MAX_BLOB, Namespace, Put, Record, RecordKey};
+use weaver_types::ledger::{BlobStore, BlobUse, MAX_BLOB, Namespace, Put, Record, RecordKey};
 use weaver_types::{
     CallId, Capability, Constraints, Handle, HandleId, Label, PrincipalId, Random, RawContent,
     RawResult, RunId, Tenant, Timestamp,
@@ -58,6 +58,8 @@ pub struct StoredHandle {
     pub put: Put,
     /// The records that go for it, or have ended: to be removed in the same batch.
     pub delete: Vec<RecordKey>,
+    /// The blob that the record names, where the bytes lie in one; for the same batch.
+    pub blob: Option<BlobUse>,
     /// The name of its bytes under the key of the blob store, where they lie there.
     pub(super) digest: Option<String>,
 }

@@ -103,11 +103,15 @@ pub(super) fn glance(bytes: &[u8]) -> Option<HeaderRef<'_>> {
     if negative && at == 0 {
         return None;
     }
-    let call = walk.optional(b",\"call\":\"", |text| CallId::is_valid(text).then_some(Cow::Borrowed(text)))?;
+    let call = walk
+        .optional(b",\"call\":\"", |text| CallId::is_valid(text).then_some(Cow::Borrowed(text)))?;
     walk.word(b",\"commit\":\"sha256:")?;
     let commit = walk.digest()?;
-    let log = walk.optional(b"\",\"log\":\"", |text| LogId::is_valid(text).then_some(Cow::Borrowed(text)))??;
-    let run = walk.optional(b",\"run\":\"", |text| RunId::is_valid(text).then_some(Cow::Borrowed(text)))?;
+    let log = walk.optional(b"\",\"log\":\"", |text| {
+        LogId::is_valid(text).then_some(Cow::Borrowed(text))
+    })??;
+    let run =
+        walk.optional(b",\"run\":\"", |text| RunId::is_valid(text).then_some(Cow::Borrowed(text)))?;
     walk.word(b",\"seq\":")?;
     let seq = walk.number()?;
     let kind = walk.optional(b",\"type\":\"", EventKind::parse)??;

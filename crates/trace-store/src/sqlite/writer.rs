@@ -254,7 +254,8 @@ impl Writer {
         rows::write(db, &writes, &seen, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {
-            prepared.bytes = prepared.bytes.saturating_add(events::prune(db, &prepared.batch.prune)?);
+            prepared.bytes =
+                prepared.bytes.saturating_add(events::prune(db, &prepared.batch.prune)?);
             self.erasing.store(true, Ordering::Release);
         }
         if let Some(change) = blob {

@@ -8,20 +8,84 @@ use std::fmt;
 
 use serde::ser::{self, Serialize};
 
-use super::{MAX_DEPTH, Profile, write};
+use super::{CanonicalError, CanonicalFault, MAX_DEPTH, Profile, closely, write};
 
 /// The canonical bytes of `value`; `None` where the long way has to decide.
 pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
-    let most = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
-    let mut out = Out {
-        bytes: Vec::with_capacity(512),
-        members: Vec::new(),
-        spare: Vec::new(),
-        most,
-        depth: 0,
-    };
+    let mut out = Out::new(profile);
     value.serialize(&mut out).ok()?;
     Some(out.bytes)
+}
+
+/// A canonical object that is written member by member, in any order.
+///
+/// ```
+/// use weaver_types::canonical::{Members, Profile};
+///
+/// let mut object = Members::new(Profile::Record);
+/// object.add("type", "call").add("at", &7);
+/// assert_eq!(object.finish()?, br#"{"at":7,"type":"call"}"#);
+/// # Ok::<(), weaver_types::canonical::CanonicalError>(())
+/// ```
+#[derive(Debug)]
+pub struct Members {
+    out: Out,
+    profile: Profile,
+    failed: Option<CanonicalError>,
+}
+
+impl Members {
+    /// An object without members.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        let mut out = Out::new(profile);
+        out.bytes.push(b'{');
+        out.depth = 1;
+        Self { out, profile, failed: None }
+    }
+
+    /// Adds a member. What cannot be written is said by [`Members::finish`].
+    pub fn add<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
+        let before = self.out.members.len();
+        let mut object = Object { start: 1, base: 0, ..Object::of(&mut self.out) };
+        let Ok(()) = object.key(key) else { return self.fail(CanonicalFault::Serialize.nowhere()) };
+        let (member, key_end) = (object.member, object.key_end);
+        let begin = object.out.bytes.len();
+        if value.serialize(&mut *object.out).is_err() {
+            self.out.bytes.truncate(begin);
+            self.out.members.truncate(before);
+            self.out.depth = 1;
+            match closely(value, self.profile) {
+                Ok(bytes) => self.out.bytes.extend_from_slice(&bytes),
+                Err(error) => return self.fail(error.inside_key(key)),
+            }
+        }
+        let end = self.out.bytes.len();
+        self.out.members.push(Member { start: member, key_end, end });
+        self
+    }
+
+    fn fail(&mut self, error: CanonicalError) -> &mut Self {
+        self.failed.get_or_insert(error);
+        self
+    }
+
+    /// The canonical bytes.
+    ///
+    /// # Errors
+    /// [`CanonicalError`]: a value that the profile refuses or that does not serialise, a key that
+    /// stands twice or is no plain text.
+    pub fn finish(mut self) -> Result<Vec<u8>, CanonicalError> {
+        match self.failed {
+            Some(error) => return Err(error),
+            None if self.out.arrange(1, 0).is_err() => {
+                return Err(CanonicalFault::DuplicateKey.nowhere());
+            }
+            None => {}
+        }
+        self.out.bytes.push(b'}');
+        Ok(self.out.bytes)
+    }
 }
 
 /// Not the common case.
@@ -50,6 +114,7 @@ struct Member {
     end: usize,
 }
 
+#[derive(Debug)]
 struct Out {
     bytes: Vec<u8>,
     /// The members of all open objects, those of the innermost last.
@@ -61,6 +126,12 @@ struct Out {
 }
 
 impl Out {
+    fn new(profile: Profile) -> Self {
+        let most = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
+        let bytes = Vec::with_capacity(512);
+        Self { bytes, members: Vec::with_capacity(16), spare: Vec::new(), most, depth: 0 }
+    }
+
     fn word(&mut self, word: &[u8]) -> Result<(), Stop> {
         self.bytes.extend_from_slice(word);
         Ok(())
@@ -104,8 +175,7 @@ impl Out {
     fn object(&mut self) -> Result<Object<'_>, Stop> {
         self.deeper()?;
         self.bytes.push(b'{');
-        let (start, base) = (self.bytes.len(), self.members.len());
-        Ok(Object { out: self, start, base, member: 0, key_end: 0, tail: b"}" })
+        Ok(Object::of(self))
     }
 
     /// `{"name":`, to which the caller adds a value and the end of the object.
@@ -178,7 +248,12 @@ struct Object<'a> {
     tail: &'static [u8],
 }
 
-impl Object<'_> {
+impl<'a> Object<'a> {
+    fn of(out: &'a mut Out) -> Self {
+        let (start, base) = (out.bytes.len(), out.members.len());
+        Self { out, start, base, member: 0, key_end: 0, tail: b"}" }
+    }
+
     /// Writes a key, which must come out as plain text in quotes.
     fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
         if self.out.bytes.len() > self.start {

@@ -85,6 +85,17 @@ proptest! {
     }
 
     #[test]
+    fn members_are_written_as_the_map_of_them(map in prop::collection::btree_map("[a-d!_]{0,3}", value(), 0..7)) {
+        for profile in PROFILES {
+            let mut members = Members::new(profile);
+            for (key, value) in map.iter().rev() {
+                members.add(key, value);
+            }
+            prop_assert_eq!(members.finish().ok(), closely(&map, profile).ok());
+        }
+    }
+
+    #[test]
     fn flattened_keys_are_sorted_among_the_others(
         rest in prop::collection::btree_map("[a-zA-Z!]{0,2}", 0..9_u8, 0..6),
         y in any::<Option<u8>>(),
@@ -115,4 +126,11 @@ fn what_is_not_common_goes_the_long_way() {
     for value in [json!(1.5), json!({ "a\"": 1 }), json!({ "\u{1f600}": 1 }), deep, wide] {
         assert_eq!(serialize::quickly(&value, Profile::Record), None, "{value}");
     }
+}
+
+#[test]
+fn a_member_that_stands_twice_is_refused() {
+    let mut members = Members::new(Profile::Record);
+    members.add("a", &1).add("b", &2).add("a", &3);
+    assert_eq!(members.finish().map_err(|error| error.code()), Err("canonical.duplicate_key"));
 }
