@@ -100,9 +100,9 @@ impl Payload {
         });
         self.with("verdict", decision.verdict())
             .with("reason", decision.primary())
-            .with("policy", &decision.basis().policy)
-            .with("contracts", &decision.basis().contracts)
-            .with("origin", &decision.basis().origin)
+            .with("policy", decision.basis().policy)
+            .with("contracts", decision.basis().contracts)
+            .with("origin", decision.basis().origin)
             .with("checks", said.collect::<Vec<_>>())
             .with("checks_total", decision.contributions().len())
     }
