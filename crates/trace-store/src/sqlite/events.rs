@@ -1,6 +1,8 @@
 //! Reading, appending and pruning events.
 
-use rusqlite::types::ValueRef;
+use std::sync::LazyLock;
+
+use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{Connection, Row as SqlRow};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, MAX_PAGE};
@@ -17,7 +19,14 @@ pub(super) const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durabi
 pub(super) const EVENT: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
     WHERE seq = ?1";
 const ADD_EVENT: &str = "INSERT INTO events (seq, header, leaf, salt, payload, durability)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    VALUES (?, ?, ?, ?, ?, ?)";
+/// Values of one event.
+const COLUMNS: usize = 6;
+/// So many events of a batch are inserted by one statement: most of the cost of one is in beginning
+/// and ending it.
+const TOGETHER: usize = 16;
+static ADD_TOGETHER: LazyLock<String> =
+    LazyLock::new(|| format!("{ADD_EVENT}{}", ", (?, ?, ?, ?, ?, ?)".repeat(TOGETHER - 1)));
 pub(super) const PRUNE: &str = "UPDATE events SET salt = NULL, payload = NULL WHERE seq = ?1";
 
 /// Looks at events in the order of their sequence numbers, and says how many there were.
@@ -126,21 +135,35 @@ pub(super) fn append(
     prepared: &mut Prepared,
     durability: Durability,
 ) -> Read<()> {
-    if prepared.batch.events.is_empty() {
-        return Ok(());
-    }
-    let mut statement = db.prepare_cached(ADD_EVENT).map_err(|error| from_sql(&error))?;
-    let level = i64::from(durability == Durability::Disk);
+    let mut waiting = Vec::with_capacity(prepared.batch.events.len().min(TOGETHER));
     let mut complete = |level, place, hash| tiles.put(level, place, hash);
     tip.append(prepared, &mut complete, &mut |sealed| {
-        let Sealed { seq, header, leaf, salt, payload } = sealed;
-        let seq = to_sql(seq)?;
-        statement
-            .execute((seq, header, leaf, salt, payload, level))
-            .map_err(|error| from_sql(&error))?;
         sums.event(durability);
+        waiting.push(sealed);
+        if waiting.len() == TOGETHER {
+            insert(db, &ADD_TOGETHER, &waiting, durability)?;
+            waiting.clear();
+        }
         Ok(())
-    })
+    })?;
+    waiting.chunks(1).try_for_each(|one| insert(db, ADD_EVENT, one, durability))
+}
+
+/// Inserts as many events as the statement has rows.
+fn insert(db: &Connection, sql: &str, events: &[Sealed], durability: Durability) -> Read<()> {
+    let level = i64::from(durability == Durability::Disk);
+    let mut statement = db.prepare_cached(sql).map_err(|error| from_sql(&error))?;
+    for (row, sealed) in events.iter().enumerate() {
+        let seq = to_sql(sealed.seq)?;
+        let Sealed { header, leaf, salt, payload, .. } = sealed;
+        let values: [&dyn ToSql; COLUMNS] = [&seq, header, leaf, salt, payload, &level];
+        for (column, value) in values.into_iter().enumerate() {
+            statement
+                .raw_bind_parameter(row * COLUMNS + column + 1, value)
+                .map_err(|error| from_sql(&error))?;
+        }
+    }
+    statement.raw_execute().map(drop).map_err(|error| from_sql(&error))
 }
 
 /// Removes payloads and salts, and gives the bytes that went.
