@@ -9,6 +9,7 @@
 //! receive = verify a signed file ─ record ─ it counts
 //! ```
 
+mod as_if;
 mod attempt;
 mod change;
 mod dry_run;

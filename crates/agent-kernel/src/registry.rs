@@ -6,104 +6,26 @@
 
 mod entries;
 mod namespace;
+mod registered;
 mod search;
 mod version;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use weaver_policy::{ContractError, PolicySet};
-use weaver_types::{AgentId, Capability, CapabilityId, Digest, SafetyClass};
+use weaver_types::{AgentId, Capability, CapabilityId, SafetyClass};
 
 use crate::driver::{AuthorizedCall, Driver, DriverError};
 use crate::error::RegistryError;
 use crate::function::FnDriver;
-use crate::schema_check::SchemaCheck;
 use entries::Entries;
 use namespace::Namespace;
-use search::Bag;
 
 pub use namespace::{Loaded, NamespaceInfo};
+pub use registered::Registered;
 
 /// The most capabilities that one registry holds.
 pub const MAX_CAPABILITIES: usize = 100_000;
-
-/// A registered capability.
-pub struct Registered {
-    pub(crate) capability: Arc<Capability>,
-    pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) arguments: SchemaCheck,
-    pub(crate) results: SchemaCheck,
-    /// The capability under the contracts that were last asked about.
-    effective: Mutex<Option<(Digest, Arc<Capability>)>>,
-    /// What was registered first under its id.
-    first: RwLock<Arc<Capability>>,
-    /// Its words, for a search.
-    bag: OnceLock<Bag>,
-}
-
-impl Registered {
-    fn new(capability: Capability, driver: Arc<dyn Driver>) -> Result<Self, RegistryError> {
-        let arguments = SchemaCheck::of_arguments(&capability)?;
-        let results = SchemaCheck::of_results(&capability)?;
-        let capability = Arc::new(capability);
-        let (effective, bag) = (Mutex::new(None), OnceLock::new());
-        let first = RwLock::new(Arc::clone(&capability));
-        Ok(Self { capability, driver, arguments, results, effective, first, bag })
-    }
-
-    fn bag(&self) -> &Bag {
-        self.bag.get_or_init(|| Bag::new(&self.capability))
-    }
-
-    /// The capability with its signed contract applied; computed once for each contracts document.
-    ///
-    /// # Errors
-    /// [`ContractError`]; the capability must then not be offered.
-    pub fn effective(&self, policy: &PolicySet) -> Result<Arc<Capability>, ContractError> {
-        let contracts = policy.basis().contracts;
-        let Ok(mut cached) = self.effective.lock() else {
-            return policy.effective(&self.capability).map(Arc::new);
-        };
-        if let Some((of, capability)) = cached.as_ref()
-            && *of == contracts
-        {
-            return Ok(Arc::clone(capability));
-        }
-        let capability = Arc::new(policy.effective(&self.capability)?);
-        *cached = Some((contracts, Arc::clone(&capability)));
-        Ok(capability)
-    }
-
-    /// The live version of the capability, before the signed contracts are applied to it.
-    #[must_use]
-    pub fn capability(&self) -> &Capability {
-        &self.capability
-    }
-
-    /// The version that was registered first under this id, or approved since. Every call is
-    /// compared with it.
-    #[must_use]
-    pub fn registered(&self) -> Arc<Capability> {
-        match self.first.read() {
-            Ok(first) => Arc::clone(&first),
-            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
-    }
-
-    fn set_registered(&self, first: Arc<Capability>) {
-        match self.first.write() {
-            Ok(mut slot) => *slot = first,
-            Err(poisoned) => *poisoned.into_inner() = first,
-        }
-    }
-
-    /// The fingerprint at registration.
-    #[must_use]
-    pub fn fingerprint(&self) -> Digest {
-        self.registered().fingerprint()
-    }
-}
 
 /// Capabilities by id. Readers and writers may be on any thread.
 ///

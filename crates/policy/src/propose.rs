@@ -8,6 +8,7 @@
 mod act;
 mod lexicon;
 mod output;
+mod own;
 mod page;
 mod phrase;
 mod verb;
@@ -134,7 +135,7 @@ impl Found {
         match self.kind {
             Kind::Read => match output::egress(phrase, schema) {
                 Some(why) => (Effects::READ_OPEN, Some(SinkKind::ExternalSend), why),
-                None if lexicon::is_own(phrase) => {
+                None if own::is_own(phrase) => {
                     (Effects::READ_LOCAL, Some(SinkKind::None), said("it only looks"))
                 }
                 None => (Effects::READ_OPEN, Some(SinkKind::None), said("it only looks")),

@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde_json::Value;
 use weaver_firewall::Session;
 use weaver_types::{
-    Contribution, Decision, Millicents, Operation, ResponseMode, RunContext, RunMeters, Verdict,
+    Contribution, Decision, Millicents, ResponseMode, RunContext, RunMeters, Verdict,
 };
 
+use super::as_if::AsIf;
 use super::attempt::want_of;
 use super::evaluate::{Evaluated, Question};
-use super::grant::{limits, raw_needs_admin};
+use super::grant::limits;
 use super::share::Share;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
@@ -57,18 +58,13 @@ impl Kernel {
     /// executed, recorded or charged, no request is opened, and no resolver is asked.
     #[must_use]
     pub fn dry_run(&self, caller: Caller<'_>, call: Call<'_>) -> DryRun {
-        let policy = self.policy();
-        let principal = policy.granted(caller.principal);
-        let mut run = caller.run.clone();
-        run.dry_run = true;
-        let caller = Caller { principal: &principal, run: &run };
-        let Call { request, arguments, mode } = call;
-        let repaired = self.repaired(&policy, request, arguments);
-        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
-        let (operation, facts) = (Operation::Invoke, None);
-        let question = Question { caller, request, arguments, operation, facts, resumes: true };
-        let Evaluated { mut decision, mut target, slot, .. } = self.evaluate(&policy, question);
-        decision = raw_needs_admin(decision, caller, mode);
+        self.as_if(caller, call, |asked| self.would_do(asked))
+    }
+
+    fn would_do(&self, asked: AsIf<'_>) -> DryRun {
+        let AsIf { question, mode, evaluated, .. } = asked;
+        let Question { caller, request, .. } = question;
+        let Evaluated { mut decision, mut target, slot, .. } = evaluated;
         let limits = limits(request, &decision);
         let mut shown = limits.mode.map_or(mode, |least| least.max(mode));
         if let (Some(slot), Some(target), true) = (&slot, &target, decision.allowed()) {
@@ -82,7 +78,7 @@ impl Kernel {
         let want = found.map(|target| want_of(target, &limits)).unwrap_or_default();
         DryRun {
             mode: shown,
-            budget_remaining: self.budget_remaining(&run),
+            budget_remaining: self.budget_remaining(caller.run),
             driver: found.map(|target| target.entry.driver.name().to_owned()),
             timeout: found.map(|_| want.time),
             price: want.price,

@@ -3,10 +3,10 @@
 use serde_json::json;
 use weaver_policy::analysis::{DenialExplanation, FailedCondition, explain_denial};
 use weaver_policy::{PolicySet, Query};
-use weaver_types::{Check, Contribution, Decision, Discharge, Operation, ReasonCode};
+use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode};
 
+use super::as_if::AsIf;
 use super::evaluate::{Evaluated, Question};
-use super::grant::raw_needs_admin;
 use crate::kernel::{Call, Caller, Kernel};
 
 impl Kernel {
@@ -15,19 +15,12 @@ impl Kernel {
     /// executed, recorded or charged. Unknown and hidden capabilities look the same.
     #[must_use]
     pub fn explain_denial(&self, caller: Caller<'_>, call: Call<'_>) -> DenialExplanation {
-        let policy = self.policy();
-        let principal = policy.granted(caller.principal);
-        let mut run = caller.run.clone();
-        run.dry_run = true;
-        let caller = Caller { principal: &principal, run: &run };
-        let Call { request, arguments, mode } = call;
-        let repaired = self.repaired(&policy, request, arguments);
-        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
-        let (operation, facts) = (Operation::Invoke, None);
-        let question = Question { caller, request, arguments, operation, facts, resumes: true };
-        let mut evaluated = self.evaluate(&policy, question);
-        evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-        let mut told = self.by_policy(&policy, question, &evaluated);
+        self.as_if(caller, call, |asked| self.why_not(&asked))
+    }
+
+    fn why_not(&self, asked: &AsIf<'_>) -> DenialExplanation {
+        let AsIf { policy, question, evaluated, .. } = asked;
+        let mut told = self.by_policy(policy, *question, evaluated);
         if evaluated.decision.allowed() {
             return told;
         }
@@ -42,7 +35,9 @@ impl Kernel {
             .map(beside)
             .collect();
         told.failed_conditions.extend(beside);
-        finished(told, decision, (request.capability_id.as_str(), principal.id.as_str()))
+        let Question { caller, request, .. } = question;
+        let who = caller.principal.id.as_str();
+        finished(told, decision, (request.capability_id.as_str(), who))
     }
 
     /// What the policy alone says.

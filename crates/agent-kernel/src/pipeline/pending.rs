@@ -26,7 +26,8 @@ pub(crate) struct PendingGrants(Mutex<Grants>);
 
 #[derive(Default)]
 struct Grants {
-    by_token: HashMap<TokenId, Pending>,
+    /// In boxes, so that a table that grows moves little.
+    by_token: HashMap<TokenId, Box<Pending>>,
     /// The oldest first. Some may be gone by now; a token never comes again.
     by_age: VecDeque<TokenId>,
 }
@@ -44,11 +45,11 @@ impl PendingGrants {
             by_age.retain(|token| by_token.contains_key(token));
         }
         by_age.push_back(token.clone());
-        by_token.insert(token, pending);
+        by_token.insert(token, Box::new(pending));
     }
 
     pub(crate) fn get(&self, token: &TokenId) -> Option<Pending> {
-        self.0.lock().ok()?.by_token.get(token).cloned()
+        self.0.lock().ok()?.by_token.get(token).map(|pending| pending.as_ref().clone())
     }
 
     pub(crate) fn remove(&self, token: &TokenId) {

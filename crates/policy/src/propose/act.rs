@@ -5,9 +5,9 @@
 //! what its sentences say that the tool does can only make it stricter, unless the name says
 //! nothing at all.
 
-use super::lexicon;
 use super::phrase::Phrase;
 use super::verb::{self, Sense};
+use super::{lexicon, own};
 
 /// What a tool does, from harmless to unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -167,7 +167,7 @@ fn refined(kind: Kind, phrase: &Phrase) -> Kind {
         Kind::Send if lexicon::admits(phrase, true) => Kind::Admit,
         Kind::Write | Kind::Keep if lexicon::admits(phrase, false) => Kind::Admit,
         // What is made up of nothing but its arguments is reckoned.
-        Kind::Write if lexicon::only_generates(phrase) => Kind::Compute,
+        Kind::Write if own::only_generates(phrase) => Kind::Compute,
         Kind::Keep if lexicon::is_kept(phrase) => Kind::Keep,
         Kind::Keep | Kind::Write if lexicon::tells_others(phrase) => Kind::Send,
         Kind::Keep => Kind::Write,

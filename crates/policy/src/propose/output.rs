@@ -4,7 +4,7 @@ use serde_json::Value;
 use weaver_types::{Confidentiality, Effects, Impact, Integrity};
 
 use super::phrase::{self, Phrase};
-use super::{lexicon, untrusted};
+use super::{lexicon, own, untrusted};
 use crate::contract::OutputLabel;
 use crate::critical::{self, Role};
 
@@ -27,17 +27,17 @@ pub(super) fn of(
         let why = "it may answer with a secret";
         return (untrusted(Confidentiality::Restricted), said(why));
     }
-    if lexicon::is_address_book(phrase) {
+    if own::is_address_book(phrase) {
         return (trusted(Confidentiality::Internal), said("the user's own address book"));
     }
     if let Some(noun) = lexicon::written_by_others(phrase) {
         let why = format!("others write what stands in it: `{noun}`");
         return (untrusted(Confidentiality::Internal), why);
     }
-    if lexicon::is_clock(phrase) && !takes_text(schema) {
+    if own::is_clock(phrase) && !takes_text(schema) {
         return (trusted(Confidentiality::Public), said("the clock: nobody writes it"));
     }
-    if lexicon::is_own_account(phrase) && !takes_text(schema) {
+    if own::is_own_account(phrase) && !takes_text(schema) {
         return (
             trusted(Confidentiality::Internal),
             said("the user's own account, and nothing else"),

@@ -1,0 +1,42 @@
+//! Deciding on a call as if it were made: what a dry run and an explanation begin with.
+
+use weaver_policy::PolicySet;
+use weaver_types::{Operation, ResponseMode};
+
+use super::evaluate::{Evaluated, Question};
+use super::grant::raw_needs_admin;
+use crate::kernel::{Call, Caller, Kernel};
+
+/// A call that is decided on and not made.
+pub(crate) struct AsIf<'a> {
+    pub(crate) policy: &'a PolicySet,
+    pub(crate) question: Question<'a>,
+    /// What the caller asked to be shown.
+    pub(crate) mode: ResponseMode,
+    pub(crate) evaluated: Evaluated,
+}
+
+impl Kernel {
+    /// Decides on a call as [`Kernel::execute`] would, in a run in which nothing is executed, and
+    /// lets `look` see what was found. Nothing is recorded or charged.
+    pub(crate) fn as_if<T>(
+        &self,
+        caller: Caller<'_>,
+        call: Call<'_>,
+        look: impl FnOnce(AsIf<'_>) -> T,
+    ) -> T {
+        let policy = self.policy();
+        let principal = policy.granted(caller.principal);
+        let mut run = caller.run.clone();
+        run.dry_run = true;
+        let caller = Caller { principal: &principal, run: &run };
+        let Call { request, arguments, mode } = call;
+        let repaired = self.repaired(&policy, request, arguments);
+        let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
+        let (operation, facts) = (Operation::Invoke, None);
+        let question = Question { caller, request, arguments, operation, facts, resumes: true };
+        let mut evaluated = self.evaluate(&policy, question);
+        evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
+        look(AsIf { policy: &policy, question, mode, evaluated })
+    }
+}

@@ -1,0 +1,91 @@
+//! One registered capability: what executes it, and how it stood at first.
+
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use weaver_policy::{ContractError, PolicySet};
+use weaver_types::{Capability, Digest};
+
+use super::search::Bag;
+use crate::driver::Driver;
+use crate::error::RegistryError;
+use crate::schema_check::SchemaCheck;
+
+/// A registered capability.
+pub struct Registered {
+    pub(crate) capability: Arc<Capability>,
+    pub(crate) driver: Arc<dyn Driver>,
+    pub(crate) arguments: SchemaCheck,
+    pub(crate) results: SchemaCheck,
+    /// The capability under the contracts that were last asked about.
+    effective: Mutex<Option<(Digest, Arc<Capability>)>>,
+    /// What was registered first under its id.
+    first: RwLock<Arc<Capability>>,
+    /// Its words, for a search.
+    bag: OnceLock<Bag>,
+}
+
+impl Registered {
+    pub(super) fn new(
+        capability: Capability,
+        driver: Arc<dyn Driver>,
+    ) -> Result<Self, RegistryError> {
+        let arguments = SchemaCheck::of_arguments(&capability)?;
+        let results = SchemaCheck::of_results(&capability)?;
+        let capability = Arc::new(capability);
+        let (effective, bag) = (Mutex::new(None), OnceLock::new());
+        let first = RwLock::new(Arc::clone(&capability));
+        Ok(Self { capability, driver, arguments, results, effective, first, bag })
+    }
+
+    pub(super) fn bag(&self) -> &Bag {
+        self.bag.get_or_init(|| Bag::new(&self.capability))
+    }
+
+    /// The capability with its signed contract applied; computed once for each contracts document.
+    ///
+    /// # Errors
+    /// [`ContractError`]; the capability must then not be offered.
+    pub fn effective(&self, policy: &PolicySet) -> Result<Arc<Capability>, ContractError> {
+        let contracts = policy.basis().contracts;
+        let Ok(mut cached) = self.effective.lock() else {
+            return policy.effective(&self.capability).map(Arc::new);
+        };
+        if let Some((of, capability)) = cached.as_ref()
+            && *of == contracts
+        {
+            return Ok(Arc::clone(capability));
+        }
+        let capability = Arc::new(policy.effective(&self.capability)?);
+        *cached = Some((contracts, Arc::clone(&capability)));
+        Ok(capability)
+    }
+
+    /// The live version of the capability, before the signed contracts are applied to it.
+    #[must_use]
+    pub fn capability(&self) -> &Capability {
+        &self.capability
+    }
+
+    /// The version that was registered first under this id, or approved since. Every call is
+    /// compared with it.
+    #[must_use]
+    pub fn registered(&self) -> Arc<Capability> {
+        match self.first.read() {
+            Ok(first) => Arc::clone(&first),
+            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
+        }
+    }
+
+    pub(super) fn set_registered(&self, first: Arc<Capability>) {
+        match self.first.write() {
+            Ok(mut slot) => *slot = first,
+            Err(poisoned) => *poisoned.into_inner() = first,
+        }
+    }
+
+    /// The fingerprint at registration.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        self.registered().fingerprint()
+    }
+}
