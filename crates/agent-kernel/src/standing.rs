@@ -1,7 +1,7 @@
 //! Standing approvals: given in advance, kept with the uses that are left.
 
 use std::collections::BTreeMap;
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 
 use weaver_policy::approval::StandingUse;
 use weaver_types::canonical::{self, Profile};
@@ -22,7 +22,7 @@ pub(crate) struct Use {
 }
 
 /// The standing approvals in memory. The ledger's records are the guard; this may lag behind.
-pub(crate) struct Standings(RwLock<BTreeMap<StandingId, Use>>);
+pub(crate) struct Standings(RwLock<BTreeMap<StandingId, Arc<Use>>>);
 
 impl Standings {
     pub(crate) fn load(
@@ -42,11 +42,11 @@ impl Standings {
             }
         }
         check(&mut all, ledger, now)?;
-        Ok(Self(RwLock::new(all)))
+        Ok(Self(RwLock::new(all.into_iter().map(|(id, used)| (id, Arc::new(used))).collect())))
     }
 
     /// All that could still release something, in the order of their names.
-    pub(crate) fn in_force(&self, now: Timestamp) -> Vec<Use> {
+    pub(crate) fn in_force(&self, now: Timestamp) -> Vec<Arc<Use>> {
         let Ok(all) = self.0.read() else { return Vec::new() };
         all.values()
             .filter(|used| used.state.left() > 0 && now < used.state.standing().expires)
@@ -55,7 +55,7 @@ impl Standings {
     }
 
     pub(crate) fn get(&self, id: &StandingId) -> Option<Use> {
-        self.0.read().ok()?.get(id).cloned()
+        self.0.read().ok()?.get(id).map(|used| used.as_ref().clone())
     }
 
     /// How many are kept; an unusable table is full.
@@ -68,7 +68,7 @@ impl Standings {
         if let Ok(mut all) = self.0.write() {
             let id = used.state.standing().id.clone();
             if all.get(&id).is_none_or(|known| known.version < used.version) {
-                all.insert(id, used);
+                all.insert(id, Arc::new(used));
             }
         }
     }

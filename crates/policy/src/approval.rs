@@ -59,6 +59,7 @@ mod file;
 mod nonce;
 mod operator;
 mod person;
+mod proven;
 mod rejection;
 mod release;
 mod render;

@@ -38,10 +38,8 @@ impl Kernel {
             };
             let decision = (held.decide)(&release);
             if decision.allowed() {
-                return Some((
-                    decision,
-                    Released::Standing { used: Box::new(used), release: Arc::new(release) },
-                ));
+                let used = Box::new(used.as_ref().clone());
+                return Some((decision, Released::Standing { used, release: Arc::new(release) }));
             }
         }
         None

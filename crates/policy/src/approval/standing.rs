@@ -10,6 +10,7 @@ use weaver_types::{
 };
 
 use super::person::{counts, is_requester, key_id, owner_of, quorum};
+use super::proven::Proven;
 use super::{APPROVAL_VERSION, Moment, Nonce, Rejection, Release, SignedStanding};
 use crate::argument::ArgumentPredicate;
 use crate::keys::{Approver, Keys};
@@ -174,6 +175,9 @@ pub struct StandingUse {
     used: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     revoked_by: Option<String>,
+    /// Shared by all copies.
+    #[serde(skip)]
+    proven: Proven,
 }
 
 impl StandingUse {
@@ -227,8 +231,8 @@ impl StandingUse {
         if self.left() == 0 { Err(Rejection::UsedUp) } else { Ok(()) }
     }
 
-    /// The proof that it releases this call, at the time of the query. Every signature is verified
-    /// again under the keys in force. A person who is the one who asks does not count.
+    /// The proof that it releases this call, at the time of the query. Every signature is held
+    /// against the keys in force; the same one under the same key is verified once a process. A person who is the one who asks does not count.
     ///
     /// # Errors
     /// [`Rejection`]: it is used up, revoked, over, beyond the bounds, about other calls, or too
@@ -247,7 +251,8 @@ impl StandingUse {
         self.usable()?;
         bounds.admit(standing, query.now)?;
         standing.speaks_of(query)?;
-        let people = grantors(keys, &self.signed, query.now, Some(&query.principal.id))?;
+        let people =
+            grantors((keys, &self.proven), &self.signed, query.now, Some(&query.principal.id))?;
         suffice(&people, bounds)?;
         Release::standing(standing.id.clone(), people, query, standing.expires)
     }
@@ -272,7 +277,8 @@ pub fn verify_standing(
     if standing.log != *log {
         return Err(Rejection::WrongLog);
     }
-    let people = grantors(keys, signed, moment.now, None)?;
+    let proven = Proven::default();
+    let people = grantors((keys, &proven), signed, moment.now, None)?;
     moment.admits(standing.opened_at, standing.opened_at, standing.expires)?;
     for envelope in &signed.envelopes {
         let at = Timestamp::from_micros(envelope.signed_at());
@@ -280,12 +286,13 @@ pub fn verify_standing(
     }
     bounds.admit(standing, moment.now)?;
     suffice(&people, bounds)?;
-    Ok(StandingUse { v: APPROVAL_VERSION, signed: signed.clone(), used: 0, revoked_by: None })
+    let signed = signed.clone();
+    Ok(StandingUse { v: APPROVAL_VERSION, signed, used: 0, revoked_by: None, proven })
 }
 
 /// The distinct people who signed, by name. One signature that does not hold refuses all of them.
 fn grantors(
-    keys: &Keys,
+    (keys, proven): (&Keys, &Proven),
     signed: &SignedStanding,
     now: Timestamp,
     requester: Option<&PrincipalId>,
@@ -297,7 +304,7 @@ fn grantors(
     }
     for envelope in &signed.envelopes {
         let (name, approver, key) = owner_of(keys, envelope.key())?;
-        envelope.verify(Kind::Standing, digest, &key.key).map_err(Rejection::signature)?;
+        proven.check(envelope, digest, &key.key).map_err(Rejection::signature)?;
         counts(keys, key, Timestamp::from_micros(envelope.signed_at()), now)?;
         if !requester.is_some_and(|who| is_requester(name, Some(approver), who)) {
             people.insert(name, Grantor::new(name, approver));
