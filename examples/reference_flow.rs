@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use weaver_examples::{Desk, Failure, decision, ledger, section, text};
 use weaver_stack::kernel::{Call, Registry, block_on};
 use weaver_stack::policy::{Contracts, Policy, PolicySet};
-use weaver_stack::router::catalog::{Catalog, SelectableItem};
 use weaver_stack::router::card::render_cards;
+use weaver_stack::router::catalog::{Catalog, SelectableItem};
 use weaver_stack::router::route::Router;
 use weaver_stack::text::token::CharsPerFour;
 use weaver_stack::types::{
