@@ -232,3 +232,64 @@ fn pause(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_WAIT))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(method: Method) -> Outgoing {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", HeaderValue::from_static("Bearer x"));
+        Outgoing {
+            method,
+            url: Url::parse("https://a.example/x").unwrap(),
+            headers,
+            secret: true,
+            accept: HeaderValue::from_static("*/*"),
+            body: Some((HeaderValue::from_static("text/plain"), b"x".to_vec())),
+            head_only: false,
+        }
+    }
+
+    fn to(method: Method, status: u16, target: &str) -> Result<Outgoing, Refusal> {
+        redirected(from(method), status, HeaderValue::from_str(target).unwrap())
+    }
+
+    #[test]
+    fn no_redirect_leaves_https() {
+        for target in ["http://a.example/", "ftp://a.example/", "file:///etc/passwd"] {
+            assert_eq!(to(Method::GET, 302, target).err().unwrap().code(), "http.redirect");
+        }
+        assert!(to(Method::GET, 302, "/y").is_ok() && to(Method::GET, 302, "//b.example/").is_ok());
+    }
+
+    #[test]
+    fn a_method_keeps_its_meaning_and_another_origin_gets_nothing() {
+        for (method, status, wanted) in [
+            (Method::POST, 301, Some(Method::GET)),
+            (Method::POST, 302, Some(Method::GET)),
+            (Method::POST, 303, Some(Method::GET)),
+            (Method::POST, 307, Some(Method::POST)),
+            (Method::DELETE, 302, None),
+            (Method::DELETE, 303, Some(Method::GET)),
+            (Method::DELETE, 308, Some(Method::DELETE)),
+            (Method::HEAD, 303, Some(Method::HEAD)),
+        ] {
+            let near = to(method.clone(), status, "/y").ok();
+            assert_eq!(near.as_ref().map(|next| next.method.clone()), wanted, "{method} {status}");
+            if let Some(next) = near {
+                assert!(next.secret && next.headers.len() == 1);
+                assert_eq!(next.body.is_some(), !next.method.is_safe());
+            }
+            let away = to(method, status, "https://b.example/").ok();
+            assert!(away.is_none_or(|next| {
+                next.method.is_safe()
+                    && next.headers.is_empty()
+                    && !next.secret
+                    && next.body.is_none()
+            }));
+        }
+        // Another port is another origin.
+        assert!(to(Method::GET, 302, "https://a.example:8443/").unwrap().headers.is_empty());
+    }
+}
