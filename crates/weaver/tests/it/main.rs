@@ -1,6 +1,7 @@
 //! What the features bring in, and what they must not.
 
-#[cfg(all(test, feature = "memory", feature = "firewall"))]
+#[cfg(test)]
+#[cfg(all(feature = "memory", feature = "firewall"))]
 mod context;
 #[cfg(test)]
 mod features;
