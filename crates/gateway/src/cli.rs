@@ -17,6 +17,7 @@ mod inspect;
 mod kernel;
 mod keys;
 mod line_reader;
+mod memory;
 mod output;
 mod policy;
 mod reasons;
@@ -83,6 +84,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Policy(args) => policy::run(*args),
         Command::Kernel(args) => kernel::run(args),
         Command::Contracts(args) => contracts::run(*args),
+        Command::Memory(args) => memory::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Compile(args) => compile::run(&args),
         Command::Redact(args) => redact::run(&args),
@@ -106,6 +108,7 @@ impl Command {
             Self::Policy(args) => args.wants_json(),
             Self::Kernel(args) => args.wants_json(),
             Self::Contracts(args) => args.wants_json(),
+            Self::Memory(args) => args.wants_json(),
             Self::Trace(args) => args.wants_json(),
             Self::Redact(args) => args.wants_json(),
             Self::Replay(args) => args.output.json,

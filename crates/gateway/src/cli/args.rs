@@ -107,6 +107,9 @@ pub(super) enum Command {
     /// Compare what servers say of their tools with what was approved, and approve it
     #[command(subcommand)]
     Contracts(Box<super::contracts::args::Contracts>),
+    /// Look at durable memory, write to it, forget, and take a copy
+    #[command(subcommand)]
+    Memory(Box<super::memory::args::Memory>),
     /// Rank tools for queries, as the gateway would
     Route(Route),
     /// Show what a model would get of a log of items, within a budget of tokens

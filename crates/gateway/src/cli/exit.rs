@@ -20,7 +20,7 @@ pub enum Exit {
     Upstream,
     /// The passphrase is wrong, or none could be had.
     Passphrase,
-    /// There is no request, standing approval, run, call, event, server or tool of this name.
+    /// There is no request, standing approval, run, call, event, server, tool or entry of this name.
     Unknown,
     /// The person may not say this: another key, too little authority, or the one who asks.
     Authority,
@@ -86,7 +86,7 @@ impl Exit {
             Self::Upstream => "no server behind the gateway can be used",
             Self::Passphrase => "the passphrase is wrong, or none could be had",
             Self::Unknown => {
-                "there is no request, standing approval, run, call, event, server or tool of this name"
+                "there is no request, standing approval, run, call, event, server, tool or entry of this name"
             }
             Self::Authority => "the person may not say this: key, authority, or the one who asks",
             Self::Ended => "the request has ended, or this person has answered it",

@@ -31,7 +31,7 @@ const KEYS: [&str; 12] = [
 const MAX_PATHS: usize = 1_000;
 const MB: u64 = 1024 * 1024;
 /// What the ledger keeps beside its file.
-const BESIDE: [&str; 9] = [
+const BESIDE: [&str; 13] = [
     "",
     "-wal",
     "-shm",
@@ -41,7 +41,13 @@ const BESIDE: [&str; 9] = [
     ".index-wal",
     ".index-shm",
     ".index-journal",
+    MEMORY,
+    ".memory-wal",
+    ".memory-shm",
+    ".memory-journal",
 ];
+/// How the name of the file of durable memory goes on after that of the ledger.
+const MEMORY: &str = ".memory";
 
 /// Reads a section. The gateway's state is denied later, when a server is started.
 pub(super) fn read(
@@ -121,7 +127,14 @@ impl Config {
         }
     }
 
-    /// The gateway's own files and folders: the configuration, the ledger and what lies beside it,
+    /// The file of durable memory, beside the ledger.
+    #[must_use]
+    pub fn memory(&self) -> PathBuf {
+        longer(&self.store, MEMORY)
+    }
+
+    /// The gateway's own files and folders: the configuration, the ledger, memory
+    /// and what lies beside them,
     /// the inbox, the documents, keys, and published checkpoints.
     #[must_use]
     pub fn state(&self) -> BTreeSet<PathBuf> {

@@ -30,6 +30,7 @@ fn every_command_has_help() {
         "policy",
         "kernel",
         "contracts",
+        "memory",
         "route",
         "redact",
         "replay",

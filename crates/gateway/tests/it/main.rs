@@ -40,6 +40,8 @@ mod kernel_commands;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod own_tools;
 #[cfg(test)]
 mod policy_commands;

@@ -1,0 +1,26 @@
+//! `weaver memory`: what is remembered in a durable file.
+
+pub(super) mod args;
+mod export;
+mod forget;
+mod get;
+mod kind;
+mod list;
+mod put;
+mod report;
+mod resolve;
+mod store;
+
+use super::{Exit, Failure, output};
+use args::Memory as Args;
+
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    match args {
+        Args::List(args) => list::run(&args),
+        Args::Get(args) => get::run(&args),
+        Args::Put(args) => put::run(&args),
+        Args::Forget(args) => forget::run(&args),
+        Args::Resolve(args) => resolve::run(&args),
+        Args::Export(args) => export::run(&args),
+    }
+}

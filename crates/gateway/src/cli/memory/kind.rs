@@ -1,0 +1,37 @@
+//! Entries of every kind, as JSON, a page at a time.
+
+use contextweaver::memory::{EntryKind, FactStore, Memory, MemoryError};
+use serde_json::Value;
+
+use super::report;
+
+/// Where a listing goes on: a kind, and the key after which.
+pub(super) type After = (EntryKind, Option<String>);
+
+/// Up to `limit` entries of a kind after a key, and where the next page begins.
+pub(super) fn page(
+    memory: &Memory,
+    (kind, after): &After,
+    limit: usize,
+) -> Result<(Vec<Value>, Option<String>), MemoryError> {
+    let after = after.as_deref();
+    if *kind == EntryKind::Fact {
+        let page = FactStore::new(memory).list(after, limit)?;
+        return Ok((page.items.iter().map(report::fact).collect(), page.next));
+    }
+    let page = memory.list(*kind, after, limit)?;
+    Ok((page.items.iter().map(report::entry).collect(), page.next))
+}
+
+/// The kind that comes after this one, unless only one is asked for.
+pub(super) fn following(kind: EntryKind, only: Option<EntryKind>) -> Option<EntryKind> {
+    let mut kinds = EntryKind::ALL.into_iter().skip_while(|known| *known != kind);
+    kinds.nth(1).filter(|_| only.is_none())
+}
+
+/// Reads `kind/key`.
+pub(super) fn place(text: &str) -> Option<After> {
+    let (kind, key) = text.split_once('/')?;
+    let kind = EntryKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
+    Some((kind, Some(key.to_owned()).filter(|key| !key.is_empty())))
+}
