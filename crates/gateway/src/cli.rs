@@ -6,6 +6,7 @@
 
 mod approve;
 mod args;
+mod catalog;
 mod check;
 mod compile;
 mod completions;
@@ -87,6 +88,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Memory(args) => memory::run(*args),
         Command::Route(args) => route::run(&args),
         Command::Compile(args) => compile::run(&args),
+        Command::Catalog(args) => catalog::run(*args),
         Command::Redact(args) => redact::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Inspect(args) => inspect::run(&args),
@@ -113,8 +115,9 @@ impl Command {
             Self::Redact(args) => args.wants_json(),
             Self::Replay(args) => args.output.json,
             Self::Inspect(args) => args.output.json,
-            Self::Route(_)
-            | Self::Compile(_)
+            Self::Route(args) => args.output.json,
+            Self::Catalog(args) => args.wants_json(),
+            Self::Compile(_)
             | Self::Serve(_)
             | Self::DemoServer { .. }
             | Self::Completions { .. } => false,

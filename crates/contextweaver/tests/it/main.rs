@@ -7,6 +7,8 @@ mod bridge;
 #[cfg(test)]
 mod cards;
 #[cfg(test)]
+mod catalog_vectors;
+#[cfg(test)]
 mod changes;
 #[cfg(test)]
 mod compiling;

@@ -111,9 +111,12 @@ pub(super) enum Command {
     #[command(subcommand)]
     Memory(Box<super::memory::args::Memory>),
     /// Rank tools for queries, as the gateway would
-    Route(Route),
+    Route(Box<super::route::args::Route>),
     /// Show what a model would get of a log of items, within a budget of tokens
     Compile(Box<super::compile::args::Compile>),
+    /// Look at catalogs of tools: lint, snapshot, diff, convert, search
+    #[command(subcommand)]
+    Catalog(Box<super::catalog::args::Catalog>),
     /// Mask secrets and personal data in a text or in JSON lines
     Redact(Box<super::redact::args::Redact>),
     /// Put recorded steps through the gate, without executing any
@@ -256,24 +259,4 @@ pub(super) enum Trace {
     Prove(Box<proof::Prove>),
     /// Remove old payloads for good; the log still proves itself
     Prune(proof::Prune),
-}
-
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Tools, one a line:    {\"id\", \"name\", \"description\", \"namespace\"?, \
-    \"tags\"?, \"schema\"?, \"examples\"?}\nQueries, one a line:  {\"id\", \"query\"}\n\
-    Answer, one a query:  {\"id\", \"ranked\": [ids], \"scores\": […], \"micros\": n}\n\
-    `-` reads from standard input."
-)]
-pub(super) struct Route {
-    /// The tools
-    #[arg(long, value_name = "FILE")]
-    pub(super) tools: PathBuf,
-    /// The queries
-    #[arg(long, value_name = "FILE")]
-    pub(super) queries: PathBuf,
-    /// How many tools a query
-    #[arg(short = 'k', value_name = "N", default_value_t = 8,
-        value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(super) k: u16,
 }

@@ -1,20 +1,21 @@
 //! `weaver route`.
 
-use std::io;
-use std::path::Path;
+pub(super) mod args;
+mod explain;
+pub(super) mod shortlist;
 
-use contextweaver::catalog::Catalog;
-use contextweaver::route::Router;
+use std::path::Path;
+use std::time::Duration;
+
+use contextweaver::route::{Hit, RouteAnswer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use weaver_types::{Clock as _, SystemClock};
 
-use super::args::Route;
+use super::catalog::{source, table};
 use super::{Exit, Failure, output};
-use crate::config::file;
-
-/// The largest input file, in bytes.
-const MAX_INPUT: usize = 256 * 1024 * 1024;
+use args::Route;
+use shortlist::Shortlist;
 
 /// One query. Other keys of its line are left alone.
 #[derive(Deserialize)]
@@ -24,35 +25,70 @@ struct Query {
 }
 
 pub(super) fn run(args: &Route) -> Result<Exit, Failure> {
-    if is_stdin(&args.tools) && is_stdin(&args.queries) {
+    let is_stdin = |path: &Path| path.as_os_str() == "-";
+    if is_stdin(&args.tools) && args.queries.as_deref().is_some_and(is_stdin) {
         let failure = Failure::new(Exit::Usage, "route.stdin", "both inputs are standard input");
         return Err(failure.next("name a file for one of them"));
     }
-    let tools = read(&args.tools)?;
-    let catalog = Catalog::from_jsonl(&tools).and_then(Router::new);
-    let router = catalog.map_err(|error| {
-        let message = format!("{}: {error}", args.tools.display());
-        Failure::new(Exit::Invalid, error.code(), message)
-    })?;
-    let queries = read(&args.queries)?;
-    let clock = SystemClock::default();
-    for (number, line) in queries.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let query = parse(&args.queries, number + 1, line)?;
-        let began = clock.monotonic();
-        let hits = router.route(&query.query, usize::from(args.k));
-        let micros = clock.monotonic().saturating_sub(began).as_micros();
-        let catalog = router.catalog();
-        let id = |hit: &contextweaver::route::Hit| {
-            catalog.get(&hit.id).map_or_else(|| hit.id.to_string(), |i| i.source_id().to_owned())
-        };
-        output::json(&json!({
-            "id": query.id,
-            "ranked": hits.iter().map(id).collect::<Vec<_>>(),
-            "scores": hits.iter().map(|hit| hit.points()).collect::<Vec<_>>(),
-            "micros": u64::try_from(micros).unwrap_or(u64::MAX),
-        }))?;
+    let shortlist = Shortlist::new(source::catalog(&args.tools, &args.form)?, &args.limits)?;
+    match (&args.query, &args.queries) {
+        (Some(query), _) => one(args, &shortlist, query)?,
+        (None, Some(path)) => {
+            let queries = source::text(path)?;
+            for (at, line) in queries.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
+                let query = parse(path, at + 1, line)?;
+                let (answer, took) = timed(&shortlist, &query.query, args.explain);
+                output::json(&as_json(args, &shortlist, &query, (&answer, took)))?;
+            }
+        }
+        (None, None) => {}
     }
     Ok(Exit::Ok)
+}
+
+/// The answer to one query: a table, or one line of JSON.
+fn one(args: &Route, shortlist: &Shortlist, text: &str) -> Result<(), Failure> {
+    let (answer, took) = timed(shortlist, text, args.explain);
+    if args.output.json {
+        let query = Query { id: Value::Null, query: text.to_owned() };
+        output::json(&as_json(args, shortlist, &query, (&answer, took)))?;
+        return Ok(());
+    }
+    let mut out = table::table(&answer.hits, |hit| shortlist.router().item(&hit.id));
+    if args.explain {
+        out.push_str(&explain::told(shortlist, text, &answer));
+    }
+    output::text(&out)?;
+    Ok(())
+}
+
+fn timed(shortlist: &Shortlist, query: &str, traced: bool) -> (RouteAnswer, Duration) {
+    let clock = SystemClock::default();
+    let began = clock.monotonic();
+    let answer = shortlist.answer(query, traced);
+    (answer, clock.monotonic().saturating_sub(began))
+}
+
+fn as_json(
+    args: &Route,
+    shortlist: &Shortlist,
+    query: &Query,
+    (answer, took): (&RouteAnswer, Duration),
+) -> Value {
+    let router = shortlist.router();
+    let id = |hit: &Hit| {
+        router.item(&hit.id).map_or_else(|| hit.id.to_string(), |i| i.source_id().to_owned())
+    };
+    let mut out = json!({
+        "id": query.id,
+        "ranked": answer.hits.iter().map(id).collect::<Vec<_>>(),
+        "scores": answer.hits.iter().map(Hit::points).collect::<Vec<_>>(),
+        "micros": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+    });
+    if let (true, Some(object)) = (args.explain, out.as_object_mut()) {
+        object.insert("explain".to_owned(), explain::as_json(shortlist, &query.query, answer));
+    }
+    out
 }
 
 fn parse(path: &Path, number: usize, line: &str) -> Result<Query, Failure> {
@@ -60,22 +96,5 @@ fn parse(path: &Path, number: usize, line: &str) -> Result<Query, Failure> {
         let message = format!("{}:{number}: this is no query: {error}", path.display());
         Failure::new(Exit::Invalid, "route.query", message)
             .next("write {\"id\", \"query\"} in one object a line")
-    })
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    let read = if is_stdin(path) {
-        file::all(io::stdin().lock(), MAX_INPUT)
-            .and_then(|bytes| String::from_utf8(bytes).map_err(|_| file::ReadError::NotText))
-    } else {
-        file::text(path, MAX_INPUT)
-    };
-    read.map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        Failure::new(Exit::Invalid, "route.unreadable", message).next("name a file, or `-`")
     })
 }

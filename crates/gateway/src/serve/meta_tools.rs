@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use contextweaver::card;
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Caller;
 use weaver_firewall::HandleQuery;
@@ -113,7 +114,7 @@ async fn browse(
         (Some(Value::String(_)), None) => {
             Ok(Reply::usage(format!("`query` is longer than {MAX_QUERY} bytes")))
         }
-        (None, Some(Value::String(id))) => Ok(schema(gateway, id)),
+        (None, Some(Value::String(id))) => Ok(schema(gateway, &whole(gateway, id))),
         _ => Ok(Reply::usage(
             "give either `query` (the goal in words) or `capability` (an id), as text",
         )),
@@ -176,11 +177,25 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
     }
 }
 
+/// The id that a card has shown: itself, or the long one that was cut for the card. What may not be
+/// seen is not looked for.
+fn whole(gateway: &Gateway, text: &str) -> String {
+    let shelf = gateway.shelf();
+    let catalog = shelf.router.as_ref().map(contextweaver::route::Router::catalog);
+    let items =
+        catalog.filter(|_| card::looks_cut(text)).map(contextweaver::catalog::Catalog::iter);
+    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| gateway.visible(id));
+    card::full_id(text, ids).map_or_else(|| text.to_owned(), ToString::to_string)
+}
+
 async fn execute(
     gateway: &Gateway,
     mut arguments: Map<String, Value>,
     manner: Manner,
 ) -> Result<Reply, ServeError> {
+    if let Some(Value::String(id)) = arguments.get_mut("capability") {
+        *id = whole(gateway, id);
+    }
     let (request, mode) = match read_call(&arguments) {
         Ok(call) => call,
         Err(problem) => return malformed(gateway, &arguments, problem).await,

@@ -32,6 +32,7 @@ fn every_command_has_help() {
         "contracts",
         "memory",
         "route",
+        "catalog",
         "redact",
         "replay",
         "inspect",

@@ -7,6 +7,8 @@ mod approvals;
 #[cfg(test)]
 mod approve;
 #[cfg(test)]
+mod catalog;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod client;

@@ -79,7 +79,7 @@ impl Live {
     }
 
     /// Who was away and what cannot be used, for the terminal.
-    pub(super) fn notes(&self) -> String {
+    pub(in crate::cli) fn notes(&self) -> String {
         let note = output::bold("note");
         let away = self.away.iter().map(|(name, problem)| format!("{name} is away: {problem}"));
         let left_out = self.left_out.iter().map(|problem| format!("left out: {problem}"));

@@ -1,0 +1,25 @@
+//! `weaver catalog`: catalogs of tools, from files of many forms.
+
+pub(super) mod args;
+mod changed;
+mod convert;
+mod diff;
+mod lint;
+mod search;
+mod skills;
+mod snapshot;
+pub(super) mod source;
+pub(super) mod table;
+
+use super::{Exit, Failure, output};
+use args::Catalog as Args;
+
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    match args {
+        Args::Lint(args) => lint::run(&args),
+        Args::Snapshot(args) => snapshot::run(&args),
+        Args::Diff(args) => diff::run(&args),
+        Args::Convert(args) => convert::run(&args),
+        Args::Search(args) => search::run(&args),
+    }
+}

@@ -1,0 +1,87 @@
+//! What changed from one version of an item to another.
+
+use contextweaver::catalog::SelectableItem;
+use serde_json::{Value, json};
+use weaver_policy::{Drift, DriftClass};
+use weaver_types::CapabilityDraft;
+
+use DriftClass::{AuthorityWidening, Breaking, Compatible, Documentation};
+
+/// One item that changed.
+pub(super) struct Changed {
+    pub(super) id: String,
+    /// Place, what, class.
+    pub(super) changes: Vec<(String, String, DriftClass)>,
+}
+
+impl Changed {
+    /// The changes from one to the other; nothing where there are none.
+    pub(super) fn between(before: &SelectableItem, after: &SelectableItem) -> Option<Self> {
+        if before == after {
+            return None;
+        }
+        let mut changes = Vec::new();
+        let built = |item| CapabilityDraft::from(item).build();
+        match (built(before), built(after)) {
+            (Ok(a), Ok(b)) => {
+                let drift = Drift::between(&a, &b);
+                let told = drift.changes().iter();
+                changes.extend(told.map(|c| (c.place.clone(), c.what.to_owned(), c.class)));
+                // More changes than are told count as the drift does.
+                if drift.class() > changes.iter().map(|(_, _, class)| *class).max()
+                    && let Some(class) = drift.class()
+                {
+                    changes.push(("…".to_owned(), "more changed than is told".to_owned(), class));
+                }
+            }
+            // What cannot be a capability cannot be compared as one.
+            _ => {
+                let what = "is no capability before or after, so it cannot be told";
+                changes.push(("item".to_owned(), what.to_owned(), AuthorityWidening));
+            }
+        }
+        beside(before, after, &mut changes);
+        Some(Self { id: after.source_id().to_owned(), changes })
+    }
+
+    pub(super) fn class(&self) -> DriftClass {
+        self.changes.iter().map(|(_, _, class)| *class).max().unwrap_or(Documentation)
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        let changes = self.changes.iter().map(
+            |(place, what, class)| json!({ "place": place, "what": what, "class": class.as_str() }),
+        );
+        json!({
+            "id": self.id,
+            "class": self.class().as_str(),
+            "changes": changes.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What an item has beside a capability.
+fn beside(a: &SelectableItem, b: &SelectableItem, changes: &mut Vec<(String, String, DriftClass)>) {
+    let mut add = |differs: bool, place: &str, class| {
+        if differs {
+            changes.push((place.to_owned(), format!("{place} changed"), class));
+        }
+    };
+    add(a.kind != b.kind, "kind", Breaking);
+    add(a.namespace != b.namespace, "namespace", Documentation);
+    add(a.examples != b.examples, "examples", Documentation);
+    add(a.cost_hint != b.cost_hint, "cost_hint", Compatible);
+    add(a.depends_on != b.depends_on, "depends_on", Compatible);
+    add(a.provides != b.provides, "provides", Compatible);
+    add(a.requires != b.requires, "requires", Compatible);
+    // Nobody here knows what they mean.
+    add(a.constraints != b.constraints, "constraints", AuthorityWidening);
+    add(a.metadata != b.metadata, "metadata", Documentation);
+    // Undeclared and the most dangerous are one capability, and two things to a reader.
+    let declared = a.effects.is_some() != b.effects.is_some();
+    let told = changes.iter().any(|(place, ..)| place == "effects");
+    if declared && !told {
+        let what = "effects declared, or no longer".to_owned();
+        changes.push(("effects".to_owned(), what, Documentation));
+    }
+}

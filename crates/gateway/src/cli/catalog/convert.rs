@@ -1,0 +1,35 @@
+//! `weaver catalog convert`.
+
+use contextweaver::catalog;
+use serde_json::json;
+use weaver_text::escape;
+
+use super::args::Convert;
+use super::{Exit, Failure, output, snapshot, source};
+
+pub(super) fn run(args: &Convert) -> Result<Exit, Failure> {
+    let items = source::catalog(&args.file, &args.form)?;
+    let written =
+        catalog::write(&items, args.to).map_err(|error| source::failed(&args.file, &error))?;
+    for note in &written.notes {
+        output::aside(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
+    }
+    match &args.out {
+        None => output::text(&written.text)?,
+        Some(out) => {
+            snapshot::write(out, written.text.as_bytes())?;
+            if args.output.json {
+                output::json(&json!({
+                    "ok": true,
+                    "file": out.display().to_string(),
+                    "format": args.to.as_str(),
+                    "items": items.len(),
+                    "notes": written.notes,
+                }))?;
+            } else {
+                output::line(&format!("{} items, in {}", items.len(), out.display()))?;
+            }
+        }
+    }
+    Ok(Exit::Ok)
+}

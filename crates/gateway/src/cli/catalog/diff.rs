@@ -1,0 +1,105 @@
+//! `weaver catalog diff`.
+
+use std::collections::BTreeMap;
+
+use contextweaver::catalog::{Catalog, SelectableItem, Snapshot};
+use serde_json::{Value, json};
+use weaver_policy::DriftClass;
+use weaver_text::escape;
+use weaver_types::CapabilityId;
+
+use super::args::Diff;
+use super::changed::Changed;
+use super::{Exit, Failure, output, source};
+
+/// Everything that changed.
+struct Changes<'a> {
+    added: Vec<&'a str>,
+    removed: Vec<&'a str>,
+    changed: Vec<Changed>,
+}
+
+pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
+    let before = source::catalog(&args.before, &args.form)?;
+    let after = source::catalog(&args.after, &args.form)?;
+    let changes = Changes::between(&before, &after);
+    let class = changes.class();
+    let good = class.is_none_or(|class| class < args.fail_on.drift());
+    if args.output.json {
+        let side = |path: &std::path::Path, catalog: &Catalog| -> Result<Value, Failure> {
+            let taken = Snapshot::of(catalog).map_err(|error| source::failed(path, &error))?;
+            Ok(json!({ "digest": taken.digest().to_string(), "items": taken.len() }))
+        };
+        output::json(&json!({
+            "ok": good,
+            "class": class.map(DriftClass::as_str),
+            "before": side(&args.before, &before)?,
+            "after": side(&args.after, &after)?,
+            "added": changes.added,
+            "removed": changes.removed,
+            "changed": changes.changed.iter().map(Changed::as_json).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        output::text(&changes.told(class, good))?;
+    }
+    Ok(if good { Exit::Ok } else { Exit::Failed })
+}
+
+impl<'a> Changes<'a> {
+    fn between(before: &'a Catalog, after: &'a Catalog) -> Self {
+        let by_id = |catalog: &'a Catalog| -> BTreeMap<&'a CapabilityId, &'a SelectableItem> {
+            catalog.iter().map(|item| (&item.id, item)).collect()
+        };
+        let (a, b) = (by_id(before), by_id(after));
+        let missing = |from: &BTreeMap<&'a CapabilityId, &'a SelectableItem>,
+                       to: &BTreeMap<&'a CapabilityId, &'a SelectableItem>| {
+            let gone = from.iter().filter(|(id, _)| !to.contains_key(*id));
+            gone.map(|(_, item)| item.source_id()).collect::<Vec<_>>()
+        };
+        let both = a.iter().filter_map(|(id, one)| Some((*one, *b.get(id)?)));
+        let changed = both.filter_map(|(one, other)| Changed::between(one, other)).collect();
+        Self { added: missing(&b, &a), removed: missing(&a, &b), changed }
+    }
+
+    /// The class of what matters most.
+    fn class(&self) -> Option<DriftClass> {
+        let added = (!self.added.is_empty()).then_some(DriftClass::AuthorityWidening);
+        let removed = (!self.removed.is_empty()).then_some(DriftClass::Breaking);
+        let changed = self.changed.iter().map(Changed::class).max();
+        added.max(removed).max(changed)
+    }
+
+    fn told(&self, class: Option<DriftClass>, good: bool) -> String {
+        let mut out = String::new();
+        for (ids, what, class) in [
+            (&self.added, "added", DriftClass::AuthorityWidening),
+            (&self.removed, "removed", DriftClass::Breaking),
+        ] {
+            for id in ids {
+                let id = output::bold(&escape::line(id));
+                out.push_str(&format!("{id}: {what}, {}\n", class.as_str()));
+            }
+        }
+        for changed in &self.changed {
+            let id = output::bold(&escape::line(&changed.id));
+            out.push_str(&format!("{id}: {}\n", changed.class().as_str()));
+            for (place, what, class) in &changed.changes {
+                let place = escape::line(place).into_owned();
+                out.push_str(&format!("  {}: {place}: {what}\n", class.as_str()));
+            }
+        }
+        match class {
+            None => out.push_str("nothing changed\n"),
+            Some(class) => {
+                let verdict = output::verdict(good, class.as_str());
+                out.push_str(&format!(
+                    "{verdict}: {} added, {} removed, {} changed\n",
+                    self.added.len(),
+                    self.removed.len(),
+                    self.changed.len()
+                ));
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,50 @@
+//! `weaver catalog lint`.
+
+use contextweaver::catalog::{Finding, Severity};
+use serde_json::json;
+use weaver_text::escape;
+
+use super::args::Lint;
+use super::{Exit, Failure, output, source};
+
+pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
+    let loaded = source::entries(&args.file, &args.form)?;
+    let findings = loaded.findings();
+    let count = |severity| findings.iter().filter(|one| one.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let good = errors == 0 && (warnings == 0 || !args.strict);
+    if args.output.json {
+        output::json(&json!({
+            "ok": good,
+            "file": args.file.display().to_string(),
+            "format": loaded.format.as_str(),
+            "entries": loaded.entries.len(),
+            "errors": errors,
+            "warnings": warnings,
+            "notes": count(Severity::Note),
+            "findings": findings,
+        }))?;
+    } else {
+        let mut out: String = findings.iter().map(told).collect();
+        let verdict = output::verdict(good, if good { "in order" } else { "not in order" });
+        let entries = loaded.entries.len();
+        out.push_str(&format!(
+            "{verdict}: {entries} entries ({}), {errors} errors, {warnings} warnings, {} notes\n",
+            loaded.format,
+            count(Severity::Note)
+        ));
+        output::text(&out)?;
+    }
+    Ok(if good { Exit::Ok } else { Exit::Failed })
+}
+
+fn told(finding: &Finding) -> String {
+    let severity = match finding.severity {
+        Severity::Error => output::verdict(false, "error"),
+        Severity::Warning => output::bold("warning"),
+        Severity::Note => output::dim("note"),
+    };
+    let (item, message) = (escape::line(&finding.item), escape::line(&finding.message));
+    let code = output::dim(&format!("[{}]", finding.code));
+    format!("{severity}: {}: {message} {code}\n  → {}\n", output::bold(&item), finding.next)
+}

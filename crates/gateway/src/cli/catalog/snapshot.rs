@@ -1,0 +1,40 @@
+//! `weaver catalog snapshot`.
+
+use std::fs;
+use std::path::Path;
+
+use contextweaver::catalog::Snapshot as Taken;
+use serde_json::json;
+
+use super::args::Snapshot;
+use super::{Exit, Failure, output, source};
+
+pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
+    let catalog = source::catalog(&args.file, &args.form)?;
+    let failed = |error| source::failed(&args.file, &error);
+    let taken = Taken::of(&catalog).map_err(failed)?;
+    let mut bytes = taken.to_bytes().map_err(failed)?;
+    bytes.push(b'\n');
+    let Some(out) = &args.out else {
+        // It is JSON already, with its digest in it.
+        output::text(&String::from_utf8_lossy(&bytes))?;
+        return Ok(Exit::Ok);
+    };
+    write(out, &bytes)?;
+    let (digest, items) = (taken.digest().to_string(), taken.len());
+    if args.output.json {
+        let file = out.display().to_string();
+        output::json(&json!({ "ok": true, "digest": digest, "items": items, "file": file }))?;
+    } else {
+        output::line(&format!("{digest}  {items} items, in {}", out.display()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(|error| {
+        let message = format!("{}: it cannot be written: {error}", path.display());
+        Failure::new(Exit::Invalid, "catalog.unwritable", message)
+            .next("name a file that can be written")
+    })
+}
