@@ -84,7 +84,7 @@ impl fmt::Debug for Token {
 /// The token of a call: each call has one, named after it.
 pub(crate) fn token_of(call: &CallId) -> Option<TokenId> {
     let name = call.as_str();
-    TokenId::parse(format!("tok_{}", name.strip_prefix("call_").unwrap_or(name))).ok()
+    TokenId::parse(["tok_", name.strip_prefix("call_").unwrap_or(name)].concat()).ok()
 }
 
 #[cfg(test)]

@@ -178,20 +178,27 @@ impl Default for Tenant {
 pub fn random_text(prefix: &str, bytes: usize, random: &dyn Random) -> Result<String, RandomError> {
     let mut buffer = vec![0_u8; bytes];
     random.fill(&mut buffer)?;
-    Ok(format!("{prefix}{}", hex(&buffer)))
+    let mut text = String::with_capacity(prefix.len() + 2 * bytes);
+    text.push_str(prefix);
+    push_hex(&mut text, &buffer);
+    Ok(text)
 }
 
 /// Lower-case hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() * 2);
+    push_hex(&mut out, bytes);
+    out
+}
+
+fn push_hex(out: &mut String, bytes: &[u8]) {
     let digit =
         |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
-    let mut out = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         out.push(digit(byte >> 4));
         out.push(digit(byte & 15));
     }
-    out
 }
 
 macro_rules! random_ids {

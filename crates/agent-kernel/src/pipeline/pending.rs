@@ -24,12 +24,19 @@ pub(crate) struct Pending {
 #[derive(Default)]
 pub(crate) struct PendingGrants(Mutex<Grants>);
 
-#[derive(Default)]
 struct Grants {
     /// In boxes, so that a table that grows moves little.
     by_token: HashMap<TokenId, Box<Pending>>,
     /// The oldest first. Some may be gone by now; a token never comes again.
     by_age: VecDeque<TokenId>,
+}
+
+impl Default for Grants {
+    fn default() -> Self {
+        let (by_token, by_age) =
+            (HashMap::with_capacity(MOST_GONE), VecDeque::with_capacity(2 * MOST_GONE));
+        Self { by_token, by_age }
+    }
 }
 
 impl PendingGrants {

@@ -161,19 +161,22 @@ impl<'a> Walk<'a> {
     fn digest(&mut self) -> Option<Digest> {
         let (digits, rest) = self.rest.split_first_chunk::<64>()?;
         self.rest = rest;
-        let mut bytes = [0; 32];
+        let (mut bytes, mut all) = ([0; 32], 0);
         for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
             let [high, low] = pair.map(nibble);
-            *byte = high? << 4 | low?;
+            all |= high | low;
+            *byte = high << 4 | low;
         }
-        Some(Digest::from_bytes(bytes))
+        // One look at the end instead of one for each digit.
+        (all < 16).then(|| Digest::from_bytes(bytes))
     }
 }
 
-fn nibble(digit: u8) -> Option<u8> {
+/// The value of a lower-case hexadecimal digit; of anything else 16 or more.
+fn nibble(digit: u8) -> u8 {
     match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => 0xff,
     }
 }

@@ -1,0 +1,77 @@
+//! Canonical objects that are written member by member.
+
+use serde::ser::Serialize;
+
+use super::out::{Member, Object, Out};
+use crate::canonical::{CanonicalError, CanonicalFault, Profile, closely};
+
+/// A canonical object that is written member by member, in any order.
+///
+/// ```
+/// use weaver_types::canonical::{Members, Profile};
+///
+/// let mut object = Members::new(Profile::Record);
+/// object.add("type", "call").add("at", &7);
+/// assert_eq!(object.finish()?, br#"{"at":7,"type":"call"}"#);
+/// # Ok::<(), weaver_types::canonical::CanonicalError>(())
+/// ```
+#[derive(Debug)]
+pub struct Members {
+    out: Out,
+    profile: Profile,
+    failed: Option<CanonicalError>,
+}
+
+impl Members {
+    /// An object without members.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        let mut out = Out::new(profile);
+        out.bytes.push(b'{');
+        out.depth = 1;
+        Self { out, profile, failed: None }
+    }
+
+    /// Adds a member. What cannot be written is said by [`Members::finish`].
+    pub fn add<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
+        let before = self.out.members.len();
+        let mut object = Object { start: 1, base: 0, ..Object::of(&mut self.out) };
+        let Ok(()) = object.key(key) else { return self.fail(CanonicalFault::Serialize.nowhere()) };
+        let (member, key_end) = (object.member, object.key_end);
+        let begin = object.out.bytes.len();
+        if value.serialize(&mut *object.out).is_err() {
+            self.out.bytes.truncate(begin);
+            self.out.members.truncate(before);
+            self.out.depth = 1;
+            match closely(value, self.profile) {
+                Ok(bytes) => self.out.bytes.extend_from_slice(&bytes),
+                Err(error) => return self.fail(error.inside_key(key)),
+            }
+        }
+        let end = self.out.bytes.len();
+        self.out.members.push(Member { start: member, key_end, end });
+        self
+    }
+
+    fn fail(&mut self, error: CanonicalError) -> &mut Self {
+        self.failed.get_or_insert(error);
+        self
+    }
+
+    /// The canonical bytes.
+    ///
+    /// # Errors
+    /// [`CanonicalError`]: a value that the profile refuses or that does not serialise, a key that
+    /// stands twice or is no plain text.
+    pub fn finish(mut self) -> Result<Vec<u8>, CanonicalError> {
+        match self.failed {
+            Some(error) => return Err(error),
+            None if self.out.arrange(1, 0).is_err() => {
+                return Err(CanonicalFault::DuplicateKey.nowhere());
+            }
+            None => {}
+        }
+        self.out.bytes.push(b'}');
+        Ok(self.out.bytes)
+    }
+}
