@@ -37,9 +37,12 @@ impl Addition {
 }
 
 impl Kernel {
-    /// Takes in what the user said since, with an event for each text. What cannot be recorded
+    /// Takes in what the user has said since, with an event for each text. What cannot be recorded
     /// does not count. A dry run records nothing.
-    pub(crate) async fn hear(&self, caller: Caller<'_>) {
+    ///
+    /// Every grant begins with this. A host may ask for it as soon as the user speaks, so that no
+    /// decision waits for the reading of a long text.
+    pub async fn hear(&self, caller: Caller<'_>) {
         let said = caller.run.said();
         if said.is_empty() {
             return;

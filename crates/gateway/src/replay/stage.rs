@@ -186,10 +186,11 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Grant, timed, and invoke.
+    /// Grant, timed, and invoke. The user's words came before, as a host hears them.
     fn ask(&self, request: &CapabilityRequest, arguments: &Value) -> (Invocation, u64) {
         let caller = self.caller();
         let call = Call { request, arguments: Some(arguments), mode: ResponseMode::Table };
+        block_on(self.kernel.hear(caller));
         let before = processor_time();
         let grant = block_on(self.kernel.grant(caller, call));
         let micros = processor_time().saturating_sub(before);
