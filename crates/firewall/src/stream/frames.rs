@@ -13,6 +13,8 @@ use crate::spec::{FrameSpec, Limits};
 /// Characters that are kept back for the last frame, beyond its smallest form without a handle:
 /// the handle, and what is said of the stream.
 const END_ROOM: usize = 1_000;
+/// What a frame has around its warnings where it has any.
+const WARNINGS: &str = r#""warnings":,"#;
 /// Tokens that are kept back for it.
 const END_TOKENS: u32 = 500;
 /// A part is worth its frame when it has at least this share of the whole budget.
@@ -169,7 +171,7 @@ impl<'a> FrameStream<'a> {
     }
 
     fn last(&self, whole: &RawResult, spec: &FrameSpec<'_>, said: &[Warning]) -> Frame {
-        let room = json_len(&said);
+        let room = json_len(&said) + WARNINGS.len();
         let mut spec = spec.clone();
         let chars =
             self.chars_left.min(usize::try_from(spec.budget.max_chars).unwrap_or(usize::MAX));

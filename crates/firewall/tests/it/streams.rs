@@ -227,6 +227,19 @@ fn budget(max_rows: u32, max_chars: u32) -> FrameSpec<'static> {
     FrameSpec { budget, ..spec(ResponseMode::Table) }
 }
 
+#[test]
+fn what_is_said_of_a_stream_fits_its_budget_too() {
+    let line = "4012 8888 8888 1881 password=hunter2! jane.roe@corp.example.com plain words\n";
+    let text = line.repeat(30);
+    for max in 1_000..1_600 {
+        let spec = budget(10, max);
+        let (items, _) = streamed(&spec, [RawChunk::Text(text.clone())], None);
+        let sum: usize = items.iter().map(|item| chars(item.frame())).sum();
+        let most = (max as usize).max(FIREWALL.min_chars(&spec) + 600);
+        assert!(sum <= most, "{sum} of {most}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
