@@ -62,7 +62,9 @@ impl Default for OpenOptions {
 }
 
 /// Settings of the writing connection. Checkpoints are the writer's own, so the automatic ones are
-/// off; the write-ahead log is cut back to 64 MiB whenever it starts anew.
+/// off; the write-ahead log is cut back to 64 MiB whenever it starts anew. The page cache is small:
+/// pages are written once and seldom read again, and taking memory for more of them costs more than
+/// the inserts.
 const WRITER: &str = "
 PRAGMA wal_autocheckpoint = 0;
 PRAGMA journal_size_limit = 67108864;
@@ -70,7 +72,7 @@ PRAGMA fullfsync = ON;
 PRAGMA checkpoint_fullfsync = ON;
 PRAGMA synchronous = FULL;
 PRAGMA secure_delete = ON;
-PRAGMA cache_size = -16000;
+PRAGMA cache_size = -2000;
 PRAGMA temp_store = MEMORY;
 PRAGMA trusted_schema = OFF;
 PRAGMA cell_size_check = ON;

@@ -25,9 +25,10 @@ use crate::plan::{Writes, plan};
 use crate::prune;
 
 /// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
-/// waits, and at which it is made at once.
+/// waits, and at which it is made at once: while the log is short it is written over and over, and
+/// a sync need not wait for a file that grows.
 const CHECKPOINT_IDLE: usize = 1024 * 1024;
-const CHECKPOINT_BUSY: usize = 16 * 1024 * 1024;
+const CHECKPOINT_BUSY: usize = 4 * 1024 * 1024;
 /// How long nothing must arrive to count as idle.
 const IDLE: Duration = Duration::from_millis(50);
 /// How long until a checkpoint is tried again that a reader was in the way of.
