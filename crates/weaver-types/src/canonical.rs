@@ -19,6 +19,7 @@ mod check;
 mod error;
 mod finite;
 mod number;
+mod plain;
 mod read;
 mod serialize;
 mod write;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 
-use crate::id::hex;
+use crate::id::{hex, hex_pair};
 
 /// The domain of a hash or a signature: the ASCII text that stands, with a zero byte, before the
 /// bytes. Each form has its own, so that equal bytes of two forms never have equal digests.
@@ -160,6 +160,20 @@ impl Digest {
     }
 }
 
+impl Digest {
+    /// `sha256:` and the digits.
+    fn text(&self) -> [u8; 71] {
+        let mut text = [0; 71];
+        if let Some((name, digits)) = text.split_first_chunk_mut::<7>() {
+            *name = *b"sha256:";
+            for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(&self.0) {
+                *pair = hex_pair(*byte);
+            }
+        }
+        text
+    }
+}
+
 fn start(tag: Tag) -> Sha256 {
     let mut hash = Sha256::new();
     hash.update(tag.0.as_bytes());
@@ -207,7 +221,7 @@ fn nibble(digit: u8) -> Result<u8, DigestError> {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sha256:{}", self.to_hex())
+        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -219,7 +233,7 @@ impl fmt::Debug for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::random::{Random, RandomError};
 
@@ -62,9 +62,15 @@ fn slug(text: &str, max: usize) -> bool {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident, $kind:literal, $rule:literal, $check:expr;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(try_from = "String")]
         pub struct $name(Arc<str>);
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
 
         impl $name {
             /// Reads an identifier.
@@ -193,12 +199,21 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 fn push_hex(out: &mut String, bytes: &[u8]) {
-    let digit =
-        |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
-    for byte in bytes {
-        out.push(digit(byte >> 4));
-        out.push(digit(byte & 15));
+    for bytes in bytes.chunks(16) {
+        let mut digits = [[0; 2]; 16];
+        for (pair, byte) in digits.iter_mut().zip(bytes) {
+            *pair = hex_pair(*byte);
+        }
+        let digits = digits.get(..bytes.len()).unwrap_or_default().as_flattened();
+        out.push_str(str::from_utf8(digits).unwrap_or_default());
     }
+}
+
+/// The two lower-case hexadecimal digits of a byte. Without a table, so that the compiler does
+/// several at once.
+pub(crate) fn hex_pair(byte: u8) -> [u8; 2] {
+    let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
+    [digit(byte >> 4), digit(byte & 15)]
 }
 
 macro_rules! random_ids {

@@ -39,7 +39,7 @@ impl PointerError {
 /// # Ok::<(), weaver_types::PointerError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Pointer(String);
 
 impl Pointer {

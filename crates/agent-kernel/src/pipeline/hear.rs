@@ -60,7 +60,8 @@ impl Kernel {
             let part =
                 look(&index).and_then(|mut index| index.text(text, &tokens, self.random.as_ref()));
             let Some(part) = part else { return };
-            if !caller.run.dry_run && !self.record_words(caller, &slot, text, &part).await {
+            let record = || Box::pin(self.record_words(caller, &slot, text, &part));
+            if !caller.run.dry_run && !record().await {
                 return;
             }
             if let Some(mut index) = look(&index) {

@@ -102,7 +102,10 @@ impl Kernel {
         outlet: Option<Outlet>,
     ) -> Invocation {
         let mut measure = Measure::begin(self, telemetry::Operation::Invoke, caller, mode);
-        let done = self.invoke_now((caller, &mut measure), token, arguments, mode, outlet).await;
+        // In a box: a future is moved with all the room that its longest way would take.
+        let work =
+            Box::pin(self.invoke_now((caller, &mut measure), token, arguments, mode, outlet));
+        let done = work.await;
         measure.invoked(&done);
         done
     }
@@ -122,7 +125,7 @@ impl Kernel {
             Ok(verified) => verified,
             Err((reason, detail)) => {
                 let decision = denied(&policy, Check::System, reason, detail);
-                return self.refuse_token(caller, token, decision).await;
+                return Box::pin(self.refuse_token(caller, token, decision)).await;
             }
         };
         measure.about(&claims.capability);
@@ -197,8 +200,8 @@ impl Kernel {
                 Ok(mut watch) => {
                     watch.room = ready.room.take();
                     return match ready.outlet.take() {
-                        Some(outlet) => self.stream_to_end(ready, watch, &outlet).await,
-                        None => self.run_to_end(ready, watch).await,
+                        Some(outlet) => Box::pin(self.stream_to_end(ready, watch, &outlet)).await,
+                        None => Box::pin(self.run_to_end(ready, watch)).await,
                     };
                 }
                 Err(decision) => decision,

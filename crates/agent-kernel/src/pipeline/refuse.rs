@@ -26,7 +26,7 @@ impl Kernel {
     ) -> Decision {
         let mut decision = evaluated.decision.clone();
         if !caller.run.dry_run {
-            let recorded = self.record_refusal(caller, request, call, evaluated).await;
+            let recorded = Box::pin(self.record_refusal(caller, request, call, evaluated)).await;
             if let Err(problem) = recorded {
                 let detail = format!("the refusal could not be recorded: {problem}");
                 let reason = ReasonCode::LedgerUnavailable;

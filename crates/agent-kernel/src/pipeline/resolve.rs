@@ -11,7 +11,7 @@ use weaver_types::{CallId, Check, Contribution, EventKind, ReasonCode, RequestId
 
 use super::evaluate::{Evaluated, Question};
 use super::hold::deny;
-use super::resume::Ending;
+use super::resume::{Ending, is_releasable};
 use crate::approval::resolver::{Answer, ResolverPort};
 use crate::approval::table::Hold;
 use crate::kernel::Kernel;
@@ -54,21 +54,35 @@ impl Kernel {
         let evaluated = tighten(self.evaluate(policy, question));
         let (caller, slot) = (question.caller, evaluated.slot.as_ref());
         self.raised(caller, call, slot, &evaluated.signals).await;
-        let mut evaluated = self.hold(policy, question, call, evaluated).await;
+        let mut evaluated = self.held(policy, question, call, evaluated).await;
         let (Some(id), Some(port)) = (evaluated.request.clone(), &self.ports.resolver) else {
             return evaluated;
         };
-        match self.ask(policy, &id, port).await {
+        match Box::pin(self.ask(policy, &id, port)).await {
             Asked::Open => evaluated,
             Asked::Granted => {
                 let again = tighten(self.evaluate(policy, question));
-                self.hold(policy, question, call, again).await
+                self.held(policy, question, call, again).await
             }
             Asked::Refused(said) => {
                 evaluated.request = None;
                 evaluated.tightened(*said)
             }
         }
+    }
+
+    /// What follows from a decision for the requests; nothing for most.
+    async fn held(
+        &self,
+        policy: &PolicySet,
+        question: Question<'_>,
+        call: &CallId,
+        evaluated: Evaluated,
+    ) -> Evaluated {
+        if evaluated.endings.is_empty() && !is_releasable(&evaluated.decision) {
+            return evaluated;
+        }
+        Box::pin(self.hold(policy, question, call, evaluated)).await
     }
 
     async fn ask(&self, policy: &PolicySet, id: &RequestId, port: &ResolverPort) -> Asked {

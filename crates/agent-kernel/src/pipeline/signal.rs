@@ -97,7 +97,7 @@ impl Kernel {
         if let Some(event) = event {
             let batch = Batch::new(Durability::Os).with_event(event);
             // The decision names them too; a ledger that takes nothing denies the call anyway.
-            let _ = self.step(Step::new(caller, slot, RunDelta::default(), batch)).await;
+            let _ = Box::pin(self.step(Step::new(caller, slot, RunDelta::default(), batch))).await;
         }
     }
 

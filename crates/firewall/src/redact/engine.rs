@@ -58,6 +58,8 @@ pub(crate) struct Engine {
     scanners: Vec<(usize, Scanner)>,
     /// For each rule, whether it is left out.
     off: Vec<bool>,
+    /// Whether any of them is.
+    some_off: bool,
 }
 
 /// What is masked without a value: a run for its length, and what hides too much to be read.
@@ -94,9 +96,11 @@ impl Engine {
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             return Err(RuleFileError::Kind(format!("`{unknown}`{hint}")));
         }
-        let off = names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
+        let off: Vec<bool> =
+            names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
+        let some_off = off.contains(&true);
         let kinds = names.iter().map(|n| n.kind.to_ascii_uppercase().into_bytes()).collect();
-        Ok(Self { rules, names, kinds, anchors, wakes, scanners: numbered, off })
+        Ok(Self { rules, names, kinds, anchors, wakes, scanners: numbered, off, some_off })
     }
 
     /// The number of the rule for runs that are masked for their length.
@@ -198,7 +202,7 @@ impl Engine {
 
     /// Drops what was found from a place on by rules that are off.
     fn keep_wanted(&self, found: &mut Vec<Found>, from: usize) {
-        if self.off.contains(&true) {
+        if self.some_off {
             let kept = found.split_off(from);
             found.extend(kept.into_iter().filter(|f| self.off.get(f.rule) != Some(&true)));
         }

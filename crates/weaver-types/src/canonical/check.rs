@@ -1,6 +1,7 @@
 //! A walk that recognises most canonical records without building a value.
 
 use super::MAX_DEPTH;
+use super::plain::plain;
 
 /// The largest magnitude of an integer.
 const SAFE: u64 = 1 << 53;
@@ -129,53 +130,17 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The place of the first byte that does not stand for itself in a string: a quote, a backslash, a
-/// control character. Eight bytes are looked at in one number; subtracting borrows only from above a
-/// byte that is found, so the lowest one found is one.
-fn plain(text: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word & HIGH;
-    let (words, rest) = text.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
-        let found = quote | below(word ^ (ONES * u64::from(b'\\')), 1) | below(word, 0x20);
-        if found != 0 {
-            return Some(number * 8 + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let place = rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))?;
-    Some(words.len() * 8 + place)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{plain, surely_record};
+    use super::surely_record;
     use crate::canonical::{self, MAX_DEPTH, Profile, is_canonical};
 
     fn slowly(bytes: &[u8]) -> bool {
         canonical::parse(bytes, Profile::Record)
             .and_then(|value| canonical::to_bytes(&value, Profile::Record))
             .is_ok_and(|written| written == bytes)
-    }
-
-    #[test]
-    fn every_byte_that_ends_a_plain_stretch_is_seen_wherever_it_stands() {
-        for byte in 0..=255_u8 {
-            for place in 0..20 {
-                for around in [b'a', b' ', b'#', b'!', b'[', b']', 0x7f, 0x80, 0xff] {
-                    let mut text = [around; 20];
-                    text[place] = byte;
-                    let wanted = matches!(byte, b'"' | b'\\' | 0..=0x1f).then_some(place);
-                    assert_eq!(plain(&text), wanted, "{byte} at {place} among {around}");
-                }
-            }
-        }
-        assert_eq!(plain(&[1; 9]), Some(0));
-        assert_eq!(plain(b""), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::plain::plain;
 use super::{CanonicalError, CanonicalFault, MAX_DEPTH, Profile, number};
 
 /// The canonical bytes of `value`.
@@ -89,26 +90,31 @@ fn members<'a>(
     Ok(())
 }
 
+/// Writes a string with its quotes.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
     let mut rest = text.as_bytes();
-    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    while let Some((plain, [byte, after @ ..])) =
-        rest.iter().position(special).and_then(|at| rest.split_at_checked(at))
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
+    while let Some((before, [byte, after @ ..])) =
+        plain(rest).and_then(|at| rest.split_at_checked(at))
     {
-        out.extend_from_slice(plain);
+        out.extend_from_slice(before);
         rest = after;
-        match *byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x09 => out.extend_from_slice(b"\\t"),
-            0x0a => out.extend_from_slice(b"\\n"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            0x0d => out.extend_from_slice(b"\\r"),
-            byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-        }
+        escaped(out, *byte);
     }
     out.extend_from_slice(rest);
     out.push(b'"');
+}
+
+fn escaped(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x09 => out.extend_from_slice(b"\\t"),
+        0x0a => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0x0d => out.extend_from_slice(b"\\r"),
+        byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+    }
 }

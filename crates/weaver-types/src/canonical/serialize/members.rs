@@ -2,8 +2,11 @@
 
 use serde::ser::Serialize;
 
-use super::out::{Member, Object, Out};
+use super::out::{Object, Out};
 use crate::canonical::{CanonicalError, CanonicalFault, Profile, closely};
+
+/// Bytes for which there is room from the beginning: what an event has, more or less.
+const ROOM: usize = 2_048;
 
 /// A canonical object that is written member by member, in any order.
 ///
@@ -26,7 +29,7 @@ impl Members {
     /// An object without members.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
-        let mut out = Out::new(profile);
+        let mut out = Out::with_room(profile, ROOM);
         out.bytes.push(b'{');
         out.depth = 1;
         Self { out, profile, failed: None }
@@ -37,19 +40,17 @@ impl Members {
         let before = self.out.members.len();
         let mut object = Object { start: 1, base: 0, ..Object::of(&mut self.out) };
         let Ok(()) = object.key(key) else { return self.fail(CanonicalFault::Serialize.nowhere()) };
-        let (member, key_end) = (object.member, object.key_end);
         let begin = object.out.bytes.len();
         if value.serialize(&mut *object.out).is_err() {
-            self.out.bytes.truncate(begin);
-            self.out.members.truncate(before);
-            self.out.depth = 1;
+            object.out.bytes.truncate(begin);
+            object.out.members.truncate(before);
+            object.out.depth = 1;
             match closely(value, self.profile) {
-                Ok(bytes) => self.out.bytes.extend_from_slice(&bytes),
+                Ok(bytes) => object.out.bytes.extend_from_slice(&bytes),
                 Err(error) => return self.fail(error.inside_key(key)),
             }
         }
-        let end = self.out.bytes.len();
-        self.out.members.push(Member { start: member, key_end, end });
+        object.member_ends();
         self
     }
 

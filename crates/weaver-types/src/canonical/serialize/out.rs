@@ -3,6 +3,7 @@
 use serde::ser::Serialize;
 
 use super::Stop;
+use crate::canonical::plain::plain;
 use crate::canonical::{MAX_DEPTH, Profile, write};
 
 /// A member of an open object: where it begins, where its key ends, where it ends.
@@ -11,6 +12,22 @@ pub(super) struct Member {
     pub(super) start: usize,
     pub(super) key_end: usize,
     pub(super) end: usize,
+    /// The first eight bytes of its key as a number, so that keys are seldom compared as texts. No
+    /// key has a byte of zero, so a short one stands before those that it begins.
+    pub(super) head: u64,
+}
+
+/// Whether what was written of a key is the key, in characters whose order is that of their bytes.
+fn is_plain(name: &[u8]) -> bool {
+    plain(name).is_none() && (name.is_ascii() || name.iter().all(|byte| *byte < 0xf0))
+}
+
+/// The first eight bytes of a plain key in quotes as a number.
+fn head(key: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let name = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+    head.iter_mut().zip(name).for_each(|(place, byte)| *place = *byte);
+    u64::from_be_bytes(head)
 }
 
 #[derive(Debug)]
@@ -26,8 +43,13 @@ pub(super) struct Out {
 
 impl Out {
     pub(super) fn new(profile: Profile) -> Self {
+        Self::with_room(profile, 512)
+    }
+
+    /// The same with room for so many bytes.
+    pub(super) fn with_room(profile: Profile, room: usize) -> Self {
         let most = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
-        let bytes = Vec::with_capacity(512);
+        let bytes = Vec::with_capacity(room);
         Self { bytes, members: Vec::with_capacity(16), spare: Vec::new(), most, depth: 0 }
     }
 
@@ -94,11 +116,13 @@ impl Out {
             Some([b'"', name @ .., b'"']) => name,
             _ => &[],
         };
-        if own.windows(2).all(|pair| matches!(pair, [a, b] if name(a) < name(b))) {
+        let order = |a: &Member, b: &Member| a.head.cmp(&b.head).then_with(|| name(a).cmp(name(b)));
+        let less = |pair: &[Member]| matches!(pair, [a, b] if order(a, b).is_lt());
+        if own.windows(2).all(less) {
             return Ok(());
         }
-        own.sort_unstable_by(|a, b| name(a).cmp(name(b)));
-        if own.windows(2).any(|pair| matches!(pair, [a, b] if name(a) == name(b))) {
+        own.sort_unstable_by(order);
+        if !own.windows(2).all(less) {
             return Err(Stop);
         }
         spare.clear();
@@ -144,13 +168,14 @@ pub(super) struct Object<'a> {
     pub(super) base: usize,
     pub(super) member: usize,
     pub(super) key_end: usize,
+    pub(super) head: u64,
     pub(super) tail: &'static [u8],
 }
 
 impl<'a> Object<'a> {
     pub(super) fn of(out: &'a mut Out) -> Self {
         let (start, base) = (out.bytes.len(), out.members.len());
-        Self { out, start, base, member: 0, key_end: 0, tail: b"}" }
+        Self { out, start, base, member: 0, key_end: 0, head: 0, tail: b"}" }
     }
 
     /// Writes a key, which must come out as plain text in quotes.
@@ -162,16 +187,22 @@ impl<'a> Object<'a> {
         key.serialize(&mut *self.out)?;
         self.key_end = self.out.bytes.len();
         let written = self.out.bytes.get(self.member..).unwrap_or_default();
-        let text = matches!(written, [b'"', name @ .., b'"'] if name.iter().all(|byte| *byte < 0xf0 && *byte != b'\\'));
+        self.head = head(written);
+        let text = matches!(written, [b'"', name @ .., b'"'] if is_plain(name));
         self.out.bytes.push(b':');
         if text { Ok(()) } else { Err(Stop) }
     }
 
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
         value.serialize(&mut *self.out)?;
-        let (start, key_end, end) = (self.member, self.key_end, self.out.bytes.len());
-        self.out.members.push(Member { start, key_end, end });
+        self.member_ends();
         Ok(())
+    }
+
+    /// Takes down the member whose value was just written.
+    pub(super) fn member_ends(&mut self) {
+        let (start, key_end, end) = (self.member, self.key_end, self.out.bytes.len());
+        self.out.members.push(Member { start, key_end, end, head: self.head });
     }
 
     pub(super) fn close(self) -> Result<(), Stop> {
