@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn members_are_written_as_the_map_of_them(map in prop::collection::btree_map("[a-d!_]{0,3}", value(), 0..7)) {
+    fn members_are_written_as_the_map_of_them(map in prop::collection::btree_map("(tool_con)?[a-d!_]{0,3}", value(), 0..7)) {
         for profile in PROFILES {
             let mut members = Members::new(profile);
             for (key, value) in map.iter().rev() {
