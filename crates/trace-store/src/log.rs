@@ -74,8 +74,10 @@ impl Row {
 /// An event that is being appended, whose payload is there.
 #[derive(Debug)]
 pub(crate) struct Sealed {
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a row has its number"))]
     pub(crate) seq: u64,
     pub(crate) header: Vec<u8>,
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a row has its leaf"))]
     pub(crate) leaf: Hash,
     pub(crate) salt: [u8; SALT],
     pub(crate) payload: Vec<u8>,
