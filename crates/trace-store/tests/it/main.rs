@@ -32,6 +32,8 @@ mod made_up;
 #[cfg(test)]
 mod merkle;
 #[cfg(test)]
+mod numbers;
+#[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod pruning;
 #[cfg(test)]
