@@ -98,7 +98,7 @@ impl Disk {
             Step::Sync(_)
             | Step::Close(_)
             | Step::Said(_)
-            | Step::Read(..)
+            | Step::Read { .. }
             | Step::Failed { .. } => {}
         }
     }

@@ -9,6 +9,7 @@
 //! [`SqliteLedger`]: weaver_trace_store::SqliteLedger
 
 pub mod image;
+pub mod question;
 pub mod run;
 pub mod story;
 pub mod trace;

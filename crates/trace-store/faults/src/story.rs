@@ -92,7 +92,7 @@ fn names(number: u64) -> bool {
 }
 
 /// Some bytes, others for each number, longer than a page every now and then.
-fn content(number: u64) -> Vec<u8> {
+pub(crate) fn content(number: u64) -> Vec<u8> {
     let length = if number % 40 == 7 { 9_000 } else { 600 };
     number.to_le_bytes().into_iter().cycle().take(length).collect()
 }

@@ -41,8 +41,15 @@ pub enum Step {
     Unlink(PathBuf),
     /// A line, or a part of one, on the standard output.
     Said(String),
-    /// So many bytes were read.
-    Read(PathBuf, u64),
+    /// Bytes were read.
+    Read {
+        /// From which file.
+        path: PathBuf,
+        /// From where on, unless that is where the descriptor stood.
+        offset: Option<u64>,
+        /// How many.
+        bytes: u64,
+    },
     /// A call failed, or a sync was answered and not done: nothing changed.
     Failed {
         /// The letter of its kind.
@@ -56,7 +63,7 @@ impl Step {
     /// Whether it is a call that the shim counts, as far as it can fail it.
     #[must_use]
     pub fn is_call(&self) -> bool {
-        !matches!(self, Self::Said(_) | Self::Read(..))
+        !matches!(self, Self::Said(_) | Self::Read { .. })
     }
 }
 
@@ -136,7 +143,11 @@ impl<'a> Entry<'a> {
             }
             'U' => Step::Unlink(name(self.bytes)),
             'A' => Step::Said(String::from_utf8_lossy(self.bytes).into_owned()),
-            'r' => Step::Read(path()?, u64::try_from(self.result).map_err(|_| self.bad())?),
+            'r' => Step::Read {
+                path: path()?,
+                offset: u64::try_from(self.offset).ok(),
+                bytes: u64::try_from(self.result).map_err(|_| self.bad())?,
+            },
             _ => return Err(self.bad()),
         })
     }

@@ -218,7 +218,7 @@ pub unsafe extern "C" fn writev(fd: c_int, parts: *const iovec, count: c_int) ->
 pub unsafe extern "C" fn read(fd: c_int, bytes: *mut c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract.
     let result = unsafe { libc::syscall(libc::SYS_read, fd, bytes, length) };
-    note_read(fd, result);
+    note_read((fd, -1), result);
     result as ssize_t
 }
 
@@ -233,16 +233,17 @@ pub unsafe extern "C" fn pread64(
 ) -> ssize_t {
     // SAFETY: the caller's contract.
     let result = unsafe { libc::syscall(libc::SYS_pread64, fd, bytes, length, at) };
-    note_read(fd, result);
+    note_read((fd, at), result);
     result as ssize_t
 }
 
-fn note_read(fd: c_int, result: c_long) {
+/// Of a descriptor, from an offset on; -1 is where the descriptor stood.
+fn note_read(place: (c_int, i64), result: c_long) {
     if result >= 0
-        && let Some(recorder) = following(fd)
+        && let Some(recorder) = following(place.0)
     {
         let _turn = recorder.turn();
-        recorder.record(Kind::Read, (fd, 0), result, &[]);
+        recorder.record(Kind::Read, place, result, &[]);
     }
 }
 

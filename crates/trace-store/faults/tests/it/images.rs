@@ -73,7 +73,7 @@ fn replay(steps: &[Step], mut disk: Disk, from: usize) -> Findings {
         disk.play(step);
         match step {
             Step::Said(text) => said.push_str(text),
-            Step::Read(..) | Step::Close(_) => continue,
+            Step::Read { .. } | Step::Close(_) => continue,
             _ => {}
         }
         if index < from {

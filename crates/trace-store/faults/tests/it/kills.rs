@@ -71,7 +71,7 @@ fn opening_after_a_crash_reads_no_more_of_a_longer_log() {
         let opened = crate::support::run(&place, &["1", "0"], None);
         assert!(opened.success, "{opened:?}");
         let bytes = opened.steps.iter().filter_map(|step| match step {
-            weaver_faults::trace::Step::Read(_, bytes) => Some(*bytes),
+            weaver_faults::trace::Step::Read { bytes, .. } => Some(*bytes),
             _ => None,
         });
         let bytes: u64 = bytes.sum();

@@ -3,8 +3,12 @@
 
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod bits;
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod calls;
 #[cfg(test)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod damage;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
@@ -12,6 +16,12 @@ mod images;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod kills;
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod parts;
+#[cfg(test)]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod store;
 #[cfg(test)]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod support;

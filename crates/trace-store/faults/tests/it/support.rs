@@ -36,6 +36,11 @@ pub(crate) fn shim() -> PathBuf {
     beside
 }
 
+/// The program that asks every question.
+pub(crate) fn ask() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_ask"))
+}
+
 pub(crate) fn append() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_append"))
 }
