@@ -9,17 +9,22 @@ mod candidate;
 mod closure;
 mod compiler;
 mod dedupe;
+mod dropped;
+mod durable;
 mod explain;
 mod firewall;
 mod group;
 mod item;
+mod kept;
 mod kind;
 mod links;
 mod log;
 mod messages;
 mod meter;
+mod native;
 mod phase;
 mod plan;
+mod rank;
 mod render;
 mod report;
 mod request;
@@ -29,20 +34,25 @@ mod select;
 mod sensitivity;
 mod squeeze;
 mod stats;
+mod stored_item;
 mod vocabulary;
 
 pub use compiler::{Compiler, ContextPack};
+pub use dropped::{Dropped, DroppedItems};
+pub use durable::DurableLog;
 pub use explain::Explanation;
 pub use firewall::{ResultFirewall, ToolOutput, View, admit, look};
-pub use item::ContextItem;
+pub use item::{CallMade, ContextItem};
 pub use kind::ItemKind;
 pub use log::{ContextLog, MAX_BYTES, MAX_ITEM_BYTES, MAX_LOG_ITEMS};
 pub use phase::{Phase, PhaseSpec};
 pub use render::Section;
-pub use request::{Format, OverflowAction, OverflowPolicy, Request, SensitivityAction, Summariser};
+pub use request::{
+    CallStyle, Format, OverflowAction, OverflowPolicy, Request, SensitivityAction, Summariser,
+};
 pub use sensitivity::{MaskRedactionHook, RedactionHook};
 pub use squeeze::HeadAndTail;
-pub use stats::{BuildStats, DropReason, Dropped};
+pub use stats::{BuildStats, DropReason};
 
 use crate::error::BuildError;
 

@@ -250,6 +250,69 @@ impl LogError {
     }
 }
 
+/// Why a log that outlives the process was not read or written.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DurableLogError {
+    /// The name is none.
+    #[error("`{name}` is no name of a log: use 1 to 64 of a-z, 0-9, _ and -")]
+    Name {
+        /// The name, made visible and cut.
+        name: String,
+    },
+    /// The log does not take the item.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The item has no canonical form: nesting beyond the bound.
+    #[error("the item `{id}` cannot be stored: {problem}")]
+    Value {
+        /// The id, made visible.
+        id: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A record holds no item.
+    #[error("the record `{record}` holds no item: {problem}; restore the file")]
+    Damaged {
+        /// The record.
+        record: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A later version wrote the record.
+    #[error("the record `{record}` has version {found}, this build knows {known}: use a newer one")]
+    Newer {
+        /// The record.
+        record: String,
+        /// Its version.
+        found: u64,
+        /// The version that is known.
+        known: u64,
+    },
+    /// Others were faster each time.
+    #[error("others add to this log all the time: try again")]
+    Contended,
+    /// The store failed.
+    #[error("the store of the log failed: {0}")]
+    Store(#[from] weaver_types::ledger::LedgerError),
+}
+
+impl DurableLogError {
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Name { .. } => "context.name",
+            Self::Log(error) => error.code(),
+            Self::Value { .. } => "context.value",
+            Self::Damaged { .. } => "context.damaged",
+            Self::Newer { .. } => "context.newer",
+            Self::Contended => "context.contended",
+            Self::Store(_) => "context.store",
+        }
+    }
+}
+
 /// Why a context was not compiled.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,43 +1,45 @@
 //! What has become of every candidate, and in which numbers.
 
 use crate::compile::candidate::Fate;
+use crate::compile::dropped::DroppedItems;
 use crate::compile::plan::Plan;
 use crate::compile::request::OverflowAction;
 use crate::compile::select::Choice;
 use crate::compile::stats::{BuildStats, DropReason};
-use crate::compile::{ContextLog, Request};
+use crate::compile::{ContextLog, ItemKind, Request};
 use crate::error::BuildError;
 
 /// The fates after the choice: what was not chosen had no room, or went with something that had
 /// none.
-pub(super) fn fates(log: &ContextLog, plan: &Plan, choice: &Choice, budget: usize) -> Vec<Fate> {
-    let mut is_taken = vec![false; plan.groups.all().len()];
-    for group in &choice.taken {
-        if let Some(entry) = is_taken.get_mut(*group) {
-            *entry = true;
+#[derive(Clone, Copy)]
+pub(super) struct Fates<'a> {
+    pub(super) log: &'a ContextLog,
+    pub(super) plan: &'a Plan,
+    pub(super) budget: usize,
+    pub(super) is_taken: &'a [bool],
+    /// Groups that would fit by themselves and were lost with what they hang on, in order.
+    pub(super) lost: &'a [u32],
+}
+
+impl Fates<'_> {
+    /// What has become of one item.
+    pub(super) fn of(&self, place: usize) -> Fate {
+        let fate = self.plan.fates.get(place).copied().unwrap_or(Fate::Absent);
+        let Some(group) = self.plan.groups.at(place).filter(|_| fate == Fate::Kept) else {
+            return fate;
+        };
+        if self.is_taken.get(group) == Some(&true) {
+            return fate;
         }
-    }
-    let left = budget.saturating_sub(choice.tokens) as u64;
-    let mut fates = plan.fates.clone();
-    for (at, group) in plan.groups.all().iter().enumerate() {
-        if !group.is_live || is_taken.get(at) == Some(&true) {
-            continue;
-        }
-        let is_alone = group.needs().is_none_or(|needs| is_taken.get(needs) == Some(&true));
-        // What would fit by itself was lost with what it hangs on.
-        let lost = !is_alone && group.tokens <= left;
-        let tokens = |place: usize| log.analysis(place).map_or(0, |a| a.tokens as usize);
+        let tokens = self.log.analysis(place).map_or(0, |a| a.tokens as usize);
+        let longest = self.plan.groups.get(group).map_or(0, |found| found.longest as usize);
         // One member that fits nowhere takes the others with it.
-        let has_giant = plan.groups.members(at).any(|place| tokens(place) > budget);
-        for place in plan.groups.members(at) {
-            let is_budget = if has_giant { tokens(place) > budget } else { !lost };
-            let reason = if is_budget { DropReason::Budget } else { DropReason::Group };
-            if let Some(fate) = fates.get_mut(place) {
-                *fate = Fate::Dropped(reason);
-            }
-        }
+        let is_budget = match longest > self.budget {
+            true => tokens > self.budget,
+            false => !u32::try_from(group).is_ok_and(|at| self.lost.binary_search(&at).is_ok()),
+        };
+        Fate::Dropped(if is_budget { DropReason::Budget } else { DropReason::Group })
     }
-    fates
 }
 
 /// The statistics of a build.
@@ -45,7 +47,7 @@ pub(super) fn account(
     log: &ContextLog,
     plan: &Plan,
     choice: &Choice,
-    fates: &[Fate],
+    dropped: DroppedItems,
     request: &Request<'_>,
 ) -> BuildStats {
     let mut stats = BuildStats {
@@ -59,12 +61,7 @@ pub(super) fn account(
         exact_counts: choice.counts,
         ..BuildStats::default()
     };
-    stats.dropped_items.reserve(plan.total.saturating_sub(choice.rendered.sections.len()));
-    for (place, fate) in fates.iter().enumerate() {
-        if let (Fate::Dropped(reason), Some(item)) = (fate, log.at(place)) {
-            stats.drop(item.shared_id(), *reason);
-        }
-    }
+    stats.drop(dropped);
     for section in &choice.rendered.sections {
         let place = section.place;
         let block = choice.squeezed.get(&place).or_else(|| plan.blocks.get(&place));
@@ -79,35 +76,24 @@ pub(super) fn account(
 }
 
 /// Warns of what had no room, or refuses the build, as the policy says.
-pub(super) fn overflow(
-    log: &ContextLog,
-    fates: &[Fate],
-    stats: &mut BuildStats,
-    request: &Request<'_>,
-) -> Result<(), BuildError> {
+pub(super) fn overflow(stats: &mut BuildStats, request: &Request<'_>) -> Result<(), BuildError> {
     let policy = &request.overflow;
     if policy.by_kind.is_empty() && policy.usual == OverflowAction::Drop {
         return Ok(());
     }
-    let mut counts = std::collections::BTreeMap::new();
-    for (place, fate) in fates.iter().enumerate() {
-        if let (Fate::Dropped(DropReason::Budget), Some(a)) = (fate, log.analysis(place)) {
-            *counts.entry(a.kind).or_insert(0usize) += 1;
-        }
-    }
-    for (kind, count) in &counts {
-        match policy.of(*kind) {
+    for kind in ItemKind::ALL {
+        let pieces = stats.dropped_items.pieces().iter();
+        let count: usize = pieces.filter_map(|piece| piece.no_room.get(kind as usize)).sum();
+        match policy.of(kind) {
+            _ if count == 0 => {}
             OverflowAction::Drop => {}
             OverflowAction::Warn => {
                 let word = kind.as_str();
                 stats.warnings.push(format!("{count} of kind {word} had no room"));
             }
             OverflowAction::Error => {
-                return Err(BuildError::Overflow {
-                    kind: kind.as_str(),
-                    count: *count,
-                    budget: request.phase.budget,
-                });
+                let (kind, budget) = (kind.as_str(), request.phase.budget);
+                return Err(BuildError::Overflow { kind, count, budget });
             }
         }
     }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use weaver_types::{Confidentiality, Label};
 
+use crate::compile::account::Fates;
 use crate::compile::explain::{self, Explanation};
+use crate::compile::kept::{self, Kept};
 use crate::compile::phase::Priorities;
 use crate::compile::plan::Plan;
-use crate::compile::render::Section;
+use crate::compile::render::{Rendered, Section};
 use crate::compile::stats::BuildStats;
 use crate::compile::{ContextLog, Request, SensitivityAction, account, select};
 use crate::error::BuildError;
@@ -37,11 +39,19 @@ pub struct ContextPack {
     pub explanations: Vec<Explanation>,
 }
 
-/// Compiles contexts of one log that grows: what was worked out for a request is carried on when
-/// only new items have come. Each build gives what a fresh one would.
+/// Compiles contexts of one log that grows: what was worked out for a request is carried on, and
+/// only what new items change is worked out again. Each build gives what a fresh one would.
 #[derive(Debug, Default)]
 pub struct Compiler {
-    last: Option<(Key, Plan)>,
+    last: Option<Session>,
+}
+
+/// The last build, and what it was for.
+#[derive(Debug)]
+struct Session {
+    key: Key,
+    plan: Plan,
+    kept: Kept,
 }
 
 /// What a plan was made for.
@@ -96,15 +106,14 @@ impl Compiler {
         request: &Request<'_>,
     ) -> Result<ContextPack, BuildError> {
         let key = Key::of(log, request);
-        let known = self.last.take().filter(|(known, _)| *known == key).map(|(_, plan)| plan);
-        let known = known.filter(|plan| plan.len() <= log.len());
-        let plan = known
-            .and_then(|plan| plan.grown(log, request))
-            .unwrap_or_else(|| Plan::new(log, request));
-        let pack = finish(log, &plan, request);
+        let known = self.last.take().filter(|known| known.key == key);
+        let known = known.filter(|known| known.plan.len() <= log.len());
+        let known = known.and_then(|known| known.grown(log, request));
+        let mut session = known.unwrap_or_else(|| Session::new(log, request));
+        let pack = session.build(log, request);
         // What a hook says may change from one build to the next.
         if matches!(request.action, SensitivityAction::Drop) {
-            self.last = Some((key, plan));
+            self.last = Some(session);
         }
         pack
     }
@@ -122,19 +131,49 @@ impl Key {
     }
 }
 
-fn finish(log: &ContextLog, plan: &Plan, request: &Request<'_>) -> Result<ContextPack, BuildError> {
-    let choice = select::select(log, plan, request);
-    let fates = account::fates(log, plan, &choice, request.phase.budget);
-    let mut stats = account::account(log, plan, &choice, &fates, request);
-    account::overflow(log, &fates, &mut stats, request)?;
-    let explanations = match request.explain {
-        true => explain::explain(log, plan, &choice, &fates, request),
-        false => Vec::new(),
-    };
-    let rendered = choice.rendered;
-    let items = rendered.sections.iter().filter_map(|section| log.at(section.place));
-    let label = items.fold(Label::clean(), |label, item| label.join(item.label()));
-    Ok(ContextPack {
+impl Session {
+    fn new(log: &ContextLog, request: &Request<'_>) -> Self {
+        let (key, plan) = (Key::of(log, request), Plan::new(log, request));
+        Self { key, plan, kept: Kept::default() }
+    }
+
+    fn grown(self, log: &ContextLog, request: &Request<'_>) -> Option<Self> {
+        let Self { key, plan, kept } = self;
+        Some(Self { key, plan: plan.grown(log, request)?, kept })
+    }
+
+    fn build(
+        &mut self,
+        log: &ContextLog,
+        request: &Request<'_>,
+    ) -> Result<ContextPack, BuildError> {
+        let Self { plan, kept, .. } = self;
+        let choice = select::select(log, plan, request, kept);
+        let budget = request.phase.budget;
+        let is_taken = &choice.is_taken;
+        let lost = kept::lost(plan, is_taken, budget.saturating_sub(choice.tokens));
+        let fates = Fates { log, plan, budget, is_taken, lost: &lost };
+        let dropped = kept.dropped(&fates, &choice.taken);
+        let mut stats = account::account(log, plan, &choice, dropped, request);
+        let explanations = match request.explain {
+            true => explain::explain(&fates, &choice, request),
+            false => Vec::new(),
+        };
+        kept.show(&choice.rendered.sections);
+        account::overflow(&mut stats, request)?;
+        Ok(pack(log, choice.rendered, stats, explanations))
+    }
+}
+
+fn pack(
+    log: &ContextLog,
+    rendered: Rendered,
+    stats: BuildStats,
+    explanations: Vec<Explanation>,
+) -> ContextPack {
+    let places = rendered.sections.iter().map(|section| section.place);
+    let label = places.fold(Label::clean(), |label, place| joined(log, label, place));
+    ContextPack {
         item_ids: rendered.sections.iter().map(|section| Arc::clone(&section.id)).collect(),
         head_bytes: rendered.head_bytes(),
         text: rendered.sent,
@@ -144,5 +183,16 @@ fn finish(log: &ContextLog, plan: &Plan, request: &Request<'_>) -> Result<Contex
         label,
         stats,
         explanations,
-    })
+    }
+}
+
+/// The label with that of an item, which is looked up only where it names calls.
+fn joined(log: &ContextLog, mut label: Label, place: usize) -> Label {
+    let Some(analysis) = log.analysis(place) else { return label };
+    if let Some(item) = log.at(place).filter(|_| analysis.is_tainted) {
+        return label.join(item.label());
+    }
+    label.confidentiality = label.confidentiality.max(analysis.level);
+    label.integrity = label.integrity.max(analysis.integrity);
+    label
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_types::Confidentiality;
 
+use crate::compile::account::Fates;
 use crate::compile::candidate::Fate;
-use crate::compile::plan::Plan;
-use crate::compile::score::{self, Wanted};
+use crate::compile::score::{self, Ageing, Wanted};
 use crate::compile::select::Choice;
 use crate::compile::stats::DropReason;
-use crate::compile::{ContextLog, ItemKind, Request, sensitivity};
+use crate::compile::{ItemKind, Request, sensitivity};
 
 /// Why one candidate is in the context or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,21 +75,20 @@ impl Explanation {
 
 /// Every candidate, in the order of the log.
 pub(super) fn explain(
-    log: &ContextLog,
-    plan: &Plan,
+    fates: &Fates<'_>,
     choice: &Choice,
-    fates: &[Fate],
     request: &Request<'_>,
 ) -> Vec<Explanation> {
+    let Fates { log, plan, .. } = *fates;
     let wanted = Wanted::of(log, request);
-    let levels = sensitivity::levels(log, fates);
+    let levels = sensitivity::levels(log, &plan.fates);
     let id = |place: usize| log.at(place).map(|item| item.shared_id());
     let newest = log.len().saturating_sub(1);
-    let one = |(place, fate): (usize, &Fate)| {
-        let dropped = match fate {
+    let one = |place: usize| {
+        let dropped = match fates.of(place) {
             Fate::Absent => return None,
             Fate::Kept => None,
-            Fate::Dropped(reason) => Some(*reason),
+            Fate::Dropped(reason) => Some(reason),
         };
         let analysis = log.analysis(place)?;
         let lasting = score::lasting(log, place, &wanted, request);
@@ -103,7 +102,7 @@ pub(super) fn explain(
             parent_id: log.links().parent(place).and_then(id),
             sensitivity: levels.get(place).copied().flatten().unwrap_or(analysis.level),
             tokens: analysis.tokens as usize,
-            recency: score::recency(analysis.kind, newest - place),
+            recency: Ageing::of(analysis.kind).points(newest - place),
             matched: lasting.matched,
             kind_points: lasting.kind,
             cost: lasting.cost,
@@ -111,5 +110,5 @@ pub(super) fn explain(
             is_compressed,
         })
     };
-    fates.iter().enumerate().filter_map(one).collect()
+    (0..log.len()).filter_map(one).collect()
 }

@@ -20,13 +20,21 @@ pub(super) struct Group {
     /// The first member, and the last so far.
     first: u32,
     pub(super) newest: u32,
-    /// Groups that hang on it.
+    /// Live groups that hang on it.
     pub(super) children: u32,
+    /// Whether anything has ever hung on it.
+    pub(super) is_needed: bool,
+    /// How many members it has, and of how many a later item says the same.
+    members: u32,
+    repeated: u32,
     /// The best lasting score of a member.
     pub(super) lasting: u32,
     /// Tokens of its members, as counted when they came.
     pub(super) tokens: u64,
-    /// The same with all that it hangs on.
+    /// Those of its longest member.
+    pub(super) longest: u32,
+    /// The tokens with all that it hangs on. Less, where a result came after what hangs on it: this
+    /// is only a bound.
     pub(super) with_needs: u64,
     pub(super) is_pinned: bool,
     pub(super) is_live: bool,
@@ -35,6 +43,10 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn needs(&self) -> Option<usize> {
         index(self.needs)
+    }
+
+    fn all_repeated(&self) -> bool {
+        self.repeated == self.members
     }
 }
 
@@ -54,7 +66,12 @@ pub(super) struct Groups {
     of: Vec<u32>,
     /// The next member of the same group, by place.
     next: Vec<u32>,
+    /// Groups that hang on others, by their tokens; those with as many or more stand in the last.
+    hanging: Vec<Vec<u32>>,
 }
+
+/// The last list of [`Groups::hanging`].
+const MANY: usize = 1024;
 
 impl Groups {
     /// The place that names the group of an item: that of the call for its result.
@@ -85,7 +102,7 @@ impl Groups {
                 groups.change(place, |group| group.is_live = false);
             }
         }
-        groups.hang(log);
+        groups.hang_all(log);
         groups.lose(fates);
         groups
     }
@@ -139,27 +156,37 @@ impl Groups {
                 *entry = own;
             }
             found.newest = own;
+            found.members += 1;
             found.tokens += u64::from(share.tokens);
+            found.longest = found.longest.max(share.tokens);
             found.with_needs += u64::from(share.tokens);
             found.lasting = found.lasting.max(number(share.lasting));
             found.is_pinned |= share.is_pinned;
+            if found.needs().is_some() {
+                self.list(group);
+            }
         }
     }
 
-    /// Says what one new group hangs on, which is all there is to do where nothing else changes.
-    pub(super) fn hang_one(&mut self, log: &ContextLog, group: usize) {
+    /// Says what one new group hangs on. Where that is left out, the group is too.
+    pub(super) fn hang(&mut self, log: &ContextLog, group: usize) {
         let Some(needs) = self.needs_of(log, group) else { return };
-        let Some(above) = self.all.get_mut(needs) else { return };
-        above.children += 1;
-        let (root, with_needs) = (above.root, above.with_needs);
-        if let Some(found) = self.all.get_mut(group) {
-            found.needs = number(needs);
-            found.root = root;
-            found.with_needs = with_needs.saturating_add(found.tokens);
+        let Some(above) = self.all.get(needs) else { return };
+        let (root, with_needs, is_live) = (above.root, above.with_needs, above.is_live);
+        let Some(found) = self.all.get_mut(group) else { return };
+        found.needs = number(needs);
+        found.root = root;
+        found.with_needs = with_needs.saturating_add(found.tokens);
+        found.is_live &= is_live;
+        let is_live = found.is_live;
+        if let Some(above) = self.all.get_mut(needs) {
+            above.is_needed = true;
+            above.children += u32::from(is_live);
         }
+        self.list(group);
     }
 
-    /// Leaves a group out.
+    /// Leaves out a group that is live.
     pub(super) fn end(&mut self, group: usize) {
         let needs = self.all.get(group).and_then(Group::needs);
         if let Some(found) = self.all.get_mut(group) {
@@ -167,6 +194,35 @@ impl Groups {
         }
         if let Some(above) = needs.and_then(|needs| self.all.get_mut(needs)) {
             above.children = above.children.saturating_sub(1);
+        }
+    }
+
+    /// One more member is said again later.
+    pub(super) fn repeat(&mut self, group: usize) {
+        if let Some(found) = self.all.get_mut(group) {
+            found.repeated += 1;
+        }
+    }
+
+    /// Whether all of it is said again later, and nothing that stays hangs on it.
+    pub(super) fn is_repeated(&self, group: usize) -> bool {
+        let is = |found: &Group| found.is_live && found.children == 0 && found.all_repeated();
+        self.all.get(group).is_some_and(is)
+    }
+
+    /// At least the groups of at most so many tokens that hang on others.
+    pub(super) fn hanging(&self, tokens: usize) -> impl Iterator<Item = u32> {
+        self.hanging.iter().take(tokens.saturating_add(1)).flatten().copied()
+    }
+
+    fn list(&mut self, group: usize) {
+        let Some(found) = self.all.get(group) else { return };
+        let tokens = usize::try_from(found.tokens).unwrap_or(MANY).min(MANY);
+        if self.hanging.len() <= tokens {
+            self.hanging.resize(tokens + 1, Vec::new());
+        }
+        if let Some(list) = self.hanging.get_mut(tokens) {
+            list.push(number(group));
         }
     }
 
@@ -180,8 +236,12 @@ impl Groups {
             first,
             newest: first,
             children: 0,
+            is_needed: false,
+            members: 0,
+            repeated: 0,
             lasting: 0,
             tokens: 0,
+            longest: 0,
             with_needs: 0,
             is_pinned: false,
             is_live: true,
@@ -202,7 +262,7 @@ impl Groups {
     }
 
     /// Says what each group hangs on, the upper groups first.
-    fn hang(&mut self, log: &ContextLog) {
+    fn hang_all(&mut self, log: &ContextLog) {
         let mut is_done = vec![false; self.all.len()];
         let mut chain = Vec::new();
         for start in 0..self.all.len() {
@@ -215,12 +275,7 @@ impl Groups {
                 next = self.needs_of(log, group);
             }
             while let Some(group) = chain.pop() {
-                self.hang_one(log, group);
-                let needs = self.all.get(group).and_then(Group::needs);
-                let is_lost = needs.and_then(|n| self.all.get(n)).is_some_and(|n| !n.is_live);
-                if let Some(found) = self.all.get_mut(group).filter(|_| is_lost) {
-                    found.is_live = false;
-                }
+                self.hang(log, group);
             }
         }
     }

@@ -27,6 +27,18 @@ pub struct ContextItem {
     tags: Vec<String>,
     pinned: bool,
     source: Source,
+    call: Option<Arc<CallMade>>,
+}
+
+/// A call as it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallMade {
+    /// Its id.
+    pub id: CallId,
+    /// What was called.
+    pub capability: CapabilityId,
+    /// With what.
+    pub arguments: Value,
 }
 
 /// What two items must have in common beside their text to be the same.
@@ -89,7 +101,12 @@ impl ContextItem {
     /// A call with its arguments: public and untrusted. Its id is `call:` and the id of the call.
     #[must_use]
     pub fn tool_call(call: &CallId, capability: &CapabilityId, arguments: &Value) -> Self {
-        Self::call_text(call_item(call), format!("{capability} {arguments}"))
+        let made = CallMade {
+            id: call.clone(),
+            capability: capability.clone(),
+            arguments: arguments.clone(),
+        };
+        Self::call_text(call_item(call), format!("{capability} {arguments}")).with_call(made)
     }
 
     /// What the firewall let through of a result, under the label of the frame. It hangs on the
@@ -141,6 +158,15 @@ impl ContextItem {
     pub fn with_label(mut self, label: Label) -> Self {
         self.label =
             if self.kind == ItemKind::ToolResult { self.label.join(&label) } else { label };
+        self
+    }
+
+    /// With the call itself beside its text, for providers that want it so. Nothing else has one.
+    #[must_use]
+    pub fn with_call(mut self, call: CallMade) -> Self {
+        if self.kind == ItemKind::ToolCall {
+            self.call = Some(Arc::new(call));
+        }
         self
     }
 
@@ -219,6 +245,12 @@ impl ContextItem {
         &self.label
     }
 
+    /// The call that it is, where that is known.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallMade> {
+        self.call.as_deref()
+    }
+
     /// Its metadata.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, String> {
@@ -229,6 +261,8 @@ impl ContextItem {
     pub(super) fn bytes(&self) -> usize {
         let metadata: usize = self.metadata.iter().map(|(k, v)| k.len() + v.len()).sum();
         let metadata = metadata + self.tags.iter().map(String::len).sum::<usize>();
+        let call = self.call.as_ref().map_or(0, |call| call.arguments.to_string().len());
+        let metadata = metadata + call;
         self.id.len() + self.text.len() + self.parent.as_ref().map_or(0, String::len) + metadata
     }
 
@@ -251,6 +285,16 @@ impl ContextItem {
 
     pub(super) fn behind(mut self, handle: Option<HandleId>) -> Self {
         self.handle = handle;
+        self
+    }
+
+    /// As it was stored.
+    pub(super) fn restored(kind: ItemKind, id: String, text: String, label: Label) -> Self {
+        Self::new(kind, id, text, label)
+    }
+
+    pub(super) fn drawn_from(mut self, source: Source) -> Self {
+        self.source = source;
         self
     }
 
@@ -287,6 +331,7 @@ impl ContextItem {
             tags: Vec::new(),
             pinned: false,
             source: Source::Text,
+            call: None,
         }
     }
 }

@@ -11,7 +11,8 @@ pub(super) struct Links {
     parents: Vec<u32>,
     /// The next later item that says the same.
     newer: Vec<u32>,
-    repeats: Vec<bool>,
+    /// The one before that says the same.
+    older: Vec<u32>,
     /// For every place one above it in its tree, at the top itself.
     above: Vec<u32>,
     /// Items that hang on what has not come.
@@ -22,6 +23,14 @@ pub(super) struct Links {
 }
 
 impl Links {
+    /// Whether an item would hang on itself.
+    pub(super) fn is_ring(&mut self, id: &str, parent: Option<(&str, Option<usize>)>) -> bool {
+        let Some((name, found)) = parent else { return false };
+        let top = found.and_then(|found| u32::try_from(found).ok()).map(|found| self.top(found));
+        let is_above = |top| self.waiting.get(id).is_some_and(|all| all.contains(&top));
+        name == id || top.is_some_and(is_above)
+    }
+
     /// Takes in the item at the next place: what it hangs on, by id, and where that stands if it
     /// has come. False, and nothing is changed, where it would hang on itself.
     pub(super) fn push(
@@ -30,18 +39,15 @@ impl Links {
         id: &Arc<str>,
         parent: Option<(&str, Option<usize>)>,
     ) -> bool {
+        if self.is_ring(id, parent) {
+            return false;
+        }
         let own = u32::try_from(place).unwrap_or(NONE);
         let found = parent.and_then(|(_, place)| u32::try_from(place?).ok());
-        if parent.is_some_and(|(parent, _)| parent == &**id) {
-            return false;
-        }
         let top = found.map(|found| self.top(found));
-        if top.is_some_and(|top| self.waiting.get(id).is_some_and(|all| all.contains(&top))) {
-            return false;
-        }
         self.parents.push(found.unwrap_or(NONE));
         self.newer.push(NONE);
-        self.repeats.push(false);
+        self.older.push(NONE);
         self.above.push(top.unwrap_or(own));
         self.is_missing.push(parent.is_some() && found.is_none());
         if let (Some((name, _)), None) = (parent, found) {
@@ -57,11 +63,9 @@ impl Links {
     }
 
     pub(super) fn say_same(&mut self, older: usize, newer: usize) {
-        if let Some(entry) = self.repeats.get_mut(newer) {
-            *entry = true;
-        }
-        if let (Some(entry), Ok(newer)) = (self.newer.get_mut(older), u32::try_from(newer)) {
-            *entry = newer;
+        if let (Ok(older), Ok(newer)) = (u32::try_from(older), u32::try_from(newer)) {
+            set(&mut self.older, newer, older);
+            set(&mut self.newer, older, newer);
         }
     }
 
@@ -75,9 +79,9 @@ impl Links {
         at(&self.newer, place)
     }
 
-    /// Whether it says the same as an earlier item.
-    pub(super) fn repeats(&self, place: usize) -> bool {
-        self.repeats.get(place).copied().unwrap_or(false)
+    /// The last earlier item that says the same.
+    pub(super) fn older(&self, place: usize) -> Option<usize> {
+        at(&self.older, place)
     }
 
     /// Whether it names something that is not there.

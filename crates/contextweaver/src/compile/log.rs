@@ -26,6 +26,9 @@ pub const MAX_BYTES: usize = 256 * 1024 * 1024;
 pub(super) struct Analysis {
     pub(super) kind: ItemKind,
     pub(super) level: Confidentiality,
+    pub(super) integrity: Integrity,
+    /// Whether its label names calls.
+    pub(super) is_tainted: bool,
     pub(super) is_pinned: bool,
     /// The tokens of its block, as rendered in a text.
     pub(super) tokens: u32,
@@ -91,6 +94,8 @@ impl ContextLog {
         self.analyses.push(Analysis {
             kind: item.kind(),
             level: item.label().confidentiality,
+            integrity: item.label().integrity,
+            is_tainted: !item.label().taints.is_empty(),
             is_pinned: item.is_pinned(),
             tokens: self.meter.count(&block),
             stems_end: self.stems.len(),
@@ -100,6 +105,16 @@ impl ContextLog {
         self.places.insert(id, place);
         self.items.push(item);
         Ok(())
+    }
+
+    /// Whether [`push`](Self::push) would take an item.
+    pub(super) fn would_take(&mut self, item: &ContextItem) -> Result<(), LogError> {
+        self.admit(item)?;
+        let parent = item.parent().map(|parent| (parent, self.places.get(parent).copied()));
+        match self.links.is_ring(item.id(), parent) {
+            true => Err(LogError::Cycle { id: shown(item.id()) }),
+            false => Ok(()),
+        }
     }
 
     /// The item with this id.

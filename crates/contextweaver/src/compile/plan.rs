@@ -1,10 +1,13 @@
-//! All that is known of a log for one request before anything is chosen. It can be carried on when
-//! the log grows.
+//! All that is known of a log for one request before anything is chosen. It is carried on when the
+//! log grows.
 
 use std::collections::BTreeMap;
 
+use weaver_types::Confidentiality;
+
 use crate::compile::candidate::{self, Fate};
 use crate::compile::group::{Groups, Share};
+use crate::compile::rank::Ranks;
 use crate::compile::score::{self, Wanted};
 use crate::compile::sensitivity::{self, Block};
 use crate::compile::stats::DropReason;
@@ -17,12 +20,15 @@ pub(super) struct Plan {
     /// Blocks in place of those of redacted items.
     pub(super) blocks: BTreeMap<usize, Block>,
     pub(super) groups: Groups,
+    pub(super) ranks: Ranks,
     pub(super) total: usize,
     pub(super) closures: usize,
+    /// Places of which the fate or the group has changed, when it was carried on the last time.
+    pub(super) changed: Vec<usize>,
     wanted: Wanted,
-    levels: Vec<Option<weaver_types::Confidentiality>>,
-    /// Stems known when the words of the query were looked up.
-    stems: usize,
+    levels: Vec<Option<Confidentiality>>,
+    /// Of which a later item that stays says the same.
+    is_repeated: Vec<bool>,
     late: usize,
 }
 
@@ -42,26 +48,23 @@ impl Plan {
         let wanted = Wanted::of(log, request);
         let share = |place| share(log, place, &wanted, &blocks, request);
         let mut groups = Groups::of_all(log, &mut fates, share);
-        dedupe::dedupe(log, &mut fates, &mut groups);
-        let stems = log.vocabulary().len();
-        let late = log.links().late();
-        Self { fates, blocks, groups, total, closures, wanted, levels, stems, late }
-    }
-
-    /// Carries on with what has come since, where that changes nothing of what was before. Returns
-    /// `None` where it does.
-    pub(super) fn grown(mut self, log: &ContextLog, request: &Request<'_>) -> Option<Self> {
-        if self.late != log.links().late() {
-            return None;
+        let is_repeated = dedupe::repeated(log, &fates);
+        dedupe::dedupe(&mut fates, &mut groups, &is_repeated);
+        let ranks = Ranks::of(&groups, fates.len());
+        let (late, changed) = (log.links().late(), Vec::new());
+        Self {
+            fates,
+            blocks,
+            groups,
+            ranks,
+            total,
+            closures,
+            changed,
+            wanted,
+            levels,
+            is_repeated,
+            late,
         }
-        if self.stems != log.vocabulary().len() {
-            self.wanted = Wanted::of(log, request);
-            self.stems = log.vocabulary().len();
-        }
-        for place in self.fates.len()..log.len() {
-            self.add(log, place, request)?;
-        }
-        Some(self)
     }
 
     /// How many items it knows.
@@ -69,40 +72,139 @@ impl Plan {
         self.fates.len()
     }
 
-    fn add(&mut self, log: &ContextLog, place: usize, request: &Request<'_>) -> Option<()> {
-        let analysis = log.analysis(place)?;
-        if !request.phase.takes(analysis.kind) {
+    /// Carries on with what has come since. Returns `None` where that brings back what was left
+    /// out before.
+    pub(super) fn grown(mut self, log: &ContextLog, request: &Request<'_>) -> Option<Self> {
+        if self.late != log.links().late() {
+            return None;
+        }
+        self.changed.clear();
+        self.wanted.look(log);
+        for place in self.fates.len()..log.len() {
             self.fates.push(Fate::Absent);
             self.levels.push(None);
+            self.is_repeated.push(false);
             self.groups.skip(place);
-            return Some(());
+            if log.analysis(place).is_some_and(|a| request.phase.takes(a.kind)) {
+                self.add(log, place, request)?;
+            }
         }
-        let mut level = analysis.level;
+        Some(self)
+    }
+
+    /// A new candidate with what it hangs on.
+    fn add(&mut self, log: &ContextLog, place: usize, request: &Request<'_>) -> Option<()> {
+        let mut chain = vec![place];
+        let mut next = log.links().parent(place);
+        while let Some(at) = next.filter(|at| self.fates.get(*at) == Some(&Fate::Absent)) {
+            chain.push(at);
+            next = log.links().parent(at);
+        }
+        self.closures += chain.len() - 1;
+        chain.into_iter().rev().try_for_each(|at| self.admit(log, at, request))
+    }
+
+    /// One candidate; what it hangs on has been admitted.
+    fn admit(&mut self, log: &ContextLog, place: usize, request: &Request<'_>) -> Option<()> {
+        let mut level = log.analysis(place)?.level;
         if let Some(parent) = log.links().parent(place) {
-            // What was no candidate would become one, and what was left out takes this with it.
-            if self.fates.get(parent) != Some(&Fate::Kept) {
+            if self.fates.get(parent) == Some(&Fate::Dropped(DropReason::Dedup)) {
                 return None;
             }
             level = level.max(self.levels.get(parent).copied().flatten()?);
         }
-        let (fate, block) = sensitivity::judge(log, place, level, request);
-        if fate != Fate::Kept || is_without_call(log, place) || log.links().repeats(place) {
-            return None;
-        }
         self.total += 1;
-        self.fates.push(Fate::Kept);
-        self.levels.push(Some(level));
+        self.changed.push(place);
+        let (judged, block) = sensitivity::judge(log, place, level, request);
+        let fate = match judged {
+            Fate::Kept if is_without_call(log, place) => Fate::Dropped(DropReason::Group),
+            other => other,
+        };
         self.blocks.extend(block.map(|block| (place, block)));
-        let known = self.groups.all().len();
-        let share = share(log, place, &self.wanted, &self.blocks, request);
-        self.groups.add(log, place, share);
-        if self.groups.all().len() > known {
-            self.groups.hang_one(log, known);
-        } else if self.groups.get(self.groups.at(place)?)?.children > 0 {
-            // What hangs on it has become dearer.
-            return None;
+        if let Some(entry) = self.levels.get_mut(place) {
+            *entry = Some(level);
+        }
+        self.set(place, fate);
+        let group = self.join(log, place, request)?;
+        match (fate, self.groups.get(group)?.is_live) {
+            (Fate::Kept, true) => {
+                self.ranks.push(group, self.groups.get(group)?);
+                self.stands_for_older(log, place);
+            }
+            (Fate::Kept, false) => self.set(place, Fate::Dropped(DropReason::Group)),
+            (_, true) => self.lose(log, group)?,
+            (_, false) => {}
         }
         Some(())
+    }
+
+    /// Its group, in which it is the newest.
+    fn join(&mut self, log: &ContextLog, place: usize, request: &Request<'_>) -> Option<usize> {
+        let known = self.groups.all().len();
+        let older = self.groups.at(Groups::head_of(log, place));
+        if older.and_then(|at| self.groups.get(at)).is_some_and(|g| g.newest as usize > place) {
+            return None;
+        }
+        let share = share(log, place, &self.wanted, &self.blocks, request);
+        self.groups.add(log, place, share);
+        let group = self.groups.at(place)?;
+        if group == known {
+            self.groups.hang(log, group);
+        } else {
+            self.changed.extend(self.groups.members(group));
+        }
+        if self.is_repeated.get(place) == Some(&true) {
+            self.groups.repeat(group);
+        }
+        Some(group)
+    }
+
+    /// One member is left out, and the others with it.
+    fn lose(&mut self, log: &ContextLog, group: usize) -> Option<()> {
+        let found = self.groups.get(group)?;
+        let (is_needed, needs) = (found.is_needed, found.needs());
+        let members: Vec<usize> = self.groups.members(group).collect();
+        // What hangs on them, and what they stood for, would change as well.
+        let stood = |place: &usize| {
+            self.fates.get(*place) == Some(&Fate::Kept) && log.links().older(*place).is_some()
+        };
+        if is_needed || members.iter().any(stood) {
+            return None;
+        }
+        for place in members {
+            if self.fates.get(place) == Some(&Fate::Kept) {
+                self.set(place, Fate::Dropped(DropReason::Group));
+            }
+        }
+        self.groups.end(group);
+        needs.into_iter().for_each(|needs| self.end_repeated(needs));
+        Some(())
+    }
+
+    /// What says the same as this and came before may go.
+    fn stands_for_older(&mut self, log: &ContextLog, place: usize) {
+        let mut next = log.links().older(place);
+        while let Some(at) = next.filter(|at| self.is_repeated.get(*at) == Some(&false)) {
+            if let Some(entry) = self.is_repeated.get_mut(at) {
+                *entry = true;
+            }
+            if let Some(group) = self.groups.at(at) {
+                self.groups.repeat(group);
+                self.end_repeated(group);
+            }
+            next = log.links().older(at);
+        }
+    }
+
+    fn end_repeated(&mut self, group: usize) {
+        let changed = &mut self.changed;
+        dedupe::end(&mut self.fates, &mut self.groups, group, |place| changed.push(place));
+    }
+
+    fn set(&mut self, place: usize, fate: Fate) {
+        if let Some(entry) = self.fates.get_mut(place) {
+            *entry = fate;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use weaver_text::escape;
 use weaver_types::{Frame, Integrity, ResponseMode, Status};
 
 use crate::compile::sensitivity::Block;
-use crate::compile::{ContextItem, ContextLog, Format, ItemKind, messages};
+use crate::compile::{CallStyle, ContextItem, ContextLog, Format, ItemKind, messages};
 
 /// What the model gets of one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +20,10 @@ pub struct Section {
     /// Its kind.
     pub kind: ItemKind,
     /// Its block, heading and empty line included.
-    pub text: String,
+    pub text: Arc<str>,
     pub(super) place: usize,
+    /// Whether the text is that of the item, neither redacted nor made shorter.
+    pub(super) is_own: bool,
 }
 
 /// Items in the order in which they are shown, and what is sent.
@@ -38,35 +40,46 @@ pub(super) struct Rendered {
     pub(super) breakpoints: Vec<usize>,
 }
 
+impl Section {
+    /// An item with its own block, or with another one in its place.
+    pub(super) fn of(log: &ContextLog, place: usize, other: Option<&Block>) -> Option<Self> {
+        let item = log.at(place)?;
+        let (text, is_own) = match other {
+            Some(block) => (Arc::clone(&block.text), false),
+            None => (block(item).into(), true),
+        };
+        Some(Self { id: item.shared_id(), kind: item.kind(), text, place, is_own })
+    }
+}
+
 impl Rendered {
-    /// The items at these places, oldest first, as a text. Some have another block than their own.
-    pub(super) fn new<'a>(
+    /// The items at these places, oldest first, as a text of their blocks.
+    pub(super) fn new(
         log: &ContextLog,
         places: &[usize],
-        other: impl Fn(usize) -> Option<&'a Block>,
+        section: impl Fn(usize) -> Option<Section>,
     ) -> Self {
         let is_head = |place: &usize| log.analysis(*place).is_some_and(|a| a.kind.is_head());
         let (head, rest): (Vec<usize>, Vec<usize>) = places.iter().partition(|p| is_head(p));
-        let sections: Vec<Section> = head
-            .iter()
-            .chain(&rest)
-            .filter_map(|place| {
-                let item = log.at(*place)?;
-                let text = other(*place).map_or_else(|| block(item), |block| block.text.clone());
-                Some(Section { id: item.shared_id(), kind: item.kind(), text, place: *place })
-            })
-            .collect();
-        let sent = sections.iter().map(|section| section.text.as_str()).collect();
+        let sections = head.iter().chain(&rest).filter_map(|place| section(*place));
+        let sections: Vec<Section> = sections.collect();
+        let bytes = sections.iter().map(|section| section.text.len()).sum();
+        let mut sent = String::with_capacity(bytes);
+        sections.iter().for_each(|section| sent.push_str(&section.text));
         let head = head.len();
         Self { sections, head, sent, messages: None, breakpoints: Vec::new() }
     }
 
     /// The same as messages of a provider, where that is what is asked for.
-    pub(super) fn into_format(mut self, format: Format) -> Self {
+    pub(super) fn into_format(
+        mut self,
+        log: &ContextLog,
+        (format, calls): (Format, CallStyle),
+    ) -> Self {
         if format == Format::Text {
             return self;
         }
-        let (messages, breakpoints) = messages::of(&self.sections, self.head, format);
+        let (messages, breakpoints) = messages::of(log, &self.sections, self.head, (format, calls));
         let is_empty = self.sections.is_empty();
         self.sent = if is_empty { String::new() } else { messages.to_string() };
         self.messages = Some(messages);

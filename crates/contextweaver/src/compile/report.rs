@@ -44,7 +44,7 @@ impl ContextPack {
     /// The whole as JSON: what is shown, the label, the numbers, and under `stats` the statistics.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let section = |section: &Section| json!({ "id": &*section.id, "kind": section.kind.as_str(), "text": section.text });
+        let section = |section: &Section| json!({ "id": &*section.id, "kind": section.kind.as_str(), "text": &*section.text });
         let mut out = json!({
             "prompt": self.text,
             "messages": self.messages,
@@ -84,7 +84,7 @@ impl ContextPack {
             out.push_str("</table>");
         } else if !self.stats.dropped_items.is_empty() {
             out.push_str("<h2>Left out</h2><table><tr><th>item</th><th>why</th></tr>");
-            for dropped in &self.stats.dropped_items {
+            for dropped in self.stats.dropped_items.iter() {
                 let (id, why) = (escaped(&dropped.item_id), dropped.reason.as_str());
                 let _ = write!(out, "<tr><td>{id}</td><td>{why}</td></tr>");
             }

@@ -81,6 +81,17 @@ pub enum Format {
     Gemini,
 }
 
+/// What calls and results are in messages of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum CallStyle {
+    /// Text, which needs nothing beside it.
+    #[default]
+    Text,
+    /// The provider's own, for a request that also holds the definitions of these tools. A call
+    /// without a result, a redacted one and one of which only a text is known stay text.
+    Native,
+}
+
 /// What to compile for.
 #[derive(Clone)]
 pub struct Request<'a> {
@@ -100,6 +111,8 @@ pub struct Request<'a> {
     pub summariser: Option<&'a dyn Summariser>,
     /// What the rendering looks like.
     pub format: Format,
+    /// What calls are in it.
+    pub calls: CallStyle,
     /// Whether to explain the fate of each item.
     pub explain: bool,
 }
@@ -117,6 +130,7 @@ impl<'a> Request<'a> {
             overflow: OverflowPolicy::default(),
             summariser: None,
             format: Format::Text,
+            calls: CallStyle::Text,
             explain: false,
         }
     }

@@ -1,6 +1,6 @@
 //! How much each item matters now, in points.
 
-use crate::compile::vocabulary::Stem;
+use crate::compile::vocabulary::{self, Stem};
 use crate::compile::{ContextLog, ItemKind, Request};
 
 /// Points of the newest item; half of them after [`HALF`] items.
@@ -20,6 +20,9 @@ const COST: usize = 50;
 /// Tokens with which an item costs half of what it could.
 const MIDDLE: usize = 500;
 
+/// Most points that do not depend on what comes later.
+pub(super) const MOST: usize = MATCH + KIND + COST;
+
 /// The parts of a score that do not depend on what comes later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Lasting {
@@ -37,27 +40,43 @@ impl Lasting {
 /// The words that are looked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Wanted {
+    /// By the number of the stem.
     is_wanted: Vec<bool>,
+    /// Those that no item has had so far.
+    missing: Vec<String>,
     stems: usize,
+    /// Stems that were known at the last look.
+    seen: usize,
 }
 
 impl Wanted {
     pub(super) fn of(log: &ContextLog, request: &Request<'_>) -> Self {
-        let text = match request.tags {
-            [] => request.query.to_owned(),
-            tags => format!("{} {}", request.query, tags.join(" ")),
+        let missing = match request.tags {
+            [] => vocabulary::wanted(request.query),
+            tags => vocabulary::wanted(&format!("{} {}", request.query, tags.join(" "))),
         };
-        let (known, stems) = log.vocabulary().query(&text);
-        let mut is_wanted = Vec::new();
-        if !known.is_empty() {
-            is_wanted.resize(log.vocabulary().len(), false);
+        let mut wanted = Self { stems: missing.len(), missing, ..Self::default() };
+        wanted.look(log);
+        wanted
+    }
+
+    /// Looks for what was missing among the stems that are new.
+    pub(super) fn look(&mut self, log: &ContextLog) {
+        let vocabulary = log.vocabulary();
+        if self.seen == vocabulary.len() {
+            return;
         }
-        for stem in known {
-            if let Some(entry) = is_wanted.get_mut(stem as usize) {
+        self.seen = vocabulary.len();
+        let is_wanted = &mut self.is_wanted;
+        self.missing.retain(|stem| {
+            let Some(number) = vocabulary.number(stem) else { return true };
+            let number = number as usize;
+            is_wanted.resize(is_wanted.len().max(number + 1), false);
+            if let Some(entry) = is_wanted.get_mut(number) {
                 *entry = true;
             }
-        }
-        Self { is_wanted, stems }
+            false
+        });
     }
 
     /// The points for the part of these words that the stems have.
@@ -86,12 +105,35 @@ pub(super) fn lasting(
     }
 }
 
-/// The points for how new an item is.
-pub(super) fn recency(kind: ItemKind, age: usize) -> usize {
-    match kind {
-        // The shortlist is as new as the question.
-        ItemKind::ToolCard => RECENCY,
-        kind if kind.is_head() => HEAD,
-        _ => RECENCY * HALF / (HALF + age),
+/// How items of a kind grow old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ageing {
+    /// Always as new as the question: the shortlist.
+    Never,
+    /// The same at any age: what stands before the conversation.
+    Head,
+    /// Ever less.
+    Usual,
+}
+
+impl Ageing {
+    /// How many there are.
+    pub(super) const COUNT: usize = 3;
+
+    pub(super) fn of(kind: ItemKind) -> Self {
+        match kind {
+            ItemKind::ToolCard => Self::Never,
+            kind if kind.is_head() => Self::Head,
+            _ => Self::Usual,
+        }
+    }
+
+    /// The points for how new an item is, by how many came after it.
+    pub(super) fn points(self, age: usize) -> usize {
+        match self {
+            Self::Never => RECENCY,
+            Self::Head => HEAD,
+            Self::Usual => RECENCY * HALF / (HALF + age),
+        }
     }
 }

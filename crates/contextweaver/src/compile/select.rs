@@ -1,18 +1,15 @@
 //! Which groups go in: the best that fit, until nothing more would.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::compile::group::Group;
+use crate::compile::kept::Kept;
 use crate::compile::messages::Costs;
 use crate::compile::plan::Plan;
-use crate::compile::render::Rendered;
+use crate::compile::render::{Rendered, Section};
 use crate::compile::sensitivity::Block;
 use crate::compile::squeeze::Squeezer;
-use crate::compile::{ContextLog, Request, score};
+use crate::compile::{ContextLog, Request};
 
-/// Groups that are put in order at once; the rest only if these leave room.
-const AT_ONCE: usize = 1024;
 /// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
 /// again. Only a counter for which a whole is more than its parts comes so far.
 const MAX_COUNTS: usize = 64;
@@ -25,13 +22,15 @@ pub(super) struct Choice {
     pub(super) counts: usize,
     /// The groups, in the order in which they were taken.
     pub(super) taken: Vec<usize>,
+    /// The same by group.
+    pub(super) is_taken: Vec<bool>,
     /// Blocks of items that were made shorter.
     pub(super) squeezed: BTreeMap<usize, Block>,
 }
 
-pub(super) fn select(log: &ContextLog, plan: &Plan, request: &Request<'_>) -> Choice {
+pub(super) fn select(log: &ContextLog, plan: &Plan, request: &Request<'_>, kept: &Kept) -> Choice {
     let budget = request.phase.budget;
-    let mut picker = Picker::new(log, plan, request);
+    let mut picker = Picker::new(log, plan, request, kept);
     let mut spare = Some(picker.take_best(budget));
     let mut best = picker.measured();
     while best.tokens.is_none_or(|tokens| tokens > budget) && !picker.taken.is_empty() {
@@ -60,8 +59,8 @@ pub(super) fn select(log: &ContextLog, plan: &Plan, request: &Request<'_>) -> Ch
         }
     }
     let tokens = best.tokens.unwrap_or(0);
-    let Picker { taken, squeezed, counts, .. } = picker;
-    Choice { rendered: best.rendered, tokens, counts, taken, squeezed }
+    let Picker { taken, is_taken, squeezed, counts, .. } = picker;
+    Choice { rendered: best.rendered, tokens, counts, taken, is_taken, squeezed }
 }
 
 /// A rendering with its tokens, if these can be counted.
@@ -75,6 +74,7 @@ struct Picker<'a> {
     log: &'a ContextLog,
     plan: &'a Plan,
     request: &'a Request<'a>,
+    kept: &'a Kept,
     costs: Costs<'a>,
     squeezer: Squeezer<'a>,
     is_taken: Vec<bool>,
@@ -82,23 +82,24 @@ struct Picker<'a> {
     /// Groups that fit by their own count and not in the whole.
     refused: BTreeSet<usize>,
     /// The dearest way to the top that is in, by the group at the top.
-    deepest: BTreeMap<u32, u64>,
+    deepest: HashMap<u32, u64>,
     squeezed: BTreeMap<usize, Block>,
     counts: usize,
 }
 
 impl<'a> Picker<'a> {
-    fn new(log: &'a ContextLog, plan: &'a Plan, request: &'a Request<'a>) -> Self {
+    fn new(log: &'a ContextLog, plan: &'a Plan, request: &'a Request<'a>, kept: &'a Kept) -> Self {
         Self {
             log,
             plan,
             request,
-            costs: Costs::new(log, plan, request.format),
+            kept,
+            costs: Costs::new(log, plan, (request.format, request.calls)),
             squeezer: Squeezer::new(log, request),
             is_taken: vec![false; plan.groups.all().len()],
             taken: Vec::new(),
             refused: BTreeSet::new(),
-            deepest: BTreeMap::new(),
+            deepest: HashMap::new(),
             squeezed: BTreeMap::new(),
             counts: 0,
         }
@@ -106,52 +107,22 @@ impl<'a> Picker<'a> {
 
     /// Takes the best groups that fit into the room, each with what it hangs on; the room left.
     fn take_best(&mut self, mut room: usize) -> usize {
-        let mut waiting = self.ranked(room);
-        let mut rest = Vec::new();
-        if waiting.len() > AT_ONCE {
-            waiting.select_nth_unstable(AT_ONCE);
-            rest = waiting.split_off(AT_ONCE);
-        }
-        waiting.sort_unstable();
-        self.take_in_order(&waiting, &mut room);
-        // Of the rest only what still fits has to be put in order.
-        rest.retain(|ranked| ranked.fits(room));
-        rest.sort_unstable();
-        self.take_in_order(&rest, &mut room);
-        room
-    }
-
-    /// The groups that are not in and may fit, in no order.
-    fn ranked(&self, room: usize) -> Vec<Ranked> {
         let newest = self.log.len().saturating_sub(1);
-        let mut ranked = Vec::with_capacity(self.plan.groups.all().len());
-        for (at, group) in self.plan.groups.all().iter().enumerate() {
-            if !group.is_live || self.is_taken.get(at) != Some(&false) {
+        let plan = self.plan;
+        // What is too long may be made shorter.
+        let fits = |picker: &Self, tokens: u64, room: usize| {
+            tokens <= room as u64 || picker.squeezer.may_help(tokens)
+        };
+        let mut walk = plan.ranks.walk(&plan.groups, newest, |tokens| fits(self, tokens, room));
+        while let Some(group) = walk.next(|tokens| fits(self, tokens, room)) {
+            if self.is_taken.get(group) == Some(&true) || self.refused.contains(&group) {
                 continue;
             }
-            // What is too long may be made shorter.
-            let can_shrink = self.squeezer.may_help(group.tokens);
-            let least = if can_shrink { 1 } else { group.tokens };
-            let found = Ranked::new(at, group, newest, least);
-            if found.fits(room) {
-                ranked.push(found);
+            if let Some(cost) = self.take(group, room) {
+                room -= cost;
             }
         }
-        ranked
-    }
-
-    fn take_in_order(&mut self, ranked: &[Ranked], room: &mut usize) {
-        for ranked in ranked {
-            if !ranked.fits(*room) || self.refused.contains(&ranked.group) {
-                continue;
-            }
-            if self.is_taken.get(ranked.group) == Some(&true) {
-                continue;
-            }
-            if let Some(cost) = self.take(ranked.group, *room) {
-                *room -= cost;
-            }
-        }
+        room
     }
 
     /// Takes a group with what it hangs on, if there is room for all of it; what that costs.
@@ -238,37 +209,18 @@ impl<'a> Picker<'a> {
         let mut places: Vec<usize> =
             self.taken.iter().flat_map(|group| self.plan.groups.members(*group)).collect();
         places.sort_unstable();
-        let block =
-            |place: usize| self.squeezed.get(&place).or_else(|| self.plan.blocks.get(&place));
-        let rendered = Rendered::new(self.log, &places, block).into_format(self.request.format);
+        let section = |place: usize| {
+            let other = self.squeezed.get(&place).or_else(|| self.plan.blocks.get(&place));
+            let known = self.kept.section(place).filter(|_| other.is_none());
+            known.cloned().or_else(|| Section::of(self.log, place, other))
+        };
+        let format = (self.request.format, self.request.calls);
+        let rendered = Rendered::new(self.log, &places, section).into_format(self.log, format);
         self.counts += 1;
         let tokens = match rendered.sent.is_empty() {
             true => Some(0),
             false => self.log.counter().count(&rendered.sent).tokens(),
         };
         Measured { rendered, tokens }
-    }
-}
-
-/// A group in the order of choice: the best first, and of equals the newest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Ranked {
-    key: (bool, Reverse<u32>, Reverse<u32>),
-    group: usize,
-    /// The least that it costs.
-    least: u64,
-}
-
-impl Ranked {
-    fn new(group: usize, found: &Group, newest: usize, least: u64) -> Self {
-        let age = newest.saturating_sub(found.newest as usize);
-        let points = found.lasting as usize + score::recency(found.kind, age);
-        let points = u32::try_from(points).unwrap_or(u32::MAX);
-        let key = (!found.is_pinned, Reverse(points), Reverse(found.head));
-        Self { key, group, least }
-    }
-
-    fn fits(&self, room: usize) -> bool {
-        self.least <= room as u64
     }
 }

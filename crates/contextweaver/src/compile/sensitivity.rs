@@ -1,6 +1,7 @@
 //! What is too confidential is left out or redacted, and so is what hangs on it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use weaver_types::Confidentiality;
 
@@ -38,7 +39,7 @@ pub(super) fn word(level: Confidentiality) -> &'static str {
 /// A block in place of the item's own.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     pub(super) tokens: u32,
 }
 
@@ -94,7 +95,7 @@ fn block(log: &ContextLog, item: &ContextItem, text: &str) -> Block {
     let bare = item.clone().behind(None);
     let text = render::block_of(&bare, text);
     let tokens = log.counter().count(&text).tokens().and_then(|n| u32::try_from(n).ok());
-    Block { tokens: tokens.unwrap_or(u32::MAX), text }
+    Block { tokens: tokens.unwrap_or(u32::MAX), text: text.into() }
 }
 
 /// Drops or redacts the candidates at or above the floor; what stands in place of the latter.

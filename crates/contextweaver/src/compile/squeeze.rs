@@ -88,7 +88,7 @@ impl<'a> Squeezer<'a> {
         let short = summariser.summarise(item.text(), inner, counter)?;
         let text = render::block_of(item, &short);
         let count = counter.count_up_to(&text, target).tokens().filter(|n| *n <= target)?;
-        let block = Block { text, tokens: u32::try_from(count).ok()? };
+        let block = Block { text: text.into(), tokens: u32::try_from(count).ok()? };
         Some((vec![(longest, block)], others + count))
     }
 }

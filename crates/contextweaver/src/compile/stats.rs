@@ -1,11 +1,11 @@
 //! What was taken into a context and what was left out.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::compile::ItemKind;
+use crate::compile::dropped::{Dropped, DroppedItems};
 
 /// Why an item was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,8 @@ pub enum DropReason {
 }
 
 impl DropReason {
+    pub(super) const ALL: [Self; 4] = [Self::Sensitivity, Self::Dedup, Self::Group, Self::Budget];
+
     /// The word used in statistics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -31,15 +33,6 @@ impl DropReason {
             Self::Budget => "budget",
         }
     }
-}
-
-/// One item that was left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
-    /// Its id.
-    pub item_id: Arc<str>,
-    /// Why.
-    pub reason: DropReason,
 }
 
 /// The account of one build. `included_count + dropped_count == total_candidates`, always.
@@ -58,7 +51,7 @@ pub struct BuildStats {
     /// Items left out, by reason.
     pub dropped_reasons: BTreeMap<DropReason, usize>,
     /// Items left out, each with its reason, in the order of the log.
-    pub dropped_items: Vec<Dropped>,
+    pub dropped_items: DroppedItems,
     /// Items left out because a later one says the same.
     pub dedup_removed: usize,
     /// How many candidates are there only because another hangs on them.
@@ -82,10 +75,15 @@ pub struct BuildStats {
 }
 
 impl BuildStats {
-    pub(super) fn drop(&mut self, item_id: Arc<str>, reason: DropReason) {
-        self.dropped_count += 1;
-        *self.dropped_reasons.entry(reason).or_default() += 1;
-        self.dropped_items.push(Dropped { item_id, reason });
+    pub(super) fn drop(&mut self, items: DroppedItems) {
+        self.dropped_count = items.len();
+        let mut counts = DropReason::ALL.map(|_| 0usize);
+        for piece in items.pieces() {
+            counts.iter_mut().zip(&piece.reasons).for_each(|(count, more)| *count += more);
+        }
+        let counts = DropReason::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+        self.dropped_reasons = counts.collect();
+        self.dropped_items = items;
     }
 
     pub(super) fn include(&mut self, kind: ItemKind, tokens: usize) {

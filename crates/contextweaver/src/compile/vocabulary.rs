@@ -42,14 +42,9 @@ impl Vocabulary {
         self.stems.len()
     }
 
-    /// The numbers of those stems of a query that any item has, and how many stems it has in all.
-    pub(super) fn query(&self, text: &str) -> (Vec<Stem>, usize) {
-        let mut wanted: Vec<String> =
-            stems(escape::truncate(text, MAX_READ)).into_iter().take(MAX_QUERY).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let known = wanted.iter().filter_map(|stem| self.stems.get(stem.as_str()).copied());
-        (known.collect(), wanted.len())
+    /// The number of a stem that some item has.
+    pub(super) fn number(&self, stem: &str) -> Option<Stem> {
+        self.stems.get(stem).copied()
     }
 
     fn learn(&mut self, word: String) -> Box<[Stem]> {
@@ -64,6 +59,15 @@ impl Vocabulary {
     }
 }
 
+/// The stems of a query, each once.
+pub(super) fn wanted(text: &str) -> Vec<String> {
+    let mut wanted: Vec<String> =
+        stems(escape::truncate(text, MAX_READ)).into_iter().take(MAX_QUERY).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,7 +77,9 @@ mod tests {
         let mut vocabulary = Vocabulary::default();
         let invoices = vocabulary.read("The invoices, the invoice");
         assert_eq!(invoices.len(), 1);
-        assert_eq!(vocabulary.query("pay an invoice"), (invoices, 2));
-        assert_eq!(vocabulary.query("holidays").0, Vec::<Stem>::new());
+        let query = wanted("pay an invoice");
+        let known = query.iter().filter_map(|stem| vocabulary.number(stem));
+        assert_eq!((known.collect::<Vec<_>>(), query.len()), (invoices, 2));
+        assert_eq!(vocabulary.number("holiday"), None);
     }
 }

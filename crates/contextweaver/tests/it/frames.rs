@@ -1,5 +1,6 @@
 //! Frames and logs for the tests.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use contextweaver::compile::{ContextItem, ContextLog};
@@ -94,6 +95,11 @@ fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextIt
 /// Items with calls, results and chains, some of them confidential, some of them alike. What an
 /// item hangs on may come later.
 pub(crate) fn some_items() -> impl Strategy<Value = Vec<ContextItem>> {
+    so_many_items(0..40)
+}
+
+/// The same, so many.
+pub(crate) fn so_many_items(count: Range<usize>) -> impl Strategy<Value = Vec<ContextItem>> {
     let text = prop_oneof![
         "[a-z \\[\\]\n]{0,60}",
         "\\PC{0,20}",
@@ -105,7 +111,7 @@ pub(crate) fn some_items() -> impl Strategy<Value = Vec<ContextItem>> {
         (0usize..3).prop_map(|n| " ".repeat(n * 700)),
     ];
     let step = (0u8..13, text, 0usize..5, 0u8..9);
-    prop::collection::vec((step, 0u8..5), 0..40).prop_map(|steps| {
+    prop::collection::vec((step, 0u8..5), count).prop_map(|steps| {
         let mut calls = Vec::new();
         let mut items: Vec<ContextItem> = Vec::new();
         let count = steps.len();

@@ -39,8 +39,12 @@ mod memory_recall;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod native_calls;
+#[cfg(test)]
 mod promises;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod routing;
+#[cfg(test)]
+mod stored_logs;

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use weaver_text::token::{CharsPerFour, Count, Tiktoken, TokenCounter};
 use weaver_types::{Confidentiality, Integrity, Label};
 
-use crate::frames::{log_with, push, some_items};
+use crate::frames::{log_with, push, so_many_items, some_items};
 
 /// A counter for which the whole is more than its parts.
 struct Superadditive;
@@ -142,6 +142,19 @@ fn nothing_more_would_fit(log: &ContextLog, pack: &ContextPack, budget: usize) {
     }
 }
 
+/// Everything is, down to the last byte; the smaller parts first, so that a failure is readable.
+fn is_the_same(fresh: &ContextPack, carried: &ContextPack) {
+    assert_eq!(fresh.item_ids, carried.item_ids);
+    let dropped = |pack: &ContextPack| -> Vec<(String, DropReason)> {
+        pack.stats.dropped_items.iter().map(|d| (d.item_id.to_string(), d.reason)).collect()
+    };
+    let differ: Vec<_> =
+        dropped(fresh).into_iter().zip(dropped(carried)).filter(|(a, b)| a != b).collect();
+    assert!(differ.is_empty(), "{differ:?}");
+    assert_eq!(fresh.stats, carried.stats);
+    assert_eq!(fresh, carried);
+}
+
 proptest! {
     #[test]
     fn every_build_keeps_its_promises(
@@ -187,21 +200,26 @@ proptest! {
         }
     }
 
-    /// A compiler that remembers gives what a fresh one does, after every item.
+    /// A compiler that remembers gives what a fresh one does, after every item, with all that it
+    /// says of each candidate, and whatever the budget was before.
     #[test]
     fn a_rebuild_is_a_build(
         items in some_items(),
         phase in prop::sample::select(Phase::ALL.to_vec()),
-        budget in 0usize..400,
+        budgets in (0usize..400, 0usize..400),
+        how in 0usize..60,
         query in "[a-z ]{0,20}",
     ) {
         let mut log = ContextLog::new(counter(0));
         let mut compiler = Compiler::new();
-        let request = plain(phase, budget).about(&query);
-        for item in items {
+        let request = request(phase, budgets.0, how).about(&query);
+        let request = Request { explain: how % 2 == 0, ..request };
+        for (n, item) in items.into_iter().enumerate() {
             push(&mut log, item);
+            let budget = if n % 7 == 6 { budgets.1 } else { budgets.0 };
+            let request = request.clone().within(budget);
             let pack = compiler.build(&log, &request).unwrap();
-            prop_assert_eq!(&build(&log, &request).unwrap(), &pack);
+            is_the_same(&build(&log, &request).unwrap(), &pack);
         }
         // A copy is another log.
         let mut copy = log.clone();
@@ -210,6 +228,27 @@ proptest! {
         for log in [&log, &copy, &log] {
             let pack = compiler.build(log, &request).unwrap();
             prop_assert_eq!(build(log, &request).unwrap(), pack);
+        }
+    }
+
+    /// The same over longer logs, with several items between two builds.
+    #[test]
+    fn a_rebuild_of_a_long_log_is_a_build(
+        items in so_many_items(100..260),
+        phase in prop::sample::select(vec![Phase::Route, Phase::Answer]),
+        budget in prop_oneof![0usize..300, 300usize..4000],
+        step in 1usize..9,
+    ) {
+        let mut log = ContextLog::new(counter(0));
+        let mut compiler = Compiler::new();
+        let request = plain(phase, budget).about("the same");
+        for (n, item) in items.into_iter().enumerate() {
+            push(&mut log, item);
+            if n % step == 0 {
+                let pack = compiler.build(&log, &request).unwrap();
+                is_the_same(&build(&log, &request).unwrap(), &pack);
+                counts_add_up(&pack);
+            }
         }
     }
 

@@ -1,0 +1,105 @@
+//! What is kept of a build for the next one: what was left out, and what was shown.
+
+use std::sync::Arc;
+
+use crate::compile::ContextLog;
+use crate::compile::account::Fates;
+use crate::compile::candidate::Fate;
+use crate::compile::dropped::{DroppedItems, Piece, SPAN};
+use crate::compile::plan::Plan;
+use crate::compile::render::Section;
+
+/// The outcome of the last build.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    budget: usize,
+    /// Groups that were taken, and those that were lost with what they hang on, in order.
+    taken: Vec<u32>,
+    lost: Vec<u32>,
+    /// What was left out, [`SPAN`] places each.
+    pieces: Vec<Arc<Piece>>,
+    /// Places that these cover.
+    covered: usize,
+    /// What was shown of items as they are, in the order of their places.
+    shown: Vec<Section>,
+}
+
+impl Kept {
+    /// What was shown of an item the last time.
+    pub(super) fn section(&self, place: usize) -> Option<&Section> {
+        let at = self.shown.binary_search_by_key(&place, |section| section.place).ok()?;
+        self.shown.get(at)
+    }
+
+    /// Keeps what is shown of items as they are.
+    pub(super) fn show(&mut self, sections: &[Section]) {
+        self.shown.clear();
+        self.shown.extend(sections.iter().filter(|section| section.is_own).cloned());
+        self.shown.sort_unstable_by_key(|section| section.place);
+    }
+
+    /// What is left out now. Only the pieces are made anew in which something has changed.
+    pub(super) fn dropped(&mut self, fates: &Fates<'_>, taken: &[usize]) -> DroppedItems {
+        let Fates { log, plan, budget, .. } = *fates;
+        let mut taken: Vec<u32> = taken.iter().filter_map(|at| u32::try_from(*at).ok()).collect();
+        taken.sort_unstable();
+        if self.budget != budget {
+            self.pieces.clear();
+            self.covered = 0;
+        }
+        let count = log.len().div_ceil(SPAN);
+        let mut is_stale = vec![false; count];
+        let mut mark = |place: usize| {
+            if let Some(entry) = is_stale.get_mut(place / SPAN) {
+                *entry = true;
+            }
+        };
+        plan.changed.iter().copied().for_each(&mut mark);
+        for group in either(&self.taken, &taken).chain(either(&self.lost, fates.lost)) {
+            plan.groups.members(group as usize).for_each(&mut mark);
+        }
+        (self.covered..log.len()).for_each(&mut mark);
+        self.pieces.resize_with(count, Arc::default);
+        for (at, piece) in self.pieces.iter_mut().enumerate() {
+            if is_stale.get(at) == Some(&true) {
+                *piece = Arc::new(piece_of(log, fates, at));
+            }
+        }
+        (self.budget, self.covered) = (budget, log.len());
+        (self.taken, self.lost) = (taken, fates.lost.to_vec());
+        DroppedItems::of(&self.pieces)
+    }
+}
+
+fn piece_of(log: &ContextLog, fates: &Fates<'_>, at: usize) -> Piece {
+    let mut piece = Piece::default();
+    for place in at * SPAN..log.len().min((at + 1) * SPAN) {
+        if let (Fate::Dropped(reason), Some(item)) = (fates.of(place), log.at(place)) {
+            piece.push(item.shared_id(), item.kind(), reason);
+        }
+    }
+    piece
+}
+
+/// What is in one of two ordered lists and not in the other.
+fn either<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> {
+    let only = |a: &'a [u32], b: &'a [u32]| {
+        a.iter().copied().filter(move |entry| b.binary_search(entry).is_err())
+    };
+    only(a, b).chain(only(b, a))
+}
+
+/// Groups that would fit by themselves and were lost with what they hang on, in order.
+pub(super) fn lost(plan: &Plan, is_taken: &[bool], left: usize) -> Vec<u32> {
+    let is_taken = |group: usize| is_taken.get(group) == Some(&true);
+    let is_lost = |at: &u32| {
+        plan.groups.get(*at as usize).is_some_and(|found| {
+            let above = found.needs().is_some_and(|needs| !is_taken(needs));
+            found.is_live && above && found.tokens <= left as u64 && !is_taken(*at as usize)
+        })
+    };
+    let mut lost: Vec<u32> = plan.groups.hanging(left).filter(is_lost).collect();
+    lost.sort_unstable();
+    lost.dedup();
+    lost
+}

@@ -1,0 +1,113 @@
+//! The stored form of an item, version 1.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::{CallId, CapabilityId, HandleId, Label};
+
+use crate::compile::item::{CallMade, Source};
+use crate::compile::{ContextItem, ItemKind};
+use crate::error::DurableLogError;
+
+/// The version of the stored form of an item.
+const ITEM_VERSION: u64 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    v: u64,
+    id: String,
+    kind: String,
+    text: String,
+    label: Label,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handle: Option<HandleId>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    /// Of output, what all of it comes to, in hexadecimal digits; empty where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<StoredCall>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredCall {
+    id: CallId,
+    capability: CapabilityId,
+    arguments: Value,
+}
+
+/// An item as bytes.
+pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
+    let call = item.call().map(|call| StoredCall {
+        id: call.id.clone(),
+        capability: call.capability.clone(),
+        arguments: call.arguments.clone(),
+    });
+    let stored = Stored {
+        v: ITEM_VERSION,
+        id: item.id().to_owned(),
+        kind: item.kind().as_str().to_owned(),
+        text: item.text().to_owned(),
+        label: item.label().clone(),
+        parent: item.parent().map(str::to_owned),
+        handle: item.handle().cloned(),
+        metadata: item.metadata().clone(),
+        tags: item.tags().to_vec(),
+        pinned: item.is_pinned(),
+        output: match item.source() {
+            Source::Text => None,
+            Source::Output(print) => Some(format!("{print:016x}")),
+            Source::Unknown => Some(String::new()),
+        },
+        call,
+    };
+    canonical::of(&stored, Profile::Foreign).map_err(|error| DurableLogError::Value {
+        id: crate::catalog::shown(item.id()),
+        problem: error.to_string(),
+    })
+}
+
+/// The item that stands in a record.
+pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, DurableLogError> {
+    let record = || crate::catalog::shown(record);
+    let damaged = |problem: String| DurableLogError::Damaged { record: record(), problem };
+    let value = canonical::parse(bytes, Profile::Foreign).map_err(|e| damaged(e.to_string()))?;
+    match value.get("v").and_then(Value::as_u64) {
+        Some(ITEM_VERSION) => {}
+        Some(found) if found > ITEM_VERSION => {
+            return Err(DurableLogError::Newer { record: record(), found, known: ITEM_VERSION });
+        }
+        _ => return Err(damaged("it has no version".to_owned())),
+    }
+    let stored: Stored = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
+    let kind = ItemKind::parse(&stored.kind).ok_or_else(|| damaged("no such kind".to_owned()))?;
+    let call = stored.call.map(|call| {
+        let StoredCall { id, capability, arguments } = call;
+        CallMade { id, capability, arguments }
+    });
+    let print = |digits: &str| u64::from_str_radix(digits, 16).map_err(|e| damaged(e.to_string()));
+    let source = match stored.output.as_deref() {
+        None => Source::Text,
+        Some("") => Source::Unknown,
+        Some(digits) => Source::Output(print(digits)?),
+    };
+    let item = ContextItem::restored(kind, stored.id, stored.text, stored.label)
+        .hanging_on(stored.parent)
+        .behind(stored.handle)
+        .with_tags(stored.tags)
+        .drawn_from(source);
+    let item = stored.metadata.into_iter().fold(item, |item, (k, v)| item.with_metadata(k, v));
+    let item = if stored.pinned { item.pin() } else { item };
+    Ok(call.into_iter().fold(item, ContextItem::with_call))
+}
