@@ -20,6 +20,7 @@ use contextweaver::error::ViewError;
 use serde_json::{Map, Value, json};
 use weaver_benches::Failure;
 use weaver_benches::measure::now;
+use weaver_text::token::{Tiktoken, TokenCounter as _};
 use weaver_types::{
     CallId, CapabilityId, Confidentiality, Frame, HandleId, Label, RawContent, RawResult,
     ResponseMode, Status, Timestamp,
@@ -156,19 +157,40 @@ fn measured(sizes: &[usize], runs: usize) -> Result<Value, Failure> {
     Ok(Value::Object(out))
 }
 
+fn write_log(folder: &str, count: usize) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)?;
+    let file = Path::new(folder).join(format!("events_{count}.jsonl"));
+    Ok(std::fs::write(file, events::lines(&events(count)))?)
+}
+
 fn run(arguments: &[String]) -> Result<(), Failure> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let with = |sizes: &[usize], more: usize| {
+        let mut sizes = sizes.to_vec();
+        sizes.push(more);
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    };
     match words.as_slice() {
         ["workloads", folder] => {
-            std::fs::create_dir_all(folder)?;
-            for count in [100, 1_000, 10_000] {
-                let file = Path::new(folder).join(format!("events_{count}.jsonl"));
-                std::fs::write(file, events::lines(&events(count)))?;
-            }
+            [100, 1_000, 10_000].into_iter().try_for_each(|count| write_log(folder, count))?;
+        }
+        ["workloads", folder, count] => write_log(folder, count.parse()?)?,
+        ["tokens", file] => {
+            let text = std::fs::read_to_string(file)?;
+            println!("{}", Tiktoken::CL100K.count(&text).tokens().ok_or("too long to count")?);
         }
         [] => println!("{}", measured(&[100, 1_000, 10_000, 100_000], 9)?),
-        ["--smoke"] => println!("{}", measured(&[100, 1_000], 3)?),
-        _ => return Err("write `workloads DIR`, `--smoke` or nothing".into()),
+        ["--items", more] => {
+            println!("{}", measured(&with(&[100, 1_000, 10_000, 100_000], more.parse()?), 9)?);
+        }
+        ["--smoke"] | ["--smoke", "--items", _] => println!("{}", measured(&[100, 1_000], 3)?),
+        _ => {
+            return Err("write `workloads DIR [N]`, `tokens FILE`, `--items N`, `--smoke` or \
+                nothing"
+                .into());
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "stack")]
 pub mod kernel;
-#[cfg(any(feature = "stack", feature = "routing"))]
+#[cfg(any(feature = "stack", feature = "compile", feature = "routing"))]
 pub mod measure;
 pub mod records;
 pub mod rules;

@@ -1,6 +1,7 @@
-//! `cargo xtask eval`: how good a part is, on a corpus that lies outside of the repository.
+//! `cargo xtask eval`: how good a part is, mostly on a corpus that lies outside of the repository.
 
 mod agentdojo;
+mod context;
 mod redaction;
 pub mod routing;
 
@@ -19,6 +20,8 @@ pub struct Args {
 enum What {
     /// Security and autonomy of hijacked agents: AgentDojo's calls through `weaver replay`.
     Agentdojo(agentdojo::Args),
+    /// What `weaver compile` keeps of its promises on long logs, beside its peer.
+    Context(context::Args),
     /// Precision and recall of `weaver redact`, hard negatives, evasions, agreement of streams.
     Redaction(redaction::Args),
     /// Recall, order and time of routing on sets of tools and queries.
@@ -32,6 +35,7 @@ enum What {
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     match &args.what {
         What::Agentdojo(args) => agentdojo::run(sh, args),
+        What::Context(args) => context::run(sh, args),
         What::Redaction(args) => redaction::run(sh, args),
         What::Routing(args) => routing::run(sh, args),
     }

@@ -3,10 +3,11 @@
 mod compile;
 mod kernel;
 mod line;
-mod peer;
+pub mod peer;
 mod redaction;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -29,7 +30,7 @@ enum What {
     /// Tokens, grants and calls, with few and with many before them, beside agent-kernel (Python).
     Kernel(Effort),
     /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
-    Compile(Effort),
+    Compile(Compile),
 }
 
 /// How much, and how it is printed.
@@ -44,6 +45,16 @@ struct Effort {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// The same for the context compiler.
+#[derive(clap::Args)]
+struct Compile {
+    #[command(flatten)]
+    effort: Effort,
+    /// Events of the log that both read; the peer takes minutes for 10,000.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    items: usize,
 }
 
 /// Measure one part.
@@ -67,9 +78,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
                 false => kernel::table(&ours, &theirs),
             }
         }
-        What::Compile(effort) => {
-            let (ours, theirs) = measure_compile(sh, &target, effort)?;
-            match effort.json {
+        What::Compile(args) => {
+            let (ours, theirs) = measure_compile(sh, &target, args)?;
+            match args.effort.json {
                 true => format!("{}\n", compile::json(&ours, &theirs)),
                 false => compile::table(&ours, &theirs),
             }
@@ -107,24 +118,43 @@ fn measure_kernel(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, 
     Ok((read(cmd!(sh, "{program} {smoke...}"))?, theirs))
 }
 
-fn measure_compile(sh: &Shell, target: &Path, effort: &Effort) -> Result<(Value, Value)> {
-    let program = built(sh, target, "compile-speed")?;
-    let smoke = effort.smoke.then_some("--smoke");
-    let ours = read(cmd!(sh, "{program} {smoke...}"))?;
-    if effort.no_peer {
+fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, Value)> {
+    let program = compile_speed(sh, target)?;
+    let (smoke, items) = (args.effort.smoke, args.items.to_string());
+    let items = if smoke { "1000".to_owned() } else { items };
+    let flag = smoke.then_some("--smoke");
+    let started = Instant::now();
+    eprintln!("ours: append, build and rebuild of up to 100,000 events");
+    let ours = read(cmd!(sh, "{program} {flag...} --items {items}"))?;
+    eprintln!("ours: {:.0} s", started.elapsed().as_secs_f64());
+    if args.effort.no_peer {
         return Ok((ours, Value::Null));
     }
     let workloads = target.join("speed").join("events");
-    process::run(cmd!(sh, "{program} workloads {workloads}"))?;
+    process::run(cmd!(sh, "{program} workloads {workloads} {items}"))?;
     let python = peer::python(sh, &target.join("speed"), peer::CONTEXT)?;
     let script = workspace::root()?.join("benches/compile/peer.py");
-    Ok((ours, read(cmd!(sh, "{python} {script} {workloads} {smoke...}"))?))
+    let log = workloads.join(format!("events_{items}.jsonl"));
+    eprintln!("the peer: {items} events; it says how far it is");
+    Ok((ours, read(cmd!(sh, "{python} {script} {log}"))?))
+}
+
+/// The bench of the context compiler, with nothing but what that needs.
+pub fn compile_speed(sh: &Shell, target: &Path) -> Result<PathBuf> {
+    let package = ["--package", "weaver-benches", "--bin", "compile-speed"];
+    let features = ["--no-default-features", "--features", "compile"];
+    process::run(process::cargo(sh).args(["build", "--release"]).args(package).args(features))?;
+    Ok(program(target, "compile-speed"))
 }
 
 fn built(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", bin];
     process::run(process::cargo(sh).args(["build", "--release"]).args(package))?;
-    Ok(target.join("release").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX)))
+    Ok(program(target, bin))
+}
+
+fn program(target: &Path, bin: &str) -> PathBuf {
+    target.join("release").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX))
 }
 
 fn read(command: xshell::Cmd<'_>) -> Result<Value> {
