@@ -182,6 +182,13 @@ impl Registry {
         None
     }
 
+    /// What executes a capability. Nobody can call it past the kernel: all that it takes is an
+    /// [`AuthorizedCall`], which the kernel alone makes.
+    #[must_use]
+    pub fn get_callable(&self, id: &CapabilityId) -> Option<Arc<dyn Driver>> {
+        self.get(id).map(|entry| Arc::clone(&entry.driver))
+    }
+
     /// Those of these prefixes that are declared.
     fn declared<'p>(&self, prefixes: impl Iterator<Item = &'p str>) -> Vec<Arc<Namespace>> {
         let Ok(declared) = self.namespaces.read() else { return Vec::new() };

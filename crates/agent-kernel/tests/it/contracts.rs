@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weaver_agent_kernel::{Caller, Driver, FnDriver, block_on};
-use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
+use weaver_policy::{Contract, Contracts, Enforcement, Pattern, Policy, PolicySet};
 use weaver_types::{
     CapabilityDraft, Digest, Effects, Impact, RawResult, ReasonCode, ResponseMode, Verdict,
     World as Reach,
@@ -25,6 +25,10 @@ fn foreign(upstream: Option<Digest>) -> CapabilityDraft {
 }
 
 fn pinned() -> World {
+    pinned_under(open_policy())
+}
+
+fn pinned_under(policy: Policy) -> World {
     let world = World::new(open_policy());
     let contract = Contract {
         effects: Some(Effects { impact: Impact::Read, world: Reach::Closed }),
@@ -32,7 +36,7 @@ fn pinned() -> World {
         ..Contract::default()
     };
     let contracts = Contracts::new("pins").with(Pattern::parse("files.read").unwrap(), contract);
-    let policy = PolicySet::from_code(open_policy(), contracts).unwrap();
+    let policy = PolicySet::from_code(policy, contracts).unwrap();
     block_on(world.kernel.replace_policy(Arc::new(policy)));
     world
 }
@@ -57,6 +61,34 @@ fn a_pinned_tool_runs_as_approved_and_not_as_changed() {
             ("call.refused", &"contract_changed".into())
         );
         assert!(last.payload["checks"].to_string().contains(&approved().to_string()));
+    }
+}
+
+/// A pinned tool that changed, under each word of the policy: whether it is called, what the log says
+/// of it, and what the decision says.
+#[test]
+fn what_changed_under_its_pin_is_denied_told_or_not_looked_at() {
+    for (word, enforcement, runs, status, said) in [
+        ("enforce", Enforcement::Enforce, false, "changed", true),
+        ("observe", Enforcement::Observe, true, "changed", true),
+        ("off", Enforcement::Off, true, "not_compared", false),
+    ] {
+        let mut policy = open_policy();
+        policy.contract_enforcement = enforcement;
+        let world = pinned_under(policy);
+        world.register(foreign(Some(changed())));
+        let done = world.call(&world.run(), &ana(), &Asked::new("files.read"));
+        assert_eq!((succeeded(&done), world.executed()), (runs, u64::from(runs)), "{word}");
+        let kind = if runs { "call.intent" } else { "call.refused" };
+        let logged = log(world.ledger.as_ref());
+        let payload = &logged.iter().rfind(|event| event.kind == kind).unwrap().payload;
+        assert_eq!(payload["tool_contract_status"], status, "{word}: {payload}");
+        assert_eq!(payload["tool_contract_enforcement"], word);
+        assert_eq!(payload["tool_contract_mismatch"], said, "{word}");
+        let codes: Vec<_> =
+            done.decision.contributions().iter().map(|one| (one.verdict, one.reason)).collect();
+        let verdict = if runs { Verdict::Allow } else { Verdict::Deny };
+        assert_eq!(codes.contains(&(verdict, ReasonCode::ContractChanged)), said, "{codes:?}");
     }
 }
 

@@ -23,6 +23,8 @@ mod contract_versions;
 #[cfg(test)]
 mod contracts;
 #[cfg(test)]
+mod default_policy;
+#[cfg(test)]
 mod dry_runs;
 #[cfg(test)]
 mod execution;

@@ -56,6 +56,22 @@ fn lists_are_sorted_whatever_the_order_of_registration() {
     assert_eq!((Registry::new().len(), Registry::new().is_empty()), (0, true));
 }
 
+/// The callable of an id is the one that was registered with it, in whichever way. That it cannot be
+/// called past the kernel is a matter of types: see the documentation of `AuthorizedCall`.
+#[test]
+fn a_callable_is_found_by_the_id_that_it_was_registered_under() {
+    let registry = Registry::new();
+    let own = driver();
+    registry.register(tool("fs.read"), Arc::clone(&own)).unwrap();
+    registry.register_fn(tool("fs.list"), |_| Ok(RawResult::text("listed"))).unwrap();
+    registry.register_namespace("late", || Ok(vec![(tool("late.one"), driver())])).unwrap();
+    assert!(Arc::ptr_eq(&registry.get_callable(&id("fs.read")).unwrap(), &own));
+    let other = registry.get_callable(&id("fs.list")).unwrap();
+    assert!(!Arc::ptr_eq(&other, &own) && !other.name().is_empty());
+    assert!(registry.get_callable(&id("late.one")).is_some(), "its namespace is loaded for it");
+    assert!(registry.get_callable(&id("fs.write")).is_none());
+}
+
 #[test]
 fn the_fingerprint_is_that_of_the_registration() {
     let registry = registry([draft("fs.read", Effects::READ_LOCAL)]);

@@ -3,7 +3,8 @@
 use serde_json::json;
 use weaver_types::{
     CallId, CapabilityId, Frame, Handle, HandleId, Label, LocaleCode, ResponseMode, ResultEnvelope,
-    RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance, ToolResult,
+    RunBudget, RunMeters, RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance,
+    ToolResult,
 };
 
 #[test]
@@ -117,4 +118,24 @@ fn the_settings_of_a_run_begin_empty_and_in_american_english() {
     assert_eq!(settings.locale, LocaleCode::EnUs);
     let codes = [LocaleCode::EnUs, LocaleCode::EnIn, LocaleCode::HiIn];
     assert_eq!(serde_json::to_value(codes).unwrap(), json!(["en-US", "en-IN", "hi-IN"]));
+}
+
+#[test]
+fn a_budget_and_its_meters_are_written_by_name_and_read_back() {
+    let budget = RunBudget::default();
+    let written = json!({
+        "max_tool_calls": 20, "max_retries_per_tool": 3, "max_prompt_tokens": 4_000,
+        "max_latency_ms": 30_000, "max_cost": 10_000,
+    });
+    assert_eq!(serde_json::to_value(&budget).unwrap(), written);
+    assert_eq!(serde_json::from_value::<RunBudget>(written).unwrap(), budget);
+    let none = serde_json::to_value(RunBudget::unlimited()).unwrap();
+    assert_eq!(none["max_tool_calls"], json!(null), "no cap is written as none");
+    let used = RunMeters { tool_calls: 2, latency_us: 1_500, ..RunMeters::default() };
+    let written = json!({
+        "tool_calls": 2, "denials": 0, "prompt_tokens": 0, "latency_us": 1_500, "cost": 0,
+    });
+    assert_eq!(serde_json::to_value(used).unwrap(), written);
+    let more = json!({ "tool_calls": 2, "calls": 1 });
+    assert!(serde_json::from_value::<RunMeters>(more).is_err(), "nothing unknown is read");
 }
