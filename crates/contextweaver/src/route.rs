@@ -3,6 +3,7 @@
 mod analyse;
 mod analyser;
 mod answer;
+mod best;
 mod board;
 mod clause;
 mod confidence;
@@ -14,12 +15,14 @@ mod index;
 mod key;
 mod live;
 mod meaning;
+mod pool;
 mod port;
 mod postings;
 mod rank;
 mod request;
 mod respond;
 mod score;
+mod seeded;
 mod selection;
 mod table;
 mod thesaurus;
@@ -46,9 +49,9 @@ pub use thesaurus::Thesaurus;
 pub use trace::{Candidate, RouteTrace, TermShare};
 
 pub(crate) use analyse::stems;
-use board::Boards;
 use index::Index;
 use meaning::Meaning;
+use pool::Pools;
 
 /// Most items in one ranking.
 pub const MAX_K: usize = 1000;
@@ -63,7 +66,7 @@ pub const MAX_K: usize = 1000;
 #[derive(Debug, Clone)]
 pub struct Router {
     index: Index,
-    boards: Arc<Boards>,
+    pools: Arc<Pools>,
     thesaurus: Arc<Thesaurus>,
     meaning: Option<Meaning>,
     /// All items, where the base of the index does not have them all.
@@ -76,9 +79,9 @@ impl Router {
     /// # Errors
     /// [`CatalogError::Unreachable`], naming an item that no query could find.
     pub fn new(catalog: Catalog) -> Result<Self, CatalogError> {
-        let (index, boards) = (Index::build(catalog)?, Arc::new(Boards::default()));
+        let (index, pools) = (Index::build(catalog)?, Arc::new(Pools::default()));
         let thesaurus = Thesaurus::built_in();
-        Ok(Self { index, boards, thesaurus, meaning: None, catalog: OnceLock::new() })
+        Ok(Self { index, pools, thesaurus, meaning: None, catalog: OnceLock::new() })
     }
 
     /// The same with other words that stand for each other; an empty [`Thesaurus`] for none.
@@ -104,6 +107,9 @@ impl Router {
     /// As [`Router::new`] and [`Catalog::insert`].
     pub fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
         item.check()?;
+        if self.index.is_full() {
+            return self.merged()?.with(item);
+        }
         let index = self.index.with(item)?;
         let meaning = self.meaning.as_ref().map(|meaning| meaning.with_last(&index));
         Ok(self.on(index, meaning))
@@ -133,8 +139,8 @@ impl Router {
     }
 
     fn on(&self, index: Index, meaning: Option<Meaning>) -> Self {
-        let (boards, thesaurus) = (Arc::clone(&self.boards), Arc::clone(&self.thesaurus));
-        Self { index, boards, thesaurus, meaning, catalog: OnceLock::new() }
+        let (pools, thesaurus) = (Arc::clone(&self.pools), Arc::clone(&self.thesaurus));
+        Self { index, pools, thesaurus, meaning, catalog: OnceLock::new() }
     }
 
     /// The items it ranks. After a change it is put together once, which takes a while; for one

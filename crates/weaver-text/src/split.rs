@@ -14,6 +14,11 @@ pub fn words(text: &str) -> Vec<String> {
     split(text, false)
 }
 
+/// Calls with each word that [`words`] would give, in their order.
+pub fn each_word(text: &str, each: impl FnMut(&str)) {
+    split_into(text, false, each);
+}
+
 /// The lower-case parts of an identifier: as [`words`], and also split between letters and
 /// digits, so that `getUser2ByID` gives `get user 2 by id`.
 pub fn identifier(text: &str) -> Vec<String> {
@@ -21,10 +26,19 @@ pub fn identifier(text: &str) -> Vec<String> {
 }
 
 fn split(text: &str, digits: bool) -> Vec<String> {
-    if is_nfkc(text) && !text.contains(is_invisible) {
-        return Splitter::run(text.chars(), digits);
+    let mut words = Vec::new();
+    split_into(text, digits, |word| words.push(word.to_owned()));
+    words
+}
+
+fn split_into(text: &str, digits: bool, each: impl FnMut(&str)) {
+    if text.is_ascii() {
+        Splitter::run(text.bytes().map(char::from), digits, each);
+    } else if is_nfkc(text) && !text.contains(is_invisible) {
+        Splitter::run(text.chars(), digits, each);
+    } else {
+        Splitter::run(text.chars().filter(|c| !is_invisible(*c)).nfkc(), digits, each);
     }
-    Splitter::run(text.chars().filter(|c| !is_invisible(*c)).nfkc(), digits)
 }
 
 /// What a character does to the word being built.
@@ -62,35 +76,41 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-#[derive(Default)]
-struct Splitter {
-    words: Vec<String>,
+struct Splitter<F> {
+    each: F,
     current: String,
 }
 
-impl Splitter {
-    fn run(chars: impl Iterator<Item = char>, digits: bool) -> Vec<String> {
-        let mut this = Self::default();
-        let mut chars = chars.peekable();
+impl<F: FnMut(&str)> Splitter<F> {
+    fn run(chars: impl Iterator<Item = char>, digits: bool, each: F) {
+        let mut this = Self { each, current: String::new() };
+        let mut chars = chars.map(|c| (c, Class::of(c))).peekable();
         let mut before = Class::Gap;
-        while let Some(c) = chars.next() {
-            let class = Class::of(c);
-            let next = chars.peek().map_or(Class::Gap, |c| Class::of(*c));
+        while let Some((c, class)) = chars.next() {
+            let next = chars.peek().map_or(Class::Gap, |(_, class)| *class);
             if starts_word(before, class, next, digits) {
                 this.finish();
             }
             if class != Class::Gap {
-                this.current.extend(c.to_lowercase());
+                this.push(c);
             }
             before = class;
         }
         this.finish();
-        this.words
+    }
+
+    fn push(&mut self, c: char) {
+        if c.is_ascii() {
+            self.current.push(c.to_ascii_lowercase());
+        } else {
+            self.current.extend(c.to_lowercase());
+        }
     }
 
     fn finish(&mut self) {
         if !self.current.is_empty() {
-            self.words.push(std::mem::take(&mut self.current));
+            (self.each)(&self.current);
+            self.current.clear();
         }
     }
 }
@@ -131,5 +151,17 @@ mod tests {
         assert_eq!(words("de\u{200b}lete ﬁle"), ["delete", "file"]);
         assert_eq!(words("हिन्दी"), ["हिन्दी"]);
         assert!(words(" .,-/ ").is_empty());
+    }
+
+    #[test]
+    fn plain_text_is_read_as_any_other() {
+        for text in ["listIssues2 of HTTPServer, v2.5-beta\n", "", "A b_C 9Z9 zZ \u{7f}\0"] {
+            // A character that separates, and is not of the plain ones.
+            let other = words(&format!("{text}\u{2014}"));
+            assert_eq!(words(text), other);
+            let mut each = Vec::new();
+            each_word(text, |word| each.push(word.to_owned()));
+            assert_eq!(each, other);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Text into search terms.
 
+use super::analyser::{Analyser, Keys};
 use super::clause;
+use super::key::Key;
 use weaver_text::{escape, normalise, split, stem, stop};
 
 /// Most terms of one query that count.
@@ -29,6 +31,7 @@ pub(super) struct Terms {
 
 impl Terms {
     /// The terms of a text, without stop words.
+    #[cfg(test)]
     pub(super) fn of(text: &str) -> Self {
         Self::from_words(words(text, true))
     }
@@ -55,6 +58,11 @@ impl Terms {
         Self { single: words.into_iter().map(|word| word.stem).collect(), pairs }
     }
 
+    /// The terms of a query, in their order.
+    pub(super) fn of_query(text: &str) -> Self {
+        Self::of_name(text).cap()
+    }
+
     fn cap(mut self) -> Self {
         self.single.truncate(MAX_QUERY_TERMS);
         self.pairs.truncate(MAX_QUERY_TERMS);
@@ -62,41 +70,67 @@ impl Terms {
     }
 }
 
+/// The terms of a query: each once, and how often it occurs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) single: Vec<(Key, u64)>,
+    pub(super) pairs: Vec<(Key, u64)>,
+}
+
+impl Asked {
+    fn of(mut keys: Keys) -> Self {
+        keys.single.truncate(MAX_QUERY_TERMS);
+        keys.pairs.truncate(MAX_QUERY_TERMS);
+        Self { single: counted(keys.single), pairs: counted(keys.pairs) }
+    }
+}
+
+fn counted(mut keys: Vec<Key>) -> Vec<(Key, u64)> {
+    keys.sort_unstable();
+    let runs = keys.chunk_by(|a, b| a == b);
+    runs.filter_map(|run| Some((*run.first()?, run.len() as u64))).collect()
+}
+
 /// A query: its terms, and its parts where it asks for several things.
 #[derive(Debug)]
-pub(super) struct Query {
-    pub(super) whole: Terms,
-    pub(super) parts: Vec<Part>,
+pub(super) struct Query<'q> {
+    /// As much of it as is read.
+    pub(super) text: &'q str,
+    pub(super) whole: Asked,
+    pub(super) parts: Vec<Part<'q>>,
 }
 
 /// What is asked for in one sentence, or in one clause of it.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) text: String,
-    pub(super) terms: Terms,
+pub(super) struct Part<'q> {
+    pub(super) text: &'q str,
+    pub(super) terms: Asked,
 }
 
-impl Query {
-    pub(super) fn of(text: &str) -> Self {
+impl<'q> Query<'q> {
+    pub(super) fn of(text: &'q str, analyser: &mut Analyser) -> Self {
         let text = escape::truncate(text, MAX_QUERY_CHARS);
-        let whole = Terms::of_name(text).cap();
+        let whole = Asked::of(analyser.keys_of_name(text));
+        let clauses = clause::clauses(text).filter(|clause| !clause.trim().is_empty());
+        let clauses: Vec<&str> = clauses.collect();
+        let several = if clauses.len() < 2 { Vec::new() } else { clauses };
         let mut room = MAX_QUERY_TERMS;
         let mut parts = Vec::new();
-        for clause in clause::clauses(text) {
-            let terms = Terms::of(clause);
-            if terms.single.len() < MIN_PART {
+        for clause in several {
+            let keys = analyser.keys(clause);
+            if keys.single.len() < MIN_PART {
                 continue;
             }
-            if terms.single.len() > room || parts.len() == MAX_PARTS {
+            if keys.single.len() > room || parts.len() == MAX_PARTS {
                 break;
             }
-            room -= terms.single.len();
-            parts.push(Part { text: clause.to_owned(), terms });
+            room -= keys.single.len();
+            parts.push(Part { text: clause, terms: Asked::of(keys) });
         }
         if parts.len() < 2 {
             parts.clear();
         }
-        Self { whole, parts }
+        Self { text, whole, parts }
     }
 }
 
@@ -149,16 +183,22 @@ mod tests {
 
     #[test]
     fn parts_count_from_two_on() {
-        let query = Query::of("Find open billing tickets. Then send weekly report mail! Thanks.");
-        assert_eq!(query.parts.len(), 2);
-        assert!(Query::of("Find the open billing tickets. Thanks.").parts.is_empty());
+        let mut analyser = Analyser::default();
+        let text = "Find open billing tickets. Then send weekly report mail! Thanks.";
+        assert_eq!(Query::of(text, &mut analyser).parts.len(), 2);
+        let one = Query::of("Find the open billing tickets. Thanks.", &mut analyser);
+        assert!(one.parts.is_empty());
     }
 
     #[test]
     fn a_query_is_bounded() {
-        let query = Query::of(&"alpha beta gamma delta. ".repeat(100_000));
-        assert_eq!(query.whole.single.len(), MAX_QUERY_TERMS);
-        let total: usize = query.parts.iter().map(|part| part.terms.single.len()).sum();
-        assert!(total <= MAX_QUERY_TERMS);
+        let text = "alpha beta gamma delta. ".repeat(100_000);
+        let query = Query::of(&text, &mut Analyser::default());
+        let total = |asked: &Asked| asked.single.iter().map(|(_, count)| count).sum::<u64>();
+        assert_eq!(total(&query.whole), MAX_QUERY_TERMS as u64);
+        assert!(query.parts.len() <= MAX_PARTS);
+        let parts: u64 = query.parts.iter().map(|part| total(&part.terms)).sum();
+        assert!(parts <= MAX_QUERY_TERMS as u64);
+        assert!(query.text.len() <= MAX_QUERY_CHARS);
     }
 }

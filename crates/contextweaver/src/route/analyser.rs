@@ -1,14 +1,19 @@
 //! Texts of a whole catalog into keys: what a word comes to is worked out once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use weaver_text::{split, stem, stop};
 
 use super::analyse::literal;
 use super::key::{self, Key};
+use super::seeded::{KeyMap, KeySet};
 
-/// Most words, and most neighbours, that are kept.
-const MAX_KEPT: usize = 1 << 20;
+/// Most words, and most neighbours, that are kept while a catalog is read.
+const MOST_OF_ITEMS: usize = 1 << 20;
+/// The same from one query to the next.
+const MOST_OF_QUERIES: usize = 1 << 13;
+/// Bytes of all words that are kept, for each.
+const BYTES: usize = 32;
 
 /// The keys of the terms of one text.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,28 +24,33 @@ pub(super) struct Keys {
 
 /// One word as far as it is worked out.
 #[derive(Debug)]
-struct Word {
-    raw: Box<str>,
+pub(super) struct Word {
+    /// In lower case.
+    pub(super) raw: Box<str>,
     stem: Box<str>,
-    key: Key,
-    stop: bool,
+    /// The key of its stem.
+    pub(super) key: Key,
+    pub(super) stop: bool,
 }
 
 /// Gives the keys of texts, the same as those of [`Terms`](super::analyse::Terms).
 #[derive(Debug, Default)]
 pub(super) struct Analyser {
     words: Vec<Word>,
-    places: HashMap<Box<str>, usize>,
+    places: HashMap<Box<str>, u32>,
     /// The keys of numbers and of words for a version.
-    marks: HashSet<Key>,
-    pairs: HashMap<(usize, usize), Key>,
+    marks: KeySet,
+    /// By the places of both words.
+    pairs: KeyMap<Key>,
+    /// The bytes of all words.
+    bytes: usize,
 }
 
 impl Analyser {
     /// The keys of a text, without stop words.
     pub(super) fn keys(&mut self, text: &str) -> Keys {
         let mut words = self.words(text);
-        words.retain(|place| self.words.get(*place).is_some_and(|word| !word.stop));
+        words.retain(|place| self.word(*place).is_some_and(|word| !word.stop));
         self.keys_of(&words)
     }
 
@@ -65,38 +75,63 @@ impl Analyser {
 
     /// Forgets what it has kept, where that is too much. Only between two items.
     pub(super) fn trim(&mut self) {
-        if self.words.len() >= MAX_KEPT || self.pairs.len() >= MAX_KEPT {
+        self.keep(MOST_OF_ITEMS);
+    }
+
+    /// The same between two queries.
+    pub(super) fn trim_for_queries(&mut self) {
+        self.keep(MOST_OF_QUERIES);
+    }
+
+    fn keep(&mut self, most: usize) {
+        if self.words.len() > most || self.bytes > most * BYTES {
             *self = Self::default();
         }
+        if self.pairs.len() > most {
+            self.pairs.clear();
+        }
     }
 
-    fn words(&mut self, text: &str) -> Vec<usize> {
-        split::words(text).into_iter().map(|raw| self.place(raw)).collect()
+    /// The words of a text, stop words among them.
+    pub(super) fn words_of(&mut self, text: &str) -> impl Iterator<Item = &Word> {
+        let words = self.words(text);
+        words.into_iter().filter_map(|place| self.word(place))
     }
 
-    fn place(&mut self, raw: String) -> usize {
-        if let Some(place) = self.places.get(raw.as_str()) {
+    fn words(&mut self, text: &str) -> Vec<u32> {
+        let mut places = Vec::new();
+        split::each_word(text, |raw| places.push(self.place(raw)));
+        places
+    }
+
+    fn word(&self, place: u32) -> Option<&Word> {
+        self.words.get(place as usize)
+    }
+
+    fn place(&mut self, raw: &str) -> u32 {
+        if let Some(place) = self.places.get(raw) {
             return *place;
         }
-        let raw = raw.into_boxed_str();
-        let stem: Box<str> = stem::stem(&raw).into();
-        let (key, stop) = (key::of(&stem), stop::is_stop_word(&raw));
+        let stem: Box<str> = stem::stem(raw).into();
+        let (key, stop) = (key::of(&stem), stop::is_stop_word(raw));
         if is_version_mark(&stem) {
             self.marks.insert(key);
         }
-        let place = self.words.len();
-        self.places.insert(raw.clone(), place);
-        self.words.push(Word { raw, stem, key, stop });
+        let place = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+        self.bytes += raw.len() + stem.len();
+        self.places.insert(raw.into(), place);
+        self.words.push(Word { raw: raw.into(), stem, key, stop });
         place
     }
 
-    fn keys_of(&mut self, words: &[usize]) -> Keys {
+    fn keys_of(&mut self, words: &[u32]) -> Keys {
         let (known, cached) = (&self.words, &mut self.pairs);
-        let single = words.iter().filter_map(|w| known.get(*w)).map(|word| word.key).collect();
+        let word = |place: &u32| known.get(*place as usize);
+        let single = words.iter().filter_map(word).map(|word| word.key).collect();
         let neighbours = words.iter().zip(words.iter().skip(1));
         let pairs = neighbours.filter_map(|(a, b)| {
-            let (first, second) = (known.get(*a)?, known.get(*b)?);
-            let pair = cached.entry((*a, *b));
+            let (first, second) = (word(a)?, word(b)?);
+            let pair = cached.entry(u64::from(*a) << 32 | u64::from(*b));
             Some(*pair.or_insert_with(|| key::joined(&first.stem, &second.raw)))
         });
         Keys { pairs: pairs.collect(), single }
@@ -129,5 +164,26 @@ mod tests {
                 assert_eq!(analyser.keys_of_name(text), expected(&Terms::of_name(text)), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_kept_between_queries_is_bounded() {
+        let mut analyser = Analyser::default();
+        for query in 0..2_000 {
+            let text: String = (0..20).map(|n| format!("w{} ", query * 20 + n)).collect();
+            assert_eq!(analyser.keys(&text), expected(&Terms::of(&text)));
+            analyser.trim_for_queries();
+            assert!(analyser.words.len() <= MOST_OF_QUERIES, "{}", analyser.words.len());
+            assert!(analyser.pairs.len() <= MOST_OF_QUERIES, "{}", analyser.pairs.len());
+        }
+        assert!(!analyser.words.is_empty());
+        for query in 0..MOST_OF_QUERIES {
+            analyser.keys(&format!("v{} w{} v{0}", query / 100, query % 100));
+            analyser.trim_for_queries();
+            assert!(analyser.pairs.len() <= MOST_OF_QUERIES, "{}", analyser.pairs.len());
+        }
+        analyser.keys(&"x".repeat(MOST_OF_QUERIES * BYTES));
+        analyser.trim_for_queries();
+        assert!(analyser.words.is_empty());
     }
 }

@@ -1,11 +1,12 @@
 //! A shortlist for a request for several things: each place goes to what adds most.
 
+use super::document::DIGITS;
 use super::index::Index;
 use super::postings::Place;
 use super::rank::Ranked;
 use super::score::Scorer;
 use crate::fixed::{self, ONE};
-use crate::route::analyse::Terms;
+use crate::route::analyse::Asked;
 
 /// How many of the best are looked at.
 pub(super) const POOL: usize = 30;
@@ -25,11 +26,11 @@ struct Words {
 }
 
 impl Words {
-    fn of(scorer: Scorer<'_>, index: &Index, terms: &Terms, pool: &[Ranked]) -> Self {
+    fn of(scorer: Scorer<'_>, index: &Index, terms: &Asked, pool: &[Ranked]) -> Self {
         let words = scorer.worth(terms);
         let has = |place: Place| {
-            let weight = |key| index.single(key).at(place).map_or(0, u64::from);
-            words.iter().map(|(key, _)| (weight(*key) << 2).min(ONE)).collect()
+            let weight = |key| index.single(key).at(place).unwrap_or(0);
+            words.iter().map(|(key, _)| (weight(*key) << (16 - DIGITS)).min(ONE)).collect()
         };
         let left: Vec<u64> = words.iter().map(|(_, worth)| *worth).collect();
         let total = left.iter().sum::<u64>().max(1);
@@ -53,7 +54,7 @@ impl Words {
 /// Gives out the first places anew, among the best that are no copies: an item counts for its
 /// score and for the words of the query that no item before it has. What is not chosen keeps its
 /// order. Scores stay in descending order.
-pub(super) fn cover(scorer: Scorer<'_>, index: &Index, terms: &Terms, ranked: &mut [Ranked]) {
+pub(super) fn cover(scorer: Scorer<'_>, index: &Index, terms: &Asked, ranked: &mut [Ranked]) {
     let size = ranked.iter().take(POOL).take_while(|ranked| !ranked.copy).count();
     let Some(pool) = ranked.get_mut(..size) else { return };
     let (Some(first), Some(last)) = (pool.first(), pool.last()) else { return };

@@ -1,28 +1,26 @@
-//! What was added to an index since its base was built.
+//! What was added to an index, or taken away from it, since its base was built.
 
 use super::document::Weight;
 use super::key::Key;
-use super::postings::{Place, Run};
+use super::postings::{Place, Posting};
 
-/// Lists by term as three arrays in the order of terms, then of places: small, and quick to write
+/// Lists by term as two arrays in the order of terms, then of places: small, and quick to write
 /// anew with one item more or less.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Additions {
     keys: Vec<Key>,
-    places: Vec<Place>,
-    weights: Vec<Weight>,
+    postings: Vec<Posting>,
 }
 
 impl Additions {
-    pub(super) fn run(&self, key: Key) -> Run<'_> {
+    pub(super) fn run(&self, key: Key) -> &[Posting] {
         let from = self.keys.partition_point(|other| *other < key);
         let rest = self.keys.get(from..).unwrap_or_default();
-        let range = from..from + rest.partition_point(|other| *other == key);
-        let places = self.places.get(range.clone()).unwrap_or_default();
-        Run { places, weights: self.weights.get(range).unwrap_or_default() }
+        let to = from + rest.partition_point(|other| *other == key);
+        self.postings.get(from..to).unwrap_or_default()
     }
 
-    /// The same with the terms of an item whose place lies behind all others.
+    /// The same with the terms of an item, behind those of the items that came before.
     pub(super) fn with(&self, place: Place, terms: &[(Key, Weight)]) -> Self {
         debug_assert!(terms.is_sorted_by_key(|(key, _)| *key), "terms come in their order");
         let mut new = Self::with_capacity(self.keys.len() + terms.len());
@@ -31,7 +29,7 @@ impl Additions {
             let rest = self.keys.get(from..).unwrap_or_default();
             let to = from + rest.partition_point(|other| other <= key);
             new.copy(self, from..to);
-            new.push(*key, place, *weight);
+            new.push(*key, Posting::new(place, *weight));
             from = to;
         }
         new.copy(self, from..self.keys.len());
@@ -41,28 +39,25 @@ impl Additions {
     /// The same without the terms of an item.
     pub(super) fn without(&self, place: Place) -> Self {
         let mut new = Self::with_capacity(self.keys.len());
-        let all = self.keys.iter().zip(&self.places).zip(&self.weights);
-        for ((key, other), weight) in all.filter(|((_, other), _)| **other != place) {
-            new.push(*key, *other, *weight);
+        let all = self.keys.iter().zip(&self.postings);
+        for (key, posting) in all.filter(|(_, posting)| posting.place() != place) {
+            new.push(*key, *posting);
         }
         new
     }
 
     fn with_capacity(size: usize) -> Self {
-        let (places, weights) = (Vec::with_capacity(size), Vec::with_capacity(size));
-        Self { keys: Vec::with_capacity(size), places, weights }
+        Self { keys: Vec::with_capacity(size), postings: Vec::with_capacity(size) }
     }
 
-    fn push(&mut self, key: Key, place: Place, weight: Weight) {
+    fn push(&mut self, key: Key, posting: Posting) {
         self.keys.push(key);
-        self.places.push(place);
-        self.weights.push(weight);
+        self.postings.push(posting);
     }
 
     fn copy(&mut self, other: &Self, range: std::ops::Range<usize>) {
         self.keys.extend_from_slice(other.keys.get(range.clone()).unwrap_or_default());
-        self.places.extend_from_slice(other.places.get(range.clone()).unwrap_or_default());
-        self.weights.extend_from_slice(other.weights.get(range).unwrap_or_default());
+        self.postings.extend_from_slice(other.postings.get(range).unwrap_or_default());
     }
 }
 
@@ -70,15 +65,19 @@ impl Additions {
 mod tests {
     use super::*;
 
+    fn all(run: &[Posting]) -> Vec<(Place, u64)> {
+        run.iter().map(|posting| (posting.place(), posting.weight())).collect()
+    }
+
     #[test]
     fn items_come_and_go() {
         let one = Additions::default().with(10, &[(3, 1), (7, 2)]);
         let two = one.with(11, &[(1, 3), (7, 4), (9, 5)]);
-        assert_eq!((two.run(7).places, two.run(7).weights), (&[10, 11][..], &[2, 4][..]));
-        assert_eq!((two.run(1).places, two.run(3).places), (&[11][..], &[10][..]));
-        assert!(two.run(8).places.is_empty());
+        assert_eq!(all(two.run(7)), [(10, 2), (11, 4)]);
+        assert_eq!((all(two.run(1)), all(two.run(3))), (vec![(11, 3)], vec![(10, 1)]));
+        assert!(two.run(8).is_empty());
         let less = two.without(10);
-        assert_eq!((less.run(7).places, less.run(3).places), (&[11][..], &[][..]));
+        assert_eq!((all(less.run(7)), all(less.run(3))), (vec![(11, 4)], vec![]));
         assert!(less.without(11).keys.is_empty());
     }
 }

@@ -55,8 +55,10 @@ impl Field {
     }
 }
 
-/// How much a term weighs in an item, in units of 1/16,384; at most 2.2.
+/// How much a term weighs in an item, in units of 1/4,096; at most 2.2.
 pub(super) type Weight = u16;
+/// The binary digits of a weight behind the point.
+pub(super) const DIGITS: u32 = 12;
 
 /// Where the terms of one sort stand: a key and its field for each time it occurs.
 #[derive(Debug, Default)]
@@ -93,7 +95,7 @@ impl Occurrences {
                     Some(fixed::ratio(weight * count * 2 * usual, 10 * (usual + length)))
                 })
                 .sum();
-            each(*key, Weight::try_from(saturate(sum) >> 2).unwrap_or(Weight::MAX));
+            each(*key, Weight::try_from(saturate(sum) >> (16 - DIGITS)).unwrap_or(Weight::MAX));
         }
     }
 }

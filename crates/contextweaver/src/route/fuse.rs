@@ -2,8 +2,10 @@
 
 use crate::fixed::ONE;
 
+const ONE_SIGNED: i64 = ONE as i64;
+
 /// How much meaning counts beside words, in units of 1/65,536.
-pub(super) const MEANING: i64 = ONE as i64 * 6 / 5;
+pub(super) const MEANING: i64 = ONE_SIGNED * 6 / 5;
 
 /// Mean and spread of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +27,7 @@ impl Spread {
 
     /// How many standard deviations above the mean, in units of 1/65,536.
     fn place(self, value: i64) -> i64 {
-        let place = (i128::from(value) - i128::from(self.mean)) * i128::from(ONE);
-        i64::try_from(place / i128::from(self.width)).unwrap_or(i64::MAX)
+        share(value.saturating_sub(self.mean), ONE_SIGNED, self.width)
     }
 }
 
@@ -35,8 +36,8 @@ pub(super) fn fuse(candidates: &[(u32, i64)], meaning: i64) -> Vec<i64> {
     let words = Spread::of(candidates.iter().map(|(words, _)| i64::from(*words)));
     let near = Spread::of(candidates.iter().map(|(_, near)| *near));
     let one = |(score, how_near): &(u32, i64)| {
-        let far = i128::from(near.place(*how_near)) * i128::from(meaning) / i128::from(ONE);
-        words.place(i64::from(*score)).saturating_add(i64::try_from(far).unwrap_or(i64::MAX))
+        let far = share(near.place(*how_near), meaning, ONE_SIGNED);
+        words.place(i64::from(*score)).saturating_add(far)
     };
     candidates.iter().map(one).collect()
 }
@@ -46,10 +47,22 @@ pub(super) fn level(scores: &mut [i64]) {
     let count = i64::try_from(scores.len()).unwrap_or(i64::MAX).max(1);
     let mean = scores.iter().copied().fold(0_i64, i64::saturating_add) / count;
     let best = scores.iter().copied().max().unwrap_or(0);
-    let width = i128::from(best.saturating_sub(mean).max(1));
+    let width = best.saturating_sub(mean).max(1);
     for score in scores {
-        let place = (i128::from(*score) - i128::from(mean)) * i128::from(ONE) / width;
-        *score = i64::try_from(place).unwrap_or(i64::MIN);
+        *score = share(score.saturating_sub(mean), ONE_SIGNED, width);
+    }
+}
+
+/// `value * of / whole`, rounded to zero; the greatest or least number where it does not fit.
+fn share(value: i64, of: i64, whole: i64) -> i64 {
+    match value.checked_mul(of) {
+        // A division of 64 bits takes a fraction of the time of one of 128.
+        Some(product) => product / whole,
+        None => {
+            let share = i128::from(value) * i128::from(of) / i128::from(whole);
+            let most = if share < 0 { i64::MIN } else { i64::MAX };
+            i64::try_from(share).unwrap_or(most)
+        }
     }
 }
 
@@ -63,6 +76,13 @@ mod tests {
         assert_eq!(spread, Spread { mean: 5, width: 1 });
         assert_eq!(spread.place(7), 2 * 65_536);
         assert_eq!(Spread::of([].into_iter()).place(5), 5 * 65_536);
+    }
+
+    #[test]
+    fn short_and_long_products_agree() {
+        assert_eq!((share(-7, 3, 2), share(7, 3, 2)), (-10, 10));
+        assert_eq!(share(i64::MAX, 4, 8), i64::MAX / 2);
+        assert_eq!((share(i64::MIN, 4, 1), share(i64::MAX, 4, 1)), (i64::MIN, i64::MAX));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! an item depends on that item alone, and how rare a term is gets counted when a query comes, so
 //! the answers are those of an index that was built anew.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use weaver_types::CapabilityId;
@@ -15,7 +16,7 @@ use crate::route::analyser::Analyser;
 use crate::route::delta::Additions;
 use crate::route::document::{Document, Weight};
 use crate::route::key::{self, Key};
-use crate::route::postings::{Collector, List, Place, Postings};
+use crate::route::postings::{Collector, List, MAX_PLACES, Place, Postings};
 use crate::route::selection::{Bits, Selection, Stamp};
 
 /// What the router searches. Copies share the base.
@@ -25,9 +26,18 @@ pub(super) struct Index {
     added: Vec<Arc<Added>>,
     single: Additions,
     pairs: Additions,
+    gone: Gone,
     /// Which places hold an item still; `None`: all of them.
     live: Option<Arc<Bits>>,
     stamp: Stamp,
+}
+
+/// What was taken away from the base.
+#[derive(Debug, Clone, Default)]
+struct Gone {
+    places: Vec<Place>,
+    single: Additions,
+    pairs: Additions,
 }
 
 /// What was built in one go.
@@ -68,7 +78,8 @@ impl Index {
     pub(super) fn build(catalog: Catalog) -> Result<Self, CatalogError> {
         let base = Arc::new(Base::build(catalog)?);
         let (single, pairs) = (Additions::default(), Additions::default());
-        Ok(Self { base, added: Vec::new(), single, pairs, live: None, stamp: Stamp::default() })
+        let (gone, stamp) = (Gone::default(), Stamp::default());
+        Ok(Self { base, added: Vec::new(), single, pairs, gone, live: None, stamp })
     }
 
     /// The same with this item, in the place of one with its id if there is one.
@@ -100,6 +111,11 @@ impl Index {
         if place as usize >= self.base.ids.len() {
             new.single = new.single.without(place);
             new.pairs = new.pairs.without(place);
+        } else if let Some(item) = self.base.catalog.get(id) {
+            let document = Document::of(item, &mut Analyser::default());
+            new.gone.places.push(place);
+            new.gone.single = new.gone.single.with(place, &sorted(document.single));
+            new.gone.pairs = new.gone.pairs.with(place, &sorted(document.pairs));
         }
         new.stamp = Stamp::default();
         Some(new)
@@ -107,26 +123,40 @@ impl Index {
 
     /// How many items were added or taken away since the base was built, at the most.
     pub(super) fn changes(&self) -> usize {
-        let live = self
-            .live
-            .as_ref()
-            .map_or(self.places(), |live| usize::try_from(live.count()).unwrap_or(usize::MAX));
-        self.added.len() + self.places().saturating_sub(live)
+        self.added.len() + self.places().saturating_sub(self.len())
+    }
+
+    /// How many items there are.
+    fn len(&self) -> usize {
+        let count = |live: &Arc<Bits>| usize::try_from(live.count()).unwrap_or(usize::MAX);
+        self.live.as_ref().map_or(self.places(), count)
     }
 
     /// The items that hold the term.
     pub(super) fn single(&self, key: Key) -> List<'_> {
-        List { base: self.base.single.run(key), added: self.single.run(key) }
+        let gone = self.gone.single.run(key).len();
+        List { base: self.base.single.run(key), added: self.single.run(key), gone }
     }
 
     /// The items that hold the term as two neighbouring words.
     pub(super) fn pairs(&self, key: Key) -> List<'_> {
-        List { base: self.base.pairs.run(key), added: self.pairs.run(key) }
+        let gone = self.gone.pairs.run(key).len();
+        List { base: self.base.pairs.run(key), added: self.pairs.run(key), gone }
+    }
+
+    /// The places of the base whose items were taken away.
+    pub(super) fn gone(&self) -> &[Place] {
+        &self.gone.places
     }
 
     /// How many places there are, those without an item among them.
     pub(super) fn places(&self) -> usize {
         self.base.ids.len() + self.added.len()
+    }
+
+    /// Whether there is no place for one more, until it is built anew.
+    pub(super) fn is_full(&self) -> bool {
+        self.places() >= MAX_PLACES
     }
 
     pub(super) fn stamp(&self) -> &Stamp {
@@ -135,10 +165,7 @@ impl Index {
 
     /// All items.
     pub(super) fn all(&self) -> Selection {
-        match &self.live {
-            None => Selection::all(self.places() as u64, self.stamp.clone()),
-            Some(live) => Selection::of(Arc::clone(live), self.stamp.clone()),
-        }
+        Selection::all(self.len() as u64, self.live.clone(), self.stamp.clone())
     }
 
     /// The items that are let through.
@@ -182,6 +209,13 @@ impl Index {
         let place = place as usize;
         let later = || self.added.get(place.checked_sub(self.base.ids.len())?);
         self.base.ids.get(place).or_else(|| later().map(|added| &added.item.id))
+    }
+
+    /// Which of two ids is the lower one.
+    pub(super) fn compare_ids(&self, a: Place, b: Place) -> Ordering {
+        // Those of the base stand in the order of their ids.
+        let both_of_base = (a.max(b) as usize) < self.base.ids.len();
+        if both_of_base { a.cmp(&b) } else { self.id(a).cmp(&self.id(b)) }
     }
 
     /// The item of this id.
@@ -248,7 +282,8 @@ impl Base {
     /// Every item must be found by a query of its own name.
     fn check(&self) -> Result<(), CatalogError> {
         for (place, item) in (0..).zip(self.catalog.iter()) {
-            if !findable(item, |key| self.single.run(key).places.binary_search(&place).is_ok()) {
+            let here = |key| List { base: self.single.run(key), ..List::default() };
+            if !findable(item, |key| here(key).at(place).is_some()) {
                 return Err(CatalogError::Unreachable { id: shown(item.id.as_str()) });
             }
         }

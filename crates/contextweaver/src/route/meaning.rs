@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::analyse::MAX_QUERY_TERMS;
 use super::index::Index;
 use super::postings::Place;
-use super::table::{Kept, TokenTable, Vector};
+use super::table::{TokenTable, Vector};
 use super::vectors::Vectors;
 
 /// What the items of an index mean, by a table.
@@ -38,15 +38,10 @@ impl Meaning {
         Arc::clone(&self.table)
     }
 
-    /// The vector of a query, in which words count by what they are worth; nothing where the table
-    /// knows none of them.
-    pub(super) fn asked(&self, query: &str, worth: impl Fn(&str) -> u64) -> Option<Vector> {
-        let words = weaver_text::split::words(query).into_iter().take(MAX_QUERY_TERMS);
-        let words = words.map(|word| {
-            let worth = worth(&word);
-            (word, worth)
-        });
-        let vector = self.table.sum(words, &mut Kept::default());
+    /// The vector of the words of a query, which count by what they are worth; nothing where the
+    /// table knows none of them.
+    pub(super) fn asked<'w>(&self, words: impl Iterator<Item = (&'w str, u64)>) -> Option<Vector> {
+        let vector = self.table.sum_kept(words.take(MAX_QUERY_TERMS));
         vector.has_direction().then_some(vector)
     }
 

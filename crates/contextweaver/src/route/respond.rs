@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use weaver_text::{stem, stop};
 use weaver_types::CapabilityId;
 
 use super::analyse::Query;
+use super::analyser::{Analyser, Word};
 use super::answer::{Hit, RouteAnswer};
 use super::confidence::Evidence;
 use super::postings::Place;
@@ -38,15 +38,18 @@ impl Router {
             Some(transform) => transform.transform(request.query),
             None => request.query.into(),
         };
-        let (index, boards) = (&self.index, &*self.boards);
-        let scorer = Scorer { index, boards, selection: &selection, thesaurus: &self.thesaurus };
-        let query = Query::of(&text);
+        let (index, pools) = (&self.index, &*self.pools);
+        let scorer = Scorer { index, pools, selection: &selection, thesaurus: &self.thesaurus };
+        let mut analyser = pools.analysers.take();
+        let query = Query::of(&text, &mut analyser);
         let k = request.k.min(MAX_K);
         let mut depth = request.filter.map_or(k, |filter| filter.depth(k)).max(2);
         if request.reranker.is_some() {
             depth = depth.max(RERANKED);
         }
-        let mut ranked = self.rank(scorer, &query, &text, request, depth);
+        let mut ranked = self.rank(scorer, &query, &mut analyser, request, depth);
+        analyser.trim_for_queries();
+        pools.analysers.give(analyser);
         let evidence = Evidence::of(&ranked, scorer.worth_of_all(&query.whole));
         self.rerank(request, &text, &mut ranked);
         let hits = self.arranged(request, &ranked, k);
@@ -93,8 +96,8 @@ impl Router {
     fn rank(
         &self,
         scorer: Scorer<'_>,
-        query: &Query,
-        text: &str,
+        query: &Query<'_>,
+        analyser: &mut Analyser,
         request: &RouteRequest<'_>,
         k: usize,
     ) -> Vec<Ranked> {
@@ -103,7 +106,7 @@ impl Router {
         if let Some(retriever) = request.retriever {
             let near = |at: usize, places: &[Place]| {
                 let part = at.checked_sub(1).and_then(|at| query.parts.get(at));
-                let text = part.map_or(text, |part| part.text.as_str());
+                let text = part.map_or(query.text, |part| part.text);
                 let ids: Vec<&CapabilityId> =
                     places.iter().filter_map(|place| index.id(*place)).collect();
                 let one = i64::try_from(ONE).unwrap_or(i64::MAX);
@@ -113,12 +116,15 @@ impl Router {
             return ranker.by_meaning(query, near, k);
         }
         let Some(meaning) = &self.meaning else { return ranker.by_words(query, k) };
-        let worth = |word: &str| match stop::is_stop_word(word) {
-            true => STOP_WORD,
-            false => scorer.rarity(&stem::stem(word)),
+        let mut asked = |text| {
+            let worth = |word: &Word| match word.stop {
+                true => STOP_WORD,
+                false => scorer.rarity(word.key),
+            };
+            meaning.asked(analyser.words_of(text).map(|word| (&*word.raw, worth(word))))
         };
-        let Some(whole) = meaning.asked(text, worth) else { return ranker.by_words(query, k) };
-        let parts = query.parts.iter().map(|part| meaning.asked(&part.text, worth));
+        let Some(whole) = asked(query.text) else { return ranker.by_words(query, k) };
+        let parts: Vec<_> = query.parts.iter().map(|part| asked(part.text)).collect();
         let asked: Vec<_> = std::iter::once(Some(whole)).chain(parts).collect();
         let near = |at: usize, places: &[Place]| match asked.get(at) {
             Some(Some(asked)) => places.iter().map(|place| meaning.near(asked, *place)).collect(),

@@ -1,13 +1,14 @@
 //! Scoring items against a query.
 
-use std::collections::HashSet;
-
 use crate::fixed::{self, ONE};
-use crate::route::analyse::{Query, Terms};
-use crate::route::board::{Board, Boards};
+use crate::route::analyse::{Asked, Query, Terms};
+use crate::route::best::Scores;
+use crate::route::board::{self, Board};
+use crate::route::document;
 use crate::route::index::Index;
 use crate::route::key::{self, Key};
-use crate::route::postings::{List, Place, Scored};
+use crate::route::pool::Pools;
+use crate::route::postings::{List, Place, Posting};
 use crate::route::selection::Selection;
 use crate::route::thesaurus::Thesaurus;
 
@@ -21,18 +22,9 @@ const MAX_INSTEAD: u64 = 16 * 1024;
 #[derive(Clone, Copy)]
 pub(super) struct Scorer<'a> {
     pub(super) index: &'a Index,
-    pub(super) boards: &'a Boards,
+    pub(super) pools: &'a Pools,
     pub(super) selection: &'a Selection,
     pub(super) thesaurus: &'a Thesaurus,
-}
-
-/// What a query found.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// The items with the highest scores, in no particular order.
-    pub(super) best: Vec<Scored>,
-    /// The scores of all items for each part of the query.
-    pub(super) parts: Vec<Board>,
 }
 
 /// What one term brings one item.
@@ -48,31 +40,18 @@ pub(super) struct Share {
 }
 
 impl Scorer<'_> {
-    /// The visible items with the highest scores: at least `depth` of them, where so many have one.
-    ///
-    /// Where the query has several parts, an item that answers one of them well gains as much as
-    /// half of the best score, so that a request for two things finds both.
-    pub(super) fn best(self, query: &Query, depth: usize) -> Found {
-        let items = self.index.places();
-        let mut whole = self.boards.take(items);
-        self.terms(&query.whole, &mut whole);
-        if query.parts.is_empty() {
-            let best = whole.top(depth);
-            self.boards.give([whole]);
-            return Found { best, parts: Vec::new() };
-        }
-        let parts: Vec<Board> = query.parts.iter().map(|part| self.part(&part.terms)).collect();
-        let (shares, mut blend) = (self.shares(&parts), self.boards.take(items));
-        let most = u64::from(whole.best());
-        whole.chunks(|first, scores| {
-            for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
-                let part = fixed::mul(u64::from(shares.get(place)), most);
-                blend.add(place, narrow(u64::midpoint(u64::from(*score), part)));
-            }
-        });
-        let best = blend.top(depth);
-        self.boards.give([whole, shares, blend]);
-        Found { best, parts }
+    /// What the visible items score for the whole query and for its parts.
+    pub(super) fn scores(self, query: &Query<'_>) -> Scores {
+        let mut spare = self.pools.board(self.index.places());
+        let mut scored = |terms| {
+            let mut board = self.pools.board(self.index.places());
+            self.terms(terms, &mut board, &mut spare);
+            board
+        };
+        let whole = scored(&query.whole);
+        let parts = query.parts.iter().map(|part| scored(&part.terms)).collect();
+        self.pools.give([spare]);
+        Scores::new(whole, parts, board::group(self.index.places()))
     }
 
     /// All visible items.
@@ -81,105 +60,97 @@ impl Scorer<'_> {
         (0..items).filter(move |place| self.selection.sees(*place))
     }
 
-    fn part(self, terms: &Terms) -> Board {
-        let mut part = self.boards.take(self.index.places());
-        self.terms(terms, &mut part);
-        part
-    }
-
-    /// For each item the best of its scores for a part, as a share of that part's best.
-    fn shares(self, parts: &[Board]) -> Board {
-        let mut shares = self.boards.take(self.index.places());
-        for part in parts {
-            // A division less for each item: the best comes to exactly one.
-            let scale = (1_u64 << 48).div_ceil(u64::from(part.best().max(1)));
-            part.chunks(|first, scores| {
-                for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
-                    let share = narrow(((u64::from(*score) * scale) >> 32).min(ONE));
-                    shares.raise(place, share);
-                }
-            });
+    /// Adds the scores of some terms to the board: rare terms count more, repeated ones a little
+    /// more. The spare board is clear before and after.
+    fn terms(self, terms: &Asked, board: &mut Board, spare: &mut Board) {
+        for (key, count) in &terms.single {
+            let (own, pairs) = (self.index.single(*key), self.index.pairs(*key));
+            self.add(own, *count, ONE, board);
+            self.add(pairs, *count, ONE / 2, board);
+            self.instead(terms, (*key, *count), board, spare);
         }
-        shares
-    }
-
-    /// Adds the scores of some terms to the board.
-    fn terms(self, terms: &Terms, board: &mut Board) {
-        for (term, count) in counted(&terms.single) {
-            let key = key::of(term);
-            self.add(self.index.single(key), count, ONE, board);
-            self.add(self.index.pairs(key), count, ONE / 2, board);
+        for (key, count) in &terms.pairs {
+            self.add(self.index.pairs(*key), *count, ONE / 2, board);
+            self.add(self.index.single(*key), *count, ONE / 2, board);
         }
-        self.instead(&terms.single, board);
-        for (term, count) in counted(&terms.pairs) {
-            let key = key::of(term);
-            self.add(self.index.pairs(key), count, ONE / 2, board);
-            self.add(self.index.single(key), count, ONE / 2, board);
+        if self.selection.is_all() {
+            // No list was asked which of its items are still there.
+            for place in self.index.gone() {
+                board.take(*place);
+            }
         }
     }
 
     /// Adds what items gain that have not a word but one that stands for it: the most that one such
     /// word brings, and never more for a rarer word than for the one asked for.
-    fn instead(self, asked: &[String], board: &mut Board) {
-        let keys: HashSet<Key> = asked.iter().map(|term| key::of(term)).collect();
-        let mut found = self.boards.take(self.index.places());
-        for (term, count) in counted(asked) {
-            let own = self.index.single(key::of(term));
-            let most = match self.gain(own, count, INSTEAD) {
-                0 => u64::MAX,
-                gain => gain,
-            };
-            let others = self.thesaurus.keys(term).filter(|key| !keys.contains(key));
-            let lists = others.map(|key| self.index.single(key));
-            let mut lists: Vec<_> = lists.map(|list| (self.selection.seen(list), list)).collect();
-            lists.sort_by_key(|(seen, _)| *seen);
-            let mut room = MAX_INSTEAD;
-            for (seen, list) in lists {
-                let Some(left) = room.checked_sub(seen) else { break };
-                room = left;
-                let gain = self.gain(list, count, INSTEAD).min(most);
-                self.each(list, gain, |place, score| found.raise(place, score));
-            }
-            for place in own.places() {
-                found.lower(place);
-            }
-            found.chunks(|first, scores| {
-                for (place, score) in (first..).zip(scores).filter(|(_, score)| **score > 0) {
-                    board.add(place, *score);
-                }
-            });
-            found.clear();
+    fn instead(
+        self,
+        asked: &Asked,
+        (key, count): (Key, u64),
+        board: &mut Board,
+        found: &mut Board,
+    ) {
+        let is_asked = |other: &Key| asked.single.binary_search_by_key(other, |(key, _)| *key);
+        let others = self.thesaurus.keys(key).iter().filter(|other| is_asked(other).is_err());
+        let lists = others.map(|other| self.index.single(*other)).filter(|list| !list.is_empty());
+        let mut lists: Vec<_> = lists.map(|list| (self.selection.seen(list), list)).collect();
+        if lists.is_empty() {
+            return;
         }
-        self.boards.give([found]);
+        lists.sort_by_key(|(seen, _)| *seen);
+        let own = self.index.single(key);
+        let most = match self.gain(self.selection.seen(own), count, INSTEAD) {
+            0 => u64::MAX,
+            gain => gain,
+        };
+        let mut room = MAX_INSTEAD;
+        lists.retain(|(seen, _)| {
+            // What comes behind one without room is no rarer, so it has none either.
+            let left = room.checked_sub(*seen);
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        for (seen, list) in &lists {
+            let gain = self.gain(*seen, count, INSTEAD).min(most);
+            self.each(*list, gain, |place, score| found.raise(place, score));
+        }
+        for posting in own.postings() {
+            found.take(posting.place());
+        }
+        for posting in lists.iter().flat_map(|(_, list)| list.postings()) {
+            let score = found.take(posting.place());
+            if score > 0 {
+                board.add(posting.place(), score);
+            }
+        }
     }
 
-    /// Adds one list: rare terms count more, repeated ones a little more.
     fn add(self, list: List<'_>, count: u64, factor: u64, board: &mut Board) {
-        let gain = self.gain(list, count, factor);
+        let gain = self.gain(self.selection.seen(list), count, factor);
         self.each(list, gain, |place, score| board.add(place, score));
     }
 
     /// What all terms would be worth to an item that has each of them once.
-    pub(super) fn worth_of_all(self, terms: &Terms) -> u64 {
-        counted(&terms.single).into_iter().map(|(term, _)| self.rarity(term)).sum()
+    pub(super) fn worth_of_all(self, terms: &Asked) -> u64 {
+        terms.single.iter().map(|(key, _)| self.rarity(*key)).sum()
     }
 
     /// What each term brings the item at this place, in the order in which terms are scored.
     pub(super) fn shares_of(self, terms: &Terms, place: Place) -> Vec<Share> {
         let mut shares = Vec::new();
         let mut add = |term: &str, found: &str, by, list: List<'_>, gain: u64| {
-            let score =
-                list.at(place).map_or(0, |weight| ((gain * u64::from(weight)) >> 14).max(1));
+            let score = list.at(place).map_or(0, |weight| brings(gain, weight));
             if gain > 0 && score > 0 {
                 let (term, found) = (term.to_owned(), found.to_owned());
                 shares.push(Share { term, found, by, score });
             }
         };
+        let gain = |list, count, factor| self.gain(self.selection.seen(list), count, factor);
         for (term, count) in counted(&terms.single) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
-            add(term, term, "word", single, self.gain(single, count, ONE));
-            add(term, term, "pair", pairs, self.gain(pairs, count, ONE / 2));
+            add(term, term, "word", single, gain(single, count, ONE));
+            add(term, term, "pair", pairs, gain(pairs, count, ONE / 2));
             if single.at(place).is_none()
                 && let Some((other, gain)) = self.best_instead(terms, term, count, place)
             {
@@ -189,8 +160,8 @@ impl Scorer<'_> {
         for (term, count) in counted(&terms.pairs) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
-            add(term, term, "pair", pairs, self.gain(pairs, count, ONE / 2));
-            add(term, term, "word", single, self.gain(single, count, ONE / 2));
+            add(term, term, "pair", pairs, gain(pairs, count, ONE / 2));
+            add(term, term, "word", single, gain(single, count, ONE / 2));
         }
         shares
     }
@@ -204,7 +175,8 @@ impl Scorer<'_> {
         count: u64,
         place: Place,
     ) -> Option<(String, u64)> {
-        let most = match self.gain(self.index.single(key::of(term)), count, INSTEAD) {
+        let gain = |list| self.gain(self.selection.seen(list), count, INSTEAD);
+        let most = match gain(self.index.single(key::of(term))) {
             0 => u64::MAX,
             gain => gain,
         };
@@ -214,46 +186,62 @@ impl Scorer<'_> {
             .filter(|other| !asked.single.iter().any(|asked| asked == other));
         let worth = others.filter_map(|other| {
             let list = self.index.single(key::of(other));
-            let gain = self.gain(list, count, INSTEAD).min(most);
-            let weight = u64::from(list.at(place)?);
-            Some((gain * weight, other.to_owned(), gain))
+            let gain = gain(list).min(most);
+            Some((gain * list.at(place)?, other.to_owned(), gain))
         });
         worth.max().map(|(_, other, gain)| (other, gain))
     }
 
     /// Each of these terms that a visible item has, and how rare it is.
-    pub(super) fn worth(self, terms: &Terms) -> Vec<(Key, u64)> {
-        let keys = counted(&terms.single).into_iter().map(|(term, _)| key::of(term));
-        let worth = keys.map(|key| (key, self.gain(self.index.single(key), 1, ONE)));
+    pub(super) fn worth(self, terms: &Asked) -> Vec<(Key, u64)> {
+        let worth = terms.single.iter().map(|(key, _)| {
+            (*key, self.gain(self.selection.seen(self.index.single(*key)), 1, ONE))
+        });
         worth.filter(|(_, worth)| *worth > 0).collect()
     }
 
     /// How rare a stem is among the visible items, also where none has it.
-    pub(super) fn rarity(self, stem: &str) -> u64 {
-        let seen = self.selection.seen(self.index.single(key::of(stem)));
+    pub(super) fn rarity(self, key: Key) -> u64 {
+        self.rare(self.selection.seen(self.index.single(key)))
+    }
+
+    fn rare(self, seen: u64) -> u64 {
         fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1)
     }
 
-    /// Calls with each visible item of the list and what it gains.
+    /// Calls with each visible item of the list and what it gains. Where every item is, those that
+    /// were taken away are among them.
+    #[inline]
     fn each(self, list: List<'_>, gain: u64, mut take: impl FnMut(Place, u32)) {
         if gain == 0 {
             return;
         }
-        for (place, weight) in list.pairs().filter(|(place, _)| self.selection.sees(*place)) {
-            // At least one unit, so that what matches is never lost to rounding.
-            take(place, narrow((gain * u64::from(weight)) >> 14).max(1));
+        let mut take = |posting: &Posting| {
+            take(posting.place(), narrow(brings(gain, posting.weight())));
+        };
+        if self.selection.is_all() {
+            list.base.iter().for_each(&mut take);
+            list.added.iter().for_each(take);
+        } else {
+            let all = list.base.iter().chain(list.added);
+            all.filter(|posting| self.selection.sees(posting.place())).for_each(take);
         }
     }
 
-    /// What a whole weight of a term is worth; nothing where no visible item holds it.
-    fn gain(self, list: List<'_>, count: u64, factor: u64) -> u64 {
-        let seen = self.selection.seen(list);
+    /// What a whole weight of a term is worth that so many visible items hold; nothing where none
+    /// does.
+    fn gain(self, seen: u64, count: u64, factor: u64) -> u64 {
         if seen == 0 {
             return 0;
         }
-        let rarity = fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1);
-        fixed::mul(fixed::mul(rarity, ONE + fixed::ln(count, 1)), factor).max(1)
+        let repeated = ONE + fixed::ln(count, 1);
+        fixed::mul(fixed::mul(self.rare(seen), repeated), factor).max(1)
     }
+}
+
+/// What a term brings an item; at least one unit, so that what matches is never lost to rounding.
+fn brings(gain: u64, weight: u64) -> u64 {
+    ((gain * weight) >> document::DIGITS).max(1)
 }
 
 fn narrow(x: u64) -> u32 {

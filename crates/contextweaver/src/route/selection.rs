@@ -61,20 +61,23 @@ impl Eq for Stamp {}
 /// other it shows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// `None`: all of them.
+    /// `None`: every place.
     visible: Option<Arc<Bits>>,
+    /// Whether it has every item of the index.
+    is_all: bool,
     count: u64,
     stamp: Stamp,
 }
 
 impl Selection {
-    pub(super) fn all(count: u64, stamp: Stamp) -> Self {
-        Self { visible: None, count, stamp }
+    /// Every item of an index: every place, or those where one is left.
+    pub(super) fn all(count: u64, live: Option<Arc<Bits>>, stamp: Stamp) -> Self {
+        Self { visible: live, is_all: true, count, stamp }
     }
 
     pub(super) fn of(visible: Arc<Bits>, stamp: Stamp) -> Self {
         let count = visible.count();
-        Self { visible: Some(visible), count, stamp }
+        Self { visible: Some(visible), is_all: false, count, stamp }
     }
 
     /// How many items may be seen.
@@ -88,16 +91,20 @@ impl Selection {
         self.stamp == *stamp
     }
 
+    pub(super) fn is_all(&self) -> bool {
+        self.is_all
+    }
+
     pub(super) fn sees(&self, place: Place) -> bool {
         self.visible.as_ref().is_none_or(|visible| visible.get(place))
     }
 
     /// How many of these items may be seen.
     pub(super) fn seen(&self, list: List<'_>) -> u64 {
-        match self.visible {
-            None => list.len() as u64,
-            Some(_) => list.places().filter(|place| self.sees(*place)).count() as u64,
+        if self.is_all {
+            return list.len() as u64;
         }
+        list.postings().filter(|posting| self.sees(posting.place())).count() as u64
     }
 }
 
@@ -118,7 +125,7 @@ mod tests {
     #[test]
     fn a_selection_belongs_to_one_state() {
         let (one, other) = (Stamp::default(), Stamp::default());
-        let selection = Selection::all(3, one.clone());
+        let selection = Selection::all(3, None, one.clone());
         assert!(selection.is_for(&one) && !selection.is_for(&other));
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use error::TableError;
 
+use super::pool::Pool;
 use crate::fixed::{self, ONE};
 use file::Rows;
 use pieces::Pieces;
@@ -35,6 +36,8 @@ static BUILT_IN_WORDS: &str = include_str!("../../assets/token_table.vocab.txt")
 pub struct TokenTable {
     pieces: Pieces,
     rows: Rows,
+    /// From one query to the next.
+    kept: Pool<Kept>,
 }
 
 impl TokenTable {
@@ -62,7 +65,7 @@ impl TokenTable {
         if pieces.len() != count {
             return Err(TableError::Pieces { pieces: pieces.len(), rows: count });
         }
-        Ok(Self { pieces, rows })
+        Ok(Self { pieces, rows, kept: Pool::default() })
     }
 
     /// The numbers of one vector.
@@ -73,14 +76,23 @@ impl TokenTable {
 
     /// The vector of a text; zero where the table knows nothing of it.
     pub(super) fn vector(&self, text: &str, kept: &mut Kept) -> Vector {
-        let words = weaver_text::split::words(text).into_iter();
-        self.sum(words.map(|word| (word, ONE)), kept)
+        let words = weaver_text::split::words(text);
+        self.sum(words.iter().map(|word| (word.as_str(), ONE)), kept)
+    }
+
+    /// As [`TokenTable::sum`], with what earlier queries left.
+    pub(super) fn sum_kept<'w>(&self, words: impl Iterator<Item = (&'w str, u64)>) -> Vector {
+        let mut kept = self.kept.take();
+        let vector = self.sum(words, &mut kept);
+        kept.trim_for_queries();
+        self.kept.give(kept);
+        vector
     }
 
     /// The vector of words that count differently, in units of 1/65,536 up to 64.
-    pub(super) fn sum(
+    pub(super) fn sum<'w>(
         &self,
-        words: impl Iterator<Item = (String, u64)>,
+        words: impl Iterator<Item = (&'w str, u64)>,
         kept: &mut Kept,
     ) -> Vector {
         let mut sum = vec![0_i64; self.rows.dimensions];
@@ -114,18 +126,34 @@ impl TokenTable {
 /// The pieces of words that were met, so that each is taken apart once.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    words: HashMap<String, Box<[u32]>>,
+    words: HashMap<Box<str>, Box<[u32]>>,
+    /// The bytes of all words.
+    bytes: usize,
 }
 
 impl Kept {
     /// Most words that are kept.
-    const MAX: usize = 1 << 18;
+    const MOST: usize = 1 << 18;
+    /// The same from one query to the next.
+    const MOST_OF_QUERIES: usize = 1 << 12;
 
-    fn pieces(&mut self, pieces: &Pieces, word: String) -> &[u32] {
-        if self.words.len() >= Self::MAX {
-            self.words.clear();
+    fn pieces(&mut self, pieces: &Pieces, word: &str) -> &[u32] {
+        if !self.words.contains_key(word) {
+            self.keep(Self::MOST);
+            self.bytes += word.len();
+            self.words.insert(word.into(), pieces.of(word).into());
         }
-        self.words.entry(word).or_insert_with_key(|word| pieces.of(word).into())
+        self.words.get(word).map(AsRef::as_ref).unwrap_or_default()
+    }
+
+    fn trim_for_queries(&mut self) {
+        self.keep(Self::MOST_OF_QUERIES);
+    }
+
+    fn keep(&mut self, most: usize) {
+        if self.words.len() >= most || self.bytes >= 32 * most {
+            *self = Self::default();
+        }
     }
 }
 

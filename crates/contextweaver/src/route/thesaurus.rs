@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use weaver_text::stem;
 
 use super::key::{self, Key};
+use super::seeded::KeyMap;
 
 const BUILT_IN: &str = include_str!("../../assets/thesaurus.txt");
 /// Longest text that is read, in bytes.
@@ -22,6 +23,8 @@ const MAX_OTHERS: usize = 256;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Thesaurus {
     others: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
+    /// The same as keys, in the same order.
+    keys: KeyMap<Box<[Key]>>,
 }
 
 impl Thesaurus {
@@ -47,6 +50,9 @@ impl Thesaurus {
                 others.extend(group.iter().filter(|other| *other != word).take(room).cloned());
             }
         }
+        let keys =
+            |others: &BTreeSet<Box<str>>| others.iter().map(|other| key::of(other)).collect();
+        this.keys = this.others.iter().map(|(word, all)| (key::of(word), keys(all))).collect();
         this
     }
 
@@ -55,8 +61,9 @@ impl Thesaurus {
         self.others.get(stem).into_iter().flatten().map(AsRef::as_ref)
     }
 
-    pub(super) fn keys(&self, stem: &str) -> impl Iterator<Item = Key> {
-        self.others(stem).map(key::of)
+    /// The keys of those that stand for the stem of this one.
+    pub(super) fn keys(&self, key: Key) -> &[Key] {
+        self.keys.get(&key).map(AsRef::as_ref).unwrap_or_default()
     }
 }
 
@@ -72,6 +79,8 @@ mod tests {
         assert_eq!(others("book"), ["novel", "reserv"]);
         assert_eq!(others("reserv"), ["book"]);
         assert!(others("remark").is_empty());
+        assert_eq!(thesaurus.keys(key::of("book")), [key::of("novel"), key::of("reserv")]);
+        assert!(thesaurus.keys(key::of("remark")).is_empty());
     }
 
     #[test]

@@ -77,23 +77,20 @@ impl RouteTrace {
 /// Puts a trace together.
 pub(super) fn trace(
     scorer: Scorer<'_>,
-    query: &Query,
+    query: &Query<'_>,
     ranked: &[Ranked],
     evidence: Evidence,
     left_out: BTreeMap<Rule, usize>,
 ) -> RouteTrace {
-    let index = scorer.index;
+    let (index, terms) = (scorer.index, Terms::of_query(query.text));
     RouteTrace {
         version: 1,
-        terms: query.whole.single.clone(),
         parts: query.parts.iter().map(|part| part.text.trim().to_owned()).collect(),
         items: scorer.selection.count(),
         left_out,
         evidence,
-        candidates: ranked
-            .iter()
-            .filter_map(|r| candidate(scorer, &query.whole, r, index))
-            .collect(),
+        candidates: ranked.iter().filter_map(|r| candidate(scorer, &terms, r, index)).collect(),
+        terms: terms.single,
     }
 }
 

@@ -47,4 +47,6 @@ mod reference;
 #[cfg(test)]
 mod routing;
 #[cfg(test)]
+mod same_answers;
+#[cfg(test)]
 mod stored_logs;

@@ -133,7 +133,7 @@ fn scores_are_the_same_everywhere() {
         .into_iter()
         .map(|hit| (hit.id.to_string(), hit.score))
         .collect();
-    let expected = [("gh.issues", 402_911), ("fs.read", 371_937), ("mail.send", 325_469)];
+    let expected = [("gh.issues", 402_881), ("fs.read", 371_912), ("mail.send", 325_450)];
     assert_eq!(scores, expected.map(|(id, score)| (id.to_owned(), score)));
 }
 
