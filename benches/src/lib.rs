@@ -5,10 +5,10 @@ pub mod kernel;
 #[cfg(any(feature = "stack", feature = "compile", feature = "routing"))]
 pub mod measure;
 pub mod records;
+#[cfg(feature = "routing")]
+pub mod routing;
 pub mod rules;
 pub mod scenario;
-#[cfg(feature = "stack")]
-pub mod tools;
 
 /// The error of a workload that cannot be built.
 pub type Failure = Box<dyn std::error::Error>;

@@ -6,7 +6,22 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The processor time that this process has used.
 pub fn now() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    read(ClockId::ProcessCPUTime)
+}
+
+/// The processor time that this thread has used.
+pub fn thread() -> Duration {
+    read(ClockId::ThreadCPUTime)
+}
+
+/// The bytes of memory that this process holds, where the system says so.
+pub fn resident() -> Option<usize> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(pages.split(' ').nth(1)?.parse::<usize>().ok()? * rustix::param::page_size())
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
     Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default())
 }

@@ -1,11 +1,13 @@
-//! `cargo xtask speed redaction|kernel|compile`: how fast a part is, beside its peer on the same inputs.
+//! `cargo xtask speed redaction|kernel|compile|routing`: how fast a part is, beside its peer on the same inputs.
 
 mod compile;
 mod kernel;
 mod line;
 pub mod peer;
 mod redaction;
+mod routing;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -31,6 +33,18 @@ enum What {
     Kernel(Effort),
     /// The context compiler, from 100 to 100,000 events, beside contextweaver (Python).
     Compile(Compile),
+    /// Routing over 83 and 1,000 tools, beside contextweaver (Python) and a plain BM25.
+    Routing(Routing),
+}
+
+/// As [`Effort`], and over which tools.
+#[derive(clap::Args)]
+struct Routing {
+    #[command(flatten)]
+    effort: Effort,
+    /// A folder of sets with `tools.jsonl` and `queries.jsonl`, in the place of made-up tools.
+    #[arg(long)]
+    data: Option<PathBuf>,
 }
 
 /// How much, and how it is printed.
@@ -83,6 +97,13 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
             match args.effort.json {
                 true => format!("{}\n", compile::json(&ours, &theirs)),
                 false => compile::table(&ours, &theirs),
+            }
+        }
+        What::Routing(Routing { effort, data }) => {
+            let (ours, theirs) = measure_routing(sh, &target, effort, data.as_deref())?;
+            match effort.json {
+                true => format!("{}\n", routing::json(&ours, &theirs)),
+                false => routing::table(&ours, &theirs),
             }
         }
     };
@@ -145,6 +166,28 @@ pub fn compile_speed(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let features = ["--no-default-features", "--features", "compile"];
     process::run(process::cargo(sh).args(["build", "--release"]).args(package).args(features))?;
     Ok(program(target, "compile-speed"))
+}
+
+fn measure_routing(
+    sh: &Shell,
+    target: &Path,
+    effort: &Effort,
+    data: Option<&Path>,
+) -> Result<(Value, Value)> {
+    let program = built(sh, target, "routing")?;
+    let smoke = effort.smoke.then_some("--smoke");
+    let mut more: Vec<&OsStr> = smoke.into_iter().map(OsStr::new).collect();
+    more.extend(data.into_iter().flat_map(|data| [OsStr::new("--data"), data.as_os_str()]));
+    let more = &more;
+    let ours = read(cmd!(sh, "{program} speed {more...}"))?;
+    if effort.no_peer {
+        return Ok((ours, Value::Null));
+    }
+    let workloads = target.join("speed").join("tools");
+    process::run(cmd!(sh, "{program} workloads {workloads} {more...}"))?;
+    let python = peer::python(sh, &target.join("speed"), peer::CONTEXT)?;
+    let script = workspace::root()?.join("benches/routing/peer.py");
+    Ok((ours, read(cmd!(sh, "{python} {script} {workloads} 83 1000"))?))
 }
 
 fn built(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
