@@ -17,6 +17,7 @@
 //! ```
 
 mod arrange;
+mod chain;
 mod history;
 mod visibility;
 
@@ -82,6 +83,9 @@ pub struct Filter {
     pub exclude_tags: BTreeSet<String>,
     /// These come first, in this order, where the rest of the filter lets them through.
     pub pins: Vec<CapabilityId>,
+    /// Whether what the first item needs comes right behind it: the items it depends on, and the
+    /// best that provides what it requires, unless they were used.
+    pub chained: bool,
     /// Most items of one namespace. Pins count, and are never dropped for it.
     pub quota: Option<NonZeroUsize>,
     /// What has been used before.
@@ -114,7 +118,7 @@ impl Filter {
     /// Whether the hits stand as they were ranked.
     #[must_use]
     pub fn keeps_order(&self) -> bool {
-        self.pins.is_empty() && self.quota.is_none() && self.history.is_empty()
+        self.pins.is_empty() && self.quota.is_none() && self.history.is_empty() && !self.chained
     }
 
     /// Whether an item takes part.

@@ -53,8 +53,8 @@ use index::Index;
 use meaning::Meaning;
 use pool::Pools;
 
-/// Most items in one ranking.
-pub const MAX_K: usize = 1000;
+/// Most items in one ranking: all that a catalog can hold.
+pub const MAX_K: usize = crate::catalog::MAX_ITEMS;
 
 /// A catalog with its index.
 ///

@@ -8,17 +8,20 @@ use weaver_types::CapabilityId;
 use crate::catalog::SelectableItem;
 use crate::filter::Filter;
 use crate::filter::history::Past;
-use crate::route::{Hit, MAX_K};
+use crate::route::Hit;
+
+/// How many hits are ranked before they are arranged.
+const DEPTH: usize = 1000;
 
 impl Filter {
     /// How many hits have to be ranked so that `k` are left after [`Filter::arrange`].
     #[must_use]
     pub fn depth(&self, k: usize) -> usize {
-        if self.keeps_order() { k } else { MAX_K }
+        if self.keeps_order() { k } else { k.max(DEPTH) }
     }
 
     /// The `k` first of ranked hits, all of which the filter admits: weighed by history, pins
-    /// before them, and no namespace above its quota. Among equal scores the order stays. `item`
+    /// before them, what the first needs behind it, and no namespace above its quota. Among equal scores the order stays. `item`
     /// looks an item up, as [`Catalog::get`](crate::catalog::Catalog::get) does.
     #[must_use]
     pub fn arrange<'a>(
@@ -38,6 +41,7 @@ impl Filter {
             }
             hits.sort_by_key(|hit| (hit.copy, Reverse(hit.score)));
         }
+        let hits = if self.chained { self.chain(hits, item) } else { hits };
         let hits = self.pinned(hits, item);
         let mut hits = self.within_quota(hits, item);
         hits.truncate(k);

@@ -29,8 +29,8 @@ impl History {
 
 /// The history looked up in a catalog once, for many hits.
 pub(super) struct Past {
-    used: BTreeSet<CapabilityId>,
-    provided: BTreeSet<String>,
+    pub(super) used: BTreeSet<CapabilityId>,
+    pub(super) provided: BTreeSet<String>,
 }
 
 impl Past {

@@ -17,6 +17,8 @@ mod context_vectors;
 #[cfg(test)]
 mod duplicates;
 #[cfg(test)]
+mod filter_laws;
+#[cfg(test)]
 mod filtering;
 #[cfg(test)]
 mod frames;
@@ -44,6 +46,8 @@ mod native_calls;
 mod promises;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod route_vectors;
 #[cfg(test)]
 mod routing;
 #[cfg(test)]

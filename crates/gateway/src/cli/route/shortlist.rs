@@ -4,11 +4,14 @@ use contextweaver::catalog::{Catalog, SelectableItem};
 use contextweaver::error::CatalogError;
 use contextweaver::filter::{Filter, History, Rule};
 use contextweaver::graph::{ChoiceGraph, GraphOptions};
-use contextweaver::route::{MAX_K, RouteAnswer, RouteRequest, Router, Selection};
+use contextweaver::route::{RouteAnswer, RouteRequest, Router, Selection};
 use weaver_types::CapabilityId;
 
 use super::args::{Limits, Strategy};
 use super::{Exit, Failure};
+
+/// How much of the ranking guides a walk.
+const GUIDE: usize = 1000;
 
 /// A router with what limits it.
 pub(in crate::cli) struct Shortlist {
@@ -66,7 +69,7 @@ impl Shortlist {
             let request = RouteRequest::new(query, self.k).filtered(&self.filter);
             return self.router.answer(&if traced { request.traced() } else { request });
         };
-        let request = RouteRequest::new(query, MAX_K).among(&self.selection);
+        let request = RouteRequest::new(query, GUIDE).among(&self.selection);
         let mut answer = self.router.answer(&if traced { request.traced() } else { request });
         let walked = graph.beam(&answer.hits, *width, self.filter.depth(self.k));
         answer.hits = self.filter.arrange(walked, |id| self.router.item(id), self.k);
