@@ -8,6 +8,9 @@ use contextweaver::catalog::{Catalog, SelectableItem};
 use serde_json::Value;
 use weaver_benches::Failure;
 
+/// How many folders deep sets are looked for.
+const LEVELS: usize = 3;
+
 /// One set: a folder with `tools.jsonl` and `queries.jsonl`.
 pub(crate) struct Set {
     pub(crate) name: String,
@@ -27,19 +30,14 @@ pub(crate) struct Query {
     pub(crate) gold_all: Vec<String>,
 }
 
-/// The folders of the sets: this one if it is a set, else those in it.
-pub(crate) fn folders(dir: &Path, wanted: &[String]) -> Result<Vec<PathBuf>, Failure> {
-    let is_set =
-        |dir: &Path| dir.join("tools.jsonl").is_file() && dir.join("queries.jsonl").is_file();
-    if is_set(dir) {
-        return Ok(vec![dir.to_path_buf()]);
-    }
-    let entries = fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
-    let mut found: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_set(path)).collect();
+/// The folders of the sets, each with its name: this one if it is a set, else those in it.
+pub(crate) fn folders(dir: &Path, wanted: &[String]) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let mut found = Vec::new();
+    look(dir, LEVELS, &mut found).map_err(|error| format!("{}: {error}", dir.display()))?;
     found.sort_unstable();
+    let mut found: Vec<_> = found.into_iter().map(|path| (name(dir, &path), path)).collect();
     if !wanted.is_empty() {
-        found.retain(|path| wanted.contains(&name(path)));
+        found.retain(|(name, _)| wanted.contains(name));
     }
     if found.is_empty() {
         let sets = if wanted.is_empty() { "a set".to_owned() } else { wanted.join(" or ") };
@@ -52,25 +50,50 @@ pub(crate) fn folders(dir: &Path, wanted: &[String]) -> Result<Vec<PathBuf>, Fai
     Ok(found)
 }
 
-fn name(folder: &Path) -> String {
-    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-    whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
+fn is_set(dir: &Path) -> bool {
+    dir.join("tools.jsonl").is_file() && dir.join("queries.jsonl").is_file()
+}
+
+fn look(dir: &Path, levels: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if is_set(dir) {
+        found.push(dir.to_path_buf());
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() && levels > 0 {
+            // A folder below that cannot be read holds no set.
+            let _ = look(&path, levels - 1, found);
+        }
+    }
+    Ok(())
+}
+
+/// The path below the folder that was given; its own name for that folder itself.
+fn name(dir: &Path, folder: &Path) -> String {
+    let below = folder.strip_prefix(dir).map(|path| path.to_string_lossy().into_owned());
+    below.ok().filter(|below| !below.is_empty()).unwrap_or_else(|| {
+        let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    })
 }
 
 impl Set {
-    pub(crate) fn read(folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(name: String, folder: &Path) -> Self {
         let mut notes = Vec::new();
-        let items = items(&text(folder, "tools.jsonl")?, &mut notes);
-        let queries = queries(&text(folder, "queries.jsonl")?, &mut notes);
+        let items = items(&text(folder, "tools.jsonl", &mut notes), &mut notes);
+        let queries =
+            queries("queries.jsonl", &text(folder, "queries.jsonl", &mut notes), &mut notes);
         let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        if let Ok(lines) = fs::read_to_string(folder.join("examples.jsonl")) {
-            for Query { text, gold, .. } in self::queries(&lines, &mut notes) {
+        if folder.join("examples.jsonl").is_file() {
+            let lines = text(folder, "examples.jsonl", &mut notes);
+            for Query { text, gold, .. } in self::queries("examples.jsonl", &lines, &mut notes) {
                 for id in gold {
                     examples.entry(id).or_default().push(text.clone());
                 }
             }
         }
-        Ok(Self { name: name(folder), items, queries, examples, notes })
+        Self { name, items, queries, examples, notes }
     }
 
     /// The catalog, each tool with at most so many examples.
@@ -86,35 +109,78 @@ impl Set {
     }
 }
 
-fn text(folder: &Path, file: &str) -> Result<String, Failure> {
-    let path = folder.join(file);
-    fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()).into())
+/// A file; bytes that are no UTF-8 become a sign that says so.
+fn text(folder: &Path, file: &str, notes: &mut Vec<String>) -> String {
+    match fs::read(folder.join(file)) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned(),
+        Err(error) => {
+            notes.push(format!("{file} cannot be read: {error}"));
+            String::new()
+        }
+    }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty())
 }
 
 /// Every line on its own, so that one odd tool does not hide the others.
 fn items(text: &str, notes: &mut Vec<String>) -> Vec<SelectableItem> {
-    let (mut catalog, mut odd) = (Catalog::new(), Vec::new());
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let item = Catalog::from_jsonl(line)
-            .and_then(|one| one.iter().next().cloned().map_or(Ok(()), |item| catalog.insert(item)));
-        if let Err(error) = item {
-            odd.push(format!("tools.jsonl line {}: {error}", at + 1));
+    let (mut catalog, mut odd, mut bare) = (Catalog::new(), Vec::new(), Vec::new());
+    for (at, line) in lines(text) {
+        match item(line) {
+            Ok((item, as_it_is)) => {
+                if let Err(error) = catalog.insert(item) {
+                    odd.push(format!("tools.jsonl line {at}: {error}"));
+                } else if !as_it_is {
+                    bare.push(format!("tools.jsonl line {at}"));
+                }
+            }
+            Err(error) => odd.push(format!("tools.jsonl line {at}: {error}")),
         }
     }
-    note(odd, notes);
+    note("left out", &odd, notes);
+    note("read by id, name, description, namespace, tags and parameters alone", &bare, notes);
     catalog.iter().cloned().collect()
 }
 
-fn queries(text: &str, notes: &mut Vec<String>) -> Vec<Query> {
+/// A tool, and whether it could be read as it is. One whose form or bounds are not ours counts with
+/// what a search needs of it.
+fn item(line: &str) -> Result<(SelectableItem, bool), Failure> {
+    let read = Catalog::from_jsonl(line);
+    if let Some(item) = read.as_ref().ok().and_then(|catalog| catalog.iter().next()) {
+        return Ok((item.clone(), true));
+    }
+    let value: Value = serde_json::from_str(line)?;
+    let text = |key: &str, max: usize| {
+        let text = match value.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            None | Some(Value::Null) => String::new(),
+            Some(other) => other.to_string(),
+        };
+        text.chars().take(max).collect::<String>()
+    };
+    let id = text("id", 4000);
+    let mut item = SelectableItem::named(&id, text("name", 120), text("description", 12_000))?;
+    item.namespace = text("namespace", 120);
+    item.tags = names(value.get("tags")).into_iter().take(100).collect();
+    let schema = ["schema", "args_schema", "input_schema", "inputSchema", "parameters"];
+    if let Some(schema) = schema.iter().find_map(|key| value.get(*key)) {
+        item = item.with_parameters_of(schema);
+    }
+    Ok((item, false))
+}
+
+fn queries(file: &str, text: &str, notes: &mut Vec<String>) -> Vec<Query> {
     let mut odd = Vec::new();
     let mut found = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (at, line) in lines(text) {
         match query(line) {
             Some(query) => found.push(query),
-            None => odd.push(format!("queries or examples, line {}: no query with gold", at + 1)),
+            None => odd.push(format!("{file} line {at}: no query with gold")),
         }
     }
-    note(odd, notes);
+    note("left out", &odd, notes);
     found
 }
 
@@ -136,8 +202,8 @@ fn names(value: Option<&Value>) -> Vec<String> {
 }
 
 /// The first of them, and how many there are.
-fn note(odd: Vec<String>, notes: &mut Vec<String>) {
+fn note(what: &str, odd: &[String], notes: &mut Vec<String>) {
     if let Some(first) = odd.first() {
-        notes.push(format!("left out {} line(s), the first: {first}", odd.len()));
+        notes.push(format!("{what}: {} line(s), the first: {first}", odd.len()));
     }
 }

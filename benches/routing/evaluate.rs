@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use weaver_benches::{Failure, measure};
 
 use crate::corpus::{self, Set};
+use crate::risk::{self, Ranking};
 use crate::score::{DEPTH, Score, mean, rounded};
+use crate::{beyond, walk};
 
 /// Most examples a tool that are tried where none are asked for: few, and many.
 const EXAMPLES: [usize; 2] = [5, 30];
@@ -46,63 +48,103 @@ impl Args {
 /// How one run differs from another: with the table, and examples a tool.
 type Way = (bool, usize);
 
-pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
-    let table = TokenTable::built_in()?;
-    let mut sets = Vec::new();
-    let mut by_way: BTreeMap<Way, Vec<BTreeMap<&'static str, f64>>> = BTreeMap::new();
-    for folder in corpus::folders(&args.dir, &args.sets)? {
-        let set = Set::read(&folder)?;
-        let mut runs = Vec::new();
-        for way in ways(args, &set) {
-            let (figures, build) = one(&set, way, &table)?;
-            runs.push(run_json(way, &figures, build));
-            if way.1 == 0 {
-                by_way.entry(way).or_default().push(figures);
-            }
-        }
-        let known: BTreeSet<&str> = set.items.iter().map(|item| item.source_id()).collect();
-        let unknown =
-            set.queries.iter().flat_map(|q| &q.gold).filter(|id| !known.contains(id.as_str()));
-        sets.push(json!({
-            "name": set.name, "tools": set.items.len(), "queries": set.queries.len(),
-            "gold_not_among_tools": unknown.count(), "notes": set.notes, "runs": runs,
-        }));
-    }
-    let macros = by_way.iter().map(
-        |((table, _), all)| json!({ "table": table, "sets": all.len(), "figures": mean(all) }),
-    );
-    Ok(json!({ "version": 1, "sets": sets, "macro": macros.collect::<Vec<_>>() }))
+/// The figures of a run by their names.
+pub(crate) type Figures = BTreeMap<&'static str, f64>;
+
+/// What all sets together come to.
+#[derive(Default)]
+struct Sums {
+    figures: BTreeMap<Way, Vec<Figures>>,
+    rankings: BTreeMap<bool, Vec<(String, Vec<Ranking>)>>,
 }
 
-fn run_json((table, examples): Way, figures: &BTreeMap<&'static str, f64>, build: f64) -> Value {
-    let figures: BTreeMap<_, _> = figures.iter().map(|(n, f)| (*n, rounded(*f))).collect();
-    json!({ "table": table, "examples": examples, "figures": figures, "build_ms": rounded(build) })
+pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
+    let table = TokenTable::built_in()?;
+    let (mut sets, mut sums) = (Vec::new(), Sums::default());
+    for (name, folder) in corpus::folders(&args.dir, &args.sets)? {
+        let set = Set::read(name, &folder);
+        sets.push(evaluate(args, set, &table, &mut sums)?);
+    }
+    let macros = sums.figures.iter().filter(|((_, examples), _)| *examples == 0).map(
+        |((table, _), all)| json!({ "table": table, "sets": all.len(), "figures": mean(all) }),
+    );
+    let macros: Vec<Value> = macros.collect();
+    let risks: Vec<Value> =
+        sums.rankings.iter().map(|(table, sets)| risk::report(*table, sets)).collect();
+    Ok(json!({ "version": 1, "sets": sets, "macro": macros, "risk": risks }))
+}
+
+/// Everything about one set. One without tools or queries counts nowhere.
+fn evaluate(
+    args: &Args,
+    mut set: Set,
+    table: &Arc<TokenTable>,
+    sums: &mut Sums,
+) -> Result<Value, Failure> {
+    if set.items.is_empty() || set.queries.is_empty() {
+        set.notes.push("it has no tools or no queries, and counts nowhere".to_owned());
+        return Ok(json!({ "name": set.name, "tools": set.items.len(),
+            "queries": set.queries.len(), "notes": set.notes, "runs": [] }));
+    }
+    let (mut runs, mut walks, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
+    for way in ways(args, &set) {
+        let (router, build) = router(&set, way, table)?;
+        let figures = one(&set, &router);
+        runs.push(run_json(way, &figures, build));
+        sums.figures.entry(way).or_default().push(figures);
+        if way.1 == 0 {
+            let rankings = risk::rankings(&set, &router);
+            sums.rankings.entry(way.0).or_default().push((set.name.clone(), rankings));
+            walks.push(walk::agreement(&set, &router, way.0)?);
+            beyond.push(beyond::runs(&set, &router, way.0)?);
+        }
+    }
+    let known: BTreeSet<&str> = set.items.iter().map(|item| item.source_id()).collect();
+    let unknown =
+        set.queries.iter().flat_map(|q| &q.gold).filter(|id| !known.contains(id.as_str()));
+    Ok(json!({
+        "name": set.name, "tools": set.items.len(), "queries": set.queries.len(),
+        "gold_not_among_tools": unknown.count(), "notes": set.notes, "runs": runs,
+        "graph": walks, "beyond": beyond,
+    }))
+}
+
+fn run_json((table, examples): Way, figures: &Figures, build: f64) -> Value {
+    json!({ "table": table, "examples": examples, "figures": shown(figures),
+        "build_ms": rounded(build) })
+}
+
+/// Figures with as many digits as they are good for.
+pub(crate) fn shown(figures: &Figures) -> BTreeMap<&'static str, f64> {
+    figures.iter().map(|(name, figure)| (*name, rounded(*figure))).collect()
 }
 
 fn ways(args: &Args, set: &Set) -> Vec<Way> {
     let tables: &[bool] = if args.table { &[false, true] } else { &[false] };
-    let mut examples = vec![0];
+    let mut examples = BTreeSet::from([0]);
     if !set.examples.is_empty() {
         let asked: &[usize] = if args.examples.is_empty() { &EXAMPLES } else { &args.examples };
         examples.extend(asked);
     }
-    examples.dedup();
     tables.iter().flat_map(|table| examples.iter().map(|count| (*table, *count))).collect()
 }
 
-/// The figures of one run, and how long the index took, in milliseconds.
-fn one(
+/// The router of one run, and how long its index took, in milliseconds.
+fn router(
     set: &Set,
     (with_table, examples): Way,
     table: &Arc<TokenTable>,
-) -> Result<(BTreeMap<&'static str, f64>, f64), Failure> {
+) -> Result<(Router, f64), Failure> {
     let catalog = set.catalog(examples)?;
     let began = measure::now();
     let mut router = Router::new(catalog)?;
     if with_table {
         router = router.with_table(Arc::clone(table));
     }
-    let build = (measure::now() - began).as_secs_f64() * 1e3;
+    Ok((router, (measure::now() - began).as_secs_f64() * 1e3))
+}
+
+fn one(set: &Set, router: &Router) -> Figures {
     for query in set.queries.iter().take(WARM_UP) {
         let _ = router.route(&query.text, DEPTH);
     }
@@ -111,12 +153,13 @@ fn one(
         let began = measure::now();
         let hits = router.route(&query.text, DEPTH);
         score.took(measure::now().saturating_sub(began));
-        score.add(&names(&router, &hits), &query.gold, &query.gold_all);
+        score.add(&names(router, &hits), &query.gold, &query.gold_all);
     }
-    Ok((score.figures(), build))
+    score.figures()
 }
 
-fn names(router: &Router, hits: &[Hit]) -> Vec<String> {
+/// The ids of hits as the set writes them.
+pub(crate) fn names(router: &Router, hits: &[Hit]) -> Vec<String> {
     let items = hits.iter().filter_map(|hit| router.item(&hit.id));
     items.map(|item| item.source_id().to_owned()).collect()
 }

@@ -2,10 +2,14 @@
 //!
 //! `cargo xtask eval routing` and `cargo xtask speed routing` run this and print the tables.
 
+mod beyond;
 mod corpus;
 mod evaluate;
+mod logistic;
+mod risk;
 mod score;
 mod speed;
+mod walk;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::evaluate::Figures;
+
 /// How many places are looked at.
 pub(crate) const DEPTH: usize = 20;
 const DEPTHS: [usize; 4] = [1, 3, 5, 10];
@@ -20,6 +22,11 @@ pub(crate) struct Score {
     /// Recall at 5 of all that is needed, and over how many queries.
     needed: (f64, usize),
     times: Vec<Duration>,
+}
+
+/// A part of a whole in percent.
+pub(crate) fn percent(part: usize, whole: usize) -> f64 {
+    100.0 * share(part, whole)
 }
 
 /// A share of what there is.
@@ -67,7 +74,7 @@ impl Score {
     }
 
     /// Percents, and microseconds of processor time.
-    pub(crate) fn figures(mut self) -> BTreeMap<&'static str, f64> {
+    pub(crate) fn figures(mut self) -> Figures {
         let percent = |sum: f64| 100.0 * sum / share(self.queries, 1).max(1.0);
         let mut figures = BTreeMap::new();
         for (name, sum) in ["recall@1", "recall@3", "recall@5", "recall@10"].iter().zip(self.recall)
@@ -90,7 +97,7 @@ impl Score {
 }
 
 /// The mean of each figure that all have.
-pub(crate) fn mean(all: &[BTreeMap<&'static str, f64>]) -> Value {
+pub(crate) fn mean(all: &[Figures]) -> Value {
     let Some(first) = all.first() else { return json!({}) };
     let names = first.keys().filter(|name| all.iter().all(|one| one.contains_key(*name)));
     let mean =

@@ -1,5 +1,6 @@
 //! `cargo xtask eval routing --data DIR`.
 
+mod reference;
 mod report;
 
 use std::path::PathBuf;
@@ -51,7 +52,8 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let table = args.no_table.then(|| "--no-table".to_owned());
     let options: Vec<String> = sets.chain(counts).chain(table).collect();
     let text = cmd!(sh, "{program} eval {data} {options...}").quiet().read().context(NEEDS)?;
-    let found: Value = serde_json::from_str(&text)?;
+    let mut found: Value = serde_json::from_str(&text)?;
+    reference::put_beside(&mut found);
     if args.json {
         println!("{found}");
     } else {

@@ -1,8 +1,10 @@
-//! The figures of routing as a table, beside those of others.
+//! The figures of routing as tables, beside those of others.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
+
+use super::reference;
 
 /// The columns: what they are called, and where their figure is.
 const COLUMNS: [(&str, &str); 9] = [
@@ -17,82 +19,147 @@ const COLUMNS: [(&str, &str); 9] = [
     ("p99 µs", "p99_us"),
 ];
 
-/// Recall at 5 of others, where it was measured on these sets (at most 400 queries of each): a
-/// field-weighted index with sentences, the same with word vectors, and BM25 over names and
-/// descriptions by stems.
-const OTHERS: [(&str, f64, f64, f64); 8] = [
-    ("metatool", 65.2, 71.0, 55.5),
-    ("metatool_multi", 63.1, 71.6, 39.0),
-    ("toollinkos", 96.0, 98.5, 86.5),
-    ("ultratool", 68.4, 71.3, 53.5),
-    ("stabletoolbench", 72.8, 74.8, 55.3),
-    ("bfcl_live", 75.8, 77.6, 61.1),
-    ("seal_test", 93.2, 92.5, 74.6),
-    ("livemcp", 34.6, 34.7, 29.5),
-];
-/// The same of the two catalogs of contextweaver (Python), with what it reaches itself.
-const CATALOGS: [(&str, f64, f64, f64); 2] =
-    [("cw83", 84.2, 88.8, 38.3), ("cw1000", 84.8, 84.8, 14.8)];
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn name(value: &Value) -> &str {
+    value["name"].as_str().unwrap_or_default()
+}
 
 /// For people.
 pub fn table(found: &Value) -> String {
-    let mut out = format!("{:<18}{:<8}{:>9}", "set", "table", "examples");
+    let mut out = format!("{:<34}{:<7}{:>9}", "set", "table", "examples");
     for (name, _) in COLUMNS {
         let _ = write!(out, "{name:>9}");
     }
     out.push_str("   reference R@5\n");
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     for set in list(&found["sets"]) {
-        let name = set["name"].as_str().unwrap_or_default();
         for run in list(&set["runs"]) {
-            let table = run["table"].as_bool().unwrap_or_default();
-            let examples = run["examples"].as_u64().unwrap_or_default();
-            let beside = if examples == 0 { reference(name, table) } else { None };
-            line(&mut out, name, table, &examples.to_string(), &run["figures"], beside);
+            let examples = run["examples"].as_u64().unwrap_or_default().to_string();
+            let words = [name(set), yes(&run["table"]), &examples];
+            line(&mut out, words, &run["figures"], &run["reference"]);
         }
         for note in list(&set["notes"]) {
-            let _ = writeln!(out, "  {name}: {}", note.as_str().unwrap_or_default());
+            let _ = writeln!(out, "  {}: {}", name(set), note.as_str().unwrap_or_default());
+        }
+        if let Some(unknown) = set["gold_not_among_tools"].as_u64().filter(|count| *count > 0) {
+            let _ =
+                writeln!(out, "  {}: {unknown} of the tools asked for are not there", name(set));
         }
     }
     for one in list(&found["macro"]) {
-        let table = one["table"].as_bool().unwrap_or_default();
-        let name = format!("macro of {}", one["sets"]);
-        line(&mut out, &name, table, "0", &one["figures"], None);
+        let all = format!("macro of {}", one["sets"]);
+        line(&mut out, [&all, yes(&one["table"]), "0"], &one["figures"], &Value::Null);
+    }
+    for (name, figures) in reference::macros() {
+        line(&mut out, [name, "", ""], &figures, &Value::Null);
     }
     out.push_str(
         "\nReference: recall at 5 of a lexical index (or of the same with word vectors) and, in\n\
-         brackets, of plain BM25 (cw83, cw1000: of contextweaver in Python), on at most 400 queries.\n\
-         Over the eight sets it names: 71.1 (74.0 with vectors), BM25 56.9, BM25 and MiniLM 67.9.\n",
+         brackets, of plain BM25 (cw83, cw1000: of contextweaver in Python), on at most 400 queries\n\
+         of a set; the last rows are the means over its eight sets.\n",
     );
+    beyond(&mut out, found);
+    graphs(&mut out, found);
+    list(&found["risk"]).for_each(|risk| confidence(&mut out, risk));
     out
 }
 
-fn reference(set: &str, table: bool) -> Option<(f64, f64)> {
-    let mut all = OTHERS.iter().chain(&CATALOGS);
-    let (_, words, vectors, plain) = all.find(|(name, ..)| *name == set)?;
-    Some((if table { *vectors } else { *words }, *plain))
+fn yes(value: &Value) -> &'static str {
+    if value.as_bool().unwrap_or_default() { "yes" } else { "no" }
 }
 
-fn line(
-    out: &mut String,
-    name: &str,
-    table: bool,
-    examples: &str,
-    figures: &Value,
-    beside: Option<(f64, f64)>,
-) {
-    let table = if table { "yes" } else { "no" };
-    let _ = write!(out, "{name:<18}{table:<8}{examples:>9}");
+fn line(out: &mut String, words: [&str; 3], figures: &Value, beside: &Value) {
+    let _ = write!(out, "{:<34}{:<7}{:>9}", words[0], words[1], words[2]);
     for (_, key) in COLUMNS {
-        match figures[key].as_f64() {
-            Some(figure) => drop(write!(out, "{figure:>9.1}")),
-            None => drop(write!(out, "{:>9}", "-")),
-        }
+        let _ = write!(out, "{:>9}", figure(&figures[key]));
     }
-    if let Some((reference, plain)) = beside {
-        let _ = write!(out, "   {reference:.1} ({plain:.1})");
+    if let (Some(index), Some(plain)) =
+        (beside["recall@5"].as_f64(), beside["plain_recall@5"].as_f64())
+    {
+        let _ = write!(out, "   {index:.1} ({plain:.1})");
     }
     out.push('\n');
+}
+
+fn figure(value: &Value) -> String {
+    value.as_f64().map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1}"))
+}
+
+/// Runs that the files of a set do not hold as they are.
+fn beyond(out: &mut String, found: &Value) {
+    let _ = writeln!(out, "\n{:<34}{:<7}{:>30}{:>9}", "set", "table", "with", "R@5");
+    for set in list(&found["sets"]) {
+        for run in list(&set["beyond"]) {
+            let mut row = |with: &str, figures: &Value, key: &str| {
+                if let Some(found) = figures[key].as_f64() {
+                    let (set, table) = (name(set), yes(&run["table"]));
+                    let _ = writeln!(out, "{set:<34}{table:<7}{with:>30}{found:>9.1}");
+                }
+            };
+            row("a typing error each", &run["typing_errors"], "recall@5");
+            row("5 accepted requests a tool", &run["lessons"], "recall@5");
+            for (with, which) in [("all that is needed", "without"), ("the same, chained", "with")]
+            {
+                row(with, &run["chained"][which], "gold_all_recall@5");
+            }
+        }
+    }
+}
+
+/// The walk over the graph beside the index.
+fn graphs(out: &mut String, found: &Value) {
+    let _ = writeln!(out, "\n{:<34}{:<7}{:>16}{:>12}", "set", "table", "same first %", "walk R@5");
+    for set in list(&found["sets"]) {
+        for one in list(&set["graph"]) {
+            let (same, recall) = (figure(&one["same_top1"]), figure(&one["beam_recall@5"]));
+            let (set, table) = (name(set), yes(&one["table"]));
+            let _ = writeln!(out, "{set:<34}{table:<7}{same:>16}{recall:>12}");
+        }
+    }
+}
+
+/// What abstaining costs and is worth, as the router does it and by a fit that never saw the set.
+fn confidence(out: &mut String, risk: &Value) {
+    let _ = writeln!(
+        out,
+        "\nConfidence, table: {}; {} rankings, half of them with their tools taken away, all sets \
+         alike;\nout of fold: fitted {} that are not judged. In percent.",
+        yes(&risk["table"]),
+        risk["rankings"],
+        if risk["folds"] == "by set" { "on the other sets," } else { "on the other half," },
+    );
+    for (way, name) in [("in_use", "in use"), ("out_of_fold", "out of fold")] {
+        let curve = &risk[way];
+        let _ = writeln!(
+            out,
+            "{name}: area under the curve, right {}, tool gone {}; calibration error {}",
+            figure(&curve["auc_right"]),
+            figure(&curve["auc_gone"]),
+            figure(&curve["calibration_error"]),
+        );
+        let _ = writeln!(
+            out,
+            "{:>16}{:>10}{:>22}{:>23}{:>19}",
+            "abstain below",
+            "answered",
+            "abstains, tool gone",
+            "abstains, tool there",
+            "right of answered"
+        );
+        for row in list(&curve["rows"]) {
+            let _ = writeln!(
+                out,
+                "{:>16}{:>10}{:>22}{:>23}{:>19}",
+                row["abstain_below"].to_string(),
+                figure(&row["answered"]),
+                figure(&row["abstains_gone"]),
+                figure(&row["abstains_there"]),
+                figure(&row["right_of_answered"]),
+            );
+        }
+    }
 }
 
 #[cfg(test)]
@@ -101,20 +168,61 @@ mod tests {
 
     use super::*;
 
+    fn found() -> Value {
+        let figures = json!({ "recall@5": 96.2, "p50_us": 12.34, "gold_all_recall@5": 41.5 });
+        let rows = json!([{ "abstain_below": 150, "answered": 84.0, "abstains_gone": 22.0,
+            "abstains_there": 10.3, "right_of_answered": 39.9 }]);
+        let curve = json!({ "rows": rows, "auc_right": 74.9, "auc_gone": 66.3,
+            "calibration_error": 3.6 });
+        json!({
+            "sets": [{ "name": "cw83", "notes": ["left out 1 line(s)"],
+                "gold_not_among_tools": 3,
+                "runs": [
+                    { "table": true, "examples": 0, "figures": figures },
+                    { "table": false, "examples": 5, "figures": figures },
+                ],
+                "graph": [{ "table": false, "same_top1": 99.5, "beam_recall@5": 88.1 }],
+                "beyond": [{ "table": true, "typing_errors": { "recall@5": 81.3 },
+                    "chained": { "without": figures, "with": figures } }],
+            }],
+            "macro": [{ "table": false, "sets": 1, "figures": figures }],
+            "risk": [{ "table": true, "rankings": 400, "folds": "by set",
+                "in_use": curve, "out_of_fold": curve }],
+        })
+    }
+
     #[test]
     fn every_run_has_a_line_with_what_others_reach() {
-        let figures = json!({ "recall@5": 96.2, "p50_us": 12.34 });
-        let found = json!({
-            "sets": [{ "name": "cw83", "notes": ["left out 1 line(s)"], "runs": [
-                { "table": true, "examples": 0, "figures": figures },
-                { "table": false, "examples": 5, "figures": figures },
-            ]}],
-            "macro": [{ "table": false, "sets": 1, "figures": figures }],
-        });
+        let mut found = found();
+        reference::put_beside(&mut found);
+        let runs = &found["sets"][0]["runs"];
+        assert_eq!(runs[0]["reference"]["recall@5"], 88.8);
+        assert!(runs[1]["reference"].is_null());
+        assert_eq!(found["reference_macro"][1]["figures"]["all_gold@5"], 62.6);
         let table = table(&found);
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[1].contains("96.2") && lines[1].ends_with("88.8 (38.3)"), "{table}");
         assert!(lines[2].contains("12.3") && !lines[2].contains('('), "{table}");
-        assert!(lines[3].contains("left out") && lines[4].starts_with("macro of 1"), "{table}");
+        assert!(lines[3].contains("left out") && lines[4].contains("3 of the tools"), "{table}");
+        assert!(lines[5].starts_with("macro of 1"), "{table}");
+        assert!(lines[6].contains("71.1") && lines[7].contains("74.0"), "{table}");
+    }
+
+    #[test]
+    fn what_else_was_measured_has_its_table() {
+        let table = table(&found());
+        for part in ["a typing error each     81.3", "chained     41.5", "99.5        88.1"] {
+            assert!(table.contains(part), "{part}: {table}");
+        }
+        assert!(table.contains("right 74.9, tool gone 66.3; calibration error 3.6"), "{table}");
+        let row = table.lines().last().unwrap();
+        let figures: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(figures, ["150", "84.0", "22.0", "10.3", "39.9"]);
+    }
+
+    #[test]
+    fn a_set_in_a_folder_is_known_by_its_own_name() {
+        assert_eq!(reference::of_set("held/out/livemcp", false), Some((34.6, 29.5)));
+        assert_eq!(reference::of_set("livemcp2", false), None);
     }
 }
