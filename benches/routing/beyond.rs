@@ -1,19 +1,21 @@
-//! Runs of a set that its files do not hold as they are: with typing errors, and with what
-//! a tool needs.
+//! Runs of a set that its files do not hold as they are: with typing errors, with lessons, and
+//! with what a tool needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use contextweaver::catalog::Catalog;
 use contextweaver::filter::Filter;
-use contextweaver::route::{RouteRequest, Router};
+use contextweaver::route::{Lessons, RouteRequest, Router};
 use serde_json::{Map, Value, json};
 use weaver_benches::{Failure, Numbers};
-use weaver_types::CapabilityId;
+use weaver_types::{CapabilityId, Label, Timestamp};
 
 use crate::corpus::{Query, Set};
 use crate::evaluate::{names, shown};
 use crate::score::{DEPTH, Score};
 
+/// How many accepted requests a tool learns from.
+const LESSONS: usize = 5;
 /// Shortest word that gets a typing error, in letters.
 const MIN_LETTERS: usize = 5;
 
@@ -22,6 +24,9 @@ pub(crate) fn runs(set: &Set, router: &Router, table: bool) -> Result<Value, Fai
     let mut out = Map::new();
     out.insert("table".to_owned(), Value::from(table));
     out.insert("typing_errors".to_owned(), typing_errors(set, router));
+    if !set.examples.is_empty() {
+        out.insert("lessons".to_owned(), lessons(set, router)?);
+    }
     if set.queries.iter().any(|query| query.gold_all.len() > query.gold.len()) {
         out.insert("chained".to_owned(), chained(set, table)?);
     }
@@ -64,6 +69,24 @@ fn misspelt(text: &str) -> String {
     let word =
         |(at, word): (usize, &&str)| if at == place { wrong.clone() } else { (*word).to_owned() };
     words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// After so many accepted requests for each tool.
+fn lessons(set: &Set, router: &Router) -> Result<Value, Failure> {
+    let (mut lessons, now) = (Lessons::default(), Timestamp::from_micros(0));
+    for item in &set.items {
+        for text in set.examples.get(item.source_id()).into_iter().flatten().take(LESSONS) {
+            // A text without words teaches nothing.
+            let _ = lessons.accept(text, &item.id, &Label::clean(), now);
+        }
+    }
+    let mut score = Score::default();
+    for query in &set.queries {
+        let request = RouteRequest::new(&query.text, DEPTH).taught(&lessons, now);
+        let hits = router.answer(&request).hits;
+        score.add(&names(router, &hits), &query.gold, &query.gold_all);
+    }
+    Ok(json!(quality(score)))
 }
 
 /// With what each tool is said to need, and without: the requests name the tool alone.

@@ -27,7 +27,7 @@ pub(super) struct Keys {
 pub(super) struct Word {
     /// In lower case.
     pub(super) raw: Box<str>,
-    stem: Box<str>,
+    pub(super) stem: Box<str>,
     /// The key of its stem.
     pub(super) key: Key,
     pub(super) stop: bool,
@@ -44,6 +44,8 @@ pub(super) struct Analyser {
     pairs: KeyMap<Key>,
     /// The bytes of all words.
     bytes: usize,
+    /// How many of the words were told of by [`Analyser::new_stems`].
+    told: usize,
 }
 
 impl Analyser {
@@ -71,6 +73,12 @@ impl Analyser {
     /// Whether a key that this analyser gave is that of a number or a word for a version.
     pub(super) fn is_version_mark(&self, key: Key) -> bool {
         self.marks.contains(&key)
+    }
+
+    /// The stems that it has met since this was last asked.
+    pub(super) fn new_stems(&mut self) -> impl Iterator<Item = &str> {
+        let from = std::mem::replace(&mut self.told, self.words.len());
+        self.words.iter().skip(from).filter(|word| !word.stop).map(|word| &*word.stem)
     }
 
     /// Forgets what it has kept, where that is too much. Only between two items.

@@ -5,6 +5,7 @@
 //! the answers are those of an index that was built anew.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weaver_types::CapabilityId;
@@ -18,6 +19,7 @@ use crate::route::document::{Document, Weight};
 use crate::route::key::{self, Key};
 use crate::route::postings::{Collector, List, MAX_PLACES, Place, Postings};
 use crate::route::selection::{Bits, Selection, Stamp};
+use crate::route::spelling::Spelling;
 
 /// What the router searches. Copies share the base.
 #[derive(Debug, Clone)]
@@ -49,6 +51,7 @@ struct Base {
     marks: Vec<Mark>,
     single: Postings,
     pairs: Postings,
+    spelling: Spelling,
 }
 
 /// An item that came later.
@@ -56,6 +59,8 @@ struct Base {
 struct Added {
     item: SelectableItem,
     mark: Mark,
+    /// Of the words that the base does not have.
+    spelling: Spelling,
 }
 
 /// What is kept of an item to put a ranking in order.
@@ -85,8 +90,11 @@ impl Index {
     /// The same with this item, in the place of one with its id if there is one.
     pub(super) fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
         let mut new = self.without(&item.id).unwrap_or_else(|| self.clone());
-        let document = Document::of(&item, &mut Analyser::default());
+        let mut analyser = Analyser::default();
+        let document = Document::of(&item, &mut analyser);
         let mark = Mark::of(&item, &document);
+        let stems = analyser.new_stems().filter(|stem| !self.base.spelling.has(stem));
+        let spelling = Spelling::of(stems);
         let place = Place::try_from(self.places()).unwrap_or(Place::MAX);
         let (single, pairs) = (sorted(document.single), sorted(document.pairs));
         new.single = new.single.with(place, &single);
@@ -97,7 +105,7 @@ impl Index {
         if let Some(live) = &mut new.live {
             Arc::make_mut(live).set(place);
         }
-        new.added.push(Arc::new(Added { item, mark }));
+        new.added.push(Arc::new(Added { item, mark, spelling }));
         new.stamp = Stamp::default();
         Ok(new)
     }
@@ -149,6 +157,15 @@ impl Index {
         &self.gone.places
     }
 
+    /// Words that a stem may mean which is misspelt, nearest first; whether any item has them still
+    /// is for the caller to see.
+    pub(super) fn spelt_like<'a>(&'a self, stem: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let mut found = BTreeSet::new();
+        self.base.spelling.near(stem, &mut found);
+        self.added.iter().for_each(|added| added.spelling.near(stem, &mut found));
+        found.into_iter().map(|(_, word)| word)
+    }
+
     /// How many places there are, those without an item among them.
     pub(super) fn places(&self) -> usize {
         self.base.ids.len() + self.added.len()
@@ -195,7 +212,7 @@ impl Index {
     }
 
     /// Where the item of this id stands.
-    fn place(&self, id: &CapabilityId) -> Option<Place> {
+    pub(super) fn place(&self, id: &CapabilityId) -> Option<Place> {
         let base = self.base.ids.binary_search(id).ok();
         let later = || self.added.iter().rposition(|added| added.item.id == *id);
         let live = |at: &usize| Place::try_from(*at).is_ok_and(|place| self.holds(place));
@@ -257,7 +274,11 @@ impl Index {
     pub(super) fn bytes(&self) -> usize {
         let base = &self.base;
         let ids: usize = base.ids.iter().map(|id| size_of_val(id) + id.as_str().len()).sum();
-        base.single.bytes() + base.pairs.bytes() + ids + size_of_val(base.marks.as_slice())
+        base.single.bytes()
+            + base.pairs.bytes()
+            + ids
+            + size_of_val(base.marks.as_slice())
+            + base.spelling.bytes()
     }
 }
 
@@ -265,16 +286,18 @@ impl Base {
     fn build(catalog: Catalog) -> Result<Self, CatalogError> {
         let (mut single, mut pairs) = (Collector::default(), Collector::default());
         let mut analyser = Analyser::default();
-        let mut marks = Vec::with_capacity(catalog.len());
+        let (mut marks, mut stems) = (Vec::with_capacity(catalog.len()), BTreeSet::new());
         for (place, item) in (0..).zip(catalog.iter()) {
             let document = Document::of(item, &mut analyser);
             marks.push(Mark::of(item, &document));
             document.single.weights(|key, weight| single.note(key, place, weight));
             document.pairs.weights(|key, weight| pairs.note(key, place, weight));
+            stems.extend(analyser.new_stems().map(Box::<str>::from));
         }
         let ids = catalog.iter().map(|item| item.id.clone()).collect();
         let (single, pairs) = (single.finish(), pairs.finish());
-        let this = Self { catalog, ids, marks, single, pairs };
+        let spelling = Spelling::of(stems.iter().map(AsRef::as_ref));
+        let this = Self { catalog, ids, marks, single, pairs, spelling };
         this.check()?;
         Ok(this)
     }

@@ -28,11 +28,13 @@ pub(super) struct Ranked {
     pub(super) near: Option<i64>,
     /// Whether it is a near copy of a better one.
     pub(super) copy: bool,
+    /// What accepted routes add to its score.
+    pub(super) learned: u64,
 }
 
 impl Ranked {
-    fn new((place, words): Scored, score: u64, copy: bool) -> Self {
-        Self { place, score, words, near: None, copy }
+    pub(super) fn new((place, words): Scored, score: u64, copy: bool) -> Self {
+        Self { place, score, words, near: None, copy, learned: 0 }
     }
 }
 

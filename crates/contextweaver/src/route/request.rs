@@ -1,7 +1,9 @@
 //! What is asked of a router.
 
-use super::Selection;
+use weaver_types::Timestamp;
+
 use super::port::{QueryTransform, Reranker, Retriever};
+use super::{Lessons, Selection};
 use crate::filter::Filter;
 
 /// A request for a shortlist.
@@ -15,6 +17,7 @@ pub struct RouteRequest<'a> {
     pub(super) transform: Option<&'a dyn QueryTransform>,
     pub(super) retriever: Option<&'a dyn Retriever>,
     pub(super) reranker: Option<&'a dyn Reranker>,
+    pub(super) taught: Option<(&'a Lessons, Timestamp)>,
 }
 
 impl<'a> RouteRequest<'a> {
@@ -30,6 +33,7 @@ impl<'a> RouteRequest<'a> {
             transform: None,
             retriever: None,
             reranker: None,
+            taught: None,
         }
     }
 
@@ -73,6 +77,13 @@ impl<'a> RouteRequest<'a> {
     #[must_use]
     pub fn reranked(mut self, reranker: &'a dyn Reranker) -> Self {
         self.reranker = Some(reranker);
+        self
+    }
+
+    /// The same with what was learned from accepted routes, as it is at this time.
+    #[must_use]
+    pub fn taught(mut self, lessons: &'a Lessons, now: Timestamp) -> Self {
+        self.taught = Some((lessons, now));
         self
     }
 }

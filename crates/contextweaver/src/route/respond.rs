@@ -9,12 +9,13 @@ use super::analyse::Query;
 use super::analyser::{Analyser, Word};
 use super::answer::{Hit, RouteAnswer};
 use super::confidence::Evidence;
+use super::meant::Meant;
 use super::postings::Place;
 use super::rank::{Ranked, Ranker};
 use super::request::RouteRequest;
 use super::score::Scorer;
 use super::selection::Selection;
-use super::{MAX_K, Router, trace};
+use super::{MAX_K, Router, lift, trace};
 use crate::filter::Rule;
 use crate::fixed::ONE;
 
@@ -39,15 +40,23 @@ impl Router {
             None => request.query.into(),
         };
         let (index, pools) = (&self.index, &*self.pools);
-        let scorer = Scorer { index, pools, selection: &selection, thesaurus: &self.thesaurus };
+        let (thesaurus, meant) = (&*self.thesaurus, &Meant::default());
+        let scorer = Scorer { index, pools, selection: &selection, thesaurus, meant };
         let mut analyser = pools.analysers.take();
         let query = Query::of(&text, &mut analyser);
+        let scorer = Scorer { meant: &Meant::of(scorer, &query, &mut analyser), ..scorer };
         let k = request.k.min(MAX_K);
         let mut depth = request.filter.map_or(k, |filter| filter.depth(k)).max(2);
         if request.reranker.is_some() {
             depth = depth.max(RERANKED);
         }
+        if request.taught.is_some() {
+            depth = depth.max(lift::DEPTH);
+        }
         let mut ranked = self.rank(scorer, &query, &mut analyser, request, depth);
+        if let Some((lessons, now)) = request.taught {
+            lift::lift(scorer, query.text, &lift::Taught { lessons, now }, &mut ranked);
+        }
         analyser.trim_for_queries();
         pools.analysers.give(analyser);
         let evidence = Evidence::of(&ranked, scorer.worth_of_all(&query.whole));

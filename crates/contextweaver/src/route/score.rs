@@ -7,6 +7,7 @@ use crate::route::board::{self, Board};
 use crate::route::document;
 use crate::route::index::Index;
 use crate::route::key::{self, Key};
+use crate::route::meant::Meant;
 use crate::route::pool::Pools;
 use crate::route::postings::{List, Place, Posting};
 use crate::route::selection::Selection;
@@ -25,6 +26,7 @@ pub(super) struct Scorer<'a> {
     pub(super) pools: &'a Pools,
     pub(super) selection: &'a Selection,
     pub(super) thesaurus: &'a Thesaurus,
+    pub(super) meant: &'a Meant,
 }
 
 /// What one term brings one item.
@@ -91,7 +93,8 @@ impl Scorer<'_> {
         found: &mut Board,
     ) {
         let is_asked = |other: &Key| asked.single.binary_search_by_key(other, |(key, _)| *key);
-        let others = self.thesaurus.keys(key).iter().filter(|other| is_asked(other).is_err());
+        let others = self.thesaurus.keys(key).iter().chain(self.meant.keys(key));
+        let others = others.filter(|other| is_asked(other).is_err());
         let lists = others.map(|other| self.index.single(*other)).filter(|list| !list.is_empty());
         let mut lists: Vec<_> = lists.map(|list| (self.selection.seen(list), list)).collect();
         if lists.is_empty() {
@@ -130,6 +133,17 @@ impl Scorer<'_> {
         self.each(list, gain, |place, score| board.add(place, score));
     }
 
+    /// Whether no visible item has the word, and no other stands for it.
+    pub(super) fn is_unknown(self, key: Key) -> bool {
+        let none = |list| self.selection.seen(list) == 0;
+        !self.thesaurus.knows(key) && none(self.index.single(key)) && none(self.index.pairs(key))
+    }
+
+    /// Whether a visible item has the word.
+    pub(super) fn sees_any(self, key: Key) -> bool {
+        self.selection.seen(self.index.single(key)) > 0
+    }
+
     /// What all terms would be worth to an item that has each of them once.
     pub(super) fn worth_of_all(self, terms: &Asked) -> u64 {
         terms.single.iter().map(|(key, _)| self.rarity(*key)).sum()
@@ -154,7 +168,9 @@ impl Scorer<'_> {
             if single.at(place).is_none()
                 && let Some((other, gain)) = self.best_instead(terms, term, count, place)
             {
-                add(term, &other, "instead", self.index.single(key::of(&other)), gain);
+                let known = self.thesaurus.knows(key::of(term));
+                let by = if known { "instead" } else { "spelling" };
+                add(term, &other, by, self.index.single(key::of(&other)), gain);
             }
         }
         for (term, count) in counted(&terms.pairs) {
@@ -180,10 +196,8 @@ impl Scorer<'_> {
             0 => u64::MAX,
             gain => gain,
         };
-        let others = self
-            .thesaurus
-            .others(term)
-            .filter(|other| !asked.single.iter().any(|asked| asked == other));
+        let others = self.thesaurus.others(term).chain(self.meant.words(key::of(term)));
+        let others = others.filter(|other| !asked.single.iter().any(|asked| asked == other));
         let worth = others.filter_map(|other| {
             let list = self.index.single(key::of(other));
             let gain = gain(list).min(most);

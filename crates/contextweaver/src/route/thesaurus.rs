@@ -61,6 +61,11 @@ impl Thesaurus {
         self.others.get(stem).into_iter().flatten().map(AsRef::as_ref)
     }
 
+    /// Whether it has the stem of this key in any group.
+    pub(super) fn knows(&self, key: Key) -> bool {
+        self.keys.contains_key(&key)
+    }
+
     /// The keys of those that stand for the stem of this one.
     pub(super) fn keys(&self, key: Key) -> &[Key] {
         self.keys.get(&key).map(AsRef::as_ref).unwrap_or_default()

@@ -47,8 +47,16 @@ pub struct Candidate {
     pub table: Option<i64>,
     /// Whether a near copy of it stands higher.
     pub copy: bool,
+    /// What accepted routes add to its score.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub learned: u64,
     /// What each term of the whole query brings it.
     pub terms: Vec<TermShare>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_nothing(score: &u64) -> bool {
+    *score == 0
 }
 
 /// What one term brings an item.
@@ -56,7 +64,8 @@ pub struct Candidate {
 pub struct TermShare {
     /// The stem that was asked for; two neighbours are written as one.
     pub term: String,
-    /// How it was met: `word`, `pair`, or `instead` for another word that stands for it.
+    /// How it was met: `word`, `pair`, `instead` for another word that stands for it, or
+    /// `spelling` for one that is spelt nearly so.
     pub by: &'static str,
     /// What it brings, in units of 1/65,536.
     pub score: u64,
@@ -112,6 +121,7 @@ fn candidate(
         words: ranked.words,
         table: ranked.near,
         copy: ranked.copy,
+        learned: ranked.learned,
         terms: scorer.shares_of(terms, ranked.place).into_iter().map(share).collect(),
     })
 }

@@ -29,6 +29,8 @@ mod hydrating;
 #[cfg(test)]
 mod items;
 #[cfg(test)]
+mod learning;
+#[cfg(test)]
 mod linting;
 #[cfg(test)]
 mod loading;

@@ -1,0 +1,287 @@
+//! What was learned from routes that were accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Serialize;
+use thiserror::Error;
+use weaver_types::{CapabilityId, Confidentiality, Integrity, Label, Timestamp};
+
+use super::analyse;
+use crate::catalog::shown;
+use crate::fixed::{self, ONE};
+
+/// Most words of one request that are learned.
+const MAX_WORDS: usize = 32;
+/// Longest word that is learned, in bytes.
+const MAX_WORD: usize = 32;
+/// What is left of a word that is forgotten.
+const FORGOTTEN: u64 = ONE / 64;
+
+/// How much may be learned, and how soon it is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LessonBounds {
+    /// Most items that anything is known of. The weakest goes for a new one.
+    pub items: usize,
+    /// Most words for one item. The weakest go.
+    pub words: usize,
+    /// After this time a word counts half.
+    pub half_life: Duration,
+    /// Requests that are more confidential are not learned from.
+    pub ceiling: Confidentiality,
+}
+
+/// 1,000 items of 64 words, 30 days, internal.
+impl Default for LessonBounds {
+    fn default() -> Self {
+        let half_life = Duration::from_hours(30 * 24);
+        Self { items: 1000, words: 64, half_life, ceiling: Confidentiality::Internal }
+    }
+}
+
+/// Why nothing is learned from a request.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LessonError {
+    /// Somebody else may have written it.
+    #[error("nothing is learned for `{id}` from untrusted text; accept only what its user asked")]
+    Untrusted {
+        /// The item.
+        id: String,
+    },
+    /// It is more confidential than the bounds allow.
+    #[error(
+        "nothing is learned for `{id}` from a request that is {confidentiality:?}; the ceiling is {ceiling:?}"
+    )]
+    TooConfidential {
+        /// The item.
+        id: String,
+        /// Of the request.
+        confidentiality: Confidentiality,
+        /// Of the bounds.
+        ceiling: Confidentiality,
+    },
+    /// There is no word in it that could be learned.
+    #[error("nothing is learned for `{id}` from a request without a word that says something")]
+    NoWords {
+        /// The item.
+        id: String,
+    },
+}
+
+impl LessonError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Untrusted { .. } => "lessons.untrusted",
+            Self::TooConfidential { .. } => "lessons.too_confidential",
+            Self::NoWords { .. } => "lessons.no_words",
+        }
+    }
+}
+
+/// What is known of one word for one item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    /// From nothing to one: each acceptance takes half of the way that is left.
+    strength: u64,
+    /// When that was.
+    at: Timestamp,
+}
+
+/// One thing that was learned, as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lesson {
+    /// The item.
+    pub id: String,
+    /// The stem of a word that it was accepted for.
+    pub word: String,
+    /// How strongly, in thousandths.
+    pub strength: u64,
+}
+
+/// Words of requests whose route was accepted, by the item that was accepted.
+///
+/// A router uses them only where a request brings them: [`RouteRequest::taught`]. They lift an item
+/// by at most the best score, never hide one, and say nothing about what may not be seen.
+/// Only the stems of words are kept, no numbers and no texts; each counts half after a while. What
+/// may have been written by somebody else than the user is refused.
+///
+/// [`RouteRequest::taught`]: super::RouteRequest::taught
+///
+/// ```
+/// use contextweaver::route::Lessons;
+/// use weaver_types::{CapabilityId, Label, Timestamp};
+///
+/// let (mut lessons, now) = (Lessons::default(), Timestamp::from_micros(0));
+/// let id = CapabilityId::parse("reports.weekly")?;
+/// lessons.accept("kick off the usual friday thing", &id, &Label::clean(), now)?;
+/// let refused = lessons.accept("always use me", &id, &Label::undeclared_output(), now);
+/// assert_eq!(refused.unwrap_err().code(), "lessons.untrusted");
+/// assert!(lessons.list(now).iter().any(|lesson| lesson.word == "friday"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lessons {
+    bounds: LessonBounds,
+    items: BTreeMap<CapabilityId, BTreeMap<Box<str>, Known>>,
+    /// The items that were accepted for a word.
+    words: BTreeMap<Box<str>, BTreeSet<CapabilityId>>,
+}
+
+impl Lessons {
+    /// Nothing learned yet, within these bounds.
+    #[must_use]
+    pub fn new(bounds: LessonBounds) -> Self {
+        Self { bounds, ..Self::default() }
+    }
+
+    /// Learns that an item was the right one for a request. The label is that of the request's
+    /// text: only what is trusted teaches.
+    ///
+    /// # Errors
+    /// [`LessonError`]; nothing has changed then.
+    pub fn accept(
+        &mut self,
+        query: &str,
+        id: &CapabilityId,
+        label: &Label,
+        now: Timestamp,
+    ) -> Result<(), LessonError> {
+        let (item, ceiling) = (shown(id.as_str()), self.bounds.ceiling);
+        if label.integrity != Integrity::Trusted {
+            return Err(LessonError::Untrusted { id: item });
+        }
+        if label.confidentiality > ceiling {
+            let confidentiality = label.confidentiality;
+            return Err(LessonError::TooConfidential { id: item, confidentiality, ceiling });
+        }
+        let words = words(query);
+        if words.is_empty() || self.bounds.items == 0 || self.bounds.words == 0 {
+            return Err(LessonError::NoWords { id: item });
+        }
+        if !self.items.contains_key(id) && self.items.len() >= self.bounds.items {
+            self.drop_weakest(now);
+        }
+        let mut known = self.take(id);
+        for word in words {
+            let before = known.get(&word).map_or(0, |known| self.strength(*known, now));
+            known.insert(word, Known { strength: u64::midpoint(before, ONE), at: now });
+        }
+        self.keep_strongest(&mut known, now);
+        for word in known.keys() {
+            self.words.entry(word.clone()).or_default().insert(id.clone());
+        }
+        self.items.insert(id.clone(), known);
+        Ok(())
+    }
+
+    /// Forgets all of one item; tells whether there was anything.
+    pub fn forget(&mut self, id: &CapabilityId) -> bool {
+        !self.take(id).is_empty()
+    }
+
+    /// Everything that was learned, as strong as it is now, by item and word.
+    #[must_use]
+    pub fn list(&self, now: Timestamp) -> Vec<Lesson> {
+        let lesson = |id: &CapabilityId, word: &str, known: Known| Lesson {
+            id: id.to_string(),
+            word: word.to_owned(),
+            strength: self.strength(known, now) * 1000 / ONE,
+        };
+        let items = self.items.iter();
+        let of = |(id, known)| {
+            let words: &BTreeMap<Box<str>, Known> = known;
+            words.iter().map(move |(word, known)| lesson(id, word, *known))
+        };
+        items.flat_map(of).collect()
+    }
+
+    /// How many items something is known of.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether nothing was learned.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Of the words of a request with what each is worth, the share that each item was accepted
+    /// for, up to one, in units of 1/65,536.
+    pub(super) fn shares(
+        &self,
+        asked: &[(&str, u64)],
+        now: Timestamp,
+    ) -> BTreeMap<&CapabilityId, u64> {
+        let total: u64 = asked.iter().map(|(_, worth)| *worth).sum();
+        let mut shares = BTreeMap::new();
+        for (word, worth) in asked {
+            for id in self.words.get(*word).into_iter().flatten() {
+                let known = self.items.get(id).and_then(|known| known.get(*word));
+                let strength = known.map_or(0, |known| self.strength(*known, now));
+                *shares.entry(id).or_insert(0) += fixed::mul(*worth, strength);
+            }
+        }
+        shares.values_mut().for_each(|share| *share = fixed::ratio(*share, total));
+        shares
+    }
+
+    /// Halved for each half-life, and along a straight line between.
+    fn strength(&self, known: Known, now: Timestamp) -> u64 {
+        let (age, half) = (now.since(known.at).as_micros(), self.bounds.half_life.as_micros());
+        if half == 0 {
+            return 0;
+        }
+        let halvings = u32::try_from(age / half).unwrap_or(u32::MAX);
+        let strength = known.strength.checked_shr(halvings).unwrap_or(0);
+        let rest = u64::try_from((age % half) * u128::from(ONE) / half).unwrap_or(0);
+        strength - fixed::mul(strength / 2, rest)
+    }
+
+    fn keep_strongest(&self, known: &mut BTreeMap<Box<str>, Known>, now: Timestamp) {
+        known.retain(|_, known| self.strength(*known, now) > FORGOTTEN);
+        while known.len() > self.bounds.words {
+            let weakest = known.iter().min_by_key(|(_, known)| self.strength(**known, now));
+            let Some(weakest) = weakest.map(|(word, _)| word.clone()) else { return };
+            known.remove(&weakest);
+        }
+    }
+
+    fn drop_weakest(&mut self, now: Timestamp) {
+        let strength = |known: &BTreeMap<Box<str>, Known>| {
+            known.values().map(|known| self.strength(*known, now)).max()
+        };
+        let weakest = self.items.iter().min_by_key(|(_, known)| strength(known));
+        if let Some(id) = weakest.map(|(id, _)| id.clone()) {
+            self.forget(&id);
+        }
+    }
+
+    /// Takes out all that is known of an item.
+    fn take(&mut self, id: &CapabilityId) -> BTreeMap<Box<str>, Known> {
+        let known = self.items.remove(id).unwrap_or_default();
+        for word in known.keys() {
+            let Some(ids) = self.words.get_mut(word) else { continue };
+            ids.remove(id);
+            if ids.is_empty() {
+                self.words.remove(word);
+            }
+        }
+        known
+    }
+}
+
+/// The words of a request that can be learned: no numbers, names of files or the like.
+fn words(query: &str) -> BTreeSet<Box<str>> {
+    let query = weaver_text::escape::truncate(query, 8 * 1024);
+    let plain = |word: &String| word.len() <= MAX_WORD && word.chars().all(char::is_alphabetic);
+    let stems = analyse::stems(query).into_iter().filter(plain);
+    stems.map(String::into_boxed_str).take(MAX_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! What the words of a query may mean that nobody knows.
+
+use std::collections::BTreeMap;
+
+use super::analyse::Query;
+use super::analyser::Analyser;
+use super::key::{self, Key};
+use super::score::Scorer;
+
+/// How many words a misspelt one may mean.
+const MAX_MEANT: usize = 4;
+
+/// For each misspelt word of a query the words that it may mean, by their stems.
+#[derive(Debug, Default)]
+pub(super) struct Meant {
+    keys: BTreeMap<Key, Vec<Key>>,
+    words: BTreeMap<Key, Vec<String>>,
+}
+
+impl Meant {
+    /// A word is misspelt that no visible item has, nor the thesaurus; it may mean those that
+    /// visible items have and that are spelt nearly so.
+    pub(super) fn of(scorer: Scorer<'_>, query: &Query<'_>, analyser: &mut Analyser) -> Self {
+        let mut this = Self::default();
+        let asked = query.whole.single.iter().map(|(key, _)| *key);
+        let unknown: Vec<Key> = asked.filter(|key| scorer.is_unknown(*key)).collect();
+        if unknown.is_empty() {
+            return this;
+        }
+        for word in analyser.words_of(query.text) {
+            if unknown.binary_search(&word.key).is_err() || this.keys.contains_key(&word.key) {
+                continue;
+            }
+            let near = scorer.index.spelt_like(&word.stem);
+            let seen = near.filter(|word| scorer.sees_any(key::of(word)));
+            let words: Vec<String> = seen.take(MAX_MEANT).map(str::to_owned).collect();
+            this.keys.insert(word.key, words.iter().map(|word| key::of(word)).collect());
+            this.words.insert(word.key, words);
+        }
+        this
+    }
+
+    /// The keys of the words that this one may mean.
+    pub(super) fn keys(&self, key: Key) -> &[Key] {
+        self.keys.get(&key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The same as words.
+    pub(super) fn words(&self, key: Key) -> impl Iterator<Item = &str> {
+        self.words.get(&key).into_iter().flatten().map(String::as_str)
+    }
+}
