@@ -102,7 +102,9 @@ impl MemoryLedger {
         let State { tip, tree, entries, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
         tip.append(&mut prepared, &mut complete, &mut |sealed| {
-            let Sealed { header, salt, payload, .. } = sealed;
+            let Sealed { header, salt, mut payload, .. } = sealed;
+            // It stays as long as the ledger: without the room that it was written with.
+            payload.shrink_to_fit();
             entries.push(Entry { header, open: Some((salt, payload)), durability });
             Ok(())
         })?;
