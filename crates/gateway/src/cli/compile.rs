@@ -7,7 +7,7 @@ mod reader;
 use std::path::Path;
 
 use contextweaver::compile::{
-    ContextPack, HeadAndTail, OverflowPolicy, Request, SensitivityAction, build,
+    CallStyle, ContextPack, HeadAndTail, Request, SensitivityAction, build,
 };
 use weaver_text::token;
 
@@ -25,7 +25,10 @@ pub(super) fn run(args: &Compile) -> Result<Exit, Failure> {
     request.floor = args.floor;
     request.format = args.format.of();
     request.explain = args.explain || args.html.is_some();
-    request.overflow = OverflowPolicy::all(args.overflow);
+    request.overflow = args.overflow.clone();
+    if args.native_calls {
+        request.calls = CallStyle::Native;
+    }
     if args.redact {
         request.action = SensitivityAction::mask();
     }
@@ -34,7 +37,7 @@ pub(super) fn run(args: &Compile) -> Result<Exit, Failure> {
     }
     let pack = build(&log, &request).map_err(|error| {
         let failure = Failure::new(Exit::Failed, error.code(), &error);
-        failure.next("raise --budget, or leave out --overflow error")
+        failure.next("raise --budget, or say with --overflow that this kind may be dropped")
     })?;
     if let Some(file) = &args.html {
         write(file, &pack.html())?;

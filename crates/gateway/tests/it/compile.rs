@@ -94,6 +94,50 @@ fn messages_of_providers() {
 }
 
 #[test]
+fn calls_may_be_the_providers_own() {
+    let log = LOG.replace(
+        r#""text": "invoices.list(open)", "#,
+        r#""text": "invoices.list(open)", "metadata": {"call": {"id": "call_1", "name":
+ "invoices.list", "arguments": {"state": "open"}}}, "#
+            .replace('\n', "")
+            .as_str(),
+    );
+    let compile = |format: &str, more: &[&str]| {
+        let mut all = vec!["compile", "--log", "-", "--format", format];
+        all.extend(more);
+        weaver_with(&all, &log)
+    };
+    let run = compile("openai", &["--native-calls"]);
+    let out: Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{run:?}"));
+    let call = &out["messages"][2]["tool_calls"][0];
+    assert_eq!(
+        (&call["id"], &call["function"]["name"]),
+        (&json!("call_1"), &json!("invoices__list"))
+    );
+    let answer = &out["messages"][3];
+    assert_eq!((&answer["role"], &answer["tool_call_id"]), (&json!("tool"), &json!("call_1")));
+    assert!(answer["content"].as_str().unwrap().contains("INV-7 is open"), "{run:?}");
+    let run = compile("anthropic", &["--native-calls"]);
+    assert!(run.out.contains("tool_use") && run.out.contains("tool_result"), "{run:?}");
+    assert!(!compile("openai", &[]).out.contains("tool_calls"));
+}
+
+#[test]
+fn what_has_no_room_is_judged_by_kind() {
+    let run = compile(&[
+        "--budget",
+        "30",
+        "--overflow",
+        "error,user_turn=warn,tool_call=drop,tool_result=drop",
+    ]);
+    assert!(run.code == 0 && run.err.contains("warning: 1 of kind user_turn"), "{run:?}");
+    let run = compile(&["--budget", "1", "--overflow", "policy=error"]);
+    assert!(run.code == 1 && run.err.contains("`policy`"), "{run:?}");
+    assert_eq!(compile(&["--budget", "1", "--overflow", "plan_state=error"]).code, 0);
+    assert_eq!(compile(&["--overflow", "polcy=error"]).code, 2);
+}
+
+#[test]
 fn what_is_sensitive_may_be_masked() {
     let run = compile(&["--redact"]);
     assert!(run.out.contains("[REDACTED: confidential]") && !run.out.contains("stairs"));
@@ -129,6 +173,7 @@ fn errors_name_line_and_field() {
         (with("sensitivity", json!("secret")), "sensitivity"),
         (with("metadata", json!([])), "metadata"),
         (with("metadata", json!({ "tags": "a" })), "metadata"),
+        (with("metadata", json!({ "call": { "name": "a.b" } })), "metadata"),
         (with("sensitivty", json!("restricted")), "sensitivity"),
         (json!([]), "line"),
     ] {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use contextweaver::compile::{Format, OverflowAction, Phase};
+use contextweaver::compile::{Format, ItemKind, OverflowAction, OverflowPolicy, Phase};
 use weaver_types::Confidentiality;
 
 use super::super::args::word;
@@ -12,13 +12,18 @@ const HELP: &str = "\
 Examples:
   weaver compile --log events.jsonl --phase answer --budget 2000 --query 'open invoices'
   weaver compile --log events.jsonl --phase call --format anthropic > request.json
+  weaver compile --log events.jsonl --format openai --native-calls
+  weaver compile --log events.jsonl --overflow policy=error,user_turn=warn
   weaver compile --log - --phase answer --format json --explain --html report.html
 
 The log has one item a line, oldest first:
   {\"id\", \"kind\", \"text\", \"parent_id\"?, \"sensitivity\"?, \"metadata\"?}
 kind: user_turn, agent_msg, tool_call, tool_result, doc_snippet, retrieved_doc, memory_fact,
 plan_state, policy, tool_card. sensitivity: public, internal, confidential, restricted.
-metadata.tags are words that the query is compared with; metadata.pinned puts an item first.
+metadata.tags are words that the query is compared with; metadata.pinned puts an item first. Of a
+call, metadata.call = {\"id\", \"name\", \"arguments\"} is what --native-calls gives a provider: a call
+that is shown with its result becomes a tool_calls message, tool_use or functionCall, and the result
+its answer.
 
 The text of a tool result passes through the firewall. The budget bounds what is written to
 standard output (with --format json: `prompt`), counted with --tokens. The statistics come on
@@ -57,13 +62,33 @@ fn phase(text: &str) -> Result<Phase, String> {
     Phase::parse(text).ok_or_else(|| "write route, call, interpret or answer".to_owned())
 }
 
-fn overflow(text: &str) -> Result<OverflowAction, String> {
+fn action(text: &str) -> Result<OverflowAction, String> {
     match text {
         "drop" => Ok(OverflowAction::Drop),
         "warn" => Ok(OverflowAction::Warn),
         "error" => Ok(OverflowAction::Error),
-        _ => Err("write drop, warn or error".to_owned()),
+        _ => {
+            Err("write drop, warn or error, or KIND=drop and so on, with commas between".to_owned())
+        }
     }
+}
+
+/// `warn`, or `policy=error,user_turn=warn`, or both.
+fn overflow(text: &str) -> Result<OverflowPolicy, String> {
+    let mut policy = OverflowPolicy::default();
+    for part in text.split(',') {
+        match part.split_once('=') {
+            None => policy.usual = action(part)?,
+            Some((kind, word)) => {
+                let known = ItemKind::parse(kind).ok_or_else(|| {
+                    let all: Vec<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
+                    format!("no kind of item is called so: write one of {}", all.join(", "))
+                })?;
+                policy.by_kind.insert(known, action(word)?);
+            }
+        }
+    }
+    Ok(policy)
 }
 
 #[derive(Debug, Args)]
@@ -100,9 +125,12 @@ pub(in crate::cli) struct Compile {
     /// Show `[REDACTED: level]` in their place
     #[arg(long)]
     pub(super) redact: bool,
-    /// What to do when an item has no room: drop, warn, error
+    /// What to do when an item has no room: drop, warn, error; by kind as `policy=error,doc_snippet=drop`
     #[arg(long, value_name = "ACTION", value_parser = overflow, default_value = "drop")]
-    pub(super) overflow: OverflowAction,
+    pub(super) overflow: OverflowPolicy,
+    /// In messages of a provider, make calls and results its own instead of text
+    #[arg(long)]
+    pub(super) native_calls: bool,
     /// Drop what is too long instead of making it shorter
     #[arg(long)]
     pub(super) whole: bool,

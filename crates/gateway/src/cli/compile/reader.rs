@@ -5,10 +5,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use contextweaver::compile::{ContextItem, ContextLog, ItemKind, ToolOutput, admit};
+use contextweaver::compile::{CallMade, ContextItem, ContextLog, ItemKind, ToolOutput, admit};
 use serde_json::{Map, Value};
 use weaver_text::{escape, suggest, token::TokenCounter};
-use weaver_types::{Confidentiality, Label, RawResult};
+use weaver_types::{CallId, CapabilityId, Confidentiality, Label, RawResult};
 
 use super::firewall::Gate;
 use crate::cli::{Exit, Failure};
@@ -74,6 +74,10 @@ fn item(line: &str, gate: &Gate) -> Result<ContextItem, Wrong> {
     let metadata = metadata(&fields)?;
     let item = made(kind, id, text, parent, level, &metadata, gate);
     let item = item.with_tags(tags(&metadata)?);
+    let item = match call(&metadata, item.id())? {
+        Some(call) => item.with_call(call),
+        None => item,
+    };
     Ok(match metadata.get("pinned") {
         Some(Value::Bool(true)) => item.pin(),
         None | Some(Value::Bool(false) | Value::Null) => item,
@@ -176,6 +180,22 @@ fn metadata(fields: &Map<String, Value>) -> Result<Map<String, Value>, Wrong> {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(map)) => Ok(map.clone()),
         Some(_) => Err(("metadata", "not an object".to_owned())),
+    }
+}
+
+/// The call itself, for providers that want it so.
+fn call(metadata: &Map<String, Value>, item: &str) -> Result<Option<CallMade>, Wrong> {
+    let wrong = |what: String| ("metadata", format!("`call`: {what}"));
+    let Some(call) = metadata.get("call").filter(|call| !call.is_null()) else { return Ok(None) };
+    let word = |key: &str| call.get(key).and_then(Value::as_str);
+    let name = word("name").ok_or_else(|| wrong("it has no `name`".to_owned()))?;
+    let id = CallId::parse(word("id").unwrap_or(item)).map_err(|e| wrong(e.to_string()))?;
+    let capability = CapabilityId::parse(name).map_err(|e| wrong(e.to_string()))?;
+    match call.get("arguments") {
+        Some(arguments @ Value::Object(_)) => {
+            Ok(Some(CallMade { id, capability, arguments: arguments.clone() }))
+        }
+        _ => Err(wrong("it has no `arguments`, an object".to_owned())),
     }
 }
 
