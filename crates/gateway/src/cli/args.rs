@@ -243,11 +243,11 @@ pub(super) enum Trace {
     /// Say how far the index beside the ledger is; check it or make it anew
     Index(ask::IndexOf),
     /// Print the head as JSON: keep it elsewhere, and a later verification finds a cut tail
-    Head {
-        /// The ledger
-        #[arg(long, value_name = "FILE")]
-        store: PathBuf,
-    },
+    ///
+    /// Beside it, on standard error, stands what was signed last and what each target of
+    /// `[log] publish` got last: how many events, when, and what went wrong since. With --json all
+    /// of it is one object, which `weaver trace verify --head` takes too.
+    Head(proof::HeadOf),
     /// Verify the whole log, and name the first bad event
     Verify(proof::Verify),
     /// Sign a checkpoint of what is synced to disk, and print it

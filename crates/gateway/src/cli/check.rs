@@ -10,7 +10,7 @@ use weaver_types::{Clock as _, SystemClock};
 use super::args::Check;
 use super::{Exit, Failure, output};
 use crate::config::{self, Config};
-use crate::publish::status::{self, Status};
+use crate::publish::status::Status;
 use confinement::Child;
 
 pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
@@ -57,10 +57,7 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
 
 /// What a gateway published of this ledger. A ledger that cannot be read is told by other commands.
 fn published(config: &Config) -> Option<Status> {
-    let key = status::key();
-    let reader = Reader::open(&config.store).ok()?;
-    let records = reader.records(&key.tenant, key.namespace, None, 1).ok()?;
-    Status::read(&records.first()?.1).ok()
+    Status::of(&Reader::open(&config.store).ok()?).ok().flatten()
 }
 
 /// The sizes that arrived.

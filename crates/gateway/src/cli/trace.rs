@@ -7,6 +7,7 @@ mod checkpoint;
 mod conflict;
 mod event;
 mod export;
+mod head;
 mod index;
 mod key;
 mod list;
@@ -27,7 +28,7 @@ use std::path::Path;
 use weaver_trace_store::Reader;
 
 use super::args::Trace;
-use super::{Exit, Failure, output};
+use super::{Exit, Failure};
 
 pub(super) fn run(args: Trace) -> Result<Exit, Failure> {
     match args {
@@ -38,21 +39,13 @@ pub(super) fn run(args: Trace) -> Result<Exit, Failure> {
         Trace::Stats(args) => stats::run(&args),
         Trace::Export(args) => export::run(&args),
         Trace::Index(args) => index::run(&args),
-        Trace::Head { store } => head(&store),
+        Trace::Head(args) => head::run(&args),
         Trace::Verify(args) => verify::run(&args),
         Trace::Checkpoint(args) => checkpoint::run(&args),
         Trace::Key(args) => key::run(&args),
         Trace::Prove(args) => prove::run(&args),
         Trace::Prune(args) => prune::run(&args),
     }
-}
-
-fn head(store: &Path) -> Result<Exit, Failure> {
-    let head = open(store)?.head().map_err(|error| Failure::store(store, &error))?;
-    let text = serde_json::to_string(&head)
-        .map_err(|error| Failure::new(Exit::Internal, "trace.head", error))?;
-    output::line(&text)?;
-    Ok(Exit::Ok)
 }
 
 /// Opens a ledger for reading, beside whoever writes it.
@@ -84,7 +77,8 @@ impl Trace {
                 | proof_args::Key::End(change)
                 | proof_args::Key::Rotate { change, .. },
             ) => change.output.json,
-            Self::Head { .. } | Self::Export(_) => false,
+            Self::Head(args) => args.output.json,
+            Self::Export(_) => false,
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use weaver_trace_store::Reader;
 use weaver_trace_store::checkpoint::Checkpoint;
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{LedgerError, Namespace, Put, Record, RecordKey};
+use weaver_types::ledger::{LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey};
 use weaver_types::{Digest, LogId, Tenant, Timestamp};
 
 const VERSION: u8 = 1;
@@ -99,6 +100,17 @@ impl Status {
         }
         let status: Self = serde_json::from_value(value).map_err(|e| bad(e.to_string()))?;
         if status.v == VERSION { Ok(status) } else { Err(bad("its version is none".to_owned())) }
+    }
+
+    /// What a gateway published of this ledger; `None` when none ever signed it.
+    ///
+    /// # Errors
+    /// As [`Status::read`], and when the ledger cannot be read.
+    pub(crate) fn of(reader: &Reader) -> Result<Option<Self>, LedgerError> {
+        let RecordKey { tenant, namespace, .. } = key();
+        let records = reader.records(&tenant, namespace, None, MAX_PAGE)?;
+        let found = records.iter().find(|(id, _)| id == ID);
+        found.map(|(_, record)| Self::read(record)).transpose()
     }
 
     /// The record to write.

@@ -412,6 +412,12 @@ fn a_pruned_ledger_still_verifies_and_shows_what_is_pruned() {
     assert_eq!(report.json()["pruned"], 2);
     let shown = desk.ok("show 0 --store ledger.db --json").json();
     assert_eq!(shown["payload_missing"], true);
+    // People are told so too.
+    let list = desk.ok("list --store ledger.db").out;
+    let line = list.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+    assert!(line.contains("pruned"), "{list}");
+    let why = desk.ok("why call_old --store ledger.db").out;
+    assert!(why.contains("what it said is pruned") && why.contains("not told"), "{why}");
     for entry in fs::read_dir(desk.0.path()).unwrap() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(6).any(|window| window == b"needle" || window == b"thread"));

@@ -21,7 +21,7 @@ use weaver_types::signature::{PublicKey, SigningKey};
 use weaver_types::{EventKind, KeyId, OsRandom, Timestamp};
 
 use crate::client::{Client, folder};
-use crate::support::Folder;
+use crate::support::{Folder, Run, weaver};
 
 /// Far beyond what anything here takes.
 const LOOKS: u32 = 1_200;
@@ -72,6 +72,14 @@ fn note(folder: &Folder, name: &str) -> Option<Note> {
 /// The record, as `weaver check --json` tells it.
 fn record(folder: &Folder) -> Value {
     folder.check(&["--json"]).json()["checkpoints"].clone()
+}
+
+/// `weaver trace head`.
+fn head(folder: &Folder, more: &[&str]) -> Run {
+    let store = folder.arg("ledger.db");
+    let run = weaver(&[&["trace", "head", "--store", &store], more].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    run
 }
 
 fn echo(client: &mut Client) {
@@ -167,6 +175,42 @@ fn a_checkpoint_reaches_file_command_and_address() {
         assert_eq!(target["size"], reader.head().unwrap().size, "{name}: {record}");
         assert!(target["failed"].is_null(), "{record}");
     }
+    the_head_says_where_it_arrived(&folder, &record);
+}
+
+/// What stands in the record, under the names of `weaver trace head`.
+fn the_head_says_where_it_arrived(folder: &Folder, record: &Value) {
+    let plain = head(folder, &[]);
+    let all = head(folder, &["--json"]);
+    let (bare, full) = (plain.json(), all.json());
+    let size = record["signed"]["size"].as_u64().unwrap();
+    for name in ["log", "size", "root"] {
+        assert_eq!(bare[name], full[name], "{full}");
+    }
+    assert_eq!(bare.as_object().unwrap().len(), 3, "{bare}");
+    assert_eq!((&full["signed"]["size"], &full["signed"]["witnesses"]), (&size.into(), &1.into()));
+    let targets = full["published"].as_array().unwrap();
+    assert_eq!(targets.len(), 3, "{full}");
+    for target in targets {
+        let name = target["target"].as_str().unwrap();
+        let at = record["targets"][name]["at"].as_i64().unwrap();
+        assert_eq!(target["size"], size, "{full}");
+        assert_eq!(target["at"], Timestamp::from_micros(at).rfc3339(), "{full}");
+        assert!(target["failed"].is_null(), "{full}");
+        let line =
+            format!("published  {size} events at {} to {name}\n", target["at"].as_str().unwrap());
+        assert!(plain.err.contains(&line), "{line}{}", plain.err);
+    }
+    // Either form can be kept and given back.
+    for (name, text) in [("bare.json", &plain.out), ("full.json", &all.out)] {
+        folder.write(name, text);
+        let (store, kept) = (folder.arg("ledger.db"), folder.arg(name));
+        let run = weaver(&["trace", "verify", "--store", &store, "--head", &kept]);
+        assert!(run.code == 0 && run.out.contains("none was changed"), "{run:?}");
+    }
+    folder.write("odd.json", &all.out.replace("\"published\"", "\"publisher\""));
+    let (store, kept) = (folder.arg("ledger.db"), folder.arg("odd.json"));
+    assert_eq!(weaver(&["trace", "verify", "--store", &store, "--head", &kept]).code, 3);
 }
 
 #[test]
@@ -184,6 +228,16 @@ fn a_target_that_fails_is_seen_and_recovers() {
         Some(())
     });
     assert!(folder.check(&[]).out.contains("do not arrive at command test"));
+    let seen = head(&folder, &["--json"]).json();
+    let command_test =
+        seen["published"].as_array().unwrap().iter().find(|one| one["target"] == "command test");
+    let command_test = command_test.unwrap();
+    assert!(command_test["size"].is_null() && command_test["at"].is_null(), "{seen}");
+    assert!(command_test["failed"]["at"].is_string(), "{seen}");
+    let text = head(&folder, &[]).err;
+    let line = text.lines().find(|line| line.contains("to command test")).unwrap();
+    assert!(line.contains("nothing yet") && line.contains("exit status: 1"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
     folder.write("flag", "");
     until("the command", || command(&record(&folder))["size"].as_u64());
     let http = format!("http {}", listener.url);
@@ -243,6 +297,8 @@ fn a_restart_goes_on_and_a_restored_backup_is_a_fork() {
         let refused = record(&folder)["refused"]["problem"].as_str().unwrap().to_owned();
         assert!(refused.contains("fork"), "{refused}");
         assert!(folder.check(&[]).out.contains("no checkpoint was signed"));
+        assert_eq!(head(&folder, &["--json"]).json()["refused"]["problem"], refused.as_str());
+        assert!(head(&folder, &[]).err.contains("refused    since"));
         if forget != "latest" {
             assert_eq!(fs::read(folder.path("latest.txt")).unwrap(), latest);
         }

@@ -203,6 +203,10 @@ fn statistics_are_those_of_the_events() {
     assert_eq!(ask(&["stats", "--json", "--no-index"]).json()["stats"], stats);
     let many = |args: &[&str]| u64::try_from(seqs(args).len()).unwrap();
     assert_eq!(stats["grants"], many(&["list", "event:call.intent", "--json"]));
+    let ended = many(&["list", "event:call.outcome,call.outcome_unknown", "--json"]);
+    assert_eq!(stats["invocations"], ended);
+    let good = many(&["list", "outcome:success", "--json"]);
+    assert_eq!(stats["failures"].as_u64(), Some(ended - good));
     let denied = stats["denials_by_reason"].as_object().unwrap().values();
     let denied: u64 = denied.map(|many| many.as_u64().unwrap()).sum();
     assert_eq!(denied, many(&["list", "event:call.refused", "--json"]));

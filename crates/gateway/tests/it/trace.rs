@@ -68,6 +68,10 @@ fn an_intact_log_is_verified_also_against_an_earlier_head() {
     let folder = recorded();
     let head = trace(&folder, &["head"]);
     assert_eq!((head.code, &head.json()["size"]), (0, &EVENTS.into()));
+    // Nobody signs this log.
+    assert_eq!(head.err, "");
+    let full = trace(&folder, &["head", "--json"]).json();
+    assert!(full["signed"].is_null() && full["published"] == serde_json::json!([]), "{full}");
     folder.write("head.json", &head.out);
     let kept = folder.arg("head.json");
     let run = trace(&folder, &["verify", "--head", &kept, "--json"]);

@@ -26,6 +26,15 @@ pub(crate) struct Believed {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct HeadOf {
+    /// The ledger
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
 #[command(
     after_help = "Without --head or --checkpoint nothing comes from outside, and truncation \
     cannot be ruled out.\n\nExample:\n  weaver trace verify --store ledger.db --checkpoint log.checkpoint \

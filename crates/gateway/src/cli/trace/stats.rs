@@ -23,14 +23,27 @@ pub(super) fn run(args: &args::Stats) -> Result<Exit, Failure> {
     progress.end();
     let stats = stats.map_err(|error| log.failed(error))?;
     if args.output.json {
-        let value = serde_json::to_value(&stats)
+        let mut value = serde_json::to_value(&stats)
             .map_err(|error| LedgerError::Damaged(error.to_string()))
             .map_err(|error| Failure::store(&args.store.store, &error))?;
+        value["invocations"] = invocations(&stats).into();
+        value["failures"] = failures(&stats).into();
         output::json(&json!({ "stats": value }))?;
     } else {
         output::text(&text(&stats))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Calls that ended, whatever came of them.
+fn invocations(stats: &Stats) -> u64 {
+    stats.outcomes.values().copied().fold(0, u64::saturating_add)
+}
+
+/// Those that ended otherwise than with success.
+fn failures(stats: &Stats) -> u64 {
+    let success = stats.outcomes.get("success").copied().unwrap_or_default();
+    invocations(stats).saturating_sub(success)
 }
 
 fn text(stats: &Stats) -> String {
@@ -42,7 +55,8 @@ fn text(stats: &Stats) -> String {
     row("grants", stats.grants.to_string());
     row("refusals", counts(&stats.refusals));
     row("  by reason", counts(&stats.denials_by_reason));
-    row("outcomes", counts(&stats.outcomes));
+    row("invocations", format!("{}, {} failed", invocations(stats), failures(stats)));
+    row("  outcomes", counts(&stats.outcomes));
     row("  failures", counts(&stats.failures_by_reason));
     row("redactions", counts(&stats.redactions));
     let holds = &stats.holds;

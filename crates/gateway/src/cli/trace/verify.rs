@@ -7,6 +7,7 @@ use weaver_trace_store::verify::{Outside, Report, VerifyError, verify_against};
 use weaver_types::ledger::Head;
 
 use super::believed;
+use super::head::Printed;
 use super::progress::Progress;
 use super::proof_args::Verify;
 use crate::cli::{Exit, Failure, output};
@@ -57,7 +58,8 @@ fn read_head(path: &Path) -> Result<Head, Failure> {
     };
     let bytes = file::bytes(path, MAX_HEAD)
         .map_err(|error| unreadable("trace.head_unreadable", error.to_string()))?;
-    serde_json::from_slice(&bytes)
+    serde_json::from_slice::<Printed>(&bytes)
+        .map(Head::from)
         .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
 }
 
