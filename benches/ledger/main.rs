@@ -5,7 +5,7 @@
 //! the rounds' ratios is set against a target.
 //!
 //! `cargo bench -p weaver-benches --bench ledger [-- PART…]`; parts are `sync`, `memory`, `verify`,
-//! `reader` and `growth` (up to 10^6 events, with `--full` 10^7). Without `--bench` or with
+//! `reader`, `second` and `growth` (up to 10^6 events, with `--full` 10^7). Without `--bench` or with
 //! `--test` it does a little of everything and measures nothing.
 
 mod bare;
@@ -14,6 +14,7 @@ mod growth;
 mod memory;
 mod reader;
 mod round;
+mod second;
 mod verification;
 
 use round::{Failure, Size};
@@ -21,6 +22,11 @@ use round::{Failure, Size};
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    if let [hold, folder, ..] = arguments.as_slice()
+        && hold == second::HOLD
+    {
+        return second::hold(folder.as_ref());
+    }
     if has("--list") {
         return Ok(());
     }
@@ -36,6 +42,7 @@ fn main() -> Result<(), Failure> {
         ("memory", memory::run),
         ("verify", verification::run),
         ("reader", reader::run),
+        ("second", second::run),
         ("growth", growth::run),
     ] {
         if all || has(name) {
