@@ -45,7 +45,7 @@ impl Post {
     /// [`PostError::Address`].
     pub fn new(url: &str, time: Duration, most: usize) -> Result<Self, PostError> {
         let url = address(url)?;
-        let client = client::client(&url, None).map_err(PostError::Address)?;
+        let client = client::client(&url, None, None).map_err(PostError::Address)?;
         Ok(Self { client, url, time, most })
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::client::{Lookup, system_lookup};
-use super::{HostRule, Network};
+use super::{Authority, HostRule, Network};
 
 /// Where the requests of an operation may go, and the bounds they are held to.
 #[derive(Clone)]
@@ -23,6 +23,8 @@ pub struct Access {
     pub response_bytes: usize,
     /// How names are looked up: by the operating system.
     pub lookup: Lookup,
+    /// An authority whose certificates count beside the platform's: none by default.
+    pub authority: Option<Authority>,
 }
 
 impl Default for Access {
@@ -35,6 +37,7 @@ impl Default for Access {
             header_time: Duration::from_secs(30),
             response_bytes: 4 * 1024 * 1024,
             lookup: system_lookup(),
+            authority: None,
         }
     }
 }
@@ -48,6 +51,7 @@ impl fmt::Debug for Access {
             .field("redirects", &self.redirects)
             .field("header_time", &self.header_time)
             .field("response_bytes", &self.response_bytes)
+            .field("authority", &self.authority)
             .finish_non_exhaustive()
     }
 }

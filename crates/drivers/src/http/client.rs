@@ -11,6 +11,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Url};
 use weaver_types::BoxFuture;
 
+use super::Authority;
 use super::network::{self, Network};
 
 /// Time for a name to be looked up and a connection to stand.
@@ -76,10 +77,14 @@ impl Resolve for Guard {
 }
 
 /// A client for the scheme of this address, without redirects and without retries. For `https` the
-/// platform's certificates count; the cryptography is ring's. A plain `http` endpoint needs no
-/// certificates, so none are loaded. With a guard, no proxy stands between us and the addresses
-/// that it lets through.
-pub(crate) fn client(url: &Url, guard: Option<Guard>) -> Result<Client, String> {
+/// platform's certificates count, and those of the authority; the cryptography is ring's. A plain
+/// `http` endpoint needs no certificates, so none are loaded. With a guard, no proxy stands between
+/// us and the addresses that it lets through.
+pub(crate) fn client(
+    url: &Url,
+    guard: Option<Guard>,
+    authority: Option<&Authority>,
+) -> Result<Client, String> {
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
@@ -94,7 +99,8 @@ pub(crate) fn client(url: &Url, guard: Option<Guard>) -> Result<Client, String> 
     let builder = if url.scheme() == "https" {
         // Refused when the host chose a provider before, which is then used.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        builder
+        let own = authority.map(Authority::certificates).transpose()?.unwrap_or_default();
+        builder.tls_certs_merge(own)
     } else {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)

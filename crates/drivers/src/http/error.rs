@@ -69,6 +69,12 @@ pub enum OperationError {
         /// The text.
         text: String,
     },
+    /// Certificates of an authority cannot be used.
+    #[error("the certificates of the authority cannot be used: {why}; write them in PEM")]
+    Authority {
+        /// Why.
+        why: &'static str,
+    },
     /// No client can be made.
     #[error("{0}")]
     Client(String),
@@ -93,6 +99,7 @@ impl OperationError {
             Self::Network { .. } => "http.network",
             Self::PlainSecret => "http.plain_secret",
             Self::Content { .. } => "http.content",
+            Self::Authority { .. } => "http.authority",
             Self::Client(_) => "http.client",
         }
     }

@@ -8,6 +8,7 @@
 //! public are refused unless they are named. Nothing is compressed, so nothing unfolds.
 
 mod access;
+mod authority;
 pub(crate) mod client;
 mod driver;
 mod error;
@@ -22,6 +23,7 @@ mod template;
 pub(crate) mod web;
 
 pub use access::Access;
+pub use authority::Authority;
 pub use client::{Lookup, system_lookup};
 pub use driver::HttpDriver;
 pub use error::OperationError;

@@ -156,7 +156,7 @@ impl Web {
         if let Some(client) = slot.get() {
             return Ok(client);
         }
-        let made = client::client(url, Some(self.guard.clone()))?;
+        let made = client::client(url, Some(self.guard.clone()), self.access.authority.as_ref())?;
         Ok(slot.get_or_init(|| made))
     }
 }

@@ -71,7 +71,7 @@ impl HttpLink {
             return Err(bad("`url` must be http or https and name a host".to_owned()));
         }
         let extra = headers::configured(config).map_err(&bad)?;
-        let client = client::client(&url, None).map_err(&bad)?;
+        let client = client::client(&url, None, None).map_err(&bad)?;
         Ok(Self {
             client,
             url,

@@ -41,4 +41,6 @@ mod sdk;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod upstream;

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 
 /// What comes back on a connection, which is then closed.
 pub(crate) enum Reaction {
@@ -53,15 +55,35 @@ impl RawServer {
         runtime: &Runtime,
         react: impl Fn(&Asked) -> Reaction + Send + Sync + 'static,
     ) -> Self {
+        Self::start_as(runtime, None, react)
+    }
+
+    /// The same over TLS.
+    pub(crate) fn start_tls(
+        runtime: &Runtime,
+        tls: ServerConfig,
+        react: impl Fn(&Asked) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
+        Self::start_as(runtime, Some(TlsAcceptor::from(Arc::new(tls))), react)
+    }
+
+    fn start_as(
+        runtime: &Runtime,
+        tls: Option<TlsAcceptor>,
+        react: impl Fn(&Asked) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::<Mutex<Vec<Asked>>>::default();
         let (seen, react) = (Arc::clone(&asked), Arc::new(react));
         runtime.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (seen, react) = (Arc::clone(&seen), Arc::clone(&react));
+                let (seen, react, tls) = (Arc::clone(&seen), Arc::clone(&react), tls.clone());
                 tokio::spawn(async move {
-                    let _ = serve(stream, &seen, react.as_ref()).await;
+                    match tls {
+                        None => serve(stream, &seen, react.as_ref()).await,
+                        Some(tls) => serve(tls.accept(stream).await?, &seen, react.as_ref()).await,
+                    }
                 });
             }
         });
@@ -78,7 +100,7 @@ impl RawServer {
 }
 
 async fn serve(
-    mut stream: TcpStream,
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
     seen: &Mutex<Vec<Asked>>,
     react: &(dyn Fn(&Asked) -> Reaction + Send + Sync),
 ) -> std::io::Result<()> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use weaver_drivers::confine::Confinement;
 use weaver_drivers::http::{
-    Access, Body, CommandSecret, EnvSecret, FileSecret, HostRule, Method, Network, Operation,
-    SecretHeader, SecretProvider,
+    Access, Authority, Body, CommandSecret, EnvSecret, FileSecret, HostRule, Method, Network,
+    Operation, SecretHeader, SecretProvider,
 };
 use weaver_drivers::process::{OutputForm, ProcessConfig};
 use weaver_types::Millicents;
@@ -80,6 +80,8 @@ pub struct HttpTool {
     pub header_time: Option<Duration>,
     /// The longest answer, in bytes.
     pub response_bytes: Option<usize>,
+    /// Certificates that count beside the platform's.
+    pub authority: Option<Authority>,
     /// What one call costs.
     pub price: Millicents,
 }
@@ -126,16 +128,7 @@ impl Tool {
     #[must_use]
     pub fn deed(&self) -> String {
         match &self.way {
-            Way::Http(http) => json!({
-                "method": http.method.as_str(),
-                "url": http.url,
-                "headers": http.headers,
-                "secrets": http.secrets.keys().collect::<Vec<_>>(),
-                "body": format!("{:?}", http.body),
-                "hosts": http.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "networks": http.networks.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            })
-            .to_string(),
+            Way::Http(http) => http.deed().to_string(),
             Way::Program(program) => json!({
                 "command": program.command,
                 "args": program.args,
@@ -149,6 +142,22 @@ impl Tool {
 }
 
 impl HttpTool {
+    fn deed(&self) -> Value {
+        let mut deed = json!({
+            "method": self.method.as_str(),
+            "url": self.url,
+            "headers": self.headers,
+            "secrets": self.secrets.keys().collect::<Vec<_>>(),
+            "body": format!("{:?}", self.body),
+            "hosts": self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "networks": self.networks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        });
+        if let (Some(authority), Some(deed)) = (&self.authority, deed.as_object_mut()) {
+            deed.insert("authority".to_owned(), json!(authority.digests()));
+        }
+        deed
+    }
+
     /// The operation, with its providers of secrets.
     #[must_use]
     pub fn operation(&self) -> Operation {
@@ -182,6 +191,7 @@ impl HttpTool {
             redirects: self.redirects.unwrap_or(usual.redirects),
             header_time: self.header_time.unwrap_or(usual.header_time),
             response_bytes: self.response_bytes.unwrap_or(usual.response_bytes),
+            authority: self.authority.clone(),
             ..usual
         }
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use weaver_drivers::http::{Body, Method, OperationError};
+use weaver_drivers::http::{Authority, Body, Method, OperationError};
 use weaver_drivers::process::OutputForm;
 use weaver_policy::Finding;
 use weaver_types::canonical::{self, Profile};
@@ -21,7 +21,7 @@ const MAX_TOOLS: usize = 1_000;
 const MAX_ENTRIES: usize = 1_000;
 const MAX_PRICE: u64 = 1 << 40;
 const TOOL: [&str; 4] = ["description", "input_schema", "http", "program"];
-const HTTP: [&str; 14] = [
+const HTTP: [&str; 15] = [
     "method",
     "url",
     "headers",
@@ -35,6 +35,7 @@ const HTTP: [&str; 14] = [
     "redirects",
     "header_timeout_ms",
     "response_kb",
+    "ca_file",
     "price_millicents",
 ];
 const PROGRAM: [&str; 10] = [
@@ -172,6 +173,7 @@ fn http(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Ht
         header_time: whole(table, "header_timeout_ms", 100..=60_000, out)
             .map(Duration::from_millis),
         response_bytes: bytes.and_then(|kb| usize::try_from(kb.saturating_mul(1024)).ok()),
+        authority: table.get("ca_file").and_then(|node| authority(node, context, out)),
         price: price(table, out),
     };
     if out.len() > before {
@@ -183,6 +185,21 @@ fn http(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Ht
         return None;
     }
     Some(tool)
+}
+
+/// The certificates in a file.
+fn authority(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Authority> {
+    let path = context.base.join(expanded(node, context, out)?);
+    let read = file::text(&path, MAX_CONFIG).map_err(|error| error.to_string());
+    let read = read.and_then(|text| {
+        let read = Authority::from_pem(text.as_bytes());
+        read.map_err(|error| format!("{error} [{}]", error.code()))
+    });
+    read.map_err(|problem| {
+        let message = format!("{}: {}", path.display(), shown(&problem));
+        out.push(node.finding("config.unreadable", message, "name a file of certificates in PEM"));
+    })
+    .ok()
 }
 
 fn process(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<ProgramTool> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Names the behaviour of the child.
 pub(crate) const VARIABLE: &str = "WEAVER_GATEWAY_FIXTURE";
 pub(crate) const INSTRUCTIONS: &str = "be kind";
-/// Names the file by which a server knows that it ran before.
+/// Names the file by which a server knows that it ran before, or knows its tools.
 pub(crate) const MARK: &str = "WEAVER_GATEWAY_MARK";
 /// What no error may repeat: the child gets it in its environment and writes it to stderr.
 pub(crate) const SECRET: &str = "hunter2-hunter2";
@@ -69,6 +69,11 @@ fn run(mut behaviour: &str) {
                 &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "no"}})
                     .to_string(),
             ),
+            // The list as it stands in a file, byte by byte.
+            "tools/list" if behaviour == "told" => {
+                let told = std::fs::read_to_string(std::env::var(MARK).unwrap()).unwrap();
+                put(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{told}}}}}"#));
+            }
             "tools/list" => reply(id, &json!({ "tools": tools(behaviour) })),
             "tools/call" => {
                 let turn = params["arguments"]["text"] == "turn";

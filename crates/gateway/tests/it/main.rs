@@ -44,6 +44,8 @@ mod keys;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod own_tool_settings;
+#[cfg(test)]
 mod own_tools;
 #[cfg(test)]
 mod policy_commands;
@@ -63,6 +65,8 @@ mod reference;
 mod replay;
 #[cfg(test)]
 mod route;
+#[cfg(test)]
+mod rug_pulls;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]

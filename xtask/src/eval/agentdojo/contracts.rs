@@ -22,7 +22,7 @@ pub fn merged(reviewed: &Path, proposal: &str, suite: &Suite) -> Result<String> 
     let mut entries = Table::new();
     for (id, contract) in table(&out) {
         let plain = suite.tools.iter().any(|tool| tool["name"] == id.as_str());
-        entries.insert(if plain { format!("{}.{id}", suite.name) } else { id }, contract);
+        entries.insert(if plain { format!("{}.{id}", suite.surface()) } else { id }, contract);
     }
     for (id, contract) in table(&read(proposal)?) {
         if !entries.keys().any(|pattern| fits(pattern, &id)) {
@@ -39,7 +39,7 @@ pub fn approvals(folder: &Path, proposal: &Proposal, suite: &Suite) -> Result<Ve
     let ids: Vec<String> = suite
         .tools
         .iter()
-        .filter_map(|tool| Some(format!("{}.{}", suite.name, tool["name"].as_str()?)))
+        .filter_map(|tool| Some(format!("{}.{}", suite.surface(), tool["name"].as_str()?)))
         .collect();
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("{} cannot be read", folder.display()))?

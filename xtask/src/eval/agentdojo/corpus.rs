@@ -110,6 +110,17 @@ impl Corpus {
 }
 
 impl Suite {
+    /// The name as a namespace can have it.
+    pub fn surface(&self) -> String {
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        let plain: String = self.name.chars().map(|c| if legal(c) { c } else { '-' }).collect();
+        if plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            plain
+        } else {
+            format!("s{plain}")
+        }
+    }
+
     /// Notes a pair that can be replayed.
     fn pair(&mut self, pair: &Value) -> Result<()> {
         let (task, attack) = (word(pair, "user_task")?, word(pair, "injection_task")?);
@@ -204,4 +215,23 @@ fn lines(path: &Path) -> Result<Vec<Value>> {
             .with_context(|| format!("a line of {} is no JSON", path.display()))
     });
     read.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_of_a_suite_makes_a_namespace() {
+        for (name, surface) in [
+            ("workspace", "workspace"),
+            ("Office Suite 2", "Office-Suite-2"),
+            ("v1.2/bank", "v1-2-bank"),
+            ("2nd", "s2nd"),
+            ("", "s"),
+        ] {
+            let suite = Suite { name: name.to_owned(), ..Suite::default() };
+            assert_eq!(suite.surface(), surface);
+        }
+    }
 }

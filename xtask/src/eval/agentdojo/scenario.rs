@@ -45,7 +45,7 @@ fn hijacked(suite: &Suite, task: &Task, attack: &Attack) -> Value {
 
 fn step(suite: &Suite, call: &Call, output: Value, untrusted: bool, release: bool) -> Value {
     json!({
-        "tool": format!("{}.{}", suite.name, call.tool),
+        "tool": format!("{}.{}", suite.surface(), call.tool),
         "args": call.args,
         "output": output,
         "error": call.error,

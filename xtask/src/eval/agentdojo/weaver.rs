@@ -90,12 +90,12 @@ impl Weaver {
 
     /// What code proposes for the tools of a suite.
     pub fn propose(&self, suite: &Suite) -> Result<Proposal> {
-        let tools = self.folder.join(format!("{}-tools.json", suite.name));
+        let tools = self.folder.join(format!("{}-tools.json", suite.surface()));
         fs::write(&tools, json!({ "tools": suite.tools }).to_string())?;
-        let terms = self.folder.join(format!("{}-proposed", suite.name));
+        let terms = self.folder.join(format!("{}-proposed", suite.surface()));
         let mut command = Command::new(&self.program);
         command.args(["contracts", "propose"]).arg(&tools);
-        command.args(["--surface", &suite.name, "--principal", "owner"]);
+        command.args(["--surface", &suite.surface(), "--principal", "owner"]);
         command.arg("--approvals").arg(&terms);
         let contracts = self.run(command, "weaver contracts propose")?;
         let mut approvals: Vec<PathBuf> = match fs::read_dir(&terms) {

@@ -16,20 +16,24 @@ pub(super) fn run(args: &HeadOf) -> Result<Exit, Failure> {
     let failed = |error| Failure::store(&args.store, &error);
     let head = reader.head().map_err(failed)?;
     let status = Status::of(&reader).map_err(failed)?;
-    let mut value = json!({ "log": head.log, "size": head.size, "root": head.root });
     if args.output.json {
         let published = status.as_ref().map(published).unwrap_or_default();
         let signed = status.as_ref().and_then(|status| status.signed.as_ref());
         let refused = status.as_ref().and_then(|status| status.refused.as_ref());
-        value["signed"] = signed.map_or(Value::Null, |signed| {
+        let signed = signed.map(|signed| {
             let at = signed.at.rfc3339();
             json!({ "size": signed.size, "at": at, "witnesses": signed.witnesses })
         });
-        value["refused"] = refused.map_or(Value::Null, trouble);
-        value["published"] = published.into();
-        output::json(&value)?;
+        output::json(&json!({
+            "log": head.log,
+            "size": head.size,
+            "root": head.root,
+            "signed": signed,
+            "refused": refused.map(trouble),
+            "published": published,
+        }))?;
     } else {
-        output::json(&value)?;
+        output::json(&json!({ "log": head.log, "size": head.size, "root": head.root }))?;
         // Standard output is the head alone, which is kept as a file.
         status.iter().for_each(|status| output::aside(&text(status)));
     }

@@ -26,8 +26,10 @@ pub(super) fn run(args: &args::Stats) -> Result<Exit, Failure> {
         let mut value = serde_json::to_value(&stats)
             .map_err(|error| LedgerError::Damaged(error.to_string()))
             .map_err(|error| Failure::store(&args.store.store, &error))?;
-        value["invocations"] = invocations(&stats).into();
-        value["failures"] = failures(&stats).into();
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert("invocations".to_owned(), invocations(&stats).into());
+            fields.insert("failures".to_owned(), failures(&stats).into());
+        }
         output::json(&json!({ "stats": value }))?;
     } else {
         output::text(&text(&stats))?;
