@@ -124,13 +124,8 @@ fn calls_may_be_the_providers_own() {
 
 #[test]
 fn what_has_no_room_is_judged_by_kind() {
-    let run = compile(&[
-        "--budget",
-        "30",
-        "--overflow",
-        "error,user_turn=warn,tool_call=drop,tool_result=drop",
-    ]);
-    assert!(run.code == 0 && run.err.contains("warning: 1 of kind user_turn"), "{run:?}");
+    let run = compile(&["--budget", "30", "--overflow", "error,tool_call=warn,tool_result=drop"]);
+    assert!(run.code == 0 && run.err.contains("warning: 1 of kind tool_call"), "{run:?}");
     let run = compile(&["--budget", "1", "--overflow", "policy=error"]);
     assert!(run.code == 1 && run.err.contains("`policy`"), "{run:?}");
     assert_eq!(compile(&["--budget", "1", "--overflow", "plan_state=error"]).code, 0);
