@@ -1,5 +1,4 @@
-//! Logs that outlive the process, over records in memory; over a file they are tested with the
-//! drivers.
+//! Logs that outlive the process, over records in memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! How far a text stands for itself between quotes.
 
 /// The place of the first byte that does not stand for itself in a string: a quote, a backslash, a
-/// control character; nothing where there is none. Eight bytes are looked at in one number; subtracting borrows only from above a
-/// byte that is found, so the lowest one found is one.
+/// control character; nothing where there is none. Eight bytes are looked at in one number;
+/// subtracting borrows only from above a byte that is found, so the lowest one found is one.
 pub(super) fn plain(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
