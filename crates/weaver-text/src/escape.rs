@@ -32,7 +32,9 @@ pub fn needs_escape(c: char) -> bool {
 }
 
 fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(|c| needs_escape(c) && !keep(c)) {
+    // Most texts are printable ASCII, which is looked over without a branch for each byte.
+    let printable = text.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    if printable || !text.chars().any(|c| needs_escape(c) && !keep(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -53,6 +55,9 @@ fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// The first `max_chars` characters of `text`, never cutting one in two.
 pub fn truncate(text: &str, max_chars: usize) -> &str {
+    if text.len() <= max_chars {
+        return text;
+    }
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
         None => text,
@@ -83,6 +88,10 @@ mod tests {
         assert_eq!(line("a\u{fff9}b\u{fffb}\u{e0100}"), "a\\u{fff9}b\\u{fffb}\\u{e0100}");
         assert_eq!(line("\u{2028}\u{2800}\u{ffff}"), "\\u{2028}\\u{2800}\\u{ffff}");
         assert!(matches!(line("plain ü 日"), Cow::Borrowed(_)));
+        for c in '\0'..'\u{100}' {
+            let shown = line(c.encode_utf8(&mut [0; 4])).into_owned();
+            assert_eq!(shown.chars().eq([c]), !needs_escape(c), "{c:?}");
+        }
     }
 
     #[test]
