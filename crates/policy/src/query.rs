@@ -1,11 +1,9 @@
 //! What is asked of a policy.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use weaver_types::{
     Capability, CapabilityRequest, Confidentiality, Integrity, Label, Operation, Principal, RunId,
-    SafetyMode, Timestamp,
+    SafetyMode, Taints, Timestamp,
 };
 
 use crate::approval::Release;
@@ -16,7 +14,7 @@ use crate::window::Windows;
 static CLEAN: Label = Label {
     confidentiality: Confidentiality::Public,
     integrity: Integrity::Trusted,
-    taints: BTreeSet::new(),
+    taints: Taints::none(),
 };
 static NO_SIGNALS: SignalReport = SignalReport::none();
 

@@ -1,10 +1,12 @@
 //! Labels: how confidential data is and how far it can be trusted, and the tags of stored data.
 
-use std::collections::BTreeSet;
+mod taints;
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::CallId;
+
+pub use taints::Taints;
 
 /// How many tainting calls a label names before it only says that there are more.
 pub const MAX_TAINTS: usize = 16;
@@ -42,8 +44,8 @@ pub struct Label {
     /// How trustworthy.
     pub integrity: Integrity,
     /// The calls whose output made it untrusted, at most [`MAX_TAINTS`], lowest ids first.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub taints: BTreeSet<CallId>,
+    #[serde(default, skip_serializing_if = "Taints::is_empty")]
+    pub taints: Taints,
 }
 
 impl Label {
@@ -62,7 +64,7 @@ impl Label {
     /// A label without taints.
     #[must_use]
     pub fn of(confidentiality: Confidentiality, integrity: Integrity) -> Self {
-        Self { confidentiality, integrity, taints: BTreeSet::new() }
+        Self { confidentiality, integrity, taints: Taints::none() }
     }
 
     /// The stricter of both in each component; the taints of both, bounded.
@@ -70,20 +72,15 @@ impl Label {
     pub fn join(mut self, other: &Self) -> Self {
         self.confidentiality = self.confidentiality.max(other.confidentiality);
         self.integrity = self.integrity.max(other.integrity);
-        for taint in &other.taints {
-            if self.taints.len() >= MAX_TAINTS {
-                break;
-            }
-            self.taints.insert(taint.clone());
-        }
+        self.taints.join(&other.taints);
         self
     }
 
     /// Adds `call` as a source of distrust, when the label is untrusted.
     #[must_use]
     pub fn tainted_by(mut self, call: &CallId) -> Self {
-        if self.integrity == Integrity::Untrusted && self.taints.len() < MAX_TAINTS {
-            self.taints.insert(call.clone());
+        if self.integrity == Integrity::Untrusted {
+            self.taints.add(call);
         }
         self
     }

@@ -58,7 +58,7 @@ pub use id::{
     AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RequestId, RunId,
     StandingId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
-pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag};
+pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};
 pub use pointer::{MAX_POINTER, Pointer, PointerError};
 pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;

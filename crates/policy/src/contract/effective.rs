@@ -1,6 +1,8 @@
 //! A capability with its contract applied.
 
-use weaver_types::{Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Rung};
+use weaver_types::{
+    Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Rung, Taints,
+};
 
 use super::Resolver;
 use super::resolved::Resolved;
@@ -108,7 +110,7 @@ fn label(draft: &mut CapabilityDraft, output: super::OutputLabel) {
     label.confidentiality = output.confidentiality.unwrap_or(label.confidentiality);
     label.integrity = output.integrity.unwrap_or(label.integrity);
     if label.integrity == Integrity::Trusted {
-        label.taints.clear();
+        label.taints = Taints::none();
     }
     let framed = draft.sensitivity.iter().map(|tag| tag.framed()).max();
     label.confidentiality = label.confidentiality.max(framed.unwrap_or(label.confidentiality));
