@@ -21,7 +21,7 @@ fn event(n: u64) -> NewEvent {
         at: Timestamp::from_micros(1_700_000_000_000_000),
         run: None,
         call: None,
-        payload: format!("{{\"n\":{n},\"text\":\"{}\"}}", "x".repeat(400)).into_bytes(),
+        payload: format!("{{\"n\":{n},\"text\":\"{}\"}}", "x".repeat(400)).into_bytes().into(),
     }
 }
 

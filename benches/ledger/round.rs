@@ -126,7 +126,7 @@ pub(crate) fn event(number: u64) -> NewEvent {
         at: Timestamp::from_micros(1_700_000_000_000_000 + i64::try_from(number).unwrap_or(0)),
         run: RunId::parse("run_0123456789abcdef").ok(),
         call: CallId::parse("call_0123456789abcdef").ok(),
-        payload: payload(number),
+        payload: payload(number).into(),
     }
 }
 

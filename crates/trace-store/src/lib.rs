@@ -27,7 +27,7 @@
 //!     at: Timestamp::from_micros(1_700_000_000_000_000),
 //!     run: None,
 //!     call: None,
-//!     payload: br#"{"goal":"tidy up"}"#.to_vec(),
+//!     payload: br#"{"goal":"tidy up"}"#.to_vec().into(),
 //! };
 //! let receipt = ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait()?;
 //! assert_eq!(receipt.first_seq, Some(0));

@@ -144,7 +144,8 @@ impl Tip {
             })?;
             let leaf = merkle::leaf_hash(&header);
             self.frontier.push_with(leaf, complete);
-            take(Sealed { seq, header, leaf, salt: seal.salt, payload: event.payload })?;
+            let payload = event.payload.into_vec();
+            take(Sealed { seq, header, leaf, salt: seal.salt, payload })?;
         }
         Ok(())
     }

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use weaver_types::Timestamp;
-use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
     Batch, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent, RecordKey,
@@ -126,7 +125,7 @@ fn check_event(index: usize, event: &NewEvent) -> Result<(), LedgerError> {
         let size = event.payload.len();
         return refuse(format!("event {index} ({kind}) has {size} bytes, at most {MAX_PAYLOAD}"));
     }
-    if !canonical::is_canonical(&event.payload, Profile::Record) {
+    if !event.payload.is_canonical() {
         return refuse(format!(
             "the payload of event {index} ({kind}) is not canonical JSON of records; write it with \
              the canonical writer"

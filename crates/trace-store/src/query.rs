@@ -19,7 +19,7 @@
 //!     at: now,
 //!     run: None,
 //!     call: None,
-//!     payload: br#"{"capability":"files.wipe","principal":"ann","verdict":"deny"}"#.to_vec(),
+//!     payload: br#"{"capability":"files.wipe","principal":"ann","verdict":"deny"}"#.to_vec().into(),
 //! };
 //! ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait()?;
 //!

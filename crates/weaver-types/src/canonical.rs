@@ -21,6 +21,7 @@ mod finite;
 mod number;
 mod plain;
 mod read;
+mod record_bytes;
 mod serialize;
 mod write;
 
@@ -30,6 +31,7 @@ use serde_json::Value;
 use finite::{Finite, Stop};
 
 pub use error::{CanonicalError, CanonicalFault};
+pub use record_bytes::RecordBytes;
 pub use serialize::Members;
 
 /// The deepest nesting of arrays and objects that is read or written.

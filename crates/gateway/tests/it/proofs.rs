@@ -101,7 +101,7 @@ fn add(ledger: &SqliteLedger, payload: &str, days_ago: u64) {
         at: Timestamp::from_micros(now() - ago),
         run: None,
         call: Some(CallId::parse("call_old").unwrap()),
-        payload: payload.as_bytes().to_vec(),
+        payload: payload.as_bytes().to_vec().into(),
     };
     ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
 }

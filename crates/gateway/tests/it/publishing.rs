@@ -324,7 +324,7 @@ fn a_key_that_the_log_does_not_name_any_more_signs_nothing() {
         at: Timestamp::default(),
         run: None,
         call: None,
-        payload,
+        payload: payload.into(),
     };
     ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
     drop(ledger);
@@ -367,7 +367,7 @@ fn payloads_that_are_old_enough_go() {
         at: Timestamp::from_micros(1_600_000_000_000_000),
         run: None,
         call: None,
-        payload: br#"{"secret":"old"}"#.to_vec(),
+        payload: br#"{"secret":"old"}"#.to_vec().into(),
     };
     let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
     let mut batch = Batch::new(Durability::Disk);

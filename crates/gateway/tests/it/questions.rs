@@ -297,7 +297,7 @@ fn texts_of_others_are_shown_escaped() {
         at: Timestamp::from_micros(1_700_000_000_000_000),
         run: None,
         call: Some(CallId::parse("call_1").unwrap()),
-        payload: payload.to_string().into_bytes(),
+        payload: payload.to_string().into_bytes().into(),
     };
     ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
     drop(ledger);
@@ -323,7 +323,7 @@ fn tail_follows_what_is_appended() {
             let kind = if n % 2 == 0 { EventKind::Refused } else { EventKind::Outcome };
             let at = Timestamp::from_micros(1_700_000_000_000_000);
             let payload = format!("{{\"note\":\"needle{n}\"}}").into_bytes();
-            let event = NewEvent { kind, at, run: None, call: None, payload };
+            let event = NewEvent { kind, at, run: None, call: None, payload: payload.into() };
             ledger.commit(Batch::new(Durability::Os).with_event(event)).wait().unwrap();
         }
     };

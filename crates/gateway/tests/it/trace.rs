@@ -21,7 +21,7 @@ fn recorded() -> Folder {
             at: Timestamp::from_micros(1_700_000_000_000_000),
             run: None,
             call: Some(CallId::parse(format!("call_{}", n / 2)).unwrap()),
-            payload: format!("{{\"note\":\"needle-{n:02}\"}}").into_bytes(),
+            payload: format!("{{\"note\":\"needle-{n:02}\"}}").into_bytes().into(),
         };
         ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
     }

@@ -115,7 +115,7 @@ pub fn batch(number: u64, named: Option<BlobId>) -> Batch {
         at: time(number),
         run: None,
         call: None,
-        payload: payload(number, named),
+        payload: payload(number, named).into(),
     });
     if prunes(number) {
         batch.prune = vec![number - 6, number - 5];

@@ -19,7 +19,7 @@ fn pruning(seqs: &[u64]) -> Result<Batch, String> {
 fn note(seqs: &[u64]) -> Result<NewEvent, String> {
     let note = Note::of(seqs.to_vec(), Reason::Age, "conformance").and_then(|note| note.to_bytes());
     let payload = note.map_err(|error| error.to_string())?;
-    Ok(NewEvent { kind: EventKind::Pruned, payload, ..event("{}") })
+    Ok(NewEvent { kind: EventKind::Pruned, payload: payload.into(), ..event("{}") })
 }
 
 fn of_kind(kind: EventKind, payload: &str) -> NewEvent {
@@ -68,7 +68,7 @@ pub(super) fn noted(ledger: &dyn Ledger) -> Found {
     let prune = |seqs: &[u64]| Batch { prune: seqs.to_vec(), ..batch() };
     let noting = |seqs: &[u64]| note(seqs).map(|note| batch().with_event(note));
     let mut other = note(&[1])?;
-    other.payload = br#"{"ranges":[[1,1]],"v":1}"#.to_vec();
+    other.payload = br#"{"ranges":[[1,1]],"v":1}"#.to_vec().into();
     for (name, bad) in [
         ("one without a note", prune(&[1])),
         ("a note without pruning", noting(&[1])?),

@@ -34,7 +34,7 @@ pub(super) fn event_at(micros: i64, payload: &str) -> NewEvent {
         at: Timestamp::from_micros(micros),
         run: None,
         call: None,
-        payload: payload.as_bytes().to_vec(),
+        payload: payload.as_bytes().to_vec().into(),
     }
 }
 

@@ -106,7 +106,7 @@ impl Step {
         }
         for (reason, seqs) in reasons {
             batch.prune.extend(&seqs);
-            let payload = Note::of(seqs, reason, sweep.by.as_str())?.to_bytes()?;
+            let payload = Note::of(seqs, reason, sweep.by.as_str())?.to_bytes()?.into();
             let (kind, at) = (EventKind::Pruned, sweep.now);
             batch = batch.with_event(NewEvent { kind, at, run: None, call: None, payload });
         }

@@ -28,7 +28,11 @@ pub(crate) fn signed(ledger: &dyn Ledger, seed: u8) -> Note {
 
 pub(crate) fn change_key(ledger: &dyn Ledger, change: &KeyChange) {
     let payload = change.to_payload().unwrap();
-    let event = NewEvent { kind: EventKind::LogKey, payload, ..event(1_000, String::new()) };
+    let event = NewEvent {
+        kind: EventKind::LogKey,
+        payload: payload.into(),
+        ..event(1_000, String::new())
+    };
     ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
 }
 
@@ -495,7 +499,11 @@ fn a_key_event_that_is_not_valid_is_a_fault_of_the_log() {
     {
         let ledger = memory();
         let payload = good.replace(from, to).into_bytes();
-        let event = NewEvent { kind: EventKind::LogKey, payload, ..event(1_000, String::new()) };
+        let event = NewEvent {
+            kind: EventKind::LogKey,
+            payload: payload.into(),
+            ..event(1_000, String::new())
+        };
         ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
         let same = good.replace(from, to) == good;
         assert!(same || weaver_trace_store::verify::verify(&ledger, None).is_err(), "{to}");

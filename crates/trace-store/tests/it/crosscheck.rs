@@ -175,7 +175,7 @@ fn build(path: &Path) -> (SqliteLedger, SignedNote, SignedNote) {
     let note = Note::of(vec![144, 150, 151, 200], Reason::Age, "op\u{e9}rator").unwrap();
     let note = NewEvent {
         kind: EventKind::Pruned,
-        payload: note.to_bytes().unwrap(),
+        payload: note.to_bytes().unwrap().into(),
         ..event(9, String::new())
     };
     let batch = Batch::new(Durability::Disk).with_event(note);

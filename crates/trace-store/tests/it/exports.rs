@@ -41,7 +41,7 @@ pub(crate) fn log() -> MemoryLedger {
             at: Timestamp::parse_rfc3339(told["at"].as_str().unwrap()).unwrap(),
             run: text("run").map(|run| RunId::parse(run).unwrap()),
             call: text("call").map(|call| CallId::parse(call).unwrap()),
-            payload: told["payload"].to_string().into_bytes(),
+            payload: told["payload"].to_string().into_bytes().into(),
         };
         ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
     }

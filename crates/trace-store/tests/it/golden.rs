@@ -50,7 +50,7 @@ fn write_the_golden_store() {
     let key = VerifierKey::log(&log, signer.public()).unwrap();
     let declared = KeyChange::declare(key, 0).to_payload().unwrap();
     let declared =
-        NewEvent { kind: EventKind::LogKey, payload: declared, ..event(1_000, "".into()) };
+        NewEvent { kind: EventKind::LogKey, payload: declared.into(), ..event(1_000, "".into()) };
     ledger.commit(Batch::new(Durability::Disk).with_event(declared)).wait().unwrap();
     for n in 1..SIZE_2 - 1 {
         let mut event = event(1_000 + i64::try_from(n).unwrap(), format!("{{\"n\":{n}}}"));
@@ -61,7 +61,8 @@ fn write_the_golden_store() {
         ledger.commit(Batch::new(level).with_event(event)).wait().unwrap();
     }
     let note = Note::of(vec![3, 4, 5, 9], Reason::Age, "golden").unwrap().to_bytes().unwrap();
-    let note = NewEvent { kind: EventKind::Pruned, payload: note, ..event(2_000, "".into()) };
+    let note =
+        NewEvent { kind: EventKind::Pruned, payload: note.into(), ..event(2_000, "".into()) };
     let pruned = Batch::new(Durability::Disk).with_event(note);
     ledger.commit(Batch { prune: vec![3, 4, 5, 9], ..pruned }).wait().unwrap();
     let record = Batch::new(Durability::Disk).create(

@@ -63,7 +63,7 @@ fn numbered(n: u64, last: u64) -> NewEvent {
         at: Timestamp::from_micros(AT - before * 1_000_000 * 60),
         run: (n % 12 != 7).then(|| RunId::parse(format!("run_{}", n % 3)).unwrap()),
         call: (n % 12 < 6).then(|| CallId::parse(call).unwrap()),
-        payload: bytes(&payload),
+        payload: bytes(&payload).into(),
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn any() -> impl Strategy<Value = NewEvent> {
     (0u64..600, proptest::option::weighted(0.2, odd)).prop_map(|(n, odd)| {
         let event = numbered(n, 600);
         match odd {
-            Some(payload) => NewEvent { payload: bytes(&payload), ..event },
+            Some(payload) => NewEvent { payload: bytes(&payload).into(), ..event },
             None => event,
         }
     })

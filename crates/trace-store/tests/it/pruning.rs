@@ -25,7 +25,7 @@ fn pruning(seqs: &[u64]) -> Batch {
         at: Timestamp::from_micros(1_000),
         run: None,
         call: None,
-        payload: note.to_bytes().unwrap(),
+        payload: note.to_bytes().unwrap().into(),
     };
     Batch { prune: seqs.to_vec(), ..Batch::new(Durability::Disk).with_event(event) }
 }
@@ -39,7 +39,7 @@ fn marked(n: u64, size: usize) -> NewEvent {
         at: Timestamp::from_micros(1_000),
         run: None,
         call: None,
-        payload: format!("{{\"n\":\"{text}\"}}").into_bytes(),
+        payload: format!("{{\"n\":\"{text}\"}}").into_bytes().into(),
     }
 }
 

@@ -416,7 +416,7 @@ fn prune(ledger: &SqliteLedger, gone: std::ops::Range<u64>) {
         at: Timestamp::from_micros(AT),
         run: None,
         call: None,
-        payload: note.to_bytes().unwrap(),
+        payload: note.to_bytes().unwrap().into(),
     };
     let batch = Batch { prune: gone, ..Batch::new(Durability::Disk).with_event(event) };
     ledger.commit(batch).wait().unwrap();
@@ -431,7 +431,8 @@ fn what_is_pruned_leaves_the_index_and_its_free_pages() {
         run: None,
         call: None,
         payload: format!("{{\"handle\":\"hdl_zqx{n}zqx\",\"note\":\"qwzk{n:05}vyjx\"}}")
-            .into_bytes(),
+            .into_bytes()
+            .into(),
     };
     let secrets: Vec<NewEvent> = (0..1_500).map(secret).collect();
     made_up::append(&store.ledger, &secrets);
@@ -448,7 +449,7 @@ fn what_is_pruned_leaves_the_index_and_its_free_pages() {
     let rest = |word: &'static str| word.split_at(2).1;
     let few = ["jabberwock", "mimsyborogove", "vorpalsnicker"];
     let named = few.map(|word| NewEvent {
-        payload: format!("{{\"note\":\"{word}\"}}").into_bytes(),
+        payload: format!("{{\"note\":\"{word}\"}}").into_bytes().into(),
         ..secret(0)
     });
     made_up::append(&store.ledger, &named);

@@ -27,7 +27,7 @@ fn at(days: u64) -> Timestamp {
 
 fn said(days: u64, kind: EventKind, payload: &str) -> Batch {
     let payload = payload.as_bytes().to_vec();
-    let event = NewEvent { kind, at: at(days), run: None, call: None, payload };
+    let event = NewEvent { kind, at: at(days), run: None, call: None, payload: payload.into() };
     Batch::new(Durability::Os).with_event(event)
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn event(at: i64, payload: String) -> NewEvent {
         at: Timestamp::from_micros(at),
         run: None,
         call: None,
-        payload: payload.into_bytes(),
+        payload: payload.into_bytes().into(),
     }
 }
 

@@ -57,7 +57,13 @@ fn every_recorded_case_is_tested_or_listed() {
 fn said(kind: EventKind, payload: &Value) -> Batch {
     let payload = canonical::to_bytes(payload, Profile::Record).unwrap();
     let at = Timestamp::from_micros(1_000);
-    Batch::new(Durability::Disk).with_event(NewEvent { kind, at, run: None, call: None, payload })
+    Batch::new(Durability::Disk).with_event(NewEvent {
+        kind,
+        at,
+        run: None,
+        call: None,
+        payload: payload.into(),
+    })
 }
 
 /// A session as it is held, approved and done.

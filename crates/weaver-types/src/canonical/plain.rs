@@ -1,35 +1,49 @@
 //! How far a text stands for itself between quotes.
 
-/// The place of the first byte that does not stand for itself in a string: a quote, a backslash, a
-/// control character; nothing where there is none. Eight bytes are looked at in one number;
-/// subtracting borrows only from above a byte that is found, so the lowest one found is one.
-pub(super) fn plain(text: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    let below = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word & HIGH;
-    let look = |word: &[u8; 8]| {
-        let word = u64::from_le_bytes(*word);
-        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
-        let found = quote | below(word ^ (ONES * u64::from(b'\\')), 1) | below(word, 0x20);
-        (found != 0).then(|| found.trailing_zeros() as usize / 8)
-    };
-    let (words, rest) = text.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        if let Some(place) = look(word) {
-            return Some(number * 8 + place);
+/// Bytes that are looked at together, which compiles to vector code.
+const BLOCK: usize = 16;
+
+/// A byte that does not stand for itself in a string.
+fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// Whether one of the bytes is such, without a branch for each.
+fn any<const N: usize>(block: &[u8; N], is_one: impl Fn(u8) -> bool) -> bool {
+    block.iter().fold(false, |any, byte| any | is_one(*byte))
+}
+
+/// Whether one of the bytes is such. The end is looked at together with bytes before it.
+fn any_in(text: &[u8], is_one: impl Fn(u8) -> bool + Copy) -> bool {
+    let (blocks, rest) = text.as_chunks::<BLOCK>();
+    if blocks.iter().any(|block| any(block, is_one)) {
+        return true;
+    }
+    match (rest.len(), text.last_chunk::<BLOCK>(), rest.first_chunk::<8>()) {
+        (0, _, _) => false,
+        (_, Some(last), _) => any(last, is_one),
+        (_, None, Some(first)) => {
+            any(first, is_one) || rest.last_chunk::<8>().is_some_and(|last| any(last, is_one))
         }
+        (_, None, None) => rest.iter().any(|byte| is_one(*byte)),
     }
-    // The end is looked at together with bytes before it that are known to be plain.
-    match text.last_chunk::<8>() {
-        Some(_) if rest.is_empty() => None,
-        Some(word) => look(word).map(|place| text.len() - 8 + place),
-        None => rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f)),
-    }
+}
+
+/// Whether a name stands for itself, in characters whose order by bytes is that by UTF-16 units.
+pub(super) fn is_plain_name(name: &[u8]) -> bool {
+    !any_in(name, |byte| is_special(byte) | !byte.is_ascii())
+        || !any_in(name, |byte| is_special(byte) | (byte >= 0xf0))
+}
+
+/// The place of the first byte that does not stand for itself in a string: a quote, a backslash, a
+/// control character; nothing where there is none.
+pub(super) fn plain(text: &[u8]) -> Option<usize> {
+    if any_in(text, is_special) { text.iter().position(|byte| is_special(*byte)) } else { None }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{is_plain_name, plain};
 
     #[test]
     fn every_byte_that_ends_a_plain_stretch_is_seen_wherever_it_stands() {
@@ -44,6 +58,18 @@ mod tests {
             }
         }
         assert_eq!(plain(&[1; 9]), Some(0));
+        for length in 0..40 {
+            for place in 0..length {
+                let mut text = vec![b'a'; length];
+                text[place] = b'"';
+                assert_eq!(plain(&text), Some(place), "{place} of {length}");
+                assert!(!is_plain_name(&text), "{place} of {length}");
+                text[place] = 0xf0;
+                assert!(plain(&text).is_none() && !is_plain_name(&text), "{place} of {length}");
+                text[place] = 0xc3;
+                assert!(is_plain_name(&text), "{place} of {length}");
+            }
+        }
         assert_eq!(plain(b""), None);
     }
 }

@@ -212,7 +212,7 @@ macro_rules! fields {
                 key: &'static str,
                 value: &T,
             ) -> Result<(), Stop> {
-                self.key(key)?;
+                self.name(key)?;
                 self.value(value)
             }
 

@@ -91,7 +91,8 @@ proptest! {
             for (key, value) in map.iter().rev() {
                 members.add(key, value);
             }
-            prop_assert_eq!(members.finish().ok(), closely(&map, profile).ok());
+            let written = members.finish().ok().map(|bytes| bytes.into_vec());
+            prop_assert_eq!(written, closely(&map, profile).ok());
         }
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BlobId, RecordKey};
+use crate::canonical::RecordBytes;
 use crate::event::EventKind;
 use crate::id::{CallId, RunId};
 use crate::time::Timestamp;
@@ -83,7 +84,7 @@ pub struct NewEvent {
     /// In which call.
     pub call: Option<CallId>,
     /// Canonical JSON, at most [`MAX_PAYLOAD`] bytes.
-    pub payload: Vec<u8>,
+    pub payload: RecordBytes,
 }
 
 /// Everything that changes in one instant: applied whole, or not at all.

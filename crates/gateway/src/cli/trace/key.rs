@@ -77,7 +77,7 @@ fn apply(args: &Change, what: &What<'_>) -> Result<Exit, Failure> {
         at: SystemClock::default().now(),
         run: None,
         call: None,
-        payload,
+        payload: payload.into(),
     };
     let done = ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait();
     let seq = done.map_err(|error| Failure::store(store, &error))?.first_seq;

@@ -3,7 +3,7 @@
 use serde::ser::Serialize;
 
 use super::out::{Object, Out};
-use crate::canonical::{CanonicalError, CanonicalFault, Profile, closely};
+use crate::canonical::{CanonicalError, CanonicalFault, Profile, RecordBytes, closely};
 
 /// Bytes for which there is room from the beginning: what an event has, more or less.
 const ROOM: usize = 2_048;
@@ -15,7 +15,7 @@ const ROOM: usize = 2_048;
 ///
 /// let mut object = Members::new(Profile::Record);
 /// object.add("type", "call").add("at", &7);
-/// assert_eq!(object.finish()?, br#"{"at":7,"type":"call"}"#);
+/// assert_eq!(&*object.finish()?, br#"{"at":7,"type":"call"}"#);
 /// # Ok::<(), weaver_types::canonical::CanonicalError>(())
 /// ```
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Members {
     out: Out,
     profile: Profile,
     failed: Option<CanonicalError>,
+    /// Whether the long way wrote a part, which counts the depth of that part alone.
+    unsure: bool,
 }
 
 impl Members {
@@ -32,14 +34,16 @@ impl Members {
         let mut out = Out::with_room(profile, ROOM);
         out.bytes.push(b'{');
         out.depth = 1;
-        Self { out, profile, failed: None }
+        Self { out, profile, failed: None, unsure: false }
     }
 
     /// Adds a member. What cannot be written is said by [`Members::finish`].
     pub fn add<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         let before = self.out.members.len();
         let mut object = Object { start: 1, base: 0, ..Object::of(&mut self.out) };
-        let Ok(()) = object.key(key) else { return self.fail(CanonicalFault::Serialize.nowhere()) };
+        let Ok(()) = object.name(key) else {
+            return self.fail(CanonicalFault::Serialize.nowhere());
+        };
         let begin = object.out.bytes.len();
         if value.serialize(&mut *object.out).is_err() {
             object.out.bytes.truncate(begin);
@@ -49,6 +53,9 @@ impl Members {
                 Ok(bytes) => object.out.bytes.extend_from_slice(&bytes),
                 Err(error) => return self.fail(error.inside_key(key)),
             }
+            object.member_ends();
+            self.unsure = true;
+            return self;
         }
         object.member_ends();
         self
@@ -64,7 +71,7 @@ impl Members {
     /// # Errors
     /// [`CanonicalError`]: a value that the profile refuses or that does not serialise, a key that
     /// stands twice or is no plain text.
-    pub fn finish(mut self) -> Result<Vec<u8>, CanonicalError> {
+    pub fn finish(mut self) -> Result<RecordBytes, CanonicalError> {
         match self.failed {
             Some(error) => return Err(error),
             None if self.out.arrange(1, 0).is_err() => {
@@ -73,6 +80,9 @@ impl Members {
             None => {}
         }
         self.out.bytes.push(b'}');
-        Ok(self.out.bytes)
+        if self.unsure {
+            return Ok(self.out.bytes.into());
+        }
+        Ok(RecordBytes::written(self.out.bytes, self.profile))
     }
 }

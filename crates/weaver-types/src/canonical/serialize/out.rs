@@ -3,7 +3,7 @@
 use serde::ser::Serialize;
 
 use super::Stop;
-use crate::canonical::plain::plain;
+use crate::canonical::plain::is_plain_name;
 use crate::canonical::{MAX_DEPTH, Profile, write};
 
 /// A member of an open object: where it begins, where its key ends, where it ends.
@@ -17,17 +17,12 @@ pub(super) struct Member {
     pub(super) head: u64,
 }
 
-/// Whether what was written of a key is the key, in characters whose order is that of their bytes.
-fn is_plain(name: &[u8]) -> bool {
-    plain(name).is_none() && (name.is_ascii() || name.iter().all(|byte| *byte < 0xf0))
-}
-
-/// The first eight bytes of a plain key in quotes as a number.
-fn head(key: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    let name = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
-    head.iter_mut().zip(name).for_each(|(place, byte)| *place = *byte);
-    u64::from_be_bytes(head)
+/// The first eight bytes of a key as a number.
+fn head(name: &[u8]) -> u64 {
+    match name.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        None => (0..8).fold(0, |sum, at| sum << 8 | name.get(at).copied().map_or(0, u64::from)),
+    }
 }
 
 #[derive(Debug)]
@@ -178,6 +173,27 @@ impl<'a> Object<'a> {
         Self { out, start, base, member: 0, key_end: 0, head: 0, tail: b"}" }
     }
 
+    /// Writes a key that is a plain text.
+    pub(super) fn name(&mut self, name: &str) -> Result<(), Stop> {
+        let name = name.as_bytes();
+        if !is_plain_name(name) {
+            return Err(Stop);
+        }
+        let bytes = &mut self.out.bytes;
+        let first = bytes.len() <= self.start;
+        self.member = bytes.len() + usize::from(!first);
+        if first {
+            bytes.push(b'"');
+        } else {
+            bytes.extend_from_slice(b",\"");
+        }
+        bytes.extend_from_slice(name);
+        bytes.extend_from_slice(b"\":");
+        self.key_end = bytes.len() - 1;
+        self.head = head(name);
+        Ok(())
+    }
+
     /// Writes a key, which must come out as plain text in quotes.
     pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
         if self.out.bytes.len() > self.start {
@@ -187,10 +203,13 @@ impl<'a> Object<'a> {
         key.serialize(&mut *self.out)?;
         self.key_end = self.out.bytes.len();
         let written = self.out.bytes.get(self.member..).unwrap_or_default();
-        self.head = head(written);
-        let text = matches!(written, [b'"', name @ .., b'"'] if is_plain(name));
+        let [b'"', name @ .., b'"'] = written else { return Err(Stop) };
+        if !is_plain_name(name) {
+            return Err(Stop);
+        }
+        self.head = head(name);
         self.out.bytes.push(b':');
-        if text { Ok(()) } else { Err(Stop) }
+        Ok(())
     }
 
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
