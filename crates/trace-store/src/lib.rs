@@ -58,6 +58,7 @@ mod prepare;
 pub mod project;
 pub mod prune;
 pub mod query;
+mod record_map;
 pub mod retention;
 mod salt;
 #[cfg(feature = "sqlite")]

@@ -1,7 +1,5 @@
 //! The ledger in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::digest::Digest;
@@ -9,15 +7,14 @@ use weaver_types::ledger::{
     Batch, Durability, Head, HeadAfter, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record,
     RecordKey, Roots, StoredEvent, Ticket,
 };
-use weaver_types::{LogId, Random, Tenant, Timestamp};
+use weaver_types::{LogId, Random, Tenant};
 
 use crate::entry::SALT;
-use crate::limits::{MAX_KEY, SWEEP};
 use crate::log::{Row, Sealed, Tip};
 use crate::merkle::{Hash, Tree, empty_root};
-use crate::plan::{Kept, Writes, page, plan};
 use crate::prepare::prepare;
 use crate::prune;
+use crate::record_map::RecordMap;
 use crate::salt::Salts;
 use crate::verify::{Extent, Prove, Source, no_such_proof};
 
@@ -50,8 +47,7 @@ struct State {
     synced: u64,
     entries: Vec<Entry>,
     tree: Tree,
-    records: BTreeMap<RecordKey, Kept>,
-    expiring: BTreeSet<(Timestamp, RecordKey)>,
+    records: RecordMap,
 }
 
 /// An event; its leaf hash stands in the tree.
@@ -71,8 +67,7 @@ impl MemoryLedger {
             tip: Tip::new(log),
             entries: Vec::new(),
             tree: Tree::default(),
-            records: BTreeMap::new(),
-            expiring: BTreeSet::new(),
+            records: RecordMap::default(),
         };
         let state = Arc::new(Mutex::new(state));
         let asked = Arc::clone(&state);
@@ -94,8 +89,7 @@ impl MemoryLedger {
         let mut prepared = prepare(batch, &self.salts)?;
         let durability = prepared.batch.durability;
         let mut state = self.lock()?;
-        let records = &state.records;
-        let writes = plan(&prepared.batch, &mut |key| Ok(records.get(key).cloned()))?;
+        let writes = state.records.plan(&prepared.batch)?;
         let first = state.tip.frontier.size();
         let now = prune::time_after(state.tip.highest, &prepared.batch);
         prune::check(&prepared.batch, (first, now), &mut *state)?;
@@ -110,7 +104,8 @@ impl MemoryLedger {
         })?;
         let first_seq = (tip.frontier.size() > first).then_some(first);
         state.prune(&prepared.batch.prune);
-        state.write(writes);
+        let now = state.tip.highest;
+        state.records.write(writes, now);
         let (log, size) = (state.tip.log.clone(), state.tip.frontier.size());
         if durability == Durability::Disk {
             state.synced = size;
@@ -121,46 +116,11 @@ impl MemoryLedger {
 }
 
 impl State {
-    fn write(&mut self, writes: Writes) {
-        let limit = SWEEP + writes.len() * 2;
-        for (key, kept) in writes {
-            let before = match kept {
-                Some(kept) => {
-                    if let Some(at) = kept.expires_at {
-                        self.expiring.insert((at, key.clone()));
-                    }
-                    let expires_at = kept.expires_at;
-                    self.records
-                        .insert(key.clone(), kept)
-                        .and_then(|old| old.expires_at)
-                        .filter(|old| Some(*old) != expires_at)
-                }
-                None => self.records.remove(&key).and_then(|old| old.expires_at),
-            };
-            if let Some(before) = before {
-                self.expiring.remove(&(before, key));
-            }
-        }
-        self.sweep(limit);
-    }
-
     fn prune(&mut self, seqs: &[u64]) {
         for seq in seqs {
             let at = usize::try_from(*seq).ok();
             if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) {
                 entry.open = None;
-            }
-        }
-    }
-
-    fn sweep(&mut self, limit: usize) {
-        for _ in 0..limit {
-            match self.expiring.first() {
-                Some((at, _)) if *at < self.tip.highest => {}
-                _ => return,
-            }
-            if let Some((_, key)) = self.expiring.pop_first() {
-                self.records.remove(&key);
             }
         }
     }
@@ -186,19 +146,7 @@ impl prune::Standing for State {
     }
 
     fn stands(&mut self, namespace: Namespace, id: &str) -> Result<bool, LedgerError> {
-        let mut tenant = self.records.first_key_value().map(|(key, _)| key.tenant.clone());
-        while let Some(at) = tenant {
-            let key = RecordKey::new(at, namespace, id);
-            if self.records.contains_key(&key) {
-                return Ok(true);
-            }
-            // The next tenant: behind everything that this one can have.
-            let last = Namespace::ALL.iter().copied().max().unwrap_or(namespace);
-            let last = RecordKey::new(key.tenant, last, "\u{10ffff}".repeat(MAX_KEY));
-            let mut behind = self.records.range((Bound::Excluded(last), Bound::Unbounded));
-            tenant = behind.next().map(|(key, _)| key.tenant.clone());
-        }
-        Ok(false)
+        Ok(self.records.stands(namespace, id))
     }
 }
 
@@ -218,7 +166,7 @@ impl Ledger for MemoryLedger {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, Record)>, LedgerError> {
-        Ok(page(&self.lock()?.records, (tenant, namespace), after, limit))
+        Ok(self.lock()?.records.page((tenant, namespace), after, limit))
     }
 
     fn events(&self, from: u64, limit: usize) -> Result<Vec<StoredEvent>, LedgerError> {

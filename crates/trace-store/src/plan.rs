@@ -2,10 +2,9 @@
 //! so that they agree by construction.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
-use weaver_types::ledger::{Add, Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey};
-use weaver_types::{Tenant, Timestamp};
+use weaver_types::Timestamp;
+use weaver_types::ledger::{Add, Batch, LedgerError, Record, RecordKey};
 
 /// A record with all that is stored of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,22 +22,6 @@ impl From<Kept> for Record {
 
 /// The records after the batch; `None` for one that is gone.
 pub(crate) type Writes = BTreeMap<RecordKey, Option<Kept>>;
-
-/// Records in the order of their ids, after `after`, at most `limit` and [`MAX_PAGE`].
-pub(crate) fn page(
-    records: &BTreeMap<RecordKey, Kept>,
-    (tenant, namespace): (&Tenant, Namespace),
-    after: Option<&str>,
-    limit: usize,
-) -> Vec<(String, Record)> {
-    let from = RecordKey::new(tenant.clone(), namespace, after.unwrap_or_default());
-    let from = if after.is_some() { Bound::Excluded(from) } else { Bound::Included(from) };
-    let records = records
-        .range((from, Bound::Unbounded))
-        .take_while(|(key, _)| key.tenant == *tenant && key.namespace == namespace)
-        .take(limit.min(MAX_PAGE));
-    records.map(|(key, kept)| (key.id.clone(), kept.clone().into())).collect()
-}
 
 /// Decides a batch against the records that `view` shows.
 ///
