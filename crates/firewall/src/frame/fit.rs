@@ -71,9 +71,28 @@ fn omitted(count: u64) -> Warning {
 }
 
 /// The frame within `max` characters, or the smallest there is.
-pub(crate) fn fit(draft: Draft, max: usize) -> Frame {
+pub(crate) fn fit(mut draft: Draft, max: usize) -> Frame {
+    draft.frame.warnings = warnings(&draft.counts);
+    if !surely_fits(&draft, max) {
+        return fit_closely(draft, max);
+    }
+    let Draft { frame, facts, rows, .. } = draft;
+    Frame { table: rows, facts: facts.shown, ..frame }
+}
+
+/// Whether all of it fits by a generous estimate. Most frames are small, and are not measured.
+fn surely_fits(draft: &Draft, max: usize) -> bool {
+    let Draft { frame, facts, rows, .. } = draft;
+    let listed: usize = facts.shown.iter().map(|fact| size::text_chars(fact) + 1).sum();
+    let rows: usize = rows.iter().map(|row| size::object_chars(row) + 1).sum();
+    facts.more == 0
+        && size::warnings_at_most(&frame.warnings) <= max / 4
+        && size::frame_at_most(frame) + listed + rows + 2 * LIST <= max
+}
+
+/// What fits, measured exactly.
+fn fit_closely(draft: Draft, max: usize) -> Frame {
     let Draft { mut frame, facts, rows, mut counts } = draft;
-    frame.warnings = warnings(&counts);
     if chars(&frame.warnings) > max / 4 {
         counts = merged(counts);
         frame.warnings = warnings(&counts);
@@ -234,3 +253,6 @@ impl io::Write for Counter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

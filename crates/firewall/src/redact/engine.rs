@@ -183,6 +183,13 @@ impl Engine {
         self.keep_wanted(found, before);
     }
 
+    /// Whether an anchor of a rule stands in the text.
+    pub(crate) fn is_anchored(&self, text: &str) -> bool {
+        let mut any = false;
+        self.anchors.each(text.as_bytes(), |_, _| any = true);
+        any
+    }
+
     fn verify(&self, text: &str, doubt: Doubt, runs: &mut run::Ends) -> Option<Found> {
         let range = self.rules.get(doubt.rule)?.verify(text, doubt.at, runs)?;
         Some(Found { range, rule: doubt.rule })

@@ -2,6 +2,7 @@
 
 mod names;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use weaver_text::split;
@@ -76,23 +77,41 @@ pub(crate) fn is_sensitive(name: &str) -> bool {
 }
 
 fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
-    let mut words = split::identifier(tail(name));
+    let name = tail(name);
+    // Most names are one word, which need not be split.
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return meaning_of(&[name], tags);
+    }
+    let mut words = split::identifier(name);
     while words.last().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit())) {
         words.pop();
     }
-    let context = words.iter().any(|word| names::CONTEXT.binary_search(&word.as_str()).is_ok());
-    Meaning { hidden: hidden(&words, tags), context, clean: false }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    meaning_of(&words, tags)
 }
 
-fn hidden(words: &[String], tags: &BTreeSet<SensitivityTag>) -> bool {
-    let asks = words.first().is_some_and(|word| names::QUESTIONS.contains(&word.as_str()));
+fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Meaning {
+    let context = words.iter().any(|word| names::CONTEXT.binary_search(word).is_ok());
+    Meaning { hidden: hidden(words, tags), context, clean: false }
+}
+
+fn hidden(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> bool {
+    let asks = words.first().is_some_and(|word| names::QUESTIONS.contains(word));
     if asks && words.len() > 1 || ends_in(words, names::PLAIN) {
         return false;
     }
-    let glued = words.concat();
+    let glued = glued(words, "");
     ends_in(words, names::ENDINGS)
         || names::GLUED.iter().any(|ending| glued.ends_with(ending))
         || tags.iter().any(|tag| ends_in(words, more(*tag)))
+}
+
+/// The words with something between them; a single one as it is.
+fn glued<'w>(words: &[&'w str], between: &str) -> Cow<'w, str> {
+    match words {
+        [word] => Cow::Borrowed(word),
+        words => Cow::Owned(words.join(between)),
+    }
 }
 
 /// What is sensitive beyond the ordinary in results with this tag.
@@ -106,10 +125,10 @@ fn more(tag: SensitivityTag) -> &'static [&'static str] {
 }
 
 /// True when the last words are an entry of the sorted list.
-fn ends_in(words: &[String], list: &[&str]) -> bool {
+fn ends_in(words: &[&str], list: &[&str]) -> bool {
     (1..=MAX_WORDS.min(words.len())).any(|count| {
-        let last = words.get(words.len() - count..).unwrap_or_default().join(" ");
-        list.binary_search(&last.as_str()).is_ok()
+        let last = glued(words.get(words.len() - count..).unwrap_or_default(), " ");
+        list.binary_search(&&*last).is_ok()
     })
 }
 
