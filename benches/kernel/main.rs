@@ -8,10 +8,15 @@ mod token;
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
 use serde_json::json;
 use weaver_benches::Failure;
 use weaver_benches::kernel::Desk;
 use weaver_benches::measure::micros;
+
+/// The allocator of the `weaver` command.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// How often, and how much before.
 #[derive(Debug, Clone, Copy)]
