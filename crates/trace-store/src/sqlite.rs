@@ -13,6 +13,7 @@ mod reader;
 mod record_file;
 mod rows;
 mod schema;
+mod source;
 mod sums;
 mod tail;
 mod tiles;
@@ -29,14 +30,12 @@ use weaver_types::ledger::{
     Batch, Head, Ledger, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, StoredEvent, Ticket,
 };
 
-use crate::log::{Row, RowRef};
-use crate::merkle::Hash;
 use crate::prepare::{check_key, prepare};
 use crate::salt::Salts;
-use crate::verify::{Extent, Part, Prove, Source};
 use lock::Lock;
 use queue::Queue;
 use reader::Snapshots;
+use source::Snapshotted;
 use writer::Heads;
 
 pub use blobs::SqliteBlobs;
@@ -156,48 +155,9 @@ impl Ledger for SqliteLedger {
     }
 }
 
-impl Source for SqliteLedger {
-    fn extent(&self) -> Result<Extent, LedgerError> {
-        self.snapshots.with(schema::extent)
-    }
-
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        self.snapshots.with(|db| events::each(db, from, limit))
-    }
-
-    fn visit(
-        &self,
-        from: u64,
-        limit: usize,
-        take: &mut dyn FnMut(&RowRef<'_>),
-    ) -> Result<usize, LedgerError> {
-        self.snapshots.with(|db| events::visit(db, from, limit, take))
-    }
-
-    fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.snapshots.with(|db| tiles::tile(db, level, index))
-    }
-
-    fn astray(&self) -> Result<Option<Part>, LedgerError> {
-        self.snapshots.with(sums::astray)
-    }
-
-    fn keeps_tiles(&self) -> Result<bool, LedgerError> {
-        self.snapshots.with(tiles::kept)
-    }
-}
-
-impl Prove for SqliteLedger {
-    fn root(&self, size: u64) -> Result<Hash, LedgerError> {
-        self.snapshots.with(|db| tiles::root(db, size))
-    }
-
-    fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {
-        self.snapshots.with(|db| tiles::inclusion(db, index, size))
-    }
-
-    fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError> {
-        self.snapshots.with(|db| tiles::consistency(db, old, new))
+impl Snapshotted for SqliteLedger {
+    fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
     }
 }
 

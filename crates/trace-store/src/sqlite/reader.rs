@@ -8,10 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 use weaver_types::Tenant;
 use weaver_types::ledger::{Head, LedgerError, Namespace, Record, StoredEvent};
 
-use super::{events, fault, open, rows, schema, sums, tiles};
-use crate::log::{Row, RowRef};
-use crate::merkle::Hash;
-use crate::verify::{Extent, Part, Prove, Source};
+use super::source::Snapshotted;
+use super::{events, fault, open, rows, schema};
 
 /// How long a reader waits while another connection recovers the file.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -100,47 +98,8 @@ impl Reader {
     }
 }
 
-impl Source for Reader {
-    fn extent(&self) -> Result<Extent, LedgerError> {
-        self.snapshots.with(schema::extent)
-    }
-
-    fn rows(&self, from: u64, limit: usize) -> Result<Vec<Row>, LedgerError> {
-        self.snapshots.with(|db| events::each(db, from, limit))
-    }
-
-    fn visit(
-        &self,
-        from: u64,
-        limit: usize,
-        take: &mut dyn FnMut(&RowRef<'_>),
-    ) -> Result<usize, LedgerError> {
-        self.snapshots.with(|db| events::visit(db, from, limit, take))
-    }
-
-    fn tile(&self, level: u32, index: u64) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.snapshots.with(|db| tiles::tile(db, level, index))
-    }
-
-    fn astray(&self) -> Result<Option<Part>, LedgerError> {
-        self.snapshots.with(sums::astray)
-    }
-
-    fn keeps_tiles(&self) -> Result<bool, LedgerError> {
-        self.snapshots.with(tiles::kept)
-    }
-}
-
-impl Prove for Reader {
-    fn root(&self, size: u64) -> Result<Hash, LedgerError> {
-        self.snapshots.with(|db| tiles::root(db, size))
-    }
-
-    fn inclusion(&self, index: u64, size: u64) -> Result<Vec<Hash>, LedgerError> {
-        self.snapshots.with(|db| tiles::inclusion(db, index, size))
-    }
-
-    fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, LedgerError> {
-        self.snapshots.with(|db| tiles::consistency(db, old, new))
+impl Snapshotted for Reader {
+    fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
     }
 }
