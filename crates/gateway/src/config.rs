@@ -35,6 +35,7 @@ mod tool;
 mod tool_section;
 mod tree;
 mod upstream;
+mod word_table;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,6 +56,7 @@ pub use sentinel::Sentinel;
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, Way};
 pub use upstream::{Limits, Transport, Upstream};
 pub use weaver_policy::Finding;
+pub use word_table::{WordTable, WordTableError};
 
 /// Documents that were refused, with everything that is wrong in them.
 pub type PolicyError = ConfigErrors;
@@ -82,6 +84,8 @@ pub struct Config {
     pub unprefixed: bool,
     /// The most tools that one browse shows, from 1 to 20.
     pub shortlist: usize,
+    /// The table of word vectors that helps to find tools; none unless the file names one.
+    pub word_table: Option<WordTable>,
     /// How long a held call waits for an approval before it is refused; its request lives on.
     pub approval_wait: Duration,
     /// The sentinels that are armed; none unless the file names some.

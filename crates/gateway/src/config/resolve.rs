@@ -21,6 +21,7 @@ use super::server::{self, Context};
 use super::tool::TOOLS;
 use super::tool_section;
 use super::upstream::Upstream;
+use super::word_table::WordTable;
 use super::{Config, Mode};
 
 /// The tables of the file, and `servers`.
@@ -75,6 +76,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     no_server_named_so(own, &upstreams, &mut out);
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
+    let word_table = word_table(get(gateway.as_ref(), "word_table"), &base, &mut out);
     let approval_wait = approval_wait(gateway.as_ref(), &mut out);
     let sentinels = get(gateway.as_ref(), "sentinels");
     let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
@@ -97,6 +99,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 mode,
                 unprefixed,
                 shortlist,
+                word_table,
                 approval_wait,
                 sentinels,
                 principal,
@@ -129,7 +132,8 @@ fn get<'n>(section: Option<&Section<'n>>, name: &str) -> Option<&'n Node> {
     section?.table.get(name)
 }
 
-const GATEWAY: [&str; 5] = ["mode", "unprefixed", "shortlist", "approval_timeout_ms", "sentinels"];
+const GATEWAY: [&str; 6] =
+    ["mode", "unprefixed", "shortlist", "word_table", "approval_timeout_ms", "sentinels"];
 /// The longest that a call may wait for an approval: ten minutes, in milliseconds.
 const MAX_APPROVAL_WAIT: u64 = 600_000;
 
@@ -156,6 +160,18 @@ fn read_gateway(
     }
     let shortlist = shortlist.and_then(|n| usize::try_from(n).ok()).unwrap_or(8);
     (mode.unwrap_or(Mode::Gateway), unprefixed, shortlist)
+}
+
+/// The table of word vectors, once it was read without an error.
+fn word_table(node: Option<&Node>, base: &Path, out: &mut Vec<Finding>) -> Option<WordTable> {
+    let node = node?;
+    let table = WordTable::named(node.text(out)?, base);
+    if let Err(error) = table.load() {
+        let remedy = "write `built-in`, or name a folder with one safetensors file and vocab.txt \
+                      or tokenizer.json";
+        out.push(node.finding("config.word_table", error.to_string(), remedy));
+    }
+    Some(table)
 }
 
 fn principal_id(

@@ -6,7 +6,7 @@ use weaver_policy::LoadError;
 use weaver_types::ledger::LedgerError;
 use weaver_types::{PrincipalId, RunError};
 
-use crate::config::ConfigErrors;
+use crate::config::{ConfigErrors, WordTableError};
 
 /// Why the gateway cannot serve.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +35,9 @@ pub enum ServeError {
     /// The operator's rules of redaction cannot be used.
     #[error("the rules of redaction cannot be used: {0}")]
     Redaction(#[from] RuleFileError),
+    /// The table of word vectors cannot be used.
+    #[error("the table of word vectors cannot be used: {0}")]
+    WordTable(#[from] WordTableError),
     /// One of the operator's own tools cannot be used.
     #[error("the tool `{name}` cannot be used: {problem}")]
     Tool {
@@ -72,6 +75,7 @@ impl ServeError {
             Self::Tool { .. } => "serve.tool",
             Self::Run(_) => "serve.run",
             Self::Redaction(error) => error.code(),
+            Self::WordTable(error) => error.code(),
             Self::Runtime { .. } => "serve.runtime",
             Self::Pipe { .. } => "serve.pipe",
         }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, RwLock};
 
+use contextweaver::route::TokenTable;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use weaver_agent_kernel::{Kernel, Registry};
@@ -18,7 +19,7 @@ use super::own_tools;
 use super::run_keeper::RunKeeper;
 use super::shelf::{Shelf, ShelfSlot};
 use super::upstreams::Upstreams;
-use crate::config::Config;
+use crate::config::{Config, WordTable};
 
 /// The gateway.
 pub(crate) struct Gateway {
@@ -35,6 +36,8 @@ pub(crate) struct Gateway {
     principal: RwLock<Arc<Principal>>,
     pub(crate) upstreams: Upstreams,
     shelf: ShelfSlot,
+    /// What helps to find tools, beside their words.
+    table: Option<Arc<TokenTable>>,
     restocking: std::sync::Mutex<()>,
     runs: RunKeeper,
     changes: (mpsc::Sender<()>, std::sync::Mutex<Option<mpsc::Receiver<()>>>),
@@ -58,6 +61,7 @@ impl Gateway {
         } = opened;
         let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
         let upstreams = Upstreams::new(&config);
+        let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
         let (tell, told) = mpsc::channel(1);
         let gateway = Self {
             config,
@@ -70,6 +74,7 @@ impl Gateway {
             principal: RwLock::new(Arc::new(principal)),
             upstreams,
             shelf: ShelfSlot::default(),
+            table,
             restocking: std::sync::Mutex::default(),
             runs,
             changes: (tell, std::sync::Mutex::new(Some(told))),
@@ -136,8 +141,9 @@ impl Gateway {
     fn restock_all(&self) -> Vec<(CapabilityId, String)> {
         // One after the other, or an older stock could replace a newer one.
         let _turn = self.restocking.lock();
-        let shelf =
-            Shelf::build(&self.registry, &self.kernel.policy(), &self.upstreams, &self.config);
+        let table = self.table.as_ref();
+        let policy = self.kernel.policy();
+        let shelf = Shelf::build(&self.registry, &policy, &self.upstreams, &self.config, table);
         let nameless = shelf.nameless.clone();
         self.shelf.put(shelf);
         // One waiting notice is enough.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use contextweaver::catalog::{Catalog, SelectableItem};
-use contextweaver::route::Router;
+use contextweaver::route::{Router, TokenTable};
 use serde_json::Value;
 use weaver_agent_kernel::Registry;
 use weaver_policy::PolicySet;
@@ -54,6 +54,7 @@ impl Shelf {
         policy: &PolicySet,
         upstreams: &Upstreams,
         config: &Config,
+        table: Option<&Arc<TokenTable>>,
     ) -> Self {
         let tools = upstreams.tools();
         let mut catalog = Catalog::new();
@@ -71,7 +72,10 @@ impl Shelf {
             }
         }
         let router = match Router::new(catalog) {
-            Ok(router) => Some(router),
+            Ok(router) => Some(match table {
+                Some(table) => router.with_table(Arc::clone(table)),
+                None => router,
+            }),
             Err(error) => {
                 tracing::error!(%error, "the index could not be built; nothing can be found by search");
                 None

@@ -75,3 +75,5 @@ mod support;
 mod trace;
 #[cfg(test)]
 mod user_words;
+#[cfg(test)]
+mod word_table;

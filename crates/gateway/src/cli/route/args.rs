@@ -42,6 +42,9 @@ pub(in crate::cli) struct Limits {
     /// How the tools are found
     #[arg(long, value_enum, default_value_t = Strategy::Index)]
     pub(in crate::cli) strategy: Strategy,
+    /// A table of word vectors beside the words: `built-in`, or a folder with one
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) word_table: Option<String>,
     /// Into how many groups of one level a walk looks
     #[arg(long, value_name = "N", default_value = "4")]
     pub(in crate::cli) width: NonZeroUsize,

@@ -1,5 +1,7 @@
 //! A catalog that is asked.
 
+use std::path::Path;
+
 use contextweaver::catalog::{Catalog, SelectableItem};
 use contextweaver::error::CatalogError;
 use contextweaver::filter::{Filter, History, Rule};
@@ -9,6 +11,7 @@ use weaver_types::CapabilityId;
 
 use super::args::{Limits, Strategy};
 use super::{Exit, Failure};
+use crate::config::WordTable;
 
 /// How much of the ranking guides a walk.
 const GUIDE: usize = 1000;
@@ -30,7 +33,14 @@ impl Shortlist {
             Failure::new(Exit::Invalid, error.code(), error)
                 .next("`weaver catalog lint` tells everything that is wrong, at once")
         };
-        let router = Router::new(catalog).map_err(failed)?;
+        let mut router = Router::new(catalog).map_err(failed)?;
+        if let Some(name) = &limits.word_table {
+            let table = WordTable::named(name, Path::new("")).load().map_err(|error| {
+                Failure::new(Exit::Invalid, error.code(), error)
+                    .next("write `built-in`, or name a folder that model2vec wrote")
+            })?;
+            router = router.with_table(table);
+        }
         let filter = filter(limits)?;
         let admitted = filter.admitted(router.catalog().iter());
         let selection = router.select_items(|item| filter.admits(item).is_ok());
