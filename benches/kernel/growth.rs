@@ -1,5 +1,6 @@
 //! Calls with much before them: all stores at their caps, and one run that goes on.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -25,8 +26,7 @@ pub fn at_caps(effort: &Effort) -> Result<Value, Failure> {
 /// The memory is looked at from the end of the second tenth on, when all stores are full.
 pub fn one_run(effort: &Effort) -> Result<Value, Failure> {
     let folder = tempfile::tempdir()?;
-    let ledger = SqliteLedger::open(folder.path().join("ledger.db"), OpenOptions::default())?;
-    let desk = Desk::on(Arc::new(ledger), few())?;
+    let desk = on_file(folder.path())?;
     let tenth = effort.calls / 10;
     let batches = tenth / BATCH;
     let mut parts = Vec::new();
@@ -46,6 +46,12 @@ pub fn one_run(effort: &Effort) -> Result<Value, Failure> {
         "late_mb": late,
         "memory_ratio": late / early,
     }))
+}
+
+/// A kernel whose ledger lies in this folder.
+pub fn on_file(folder: &Path) -> Result<Desk, Failure> {
+    let ledger = SqliteLedger::open(folder.join("ledger.db"), OpenOptions::default())?;
+    Desk::on(Arc::new(ledger), few())
 }
 
 /// The memory of this process in use, in megabytes.

@@ -75,9 +75,13 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// So many calls and nothing else, for a profiler.
+/// So many calls and nothing else, for a profiler; on a ledger in a file where that is asked for.
 fn spin(what: &str, count: usize) -> Result<(), Failure> {
-    let desk = Desk::new()?;
+    let folder = tempfile::tempdir()?;
+    let desk = match what {
+        "file" => growth::on_file(folder.path())?,
+        _ => Desk::new()?,
+    };
     for _ in 0..count {
         match what {
             "grant" => assert!(desk.grant().token.is_some()),
