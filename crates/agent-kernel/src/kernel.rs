@@ -18,6 +18,7 @@ use crate::approval::table::Holds;
 use crate::clock_guard::{self, ClockGuard};
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
+use crate::explanation;
 use crate::hot_run::{Runs, lock};
 use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
@@ -310,20 +311,22 @@ impl Kernel {
         lock(&slot)?.session().cloned()
     }
 
-    /// What is remembered of a call: only for the principal that made it, or an admin.
+    /// What is known of a call: only for the principal that made it, or an admin. The last 1,024
+    /// calls of this process are in memory; of any other call, also of an earlier process, the log
+    /// says it, as far back as its last 200,000 events reach. What the log says is redacted.
     #[must_use]
     pub fn explain(&self, principal: &Principal, call: &CallId) -> Option<Arc<Explanation>> {
         if principal.tenant != self.settings.tenant {
             return None;
         }
-        let explained = self.explained.lock().ok()?;
-        explained
-            .iter()
-            .rev()
-            .find(|e| {
-                e.call == *call && (e.principal == principal.id || principal.has_role("admin"))
-            })
-            .cloned()
+        let in_log = || explanation::in_log(self.ledger.as_ref(), &self.settings.tenant, call);
+        let known = self.remembered(call).or_else(|| in_log().map(Arc::new))?;
+        (known.principal == principal.id || principal.has_role("admin")).then_some(known)
+    }
+
+    /// What is in memory of a call.
+    pub(crate) fn remembered(&self, call: &CallId) -> Option<Arc<Explanation>> {
+        self.explained.lock().ok()?.iter().rev().find(|one| one.call == *call).cloned()
     }
 
     /// The time, which never goes back, neither here nor against what the ledger holds: a clock

@@ -22,6 +22,7 @@ mod clock_guard;
 mod contract;
 mod driver;
 mod error;
+mod explanation;
 mod function;
 mod hot_run;
 mod kernel;

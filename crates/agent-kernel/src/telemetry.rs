@@ -112,9 +112,8 @@ impl<'a> Measure<'a> {
             Some(_) if done.decision.allowed() => "error",
             _ => word(done.decision.verdict()),
         };
-        let failure = (status == "error")
-            .then(|| self.kernel.explain(self.caller.principal, &done.call)?.failure)
-            .flatten();
+        let failure =
+            (status == "error").then(|| self.kernel.remembered(&done.call)?.failure).flatten();
         let reason = failure.map(weaver_types::ReasonCode::as_str);
         self.end(status, Some(&done.decision), Some(done.call.as_str()), reason);
     }

@@ -45,6 +45,8 @@ pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
 pub use frame::estimated_size;
 pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
+#[cfg(feature = "work-meter")]
+pub use redact::work_of;
 pub use redact::{Counts, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
 pub use spec::{FrameBudget, FrameSpec};
 pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};

@@ -49,6 +49,13 @@ pub const MASK: &str = "[REDACTED]";
 /// Counts of masked values, by kind.
 pub type Counts = BTreeMap<Arc<str>, u64>;
 
+/// How many bytes patterns and scanners are run over while this runs, in this thread. Each byte of a
+/// text adds no more than a bounded number, whatever the text holds.
+#[cfg(feature = "work-meter")]
+pub fn work_of(run: impl FnOnce()) -> usize {
+    work::of(run)
+}
+
 /// The engine with the built-in rules, made once.
 static BUILTIN: LazyLock<Option<Arc<Engine>>> =
     LazyLock::new(|| builtin::engine(&[], &BTreeSet::new()).ok().map(Arc::new));

@@ -243,12 +243,35 @@ fn hole_07_a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
     assert_eq!(went.count(), 3);
 }
 
-/// With time that grows with the square of the text, this would not end in this life.
+/// What a result costs grows with its length and no faster, and no text costs much more than another.
 #[test]
 fn hole_08_hostile_text_costs_linear_time() {
-    for text in ["a".repeat(1 << 20), "eyJ".repeat(1 << 18), "1 ".repeat(1 << 19)] {
-        let frame = shown(RawResult::text(text), ResponseMode::Summary);
-        assert!(!frame.facts.is_empty());
+    let cost = |unit: &str, bytes: usize| {
+        let world = answering(
+            draft("db.rows", Effects::READ_LOCAL),
+            RawResult::text(unit.repeat(bytes / unit.len())),
+        );
+        let (run, asked) = (world.run(), Asked::new("db.rows").mode(ResponseMode::Summary));
+        let mut done = None;
+        let work = weaver_firewall::work_of(|| done = Some(world.call(&run, &ana(), &asked)));
+        assert!(!frame(&done.unwrap()).facts.is_empty());
+        work
+    };
+    for unit in [
+        "a",
+        "eyJ",
+        "eyJa.",
+        "1 ",
+        "://a:",
+        "sk-",
+        "password=",
+        "a@b.",
+        "-----BEGIN PRIVATE KEY-----!",
+    ] {
+        let (small, large) = (cost(unit, 1 << 16), cost(unit, 1 << 18));
+        assert!(small > 1 << 16, "{unit:?}: the text is looked at, {small}");
+        assert!(large <= small * 5, "{unit:?}: {small} bytes of work, then {large}");
+        assert!(large <= (1 << 18) * 400, "{unit:?}: {large} bytes of work");
     }
 }
 

@@ -29,6 +29,8 @@ mod dry_runs;
 #[cfg(test)]
 mod execution;
 #[cfg(test)]
+mod explanations;
+#[cfg(test)]
 mod flow;
 #[cfg(test)]
 mod folding;

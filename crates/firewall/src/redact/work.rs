@@ -1,20 +1,20 @@
 //! How many bytes patterns and scanners are run over: counted in tests, to hold it linear.
 
-#[cfg(test)]
+#[cfg(any(test, feature = "work-meter"))]
 thread_local! {
     static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Counts so many bytes.
 pub(crate) fn add(bytes: usize) {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "work-meter"))]
     BYTES.with(|all| all.set(all.get() + bytes));
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "work-meter")))]
     let _ = bytes;
 }
 
 /// The bytes that were counted while this ran, in this thread.
-#[cfg(test)]
+#[cfg(any(test, feature = "work-meter"))]
 pub(crate) fn of(run: impl FnOnce()) -> usize {
     let before = BYTES.with(std::cell::Cell::get);
     run();
