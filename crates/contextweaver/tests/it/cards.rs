@@ -6,7 +6,7 @@ use contextweaver::catalog::SelectableItem;
 use contextweaver::route::Router;
 use proptest::prelude::*;
 use serde_json::json;
-use weaver_text::token::{CharsPerFour, Tiktoken, TokenCounter};
+use weaver_text::token::{CharsPerFour, Count, Tiktoken, TokenCounter};
 use weaver_types::Effects;
 
 use crate::items::{catalog, id};
@@ -139,6 +139,59 @@ fn each_provider_gets_an_enum_of_the_ids_and_no_schema_of_a_tool() {
         assert_eq!(inner["required"], json!(["selection"]));
         assert_eq!(selection_schema(&[], format), None);
     }
+}
+
+/// A counter for which everything fits.
+struct Boundless;
+
+impl TokenCounter for Boundless {
+    fn name(&self) -> &str {
+        "boundless"
+    }
+
+    fn count(&self, _: &str) -> Count {
+        Count::Tokens(0)
+    }
+}
+
+#[test]
+fn each_part_of_a_card_is_bounded_however_tokens_are_counted() {
+    let name = "n".repeat(100);
+    let mut item = SelectableItem::new(id("a.b"), name, "described at length ".repeat(40));
+    item.tags = (0..9).map(|n| format!("{n}{}", "t".repeat(40))).collect();
+    let card = ChoiceCard::new(&item, 3 << 15, &Boundless);
+    let chars = |text: &str| text.chars().count();
+    assert!((60..=64).contains(&chars(&card.name)), "{}", card.name);
+    assert!((200..=240).contains(&chars(&card.description)), "{}", card.description);
+    assert_eq!(card.tags.len(), 5);
+    assert!(card.tags.iter().all(|tag| (20..=24).contains(&chars(tag))), "{:?}", card.tags);
+    assert_eq!(card.score, 1_500, "in thousandths");
+    assert!(card.text().ends_with(" score=1.500"), "{}", card.text());
+}
+
+#[test]
+fn what_a_model_is_asked_with_fits_its_provider_and_leads_back() {
+    let long = "x1-".repeat(166);
+    let cards = cards_of(&["fs.read", &long]);
+    for format in [SelectionFormat::JsonSchema, SelectionFormat::OpenAi, SelectionFormat::Gemini] {
+        let schema = selection_schema(&cards, format).unwrap().to_string();
+        assert!(schema.contains(cards[1].shown_id()) && !schema.contains(&long), "{schema}");
+        // Gemini knows no such keyword; strict functions need it.
+        let closed = schema.contains("\"additionalProperties\":false");
+        assert_eq!(closed, format != SelectionFormat::Gemini, "{schema}");
+    }
+}
+
+#[test]
+fn a_refusal_names_no_more_than_twenty() {
+    let ids: Vec<String> = (0..30).map(|n| format!("mail.t{n:02}")).collect();
+    let cards = cards_of(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    match validate_selection(&cards, "mail.t") {
+        Err(SelectionError::Ambiguous { candidates, .. }) => assert_eq!(candidates, ids[..20]),
+        other => panic!("{other:?}"),
+    }
+    let long = validate_selection(&cards, &"mail.t00 ".repeat(400)).unwrap_err().to_string();
+    assert!(long.len() < 300, "{long}");
 }
 
 proptest! {

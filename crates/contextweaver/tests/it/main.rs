@@ -21,6 +21,8 @@ mod filter_laws;
 #[cfg(test)]
 mod filtering;
 #[cfg(test)]
+mod forms;
+#[cfg(test)]
 mod frames;
 #[cfg(test)]
 mod graph;
@@ -44,6 +46,8 @@ mod memory_recall;
 mod messages;
 #[cfg(test)]
 mod native_calls;
+#[cfg(test)]
+mod openapi;
 #[cfg(test)]
 mod promises;
 #[cfg(test)]
