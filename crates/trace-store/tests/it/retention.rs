@@ -10,7 +10,7 @@ use weaver_trace_store::prune::{Note, Reason};
 use weaver_trace_store::retention::{
     Keep, LEAST_AGE, Retention, RetentionError, Rule, Step, Sweep, Tally,
 };
-use weaver_trace_store::verify::verify;
+use weaver_trace_store::verify::{Source, verify};
 use weaver_types::ledger::{
     Batch, Durability, Head, Ledger, LedgerError, Namespace, NewEvent, Put, Record, RecordKey,
     StoredEvent, Ticket,
@@ -305,6 +305,26 @@ fn a_sweep_works_on_the_file_as_well() {
     assert_eq!((tally.total(), tally.bytes), (30, 30 * 19));
     let report = verify(&ledger, Some(&head)).unwrap();
     assert_eq!((report.pruned, report.head.size), (30, 51));
+}
+
+/// Pruning takes payloads by their place and leaves every header, and no time in the log goes back: so
+/// times in any order break nothing.
+#[test]
+fn times_that_go_back_break_no_log_that_is_pruned() {
+    fn holds(ledger: &(impl Ledger + Source)) {
+        for days in [3, 1, 9, 2, 40, 5, 41, 0] {
+            append(ledger, said(days, EventKind::Outcome, r#"{"principal":"ann"}"#));
+        }
+        let head = ledger.head().unwrap();
+        let (tally, _) = sweep(ledger, &by_age(20), 45);
+        // What was said after the day 40 is no older than that, whatever it says.
+        assert_eq!((tally.total(), pruned(ledger)), (4, vec![0, 1, 2, 3]));
+        let report = verify(ledger, Some(&head)).unwrap();
+        assert_eq!((report.pruned, report.head.size), (4, 9));
+    }
+    holds(&memory());
+    let folder = tempfile::tempdir().unwrap();
+    holds(&open(&folder.path().join("ledger.db")));
 }
 
 fn a_rule() -> impl Strategy<Value = Rule> {
