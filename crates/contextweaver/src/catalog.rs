@@ -101,6 +101,11 @@ impl Catalog {
         self.items.iter()
     }
 
+    /// The same, to be kept.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = &Arc<SelectableItem>> {
+        self.items.shared()
+    }
+
     /// How many items there are.
     #[must_use]
     pub fn len(&self) -> usize {

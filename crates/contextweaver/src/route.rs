@@ -18,6 +18,7 @@ mod lift;
 mod live;
 mod meaning;
 mod meant;
+mod near;
 mod pool;
 mod port;
 mod postings;
@@ -27,19 +28,22 @@ mod respond;
 mod score;
 mod seeded;
 mod selection;
+mod slots;
+mod source;
 mod spelling;
 mod table;
+mod tally;
 mod thesaurus;
 mod trace;
 mod vectors;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use weaver_text::token::TokenCounter;
 use weaver_types::CapabilityId;
 
 use crate::card::ChoiceCard;
-use crate::catalog::{Catalog, SelectableItem};
+use crate::catalog::{Catalog, CatalogChange, SelectableItem};
 use crate::error::CatalogError;
 
 pub use answer::{Hit, RouteAnswer};
@@ -74,8 +78,8 @@ pub struct Router {
     pools: Arc<Pools>,
     thesaurus: Arc<Thesaurus>,
     meaning: Option<Meaning>,
-    /// All items, where the base of the index does not have them all.
-    catalog: OnceLock<Catalog>,
+    /// All items. It shares what did not change with that of the index.
+    catalog: Catalog,
 }
 
 impl Router {
@@ -84,9 +88,9 @@ impl Router {
     /// # Errors
     /// [`CatalogError::Unreachable`], naming an item that no query could find.
     pub fn new(catalog: Catalog) -> Result<Self, CatalogError> {
-        let (index, pools) = (Index::build(catalog)?, Arc::new(Pools::default()));
+        let (index, pools) = (Index::build(catalog.clone())?, Arc::new(Pools::default()));
         let thesaurus = Thesaurus::built_in();
-        Ok(Self { index, pools, thesaurus, meaning: None, catalog: OnceLock::new() })
+        Ok(Self { index, pools, thesaurus, meaning: None, catalog })
     }
 
     /// The same with other words that stand for each other; an empty [`Thesaurus`] for none.
@@ -111,19 +115,26 @@ impl Router {
     /// # Errors
     /// As [`Router::new`] and [`Catalog::insert`].
     pub fn with(&self, item: SelectableItem) -> Result<Self, CatalogError> {
-        item.check()?;
         if self.index.is_full() {
             return self.merged()?.with(item);
         }
+        let mut catalog = self.catalog.clone();
+        catalog.apply([match catalog.get(&item.id) {
+            Some(_) => CatalogChange::Change(item.clone()),
+            None => CatalogChange::Add(item.clone()),
+        }])?;
         let index = self.index.with(item)?;
         let meaning = self.meaning.as_ref().map(|meaning| meaning.with_last(&index));
-        Ok(self.on(index, meaning))
+        Ok(self.on(index, meaning, catalog))
     }
 
     /// The router of a catalog without this item; nothing where there is none.
     #[must_use]
     pub fn without(&self, id: &CapabilityId) -> Option<Self> {
-        Some(self.on(self.index.without(id)?, self.meaning.clone()))
+        let index = self.index.without(id)?;
+        let mut catalog = self.catalog.clone();
+        catalog.apply([CatalogChange::Remove(id.clone())]).ok()?;
+        Some(self.on(index, self.meaning.clone(), catalog))
     }
 
     /// The same, built anew: what it answers does not change. It takes long, so it is for a thread
@@ -132,9 +143,9 @@ impl Router {
     /// # Errors
     /// As [`Router::new`].
     pub fn merged(&self) -> Result<Self, CatalogError> {
-        let index = Index::build(self.catalog().clone())?;
+        let index = Index::build(self.catalog.clone())?;
         let meaning = self.meaning.as_ref().map(|m| Meaning::of(m.table(), &index));
-        Ok(self.on(index, meaning))
+        Ok(self.on(index, meaning, self.catalog.clone()))
     }
 
     /// How many changes lie beside the part that was built in one go.
@@ -143,32 +154,21 @@ impl Router {
         self.index.changes()
     }
 
-    fn on(&self, index: Index, meaning: Option<Meaning>) -> Self {
+    fn on(&self, index: Index, meaning: Option<Meaning>, catalog: Catalog) -> Self {
         let (pools, thesaurus) = (Arc::clone(&self.pools), Arc::clone(&self.thesaurus));
-        Self { index, pools, thesaurus, meaning, catalog: OnceLock::new() }
+        Self { index, pools, thesaurus, meaning, catalog }
     }
 
-    /// The items it ranks. After a change it is put together once, which takes a while; for one
-    /// item there is [`Router::item`].
+    /// The items it ranks.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        if self.changes() == 0 {
-            return self.index.base();
-        }
-        self.catalog.get_or_init(|| {
-            let mut catalog = Catalog::new();
-            for item in self.index.items() {
-                // What is in the index was checked, and there is one of each id.
-                let _ = catalog.insert(item.clone());
-            }
-            catalog
-        })
+        &self.catalog
     }
 
     /// The item with this id.
     #[must_use]
     pub fn item(&self, id: &CapabilityId) -> Option<&SelectableItem> {
-        self.index.item(id)
+        self.catalog.get(id)
     }
 
     /// The bytes that the index takes beside its items: terms and lists, and the vectors of a

@@ -72,6 +72,10 @@ impl Chunks {
         Items { inner: self.chunks.iter().flat_map(all), left: self.len }
     }
 
+    pub(super) fn shared(&self) -> impl Iterator<Item = &Arc<SelectableItem>> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
     /// The chunk that holds the id or would hold it: the last that begins at or before it.
     fn chunk_of(&self, id: &CapabilityId) -> usize {
         let begins = |chunk: &Arc<Chunk>| chunk.first().is_some_and(|first| first.id <= *id);

@@ -1,6 +1,6 @@
 //! Text into search terms.
 
-use super::analyser::{Analyser, Keys};
+use super::analyser::{Analyser, Keys, WordAt};
 use super::clause;
 use super::key::Key;
 use weaver_text::{escape, normalise, split, stem, stop};
@@ -96,6 +96,8 @@ fn counted(mut keys: Vec<Key>) -> Vec<(Key, u64)> {
 pub(super) struct Query<'q> {
     /// As much of it as is read.
     pub(super) text: &'q str,
+    /// All words of it.
+    pub(super) words: Vec<WordAt>,
     pub(super) whole: Asked,
     pub(super) parts: Vec<Part<'q>>,
 }
@@ -104,20 +106,23 @@ pub(super) struct Query<'q> {
 #[derive(Debug)]
 pub(super) struct Part<'q> {
     pub(super) text: &'q str,
+    pub(super) words: Vec<WordAt>,
     pub(super) terms: Asked,
 }
 
 impl<'q> Query<'q> {
     pub(super) fn of(text: &'q str, analyser: &mut Analyser) -> Self {
         let text = escape::truncate(text, MAX_QUERY_CHARS);
-        let whole = Asked::of(analyser.keys_of_name(text));
+        let words = analyser.words(text);
+        let whole = Asked::of(analyser.keys_of_whole(text, &words));
         let clauses = clause::clauses(text).filter(|clause| !clause.trim().is_empty());
         let clauses: Vec<&str> = clauses.collect();
         let several = if clauses.len() < 2 { Vec::new() } else { clauses };
         let mut room = MAX_QUERY_TERMS;
         let mut parts = Vec::new();
         for clause in several {
-            let keys = analyser.keys(clause);
+            let words = analyser.words(clause);
+            let keys = analyser.keys_among(&words);
             if keys.single.len() < MIN_PART {
                 continue;
             }
@@ -125,12 +130,12 @@ impl<'q> Query<'q> {
                 break;
             }
             room -= keys.single.len();
-            parts.push(Part { text: clause, terms: Asked::of(keys) });
+            parts.push(Part { text: clause, words, terms: Asked::of(keys) });
         }
         if parts.len() < 2 {
             parts.clear();
         }
-        Self { text, whole, parts }
+        Self { text, words, whole, parts }
     }
 }
 

@@ -22,6 +22,9 @@ pub(super) struct Keys {
     pub(super) pairs: Vec<Key>,
 }
 
+/// A word as its number with the analyser that met it.
+pub(super) type WordAt = u32;
+
 /// One word as far as it is worked out.
 #[derive(Debug)]
 pub(super) struct Word {
@@ -37,7 +40,7 @@ pub(super) struct Word {
 #[derive(Debug, Default)]
 pub(super) struct Analyser {
     words: Vec<Word>,
-    places: HashMap<Box<str>, u32>,
+    places: HashMap<Box<str>, WordAt>,
     /// The keys of numbers and of words for a version.
     marks: KeySet,
     /// By the places of both words.
@@ -51,22 +54,33 @@ pub(super) struct Analyser {
 impl Analyser {
     /// The keys of a text, without stop words.
     pub(super) fn keys(&mut self, text: &str) -> Keys {
-        let mut words = self.words(text);
-        words.retain(|place| self.word(*place).is_some_and(|word| !word.stop));
-        self.keys_of(&words)
+        let words = self.words(text);
+        self.keys_among(&words)
     }
 
     /// The keys of a name, which must not come to nothing.
     pub(super) fn keys_of_name(&mut self, text: &str) -> Keys {
-        let found = self.keys(text);
+        let words = self.words(text);
+        self.keys_of_whole(text, &words)
+    }
+
+    /// The same, of the words of these, which are all words of the text.
+    pub(super) fn keys_of_whole(&mut self, text: &str, words: &[WordAt]) -> Keys {
+        let found = self.keys_among(words);
         if !found.single.is_empty() {
             return found;
         }
-        let words = self.words(text);
         if words.is_empty() {
             let single = literal(text).iter().map(|term| key::of(term)).collect();
             return Keys { single, pairs: Vec::new() };
         }
+        self.keys_of(words)
+    }
+
+    /// The keys of words, without those of stop words.
+    pub(super) fn keys_among(&mut self, words: &[WordAt]) -> Keys {
+        let says = |at: &WordAt| self.word(*at).is_some_and(|word| !word.stop);
+        let words: Vec<WordAt> = words.iter().copied().filter(says).collect();
         self.keys_of(&words)
     }
 
@@ -100,23 +114,18 @@ impl Analyser {
         }
     }
 
-    /// The words of a text, stop words among them.
-    pub(super) fn words_of(&mut self, text: &str) -> impl Iterator<Item = &Word> {
-        let words = self.words(text);
-        words.into_iter().filter_map(|place| self.word(place))
-    }
-
-    fn words(&mut self, text: &str) -> Vec<u32> {
+    /// The words of a text, stop words among them. They hold until the next trim.
+    pub(super) fn words(&mut self, text: &str) -> Vec<WordAt> {
         let mut places = Vec::new();
         split::each_word(text, |raw| places.push(self.place(raw)));
         places
     }
 
-    fn word(&self, place: u32) -> Option<&Word> {
-        self.words.get(place as usize)
+    pub(super) fn word(&self, at: WordAt) -> Option<&Word> {
+        self.words.get(at as usize)
     }
 
-    fn place(&mut self, raw: &str) -> u32 {
+    fn place(&mut self, raw: &str) -> WordAt {
         if let Some(place) = self.places.get(raw) {
             return *place;
         }
@@ -132,9 +141,9 @@ impl Analyser {
         place
     }
 
-    fn keys_of(&mut self, words: &[u32]) -> Keys {
+    fn keys_of(&mut self, words: &[WordAt]) -> Keys {
         let (known, cached) = (&self.words, &mut self.pairs);
-        let word = |place: &u32| known.get(*place as usize);
+        let word = |place: &WordAt| known.get(*place as usize);
         let single = words.iter().filter_map(word).map(|word| word.key).collect();
         let neighbours = words.iter().zip(words.iter().skip(1));
         let pairs = neighbours.filter_map(|(a, b)| {

@@ -49,14 +49,6 @@ impl Board {
         }
     }
 
-    /// Lifts a score to at least this. It has to be taken again before the board is given back.
-    #[inline]
-    pub(super) fn raise(&mut self, place: Place, score: u32) {
-        if let Some(old) = self.scores.get_mut(place as usize) {
-            *old = score.max(*old);
-        }
-    }
-
     /// Takes a score away.
     #[inline]
     pub(super) fn take(&mut self, place: Place) -> u32 {

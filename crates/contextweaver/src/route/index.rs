@@ -18,8 +18,9 @@ use crate::route::delta::Additions;
 use crate::route::document::{Document, Weight};
 use crate::route::key::{self, Key};
 use crate::route::postings::{Collector, List, MAX_PLACES, Place, Postings};
+use crate::route::seeded::KeySet;
 use crate::route::selection::{Bits, Selection, Stamp};
-use crate::route::spelling::Spelling;
+use crate::route::spelling::{self, Spelling};
 
 /// What the router searches. Copies share the base.
 #[derive(Debug, Clone)]
@@ -46,8 +47,8 @@ struct Gone {
 #[derive(Debug)]
 struct Base {
     catalog: Catalog,
-    /// The ids in their order: those of the places.
-    ids: Vec<CapabilityId>,
+    /// The items in the order of their ids: those of the places.
+    items: Vec<Arc<SelectableItem>>,
     marks: Vec<Mark>,
     single: Postings,
     pairs: Postings,
@@ -70,12 +71,14 @@ pub(super) struct Mark {
     pub(super) gist: Key,
     /// The length of its name, in bytes.
     pub(super) length: u32,
+    /// Whether another item of the base says the same.
+    twin: bool,
 }
 
 impl Mark {
     fn of(item: &SelectableItem, document: &Document) -> Self {
         let length = u32::try_from(item.display_name().len()).unwrap_or(u32::MAX);
-        Self { gist: document.gist, length }
+        Self { gist: document.gist, length, twin: false }
     }
 }
 
@@ -116,10 +119,10 @@ impl Index {
         let mut new = self.clone();
         let all = || Arc::new(Bits::of((0..self.places()).map(|_| true)));
         Arc::make_mut(new.live.get_or_insert_with(all)).clear(place);
-        if place as usize >= self.base.ids.len() {
+        if place as usize >= self.base.items.len() {
             new.single = new.single.without(place);
             new.pairs = new.pairs.without(place);
-        } else if let Some(item) = self.base.catalog.get(id) {
+        } else if let Some(item) = self.base.items.get(place as usize) {
             let document = Document::of(item, &mut Analyser::default());
             new.gone.places.push(place);
             new.gone.single = new.gone.single.with(place, &sorted(document.single));
@@ -157,18 +160,20 @@ impl Index {
         &self.gone.places
     }
 
-    /// Words that a stem may mean which is misspelt, nearest first; whether any item has them still
-    /// is for the caller to see.
-    pub(super) fn spelt_like<'a>(&'a self, stem: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-        let mut found = BTreeSet::new();
-        self.base.spelling.near(stem, &mut found);
-        self.added.iter().for_each(|added| added.spelling.near(stem, &mut found));
-        found.into_iter().map(|(_, word)| word)
+    /// Words that a stem may mean which is misspelt, nearest first; of those alone that are seen.
+    pub(super) fn spelt_like<'a>(
+        &'a self,
+        stem: &str,
+        seen: impl Fn(&str) -> bool,
+    ) -> Vec<&'a str> {
+        let added = self.added.iter().map(|added| &added.spelling);
+        let found = spelling::near(std::iter::once(&self.base.spelling).chain(added), stem, seen);
+        found.into_iter().map(|(_, word)| word).collect()
     }
 
     /// How many places there are, those without an item among them.
     pub(super) fn places(&self) -> usize {
-        self.base.ids.len() + self.added.len()
+        self.base.items.len() + self.added.len()
     }
 
     /// Whether there is no place for one more, until it is built anew.
@@ -213,41 +218,43 @@ impl Index {
 
     /// Where the item of this id stands.
     pub(super) fn place(&self, id: &CapabilityId) -> Option<Place> {
-        let base = self.base.ids.binary_search(id).ok();
+        let base = self.base.items.binary_search_by(|item| item.id.cmp(id)).ok();
         let later = || self.added.iter().rposition(|added| added.item.id == *id);
         let live = |at: &usize| Place::try_from(*at).is_ok_and(|place| self.holds(place));
         let place = base
             .filter(live)
-            .or_else(|| later().map(|at| at + self.base.ids.len()).filter(live))?;
+            .or_else(|| later().map(|at| at + self.base.items.len()).filter(live))?;
         Place::try_from(place).ok()
     }
 
     pub(super) fn id(&self, place: Place) -> Option<&CapabilityId> {
+        self.item(place).map(|item| &item.id)
+    }
+
+    /// The item at this place.
+    pub(super) fn item(&self, place: Place) -> Option<&SelectableItem> {
         let place = place as usize;
-        let later = || self.added.get(place.checked_sub(self.base.ids.len())?);
-        self.base.ids.get(place).or_else(|| later().map(|added| &added.item.id))
+        let later = || self.added.get(place.checked_sub(self.base.items.len())?);
+        let base = self.base.items.get(place).map(AsRef::as_ref);
+        base.or_else(|| later().map(|added| &added.item))
     }
 
     /// Which of two ids is the lower one.
     pub(super) fn compare_ids(&self, a: Place, b: Place) -> Ordering {
         // Those of the base stand in the order of their ids.
-        let both_of_base = (a.max(b) as usize) < self.base.ids.len();
+        let both_of_base = (a.max(b) as usize) < self.base.items.len();
         if both_of_base { a.cmp(&b) } else { self.id(a).cmp(&self.id(b)) }
-    }
-
-    /// The item of this id.
-    pub(super) fn item(&self, id: &CapabilityId) -> Option<&SelectableItem> {
-        let later = self.place(id)? as usize;
-        match later.checked_sub(self.base.ids.len()) {
-            Some(later) => self.added.get(later).map(|added| &added.item),
-            None => self.base.catalog.get(id),
-        }
     }
 
     pub(super) fn mark(&self, place: Place) -> Option<Mark> {
         let place = place as usize;
-        let later = || self.added.get(place.checked_sub(self.base.ids.len())?);
+        let later = || self.added.get(place.checked_sub(self.base.items.len())?);
         self.base.marks.get(place).copied().or_else(|| later().map(|added| added.mark))
+    }
+
+    /// What the item says, where another may say the same.
+    pub(super) fn shared_gist(&self, mark: Mark) -> Option<Key> {
+        (mark.twin || !self.added.is_empty()).then_some(mark.gist)
     }
 
     /// The catalog of the base.
@@ -260,23 +267,12 @@ impl Index {
         self.added.iter().map(|added| &added.item)
     }
 
-    /// All items in the order of their ids.
-    pub(super) fn items(&self) -> Vec<&SelectableItem> {
-        let base = self.base.catalog.iter();
-        let items = base.chain(self.added.iter().map(|added| &added.item));
-        let live = (0..).zip(items).filter(|(place, _)| self.holds(*place));
-        let mut items: Vec<_> = live.map(|(_, item)| item).collect();
-        items.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        items
-    }
-
     /// The bytes that the base takes beside its catalog.
     pub(super) fn bytes(&self) -> usize {
         let base = &self.base;
-        let ids: usize = base.ids.iter().map(|id| size_of_val(id) + id.as_str().len()).sum();
         base.single.bytes()
             + base.pairs.bytes()
-            + ids
+            + size_of_val(base.items.as_slice())
             + size_of_val(base.marks.as_slice())
             + base.spelling.bytes()
     }
@@ -294,10 +290,11 @@ impl Base {
             document.pairs.weights(|key, weight| pairs.note(key, place, weight));
             stems.extend(analyser.new_stems().map(Box::<str>::from));
         }
-        let ids = catalog.iter().map(|item| item.id.clone()).collect();
+        find_twins(&mut marks);
+        let items = catalog.shared().cloned().collect();
         let (single, pairs) = (single.finish(), pairs.finish());
         let spelling = Spelling::of(stems.iter().map(AsRef::as_ref));
-        let this = Self { catalog, ids, marks, single, pairs, spelling };
+        let this = Self { catalog, items, marks, single, pairs, spelling };
         this.check()?;
         Ok(this)
     }
@@ -311,6 +308,17 @@ impl Base {
             }
         }
         Ok(())
+    }
+}
+
+/// Marks what says the same as another.
+fn find_twins(marks: &mut [Mark]) {
+    let mut gists: Vec<Key> = marks.iter().map(|mark| mark.gist).collect();
+    gists.sort_unstable();
+    let several = gists.chunk_by(|a, b| a == b).filter(|same| same.len() > 1);
+    let several: KeySet = several.filter_map(|same| same.first().copied()).collect();
+    for mark in marks {
+        mark.twin = several.contains(&mark.gist);
     }
 }
 

@@ -20,20 +20,20 @@ pub(super) struct Meant {
 impl Meant {
     /// A word is misspelt that no visible item has, nor the thesaurus; it may mean those that
     /// visible items have and that are spelt nearly so.
-    pub(super) fn of(scorer: Scorer<'_>, query: &Query<'_>, analyser: &mut Analyser) -> Self {
+    pub(super) fn of(scorer: Scorer<'_>, query: &Query<'_>, analyser: &Analyser) -> Self {
         let mut this = Self::default();
         let asked = query.whole.single.iter().map(|(key, _)| *key);
         let unknown: Vec<Key> = asked.filter(|key| scorer.is_unknown(*key)).collect();
         if unknown.is_empty() {
             return this;
         }
-        for word in analyser.words_of(query.text) {
+        for word in query.words.iter().filter_map(|at| analyser.word(*at)) {
             if unknown.binary_search(&word.key).is_err() || this.keys.contains_key(&word.key) {
                 continue;
             }
-            let near = scorer.index.spelt_like(&word.stem);
-            let seen = near.filter(|word| scorer.sees_any(key::of(word)));
-            let words: Vec<String> = seen.take(MAX_MEANT).map(str::to_owned).collect();
+            let seen = |word: &str| scorer.sees_any(key::of(word));
+            let near = scorer.index.spelt_like(&word.stem, seen);
+            let words: Vec<String> = near.into_iter().take(MAX_MEANT).map(str::to_owned).collect();
             this.keys.insert(word.key, words.iter().map(|word| key::of(word)).collect());
             this.words.insert(word.key, words);
         }

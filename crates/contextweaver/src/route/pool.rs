@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use super::analyser::Analyser;
 use super::board::Board;
+use super::tally::Tally;
 
 /// How many of a sort are kept.
 const MAX_KEPT: usize = 16;
@@ -39,6 +40,7 @@ impl<T: Default> Pool<T> {
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     boards: Pool<Board>,
+    pub(super) tallies: Pool<Tally>,
     pub(super) analysers: Pool<Analyser>,
 }
 
@@ -48,6 +50,13 @@ impl Pools {
         let mut board = self.boards.take();
         board.fit(items);
         board
+    }
+
+    /// A tally of at least so many places.
+    pub(super) fn tally(&self, items: usize) -> Tally {
+        let mut tally = self.tallies.take();
+        tally.fit(items);
+        tally
     }
 
     /// Takes boards back.

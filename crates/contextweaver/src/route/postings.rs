@@ -3,6 +3,7 @@
 use super::document::Weight;
 use super::key::Key;
 use super::seeded::KeyMap;
+use super::slots::Slots;
 
 /// An item as its position: those of the base in the order of their ids, later ones behind them.
 pub(super) type Place = u32;
@@ -10,8 +11,12 @@ pub(super) type Place = u32;
 /// An item and its score, in units of 1/65,536.
 pub(super) type Scored = (Place, u32);
 
+/// Keys that begin alike, on average.
+const KEYS_OF_SLOT: usize = 4;
 /// Bits of a weight in a posting.
 const WEIGHT_BITS: u32 = 14;
+/// Bits of a weight that do not count where the most of a list is kept.
+const STEP_BITS: u32 = WEIGHT_BITS - 7;
 /// Most places that an index can have: those of a full catalog, and of many changes.
 pub(super) const MAX_PLACES: usize = 1 << (32 - WEIGHT_BITS);
 
@@ -38,30 +43,48 @@ impl Posting {
 /// base, then those that were added since.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct List<'a> {
-    pub(super) base: &'a [Posting],
+    pub(super) base: Run<'a>,
     pub(super) added: &'a [Posting],
     /// How many of those of the base were taken away since.
     pub(super) gone: usize,
 }
 
+/// The items of the base that hold a term.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Run<'a> {
+    pub(super) postings: &'a [Posting],
+    /// What it weighs at the most in any of them, or a little more.
+    top: u64,
+}
+
 impl<'a> List<'a> {
     /// How many there are, without those that were taken away.
     pub(super) fn len(self) -> usize {
-        (self.base.len() + self.added.len()).saturating_sub(self.gone)
+        self.size().saturating_sub(self.gone)
+    }
+
+    /// How many there are, with those that were taken away.
+    pub(super) fn size(self) -> usize {
+        self.base.postings.len() + self.added.len()
     }
 
     pub(super) fn is_empty(self) -> bool {
-        self.base.is_empty() && self.added.is_empty()
+        self.size() == 0
+    }
+
+    /// No weight in it is above this.
+    pub(super) fn top(self) -> u64 {
+        self.added.iter().map(|posting| posting.weight()).fold(self.base.top, u64::max)
     }
 
     /// All of them, with those that were taken away.
     pub(super) fn postings(self) -> impl Iterator<Item = Posting> + 'a {
-        self.base.iter().chain(self.added).copied()
+        self.base.postings.iter().chain(self.added).copied()
     }
 
     /// What the term weighs at this place.
     pub(super) fn at(self, place: Place) -> Option<u64> {
-        at(self.base, place).or_else(|| at(self.added, place))
+        at(self.base.postings, place).or_else(|| at(self.added, place))
     }
 }
 
@@ -70,52 +93,52 @@ fn at(run: &[Posting], place: Place) -> Option<u64> {
     run.get(found).map(|posting| posting.weight())
 }
 
+#[cfg(test)]
+impl<'a> Run<'a> {
+    pub(super) fn of(postings: &'a [Posting]) -> Self {
+        Self { postings, top: u64::from(top(postings)) << STEP_BITS }
+    }
+}
+
+/// Where the list of a term begins; it ends where the next one begins.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    key: Key,
+    from: u32,
+    /// What the term weighs at the most, in steps.
+    top: u8,
+}
+
 /// Lists by term, in the order of the terms' keys.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    keys: Vec<Key>,
-    /// Where the keys begin that have the same first bits: a key is found by reading a few.
-    firsts: Vec<u32>,
-    /// Where the list of each term begins; one more than there are terms.
-    starts: Vec<u32>,
+    /// One more than there are terms, for the end of the last list.
+    heads: Vec<Head>,
+    slots: Slots,
     postings: Vec<Posting>,
 }
 
 impl Postings {
     /// The list of a term; empty for one that nothing holds.
-    pub(super) fn run(&self, key: Key) -> &[Posting] {
-        let bounds = || {
-            let term = self.term(key)?;
-            let from = *self.starts.get(term)? as usize;
-            self.postings.get(from..*self.starts.get(term + 1)? as usize)
+    pub(super) fn run(&self, key: Key) -> Run<'_> {
+        let around = self.slots.around(key);
+        let run = || {
+            // With the one behind them, where the last list ends.
+            let few = self.heads.get(around.start..=around.end)?;
+            let at = few.get(..around.len())?.partition_point(|head| head.key < key);
+            let (head, next) = (few.get(at)?, few.get(at + 1)?);
+            let postings = self.postings.get(head.from as usize..next.from as usize)?;
+            (head.key == key).then(|| Run { postings, top: u64::from(head.top) << STEP_BITS })
         };
-        bounds().unwrap_or_default()
-    }
-
-    fn term(&self, key: Key) -> Option<usize> {
-        let slot = self.slot(key);
-        let from = *self.firsts.get(slot)? as usize;
-        let few = self.keys.get(from..*self.firsts.get(slot + 1)? as usize)?;
-        Some(from + few.binary_search(&key).ok()?)
-    }
-
-    /// By the first bits of a key; the number of slots is a power of two.
-    fn slot(&self, key: Key) -> usize {
-        slot(key, self.firsts.len().saturating_sub(1))
+        run().unwrap_or_default()
     }
 
     /// The bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(self.keys.as_slice())
-            + size_of_val(self.firsts.as_slice())
-            + size_of_val(self.starts.as_slice())
+        size_of_val(self.heads.as_slice())
+            + self.slots.bytes()
             + size_of_val(self.postings.as_slice())
     }
-}
-
-fn slot(key: Key, slots: usize) -> usize {
-    let product = u128::from(key) * slots as u128;
-    usize::try_from(product >> 64).unwrap_or(usize::MAX)
 }
 
 /// Collects what stands where, item after item.
@@ -145,17 +168,18 @@ impl Collector {
     pub(super) fn finish(self) -> Postings {
         let mut terms: Vec<(Key, u32)> = self.terms.into_iter().collect();
         terms.sort_unstable();
-        let mut starts = Vec::with_capacity(terms.len() + 1);
+        let mut heads = Vec::with_capacity(terms.len() + 1);
         let mut next = vec![0; terms.len()];
-        let mut sum = 0_u32;
-        for (_, term) in &terms {
-            starts.push(sum);
-            if let Some(next) = next.get_mut(*term as usize) {
-                *next = sum;
+        let mut from = 0_u32;
+        for (key, term) in terms {
+            heads.push(Head { key, from, top: 0 });
+            if let Some(next) = next.get_mut(term as usize) {
+                *next = from;
             }
-            sum = sum.saturating_add(self.counts.get(*term as usize).copied().unwrap_or(0));
+            from = from.saturating_add(self.counts.get(term as usize).copied().unwrap_or(0));
         }
-        starts.push(sum);
+        let slots = Slots::of(heads.iter().map(|head| head.key), KEYS_OF_SLOT);
+        heads.push(Head { key: Key::MAX, from, top: 0 });
         let mut postings = vec![Posting(0); self.met.len()];
         for (term, posting) in self.met {
             let Some(at) = next.get_mut(term as usize) else { continue };
@@ -164,22 +188,20 @@ impl Collector {
             }
             *at += 1;
         }
-        let keys: Vec<Key> = terms.into_iter().map(|(key, _)| key).collect();
-        Postings { firsts: firsts(&keys), keys, starts, postings }
+        let mut to = postings.len();
+        for head in heads.iter_mut().rev() {
+            let from = head.from as usize;
+            head.top = top(postings.get(from..to).unwrap_or_default());
+            to = from;
+        }
+        Postings { heads, slots, postings }
     }
 }
 
-/// Where the keys of each slot begin, and the end; about four keys a slot.
-fn firsts(keys: &[Key]) -> Vec<u32> {
-    let slots = keys.len().div_ceil(4);
-    let mut firsts = Vec::with_capacity(slots + 1);
-    for (at, key) in (0..).zip(keys) {
-        while firsts.len() <= slot(*key, slots) {
-            firsts.push(at);
-        }
-    }
-    firsts.resize(slots + 1, u32::try_from(keys.len()).unwrap_or(u32::MAX));
-    firsts
+/// The greatest weight of a list in steps, rounded up.
+fn top(list: &[Posting]) -> u8 {
+    let most = list.iter().map(|posting| posting.weight()).max().unwrap_or(0);
+    u8::try_from(most.div_ceil(1 << STEP_BITS)).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]
@@ -189,8 +211,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn all(run: &[Posting]) -> Vec<(Place, u64)> {
-        run.iter().map(|posting| (posting.place(), posting.weight())).collect()
+    fn all(run: Run<'_>) -> Vec<(Place, u64)> {
+        run.postings.iter().map(|posting| (posting.place(), posting.weight())).collect()
     }
 
     #[test]
@@ -202,10 +224,10 @@ mod tests {
         let postings = collector.finish();
         assert_eq!(all(postings.run(7)), [(0, 1), (1, 3), (4, 5)]);
         assert_eq!(all(postings.run(9)), [(0, 2), (4, 4)]);
-        assert!(postings.run(8).is_empty());
+        assert!(postings.run(8).postings.is_empty());
         let list = List { base: postings.run(7), added: &[Posting::new(9, 6)], gone: 1 };
         assert_eq!((list.at(4), list.at(2), list.at(9), list.len()), (Some(5), None, Some(6), 3));
-        assert!(Collector::default().finish().run(7).is_empty());
+        assert!(Collector::default().finish().run(7).postings.is_empty());
     }
 
     #[test]
@@ -228,9 +250,11 @@ mod tests {
             let postings = collector.finish();
             for (key, list) in &plain {
                 prop_assert_eq!(&all(postings.run(*key)), list);
+                let most = list.iter().map(|(_, weight)| *weight).max().unwrap();
+                prop_assert!((most..most + 128).contains(&postings.run(*key).top));
             }
             for key in [0, 21, u64::MAX, u64::MAX / 2] {
-                prop_assert_eq!(postings.run(key).is_empty(), !plain.contains_key(&key));
+                prop_assert_eq!(postings.run(key).postings.is_empty(), !plain.contains_key(&key));
             }
         }
     }

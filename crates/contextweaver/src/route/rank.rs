@@ -7,9 +7,11 @@ use super::best::Scores;
 use super::cover;
 use super::fuse::{self, MEANING};
 use super::index::Index;
+use super::key::Key;
+use super::near::Near;
 use super::postings::{Place, Scored};
 use super::score::Scorer;
-use super::seeded::{KeyMap, KeySet, Seeded};
+use super::seeded::KeyMap;
 
 /// How many items are compared by meaning.
 const CANDIDATES: usize = 200;
@@ -45,52 +47,72 @@ pub(super) struct Ranker<'a> {
     pub(super) scorer: Scorer<'a>,
 }
 
-/// Items by their words, best first.
+/// An item found by its words.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// The lower comes first; among equals the lower id.
+    order: u64,
+    hit: Scored,
+    /// What it says, where another item may say the same.
+    gist: Option<Key>,
+}
+
+/// Items by their words, in no particular order.
 struct ByWords {
-    first: Vec<Scored>,
-    copies: Vec<Scored>,
-    scores: Scores,
+    first: Vec<Found>,
+    copies: Vec<Found>,
+    /// Where the query has several parts.
+    scores: Option<Scores>,
 }
 
 impl Ranker<'_> {
     /// The first `k` by words alone.
     pub(super) fn by_words(self, query: &Query<'_>, k: usize) -> Vec<Ranked> {
-        let ByWords { first, copies, scores } = self.words(query, k.max(cover::POOL));
-        self.scorer.pools.give(scores.into_boards());
-        let first = first.into_iter().map(|hit| Ranked::new(hit, hit.1.into(), false));
-        let copies = copies.into_iter().map(|hit| Ranked::new(hit, hit.1.into(), true));
-        self.chosen(query, first.chain(copies).collect(), k)
+        let ByWords { mut first, mut copies, scores } = self.words(query, k.max(cover::POOL));
+        self.scorer.pools.give(scores.into_iter().flat_map(Scores::into_boards));
+        self.sort(&mut first);
+        self.sort(&mut copies);
+        let ranked = |hits: Vec<Found>, copy| {
+            hits.into_iter().map(move |Found { hit, .. }| Ranked::new(hit, hit.1.into(), copy))
+        };
+        self.chosen(query, ranked(first, false).chain(ranked(copies, true)).collect(), k)
     }
 
     /// The first `k` by words and by how near they are to the whole query and to each part of it.
     /// Items beyond the candidates follow in the order of their words, with no score.
-    pub(super) fn by_meaning(
-        self,
-        query: &Query<'_>,
-        near: impl Fn(usize, &[Place]) -> Vec<i64>,
-        k: usize,
-    ) -> Vec<Ranked> {
+    pub(super) fn by_meaning(self, query: &Query<'_>, near: &Near<'_>, k: usize) -> Vec<Ranked> {
         let ByWords { mut first, mut copies, scores } = self.words(query, k.max(CANDIDATES));
         let mut compared = CANDIDATES;
         if first.len() < FEW {
             compared = k.max(2 * CANDIDATES);
-            (first, copies) = self.nearest(&[first, copies].concat(), &near, compared);
+            (first, copies) = self.nearest(&[first, copies].concat(), near, compared);
         }
-        let rest = first.split_off(compared.min(first.len()));
-        let places: Vec<Place> = first.iter().map(|(place, _)| *place).collect();
-        let pairs = pairs(first.iter().map(|(_, words)| *words), near(0, &places));
+        let mut rest = self.cut(&mut first, compared);
+        if near.wants_order() {
+            self.sort(&mut first);
+        }
+        let places: Vec<Place> = first.iter().map(|found| found.hit.0).collect();
+        let pairs = pairs(first.iter().map(|found| found.hit.1), near.of(0, &places));
         let mut fused = fuse::fuse(&pairs, MEANING);
-        add_parts(&mut fused, &places, &scores, near);
-        self.scorer.pools.give(scores.into_boards());
+        if let Some(scores) = scores {
+            add_parts(&mut fused, &places, &scores, near);
+            self.scorer.pools.give(scores.into_boards());
+        }
         let least = fused.iter().copied().min().unwrap_or(0);
-        let best = first.iter().zip(&pairs).zip(fused).map(|((hit, (_, near)), fused)| Ranked {
-            near: Some(*near),
-            ..Ranked::new(*hit, fused.abs_diff(least) + 1, false)
-        });
-        let mut best: Vec<Ranked> = best.collect();
-        self.sort_fused(&mut best, k.max(cover::POOL));
-        best.extend(rest.into_iter().map(|hit| Ranked::new(hit, 0, false)));
-        best.extend(copies.into_iter().map(|hit| Ranked::new(hit, 0, true)));
+        let wanted = k.max(cover::POOL);
+        let scores = fused.into_iter().map(|fused| fused.abs_diff(least) + 1);
+        let order = self.by_score(scores.collect(), &first, wanted);
+        let ranked = |(score, at): (u64, usize)| {
+            let near = pairs.get(at).map(|(_, near)| *near);
+            Some(Ranked { near, ..Ranked::new(first.get(at)?.hit, score, false) })
+        };
+        let mut best: Vec<Ranked> = order.into_iter().filter_map(ranked).collect();
+        if best.len() < wanted {
+            self.sort(&mut rest);
+            self.sort(&mut copies);
+            best.extend(rest.into_iter().map(|found| Ranked::new(found.hit, 0, false)));
+            best.extend(copies.into_iter().map(|found| Ranked::new(found.hit, 0, true)));
+        }
         self.chosen(query, best, k)
     }
 
@@ -106,13 +128,16 @@ impl Ranker<'_> {
     fn words(self, query: &Query<'_>, least: usize) -> ByWords {
         // Copies of the first few may fill many places, so it looks further than it has to.
         let mut depth = least + least.div_ceil(4);
-        let scores = self.scorer.scores(query);
+        let scores = (!query.parts.is_empty()).then(|| self.scorer.scores(query));
         loop {
-            let mut scored = scores.best(depth);
+            let scored = match &scores {
+                Some(scores) => scores.best(depth),
+                None => self.scorer.best(&query.whole, depth),
+            };
             let all = scored.len() < depth;
-            self.sort(&mut scored);
-            scored.truncate(depth);
-            let (first, copies) = self.apart(scored);
+            let mut found: Vec<Found> = scored.into_iter().map(|hit| self.found(hit)).collect();
+            self.cut(&mut found, depth);
+            let (first, copies) = self.apart(found);
             if first.len() >= least || all {
                 return ByWords { first, copies, scores };
             }
@@ -122,66 +147,81 @@ impl Ranker<'_> {
 
     /// What is known to share words with the query, and of all other visible items those that are
     /// nearest to it; so many at the most.
-    fn nearest(
-        self,
-        known: &[Scored],
-        near: &impl Fn(usize, &[Place]) -> Vec<i64>,
-        most: usize,
-    ) -> (Vec<Scored>, Vec<Scored>) {
-        let scores: KeyMap<u32> = known.iter().map(|(p, s)| (u64::from(*p), *s)).collect();
+    fn nearest(self, known: &[Found], near: &Near<'_>, most: usize) -> (Vec<Found>, Vec<Found>) {
+        let scores: KeyMap<u32> =
+            known.iter().map(|found| (u64::from(found.hit.0), found.hit.1)).collect();
         let places: Vec<Place> = self.scorer.visible().collect();
-        let mut found: Vec<(Reverse<i64>, Scored)> = if places.len() <= most {
-            places.iter().map(|place| (Reverse(0), (*place, 0))).collect()
-        } else {
-            let all = near(0, &places).into_iter().chain(std::iter::repeat(0));
-            places.iter().zip(all).map(|(place, near)| (Reverse(near), (*place, 0))).collect()
+        let far = if places.len() <= most { Vec::new() } else { near.of(0, &places) };
+        let far = far.into_iter().chain(std::iter::repeat(0));
+        let one = |(place, near): (&Place, i64)| match scores.get(&u64::from(*place)) {
+            Some(score) => (Reverse(i64::MAX), self.found((*place, *score))),
+            None => (Reverse(near), self.found((*place, 0))),
         };
-        for (near, (place, score)) in &mut found {
-            if let Some(known) = scores.get(&u64::from(*place)) {
-                (*near, *score) = (Reverse(i64::MAX), *known);
-            }
-        }
+        let mut found: Vec<(Reverse<i64>, Found)> = places.iter().zip(far).map(one).collect();
         if found.len() > most {
             found.select_nth_unstable_by(most, |a, b| {
-                a.0.cmp(&b.0).then_with(|| self.compare(a.1, b.1))
+                a.0.cmp(&b.0).then_with(|| self.compare(&a.1, &b.1))
             });
             found.truncate(most);
         }
-        let mut found: Vec<Scored> = found.into_iter().map(|(_, hit)| hit).collect();
-        self.sort(&mut found);
-        self.apart(found)
+        self.apart(found.into_iter().map(|(_, found)| found).collect())
+    }
+
+    fn found(self, hit: Scored) -> Found {
+        let mark = self.index.mark(hit.0);
+        let length = mark.map_or(0, |mark| mark.length);
+        let gist = mark.and_then(|mark| self.index.shared_gist(mark));
+        Found { order: u64::from(!hit.1) << 32 | u64::from(length), hit, gist }
     }
 
     /// What stands first among its near copies, and the copies.
-    fn apart(self, ranked: Vec<Scored>) -> (Vec<Scored>, Vec<Scored>) {
-        let mut gists = KeySet::with_capacity_and_hasher(ranked.len(), Seeded::default());
-        ranked.into_iter().partition(|(place, _)| {
-            self.index.mark(*place).is_none_or(|mark| gists.insert(mark.gist))
+    fn apart(self, mut found: Vec<Found>) -> (Vec<Found>, Vec<Found>) {
+        if found.iter().all(|found| found.gist.is_none()) {
+            return (found, Vec::new());
+        }
+        found.sort_unstable_by(|a, b| a.gist.cmp(&b.gist).then_with(|| self.compare(a, b)));
+        let mut before = None;
+        found.into_iter().partition(|found| {
+            let copy = found.gist.is_some() && found.gist == before;
+            before = found.gist;
+            !copy
         })
     }
 
-    /// The higher score, then the shorter name, then the lower id.
-    fn sort(self, hits: &mut [Scored]) {
-        hits.sort_unstable_by(|a, b| self.compare(*a, *b));
-    }
-
-    /// By the common score, then as by words; only so many have to be in their place.
-    fn sort_fused(self, hits: &mut Vec<Ranked>, count: usize) {
-        let order = |a: &Ranked, b: &Ranked| {
-            let words = |hit: &Ranked| (hit.place, hit.words);
-            b.score.cmp(&a.score).then_with(|| self.compare(words(a), words(b)))
-        };
-        if let Some(last) = count.checked_sub(1).filter(|last| *last < hits.len()) {
-            hits.select_nth_unstable_by(last, order);
-            hits.truncate(count);
+    /// Leaves the first so many, in no particular order, and gives the others.
+    fn cut(self, found: &mut Vec<Found>, count: usize) -> Vec<Found> {
+        if count >= found.len() {
+            return Vec::new();
         }
-        hits.sort_unstable_by(order);
+        found.select_nth_unstable_by(count, |a, b| self.compare(a, b));
+        found.split_off(count)
     }
 
-    fn compare(self, a: Scored, b: Scored) -> Ordering {
-        let length = |place| self.index.mark(place).map_or(0, |mark| mark.length);
-        let by_name = || length(a.0).cmp(&length(b.0));
-        b.1.cmp(&a.1).then_with(by_name).then_with(|| self.index.compare_ids(a.0, b.0))
+    /// The higher score, then the shorter name, then the lower id.
+    fn sort(self, found: &mut [Found]) {
+        found.sort_unstable_by(|a, b| self.compare(a, b));
+    }
+
+    fn compare(self, a: &Found, b: &Found) -> Ordering {
+        a.order.cmp(&b.order).then_with(|| self.index.compare_ids(a.hit.0, b.hit.0))
+    }
+
+    /// The first so many by these scores, then as by words: the score of each, and where it stands.
+    fn by_score(self, scores: Vec<u64>, found: &[Found], count: usize) -> Vec<(u64, usize)> {
+        let mut all: Vec<(u64, usize)> = scores.into_iter().zip(0..).collect();
+        let order = |a: &(u64, usize), b: &(u64, usize)| {
+            let by_words = || match (found.get(a.1), found.get(b.1)) {
+                (Some(a), Some(b)) => self.compare(a, b),
+                _ => Ordering::Equal,
+            };
+            b.0.cmp(&a.0).then_with(by_words)
+        };
+        if count < all.len() {
+            all.select_nth_unstable_by(count, order);
+            all.truncate(count);
+        }
+        all.sort_unstable_by(order);
+        all
     }
 }
 
@@ -192,19 +232,11 @@ fn pairs(words: impl Iterator<Item = u32>, near: Vec<i64>) -> Vec<(u32, i64)> {
 
 /// Adds to each candidate the best of its scores for a part of the query. Whole and parts are
 /// levelled before, so that they count alike.
-fn add_parts(
-    fused: &mut [i64],
-    places: &[Place],
-    scores: &Scores,
-    near: impl Fn(usize, &[Place]) -> Vec<i64>,
-) {
-    if scores.parts.is_empty() {
-        return;
-    }
+fn add_parts(fused: &mut [i64], places: &[Place], scores: &Scores, near: &Near<'_>) {
     let mut best = vec![i64::MIN; places.len()];
     for (part, board) in (1..).zip(&scores.parts) {
         let words = places.iter().map(|place| board.get(*place));
-        let mut scores = fuse::fuse(&pairs(words, near(part, places)), MEANING);
+        let mut scores = fuse::fuse(&pairs(words, near.of(part, places)), MEANING);
         fuse::level(&mut scores);
         best.iter_mut().zip(scores).for_each(|(best, score)| *best = score.max(*best));
     }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use weaver_types::CapabilityId;
 
 use super::analyse::Query;
-use super::analyser::{Analyser, Word};
+use super::analyser::{Analyser, Word, WordAt};
 use super::answer::{Hit, RouteAnswer};
 use super::confidence::Evidence;
 use super::meant::Meant;
-use super::postings::Place;
+use super::near::Near;
 use super::rank::{Ranked, Ranker};
 use super::request::RouteRequest;
 use super::score::Scorer;
@@ -44,7 +44,7 @@ impl Router {
         let scorer = Scorer { index, pools, selection: &selection, thesaurus, meant };
         let mut analyser = pools.analysers.take();
         let query = Query::of(&text, &mut analyser);
-        let scorer = Scorer { meant: &Meant::of(scorer, &query, &mut analyser), ..scorer };
+        let scorer = Scorer { meant: &Meant::of(scorer, &query, &analyser), ..scorer };
         let k = request.k.min(MAX_K);
         let mut depth = request.filter.map_or(k, |filter| filter.depth(k)).max(2);
         if request.reranker.is_some() {
@@ -53,7 +53,7 @@ impl Router {
         if request.taught.is_some() {
             depth = depth.max(lift::DEPTH);
         }
-        let mut ranked = self.rank(scorer, &query, &mut analyser, request, depth);
+        let mut ranked = self.rank(scorer, &query, &analyser, request, depth);
         if let Some((lessons, now)) = request.taught {
             lift::lift(scorer, query.text, &lift::Taught { lessons, now }, &mut ranked);
         }
@@ -69,7 +69,7 @@ impl Router {
         });
         let ambiguous = evidence.is_ambiguous() && hits.len() > 1;
         RouteAnswer {
-            question: if ambiguous { self.question(&hits) } else { None },
+            question: if ambiguous { self.question(&hits, &ranked) } else { None },
             confidence: if hits.is_empty() { 0 } else { evidence.confidence() },
             abstained: hits.is_empty() || evidence.nothing_fits(),
             ambiguous,
@@ -106,40 +106,28 @@ impl Router {
         &self,
         scorer: Scorer<'_>,
         query: &Query<'_>,
-        analyser: &mut Analyser,
+        analyser: &Analyser,
         request: &RouteRequest<'_>,
         k: usize,
     ) -> Vec<Ranked> {
         let index = &self.index;
         let ranker = Ranker { index, scorer };
         if let Some(retriever) = request.retriever {
-            let near = |at: usize, places: &[Place]| {
-                let part = at.checked_sub(1).and_then(|at| query.parts.get(at));
-                let text = part.map_or(query.text, |part| part.text);
-                let ids: Vec<&CapabilityId> =
-                    places.iter().filter_map(|place| index.id(*place)).collect();
-                let one = i64::try_from(ONE).unwrap_or(i64::MAX);
-                let near = retriever.near(text, &ids).into_iter();
-                near.take(ids.len()).map(|near| near.clamp(-one, one)).collect()
-            };
-            return ranker.by_meaning(query, near, k);
+            return ranker.by_meaning(query, &Near::Host { retriever, query, index }, k);
         }
         let Some(meaning) = &self.meaning else { return ranker.by_words(query, k) };
-        let mut asked = |text| {
-            let worth = |word: &Word| match word.stop {
-                true => STOP_WORD,
-                false => scorer.rarity(word.key),
-            };
-            meaning.asked(analyser.words_of(text).map(|word| (&*word.raw, worth(word))))
+        let worth = |word: &Word| match word.stop {
+            true => STOP_WORD,
+            false => scorer.rarity(word.key),
         };
-        let Some(whole) = asked(query.text) else { return ranker.by_words(query, k) };
-        let parts: Vec<_> = query.parts.iter().map(|part| asked(part.text)).collect();
-        let asked: Vec<_> = std::iter::once(Some(whole)).chain(parts).collect();
-        let near = |at: usize, places: &[Place]| match asked.get(at) {
-            Some(Some(asked)) => places.iter().map(|place| meaning.near(asked, *place)).collect(),
-            _ => Vec::new(),
+        let asked = |words: &[WordAt]| {
+            let words = words.iter().filter_map(|at| analyser.word(*at));
+            meaning.asked(words.map(|word| (&*word.raw, worth(word))))
         };
-        ranker.by_meaning(query, near, k)
+        let Some(whole) = asked(&query.words) else { return ranker.by_words(query, k) };
+        let parts: Vec<_> = query.parts.iter().map(|part| asked(&part.words)).collect();
+        let asked = std::iter::once(Some(whole)).chain(parts).collect();
+        ranker.by_meaning(query, &Near::Table { meaning, asked }, k)
     }
 
     /// The first items in the order of the host's reranker.
@@ -173,9 +161,12 @@ impl Router {
         hits
     }
 
-    fn question(&self, hits: &[Hit]) -> Option<String> {
+    fn question(&self, hits: &[Hit], ranked: &[Ranked]) -> Option<String> {
         let name = |hit: &Hit| {
-            let name = self.item(&hit.id)?.display_name();
+            let mut ranked = ranked.iter().filter_map(|ranked| self.index.item(ranked.place));
+            // What a filter pinned needs not be among the ranked.
+            let item = ranked.find(|item| item.id == hit.id).or_else(|| self.item(&hit.id));
+            let name = item?.display_name();
             Some(
                 weaver_text::escape::line(weaver_text::escape::truncate(name, MAX_NAME))
                     .into_owned(),

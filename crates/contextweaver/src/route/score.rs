@@ -4,13 +4,13 @@ use crate::fixed::{self, ONE};
 use crate::route::analyse::{Asked, Query, Terms};
 use crate::route::best::Scores;
 use crate::route::board::{self, Board};
-use crate::route::document;
 use crate::route::index::Index;
 use crate::route::key::{self, Key};
 use crate::route::meant::Meant;
 use crate::route::pool::Pools;
-use crate::route::postings::{List, Place, Posting};
+use crate::route::postings::{List, Place, Scored};
 use crate::route::selection::Selection;
+use crate::route::source::{Source, Worth, brings};
 use crate::route::thesaurus::Thesaurus;
 
 /// What an item gains that has only a word standing for the one asked for, of what the word itself
@@ -41,19 +41,28 @@ pub(super) struct Share {
     pub(super) score: u64,
 }
 
-impl Scorer<'_> {
+impl<'a> Scorer<'a> {
     /// What the visible items score for the whole query and for its parts.
     pub(super) fn scores(self, query: &Query<'_>) -> Scores {
-        let mut spare = self.pools.board(self.index.places());
+        let mut tally = self.pools.tally(self.index.places());
         let mut scored = |terms| {
             let mut board = self.pools.board(self.index.places());
-            self.terms(terms, &mut board, &mut spare);
+            self.terms(terms, &mut board, tally.beside());
             board
         };
         let whole = scored(&query.whole);
         let parts = query.parts.iter().map(|part| scored(&part.terms)).collect();
-        self.pools.give([spare]);
+        self.pools.tallies.give(tally);
         Scores::new(whole, parts, board::group(self.index.places()))
+    }
+
+    /// The visible items with the `count` highest scores for some terms, and what equals the last
+    /// of them; in no particular order.
+    pub(super) fn best(self, terms: &Asked, count: usize) -> Vec<Scored> {
+        let mut tally = self.pools.tally(self.index.places());
+        let found = tally.best(self.sources(terms), self.selection, count);
+        self.pools.tallies.give(tally);
+        found
     }
 
     /// All visible items.
@@ -62,20 +71,21 @@ impl Scorer<'_> {
         (0..items).filter(move |place| self.selection.sees(*place))
     }
 
-    /// Adds the scores of some terms to the board: rare terms count more, repeated ones a little
-    /// more. The spare board is clear before and after.
-    fn terms(self, terms: &Asked, board: &mut Board, spare: &mut Board) {
-        for (key, count) in &terms.single {
-            let (own, pairs) = (self.index.single(*key), self.index.pairs(*key));
-            self.add(own, *count, ONE, board);
-            self.add(pairs, *count, ONE / 2, board);
-            self.instead(terms, (*key, *count), board, spare);
+    /// Adds the scores of some terms to the board. See [`Source::each`] for what lies beside it.
+    fn terms(self, terms: &Asked, board: &mut Board, beside: &mut [u32]) {
+        let selection = self.selection;
+        for source in self.sources(terms) {
+            if selection.is_all() {
+                source.each(beside, |place, score| board.add(place, score));
+            } else {
+                source.each(beside, |place, score| {
+                    if selection.sees(place) {
+                        board.add(place, score);
+                    }
+                });
+            }
         }
-        for (key, count) in &terms.pairs {
-            self.add(self.index.pairs(*key), *count, ONE / 2, board);
-            self.add(self.index.single(*key), *count, ONE / 2, board);
-        }
-        if self.selection.is_all() {
+        if selection.is_all() {
             // No list was asked which of its items are still there.
             for place in self.index.gone() {
                 board.take(*place);
@@ -83,25 +93,39 @@ impl Scorer<'_> {
         }
     }
 
-    /// Adds what items gain that have not a word but one that stands for it: the most that one such
+    /// What brings the items their scores: rare terms count more, repeated ones a little more.
+    fn sources(self, terms: &Asked) -> Vec<Source<'a>> {
+        let mut sources = Vec::with_capacity(4 * terms.single.len());
+        for (key, count) in &terms.single {
+            let (own, pairs) = (self.index.single(*key), self.index.pairs(*key));
+            sources.extend(self.word(own, *count, ONE));
+            sources.extend(self.word(pairs, *count, ONE / 2));
+            sources.extend(self.instead(terms, (*key, *count), own));
+        }
+        for (key, count) in &terms.pairs {
+            sources.extend(self.word(self.index.pairs(*key), *count, ONE / 2));
+            sources.extend(self.word(self.index.single(*key), *count, ONE / 2));
+        }
+        sources
+    }
+
+    fn word(self, list: List<'a>, count: u64, factor: u64) -> Option<Source<'a>> {
+        let gain = self.gain(self.selection.seen(list), count, factor);
+        (gain > 0).then_some(Source::Word(Worth { list, gain }))
+    }
+
+    /// What items gain that have not a word but one that stands for it: the most that one such
     /// word brings, and never more for a rarer word than for the one asked for.
-    fn instead(
-        self,
-        asked: &Asked,
-        (key, count): (Key, u64),
-        board: &mut Board,
-        found: &mut Board,
-    ) {
+    fn instead(self, asked: &Asked, (key, count): (Key, u64), own: List<'a>) -> Option<Source<'a>> {
         let is_asked = |other: &Key| asked.single.binary_search_by_key(other, |(key, _)| *key);
         let others = self.thesaurus.keys(key).iter().chain(self.meant.keys(key));
         let others = others.filter(|other| is_asked(other).is_err());
         let lists = others.map(|other| self.index.single(*other)).filter(|list| !list.is_empty());
         let mut lists: Vec<_> = lists.map(|list| (self.selection.seen(list), list)).collect();
         if lists.is_empty() {
-            return;
+            return None;
         }
         lists.sort_by_key(|(seen, _)| *seen);
-        let own = self.index.single(key);
         let most = match self.gain(self.selection.seen(own), count, INSTEAD) {
             0 => u64::MAX,
             gain => gain,
@@ -113,24 +137,9 @@ impl Scorer<'_> {
             room = left.unwrap_or(0);
             left.is_some()
         });
-        for (seen, list) in &lists {
-            let gain = self.gain(*seen, count, INSTEAD).min(most);
-            self.each(*list, gain, |place, score| found.raise(place, score));
-        }
-        for posting in own.postings() {
-            found.take(posting.place());
-        }
-        for posting in lists.iter().flat_map(|(_, list)| list.postings()) {
-            let score = found.take(posting.place());
-            if score > 0 {
-                board.add(posting.place(), score);
-            }
-        }
-    }
-
-    fn add(self, list: List<'_>, count: u64, factor: u64, board: &mut Board) {
-        let gain = self.gain(self.selection.seen(list), count, factor);
-        self.each(list, gain, |place, score| board.add(place, score));
+        let worth = |(seen, list)| Worth { list, gain: self.gain(seen, count, INSTEAD).min(most) };
+        let others: Vec<_> = lists.into_iter().map(worth).filter(|worth| worth.gain > 0).collect();
+        (!others.is_empty()).then_some(Source::Instead { own, others })
     }
 
     /// Whether no visible item has the word, and no other stands for it.
@@ -153,7 +162,7 @@ impl Scorer<'_> {
     pub(super) fn shares_of(self, terms: &Terms, place: Place) -> Vec<Share> {
         let mut shares = Vec::new();
         let mut add = |term: &str, found: &str, by, list: List<'_>, gain: u64| {
-            let score = list.at(place).map_or(0, |weight| brings(gain, weight));
+            let score = list.at(place).map_or(0, |weight| brings(gain, weight).into());
             if gain > 0 && score > 0 {
                 let (term, found) = (term.to_owned(), found.to_owned());
                 shares.push(Share { term, found, by, score });
@@ -223,25 +232,6 @@ impl Scorer<'_> {
         fixed::ln(2 * self.selection.count() + 2, 2 * seen + 1)
     }
 
-    /// Calls with each visible item of the list and what it gains. Where every item is, those that
-    /// were taken away are among them.
-    #[inline]
-    fn each(self, list: List<'_>, gain: u64, mut take: impl FnMut(Place, u32)) {
-        if gain == 0 {
-            return;
-        }
-        let mut take = |posting: &Posting| {
-            take(posting.place(), narrow(brings(gain, posting.weight())));
-        };
-        if self.selection.is_all() {
-            list.base.iter().for_each(&mut take);
-            list.added.iter().for_each(take);
-        } else {
-            let all = list.base.iter().chain(list.added);
-            all.filter(|posting| self.selection.sees(posting.place())).for_each(take);
-        }
-    }
-
     /// What a whole weight of a term is worth that so many visible items hold; nothing where none
     /// does.
     fn gain(self, seen: u64, count: u64, factor: u64) -> u64 {
@@ -251,15 +241,6 @@ impl Scorer<'_> {
         let repeated = ONE + fixed::ln(count, 1);
         fixed::mul(fixed::mul(self.rare(seen), repeated), factor).max(1)
     }
-}
-
-/// What a term brings an item; at least one unit, so that what matches is never lost to rounding.
-fn brings(gain: u64, weight: u64) -> u64 {
-    ((gain * weight) >> document::DIGITS).max(1)
-}
-
-fn narrow(x: u64) -> u32 {
-    u32::try_from(x).unwrap_or(u32::MAX)
 }
 
 /// The terms in their order, each once, and how often each occurs.

@@ -7,10 +7,16 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use super::slots::Slots;
+
 /// A shorter word has too many neighbours, and a longer one is no word.
 const LETTERS: RangeInclusive<usize> = 4..=24;
 /// From so many letters on, a letter may be lost in one place and another be added elsewhere.
 const LONG: usize = 8;
+/// Remainders that begin alike, on average.
+const REMAINDERS_OF_SLOT: usize = 8;
+/// How many words are looked at that share one remainder; the first by the alphabet.
+const MAX_SHARED: usize = 64;
 
 /// Stems, findable by stems that differ in a letter.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +24,7 @@ pub(super) struct Spelling {
     words: Vec<Box<str>>,
     /// A remainder and the word that it is of, sorted.
     remainders: Vec<(u32, u32)>,
+    slots: Slots,
 }
 
 impl Spelling {
@@ -33,7 +40,9 @@ impl Spelling {
             }
         }
         remainders.sort_unstable();
-        Self { words, remainders }
+        let numbers = remainders.iter().map(|(remainder, _)| wide(*remainder));
+        let slots = Slots::of(numbers, REMAINDERS_OF_SLOT);
+        Self { words, remainders, slots }
     }
 
     /// Whether it has this stem.
@@ -41,26 +50,52 @@ impl Spelling {
         self.words.binary_search_by(|word| (**word).cmp(stem)).is_ok()
     }
 
-    /// The words that a stem may mean, each with how far it is: one letter changed, lost, added or
-    /// swapped with the next, or, for long words, one letter moved. The first letter is right.
-    pub(super) fn near<'a>(&'a self, stem: &str, found: &mut BTreeSet<(usize, &'a str)>) {
-        let Some(asked) = letters(stem) else { return };
-        for remainder in all(&asked) {
-            let from = self.remainders.partition_point(|(other, _)| *other < remainder);
-            let equal = self.remainders.iter().skip(from);
-            for (_, at) in equal.take_while(|(other, _)| *other == remainder) {
-                let Some(word) = self.words.get(*at as usize) else { continue };
-                found.extend(
-                    letters(word).and_then(|word| far(&asked, &word)).map(|f| (f, &**word)),
-                );
-            }
-        }
+    /// The words that have this remainder, by the alphabet.
+    fn sharing(&self, remainder: u32) -> impl Iterator<Item = &str> {
+        let around = self.remainders.get(self.slots.around(wide(remainder))).unwrap_or_default();
+        let from = around.partition_point(|(other, _)| *other < remainder);
+        let equal = around.iter().skip(from).take_while(move |(other, _)| *other == remainder);
+        let mut last = None;
+        let new = equal.filter(move |(_, at)| last.replace(*at) != Some(*at));
+        new.filter_map(|(_, at)| self.words.get(*at as usize)).map(AsRef::as_ref)
     }
 
     pub(super) fn bytes(&self) -> usize {
         let words: usize = self.words.iter().map(|word| size_of_val(word) + word.len()).sum();
-        words + size_of_val(self.remainders.as_slice())
+        words + size_of_val(self.remainders.as_slice()) + self.slots.bytes()
     }
+}
+
+/// The words that a stem may mean, each with how far it is: one letter changed, lost, added or
+/// swapped with the next, or, for long words, one letter moved. The first letter is right.
+///
+/// Only words that are seen count, as if there were no others. What is found does not depend on how
+/// words are spread over these lists.
+pub(super) fn near<'a>(
+    lists: impl Iterator<Item = &'a Spelling> + Clone,
+    stem: &str,
+    seen: impl Fn(&str) -> bool,
+) -> BTreeSet<(usize, &'a str)> {
+    let mut found = BTreeSet::new();
+    let Some(asked) = letters(stem) else { return found };
+    let mut shared = Vec::new();
+    for remainder in all(&asked) {
+        for list in lists.clone() {
+            shared.extend(list.sharing(remainder).filter(|word| seen(word)).take(MAX_SHARED));
+        }
+        shared.sort_unstable();
+        shared.dedup();
+        for word in shared.drain(..).take(MAX_SHARED) {
+            let far = letters(word).and_then(|word| far(&asked, &word));
+            found.extend(far.map(|far| (far, word)));
+        }
+    }
+    found
+}
+
+/// Remainders as numbers of which the first bits count.
+fn wide(remainder: u32) -> u64 {
+    u64::from(remainder) << 32
 }
 
 /// The letters of a word; nothing for what is no word, or too short or long to be put right.
@@ -76,10 +111,13 @@ fn letters(word: &str) -> Option<Vec<char>> {
 
 /// A number for the word, and one for what is left of it without each of its letters but the first.
 fn all(word: &[char]) -> impl Iterator<Item = u32> {
-    (0..word.len()).map(move |without| {
-        let left = word.iter().enumerate().filter(|(at, _)| without == 0 || *at != without);
-        let mix = |sum: u64, c: char| (sum ^ u64::from(c)).wrapping_mul(0x0100_0000_01B3);
-        let sum = left.fold(0xCBF2_9CE4_8422_2325, |sum, (_, c)| mix(sum, *c));
+    let mix = |sum: u64, c: &char| (sum ^ u64::from(*c)).wrapping_mul(0x0100_0000_01B3);
+    // Of the letters before the one that is left out.
+    let mut front = 0xCBF2_9CE4_8422_2325;
+    word.iter().enumerate().map(move |(without, letter)| {
+        let rest = if without == 0 { word } else { word.get(without + 1..).unwrap_or_default() };
+        let sum = rest.iter().fold(front, mix);
+        front = mix(front, letter);
         // The upper half is the better mixed one.
         u32::try_from(sum >> 32).unwrap_or_default()
     })
@@ -119,9 +157,41 @@ mod tests {
 
     fn near(words: &[&str], stem: &str) -> Vec<(usize, String)> {
         let spelling = Spelling::of(words.iter().copied());
-        let mut found = BTreeSet::new();
-        spelling.near(stem, &mut found);
+        let found = super::near(std::iter::once(&spelling), stem, |_| true);
         found.into_iter().map(|(far, word)| (far, word.to_owned())).collect()
+    }
+
+    /// Words that are all left the same without their fifth letter.
+    fn look_alikes(count: u32) -> Vec<String> {
+        let letters = ('\u{4e00}'..).take(count as usize);
+        letters.map(|letter| format!("mean{letter}ing")).collect()
+    }
+
+    #[test]
+    fn only_so_many_words_of_one_remainder_are_looked_at() {
+        let words = look_alikes(5_000);
+        let spelling = Spelling::of(words.iter().map(String::as_str));
+        let asked = std::cell::Cell::new(0);
+        let seen = |_: &str| {
+            asked.set(asked.get() + 1);
+            true
+        };
+        let found = super::near(std::iter::once(&spelling), "meanzing", seen);
+        assert_eq!((found.len(), asked.get()), (MAX_SHARED, MAX_SHARED));
+        assert!(found.iter().zip(&words).all(|((_, found), word)| found == word));
+    }
+
+    #[test]
+    fn what_is_found_is_the_same_in_however_many_lists_words_lie() {
+        let words = look_alikes(300);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let (even, odd): (Vec<_>, Vec<_>) = words.chunks(2).map(|two| (two[0], two[1])).unzip();
+        let lists = [even, odd, words[40..90].to_vec()].map(Spelling::of);
+        let all = Spelling::of(words);
+        let hidden = |word: &str| !word.contains(['\u{4e03}', '\u{4e10}']);
+        let one = super::near(std::iter::once(&all), "meanzing", hidden);
+        assert_eq!(super::near(lists.iter(), "meanzing", hidden), one);
+        assert_eq!(one.len(), MAX_SHARED);
     }
 
     #[test]

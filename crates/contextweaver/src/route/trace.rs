@@ -8,7 +8,6 @@ use super::analyse::{Query, Terms};
 use super::analyser::Analyser;
 use super::confidence::Evidence;
 use super::document::Document;
-use super::index::Index;
 use super::key;
 use super::rank::Ranked;
 use super::score::{Scorer, Share};
@@ -91,32 +90,28 @@ pub(super) fn trace(
     evidence: Evidence,
     left_out: BTreeMap<Rule, usize>,
 ) -> RouteTrace {
-    let (index, terms) = (scorer.index, Terms::of_query(query.text));
+    let terms = Terms::of_query(query.text);
+    let shown = |ranked| candidate(scorer, &terms, ranked);
     RouteTrace {
         version: 1,
         parts: query.parts.iter().map(|part| part.text.trim().to_owned()).collect(),
         items: scorer.selection.count(),
         left_out,
         evidence,
-        candidates: ranked.iter().filter_map(|r| candidate(scorer, &terms, r, index)).collect(),
+        candidates: ranked.iter().filter_map(shown).collect(),
         terms: terms.single,
     }
 }
 
-fn candidate(
-    scorer: Scorer<'_>,
-    terms: &Terms,
-    ranked: &Ranked,
-    index: &Index,
-) -> Option<Candidate> {
-    let id = index.id(ranked.place)?;
-    let document = Document::of(index.item(id)?, &mut Analyser::default());
+fn candidate(scorer: Scorer<'_>, terms: &Terms, ranked: &Ranked) -> Option<Candidate> {
+    let item = scorer.index.item(ranked.place)?;
+    let document = Document::of(item, &mut Analyser::default());
     let share = |share: Share| {
         let fields = document.fields(key::of(&share.found));
         TermShare { term: share.term, by: share.by, score: share.score, fields }
     };
     Some(Candidate {
-        id: id.to_string(),
+        id: item.id.to_string(),
         score: ranked.score,
         words: ranked.words,
         table: ranked.near,
