@@ -32,6 +32,7 @@ mod same;
 mod score;
 mod select;
 mod sensitivity;
+mod shown;
 mod squeeze;
 mod stats;
 mod stored_item;

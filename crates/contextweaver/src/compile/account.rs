@@ -3,6 +3,7 @@
 use crate::compile::candidate::Fate;
 use crate::compile::dropped::DroppedItems;
 use crate::compile::plan::Plan;
+use crate::compile::render::Form;
 use crate::compile::request::OverflowAction;
 use crate::compile::select::Choice;
 use crate::compile::stats::{BuildStats, DropReason};
@@ -62,13 +63,14 @@ pub(super) fn account(
         ..BuildStats::default()
     };
     stats.drop(dropped);
-    for section in &choice.rendered.sections {
-        let place = section.place;
-        let block = choice.squeezed.get(&place).or_else(|| plan.blocks.get(&place));
-        let counted = log.analysis(place).map_or(0, |analysis| analysis.tokens);
-        stats.include(section.kind, block.map_or(counted, |block| block.tokens) as usize);
-        stats.redacted_count += usize::from(plan.blocks.contains_key(&place));
+    let mut tokens = ItemKind::ALL.map(|_| None);
+    for section in choice.rendered.sections.iter() {
+        if let Some(sum) = tokens.get_mut(section.kind as usize) {
+            *sum = Some(sum.unwrap_or(0usize).saturating_add(section.tokens as usize));
+        }
+        stats.redacted_count += usize::from(section.form == Form::Redacted);
     }
+    stats.include(choice.rendered.sections.len(), tokens);
     stats.dedup_removed = stats.dropped_reasons.get(&DropReason::Dedup).copied().unwrap_or(0);
     let sections: usize = stats.tokens_per_section.values().sum();
     stats.header_footer_tokens = stats.prompt_tokens.saturating_sub(sections);

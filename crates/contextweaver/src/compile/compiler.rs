@@ -28,7 +28,7 @@ pub struct ContextPack {
     /// The ids of the items that the model is shown, in the order in which it sees them.
     pub item_ids: Vec<Arc<str>>,
     /// The items as they are shown, in the same order.
-    pub sections: Vec<Section>,
+    pub sections: Arc<Vec<Section>>,
     /// How many bytes of a text are its stable head: policy, plan and memory.
     pub head_bytes: usize,
     /// The labels of these items, joined.
@@ -148,7 +148,7 @@ impl Session {
         request: &Request<'_>,
     ) -> Result<ContextPack, BuildError> {
         let Self { plan, kept, .. } = self;
-        let choice = select::select(log, plan, request, kept);
+        let choice = select::select(log, plan, request, &mut kept.shown);
         let budget = request.phase.budget;
         let is_taken = &choice.is_taken;
         let lost = kept::lost(plan, is_taken, budget.saturating_sub(choice.tokens));
@@ -159,7 +159,6 @@ impl Session {
             true => explain::explain(&fates, &choice, request),
             false => Vec::new(),
         };
-        kept.show(&choice.rendered.sections);
         account::overflow(&mut stats, request)?;
         Ok(pack(log, choice.rendered, stats, explanations))
     }
@@ -171,8 +170,7 @@ fn pack(
     stats: BuildStats,
     explanations: Vec<Explanation>,
 ) -> ContextPack {
-    let places = rendered.sections.iter().map(|section| section.place);
-    let label = places.fold(Label::clean(), |label, place| joined(log, label, place));
+    let label = rendered.sections.iter().fold(Label::clean(), |label, s| joined(log, label, s));
     ContextPack {
         item_ids: rendered.sections.iter().map(|section| Arc::clone(&section.id)).collect(),
         head_bytes: rendered.head_bytes(),
@@ -187,12 +185,11 @@ fn pack(
 }
 
 /// The label with that of an item, which is looked up only where it names calls.
-fn joined(log: &ContextLog, mut label: Label, place: usize) -> Label {
-    let Some(analysis) = log.analysis(place) else { return label };
-    if let Some(item) = log.at(place).filter(|_| analysis.is_tainted) {
+fn joined(log: &ContextLog, mut label: Label, section: &Section) -> Label {
+    if let Some(item) = log.at(section.place).filter(|_| section.is_tainted) {
         return label.join(item.label());
     }
-    label.confidentiality = label.confidentiality.max(analysis.level);
-    label.integrity = label.integrity.max(analysis.integrity);
+    label.confidentiality = label.confidentiality.max(section.level);
+    label.integrity = label.integrity.max(section.integrity);
     label
 }

@@ -7,42 +7,29 @@ use crate::compile::account::Fates;
 use crate::compile::candidate::Fate;
 use crate::compile::dropped::{DroppedItems, Piece, SPAN};
 use crate::compile::plan::Plan;
-use crate::compile::render::Section;
+use crate::compile::shown::{Shown, differ};
 
 /// The outcome of the last build.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     budget: usize,
-    /// Groups that were taken, and those that were lost with what they hang on, in order.
-    taken: Vec<u32>,
+    /// Groups that were taken, and the same by group.
+    taken: Vec<usize>,
+    was_taken: Vec<bool>,
+    /// Those that were lost with what they hang on, in order.
     lost: Vec<u32>,
     /// What was left out, [`SPAN`] places each.
     pieces: Vec<Arc<Piece>>,
     /// Places that these cover.
     covered: usize,
-    /// What was shown of items as they are, in the order of their places.
-    shown: Vec<Section>,
+    /// What was shown.
+    pub(super) shown: Shown,
 }
 
 impl Kept {
-    /// What was shown of an item the last time.
-    pub(super) fn section(&self, place: usize) -> Option<&Section> {
-        let at = self.shown.binary_search_by_key(&place, |section| section.place).ok()?;
-        self.shown.get(at)
-    }
-
-    /// Keeps what is shown of items as they are.
-    pub(super) fn show(&mut self, sections: &[Section]) {
-        self.shown.clear();
-        self.shown.extend(sections.iter().filter(|section| section.is_own).cloned());
-        self.shown.sort_unstable_by_key(|section| section.place);
-    }
-
     /// What is left out now. Only the pieces are made anew in which something has changed.
     pub(super) fn dropped(&mut self, fates: &Fates<'_>, taken: &[usize]) -> DroppedItems {
-        let Fates { log, plan, budget, .. } = *fates;
-        let mut taken: Vec<u32> = taken.iter().filter_map(|at| u32::try_from(*at).ok()).collect();
-        taken.sort_unstable();
+        let Fates { log, plan, budget, is_taken, lost } = *fates;
         if self.budget != budget {
             self.pieces.clear();
             self.covered = 0;
@@ -55,8 +42,10 @@ impl Kept {
             }
         };
         plan.changed.iter().copied().for_each(&mut mark);
-        for group in either(&self.taken, &taken).chain(either(&self.lost, fates.lost)) {
-            plan.groups.members(group as usize).for_each(&mut mark);
+        let (gone, come) = differ(&self.taken, taken, &self.was_taken, is_taken);
+        let lost_or_found = either(&self.lost, lost).map(|group| group as usize);
+        for group in gone.chain(come).chain(lost_or_found) {
+            plan.groups.members(group).for_each(&mut mark);
         }
         (self.covered..log.len()).for_each(&mut mark);
         self.pieces.resize_with(count, Arc::default);
@@ -66,7 +55,12 @@ impl Kept {
             }
         }
         (self.budget, self.covered) = (budget, log.len());
-        (self.taken, self.lost) = (taken, fates.lost.to_vec());
+        self.taken.clear();
+        self.taken.extend_from_slice(taken);
+        self.was_taken.clear();
+        self.was_taken.extend_from_slice(is_taken);
+        self.lost.clear();
+        self.lost.extend_from_slice(lost);
         DroppedItems::of(&self.pieces)
     }
 }

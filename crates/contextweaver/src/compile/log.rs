@@ -46,11 +46,13 @@ pub struct ContextLog {
     analyses: Vec<Analysis>,
     links: Links,
     places: HashMap<Arc<str>, usize>,
-    /// The latest item with these words.
-    latest: HashMap<(ItemKind, u64), usize>,
+    /// The latest item of this kind and level with these words.
+    latest: HashMap<(ItemKind, Levels, u64), usize>,
     stems: Vec<Stem>,
     vocabulary: Vocabulary,
     meter: Meter,
+    /// The block of the newest item, which the next build is likely to show.
+    newest: Option<Arc<str>>,
     bytes: usize,
     id: LogId,
 }
@@ -68,6 +70,7 @@ impl ContextLog {
             stems: Vec::new(),
             vocabulary: Vocabulary::default(),
             meter: Meter::new(counter),
+            newest: None,
             bytes: 0,
             id: LogId::default(),
         }
@@ -100,6 +103,7 @@ impl ContextLog {
             tokens: self.meter.count(&block),
             stems_end: self.stems.len(),
         });
+        self.newest = Some(block.into());
         self.find_same(&item, place);
         self.bytes += bytes;
         self.places.insert(id, place);
@@ -162,6 +166,14 @@ impl ContextLog {
         self.items.get(place)
     }
 
+    /// The block of an item, as it is rendered in a text.
+    pub(super) fn block(&self, place: usize) -> Option<Arc<str>> {
+        match &self.newest {
+            Some(newest) if place + 1 == self.items.len() => Some(Arc::clone(newest)),
+            _ => Some(render::block(self.at(place)?).into()),
+        }
+    }
+
     pub(super) fn analyses(&self) -> &[Analysis] {
         &self.analyses
     }
@@ -205,11 +217,10 @@ impl ContextLog {
     /// Links the latest item that says the same to this one.
     fn find_same(&mut self, item: &ContextItem, place: usize) {
         let Some(print) = item.fingerprint() else { return };
-        let before = self.latest.insert((item.kind(), print), place);
+        let before = self.latest.insert((item.kind(), levels(item), print), place);
         let before = before.and_then(|place| Some((place, self.items.get(place)?)));
         if let Some((older, found)) = before
             && found.source() == item.source()
-            && levels(found) == levels(item)
             && same::is_same(found.text(), item.text())
         {
             self.links.say_same(older, place);
@@ -217,6 +228,9 @@ impl ContextLog {
     }
 }
 
-fn levels(item: &ContextItem) -> (Confidentiality, Integrity) {
+/// How confidential and how trustworthy an item is.
+type Levels = (Confidentiality, Integrity);
+
+fn levels(item: &ContextItem) -> Levels {
     (item.label().confidentiality, item.label().integrity)
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use weaver_types::formats;
 
 use crate::compile::messages::headed;
-use crate::compile::render::Section;
+use crate::compile::render::{Form, Section};
 use crate::compile::{CallStyle, ContextLog, Format, ItemKind};
 
 /// The longest id of a call that every provider takes.
@@ -83,7 +83,8 @@ impl<'a> Native<'a> {
                 native.results.entry(call).or_default().push(section.place);
             }
         }
-        let is_call = |section: &&Section| section.kind == ItemKind::ToolCall && section.is_own;
+        let is_call =
+            |section: &&Section| section.kind == ItemKind::ToolCall && section.form == Form::Own;
         for section in sections.iter().filter(is_call) {
             let made = log.at(section.place).and_then(|item| item.call());
             let Some(made) = made.filter(|made| made.arguments.is_object()) else { continue };

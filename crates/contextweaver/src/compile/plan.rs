@@ -145,6 +145,9 @@ impl Plan {
         if older.and_then(|at| self.groups.get(at)).is_some_and(|g| g.newest as usize > place) {
             return None;
         }
+        if let Some(older) = older.and_then(|at| self.groups.get(at)) {
+            self.ranks.remove(older);
+        }
         let share = share(log, place, &self.wanted, &self.blocks, request);
         self.groups.add(log, place, share);
         let group = self.groups.at(place)?;
@@ -197,8 +200,15 @@ impl Plan {
     }
 
     fn end_repeated(&mut self, group: usize) {
+        let before = self.changed.len();
         let changed = &mut self.changed;
         dedupe::end(&mut self.fates, &mut self.groups, group, |place| changed.push(place));
+        for place in self.changed.iter().skip(before) {
+            let group = self.groups.at(*place).and_then(|group| self.groups.get(group));
+            if let Some(gone) = group.filter(|group| group.newest as usize == *place) {
+                self.ranks.remove(gone);
+            }
+        }
     }
 
     fn set(&mut self, place: usize, fate: Fate) {

@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 /// Classes that there may be: pinned or not, by ageing, by lasting points.
 const SLOTS: usize = 2 * Ageing::COUNT * (score::MOST + 1);
 
-/// A group as it was when its newest member came. Another member makes another entry.
+/// A group, by its newest member.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     newest: u32,
@@ -40,12 +40,16 @@ pub(super) struct Ranks {
     classes: Vec<Class>,
     /// The class of each slot.
     slots: Vec<u32>,
+    /// No entry of any class has fewer tokens, and none has more.
+    least: u32,
+    most: u32,
 }
 
 impl Ranks {
     /// The groups that are live.
     pub(super) fn of(groups: &Groups, places: usize) -> Self {
-        let mut ranks = Self { classes: Vec::new(), slots: vec![NONE; SLOTS] };
+        let (classes, slots) = (Vec::new(), vec![NONE; SLOTS]);
+        let mut ranks = Self { classes, slots, least: NONE, most: 0 };
         for place in 0..places {
             let Some(at) = groups.at(place) else { continue };
             let found = groups.get(at).filter(|found| found.newest as usize == place);
@@ -59,6 +63,8 @@ impl Ranks {
     /// Takes in a group, or what has become of it with its newest member.
     pub(super) fn push(&mut self, at: usize, found: &Group) {
         let (newest, tokens) = (found.newest, u32::try_from(found.tokens).unwrap_or(NONE));
+        self.least = self.least.min(tokens);
+        self.most = self.most.max(tokens);
         let Some(class) = self.class_of(found) else { return };
         class.least = class.least.min(tokens);
         class.most = class.most.max(tokens);
@@ -73,15 +79,18 @@ impl Ranks {
         }
     }
 
+    /// Takes out a group as it was taken in.
+    pub(super) fn remove(&mut self, found: &Group) {
+        let Some(class) = self.class_of(found) else { return };
+        if let Ok(at) = class.entries.binary_search_by_key(&found.newest, |entry| entry.newest) {
+            class.entries.remove(at);
+        }
+    }
+
     /// The groups in order, as seen when the newest item stands at this place. What does not fit
     /// now never does later.
-    pub(super) fn walk<'a>(
-        &'a self,
-        groups: &'a Groups,
-        newest: usize,
-        fits: impl Fn(u64) -> bool,
-    ) -> Walk<'a> {
-        let mut walk = Walk { ranks: self, groups, newest, fronts: BinaryHeap::new() };
+    pub(super) fn walk(&self, newest: usize, fits: impl Fn(u64) -> bool) -> Walk<'_> {
+        let mut walk = Walk { ranks: self, newest, fronts: BinaryHeap::new() };
         let classes = self.classes.iter().enumerate();
         let fronts = classes.filter_map(|(at, class)| walk.front(at, class.entries.len(), &fits));
         walk.fronts = fronts.collect::<Vec<_>>().into();
@@ -104,20 +113,16 @@ impl Ranks {
 /// The foremost group of a class that has not been met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Front {
-    is_pinned: bool,
-    points: u32,
-    /// Of equals the newest comes first; no two groups have the same.
-    newest: u32,
-    group: u32,
-    tokens: u32,
-    class: usize,
-    entry: usize,
+    /// Whether it is pinned, its points, and the place of its newest member, in this order of
+    /// weight. Of equals the newest comes first; no two groups have the same.
+    order: u64,
+    class: u32,
+    entry: u32,
 }
 
 /// A walk through the groups, the best first.
 pub(super) struct Walk<'a> {
     ranks: &'a Ranks,
-    groups: &'a Groups,
     newest: usize,
     fronts: BinaryHeap<Front>,
 }
@@ -125,18 +130,28 @@ pub(super) struct Walk<'a> {
 impl Walk<'_> {
     /// The next group that may fit.
     pub(super) fn next(&mut self, fits: impl Fn(u64) -> bool) -> Option<usize> {
+        let Ranks { least, most, .. } = self.ranks;
+        if !fits(u64::from(*least)) && !fits(u64::from(*most)) {
+            return None;
+        }
         loop {
             let front = *self.fronts.peek()?;
-            let behind = self.front(front.class, front.entry, &fits);
+            let entry = self.entry(front)?;
+            let behind = self.front(front.class as usize, front.entry as usize, &fits);
             let mut top = self.fronts.peek_mut()?;
             match behind {
                 Some(behind) => *top = behind,
                 None => drop(PeekMut::pop(top)),
             }
-            if fits(u64::from(front.tokens)) {
-                return Some(front.group as usize);
+            if fits(u64::from(entry.tokens)) {
+                return Some(entry.group as usize);
             }
         }
+    }
+
+    fn entry(&self, front: Front) -> Option<Entry> {
+        let class = self.ranks.classes.get(front.class as usize)?;
+        class.entries.get(front.entry as usize).copied()
     }
 
     /// The last that fits of the first so many entries of a class.
@@ -145,17 +160,13 @@ impl Walk<'_> {
         if !fits(u64::from(class.least)) && !fits(u64::from(class.most)) {
             return None;
         }
-        let is_current = |entry: &Entry| {
-            let found = self.groups.get(entry.group as usize);
-            found.is_some_and(|found| found.is_live && found.newest == entry.newest)
-        };
         let entries = class.entries.get(..before)?;
-        let found = |entry: &Entry| fits(u64::from(entry.tokens)) && is_current(entry);
-        let entry = entries.iter().rposition(found)?;
-        let Entry { newest, group, tokens } = *entries.get(entry)?;
+        let entry = entries.iter().rposition(|entry| fits(u64::from(entry.tokens)))?;
+        let newest = entries.get(entry)?.newest;
         let age = self.newest.saturating_sub(newest as usize);
-        let points = class.lasting + u32::try_from(class.ageing.points(age)).unwrap_or(0);
-        let is_pinned = class.is_pinned;
-        Some(Front { is_pinned, points, newest, group, tokens, class: at, entry })
+        let points = u64::from(class.lasting) + class.ageing.points(age) as u64;
+        let order = u64::from(class.is_pinned) << 63 | points << 32 | u64::from(newest);
+        let (class, entry) = (u32::try_from(at).ok()?, u32::try_from(entry).ok()?);
+        Some(Front { order, class, entry })
     }
 }

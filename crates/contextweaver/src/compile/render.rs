@@ -7,10 +7,31 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use weaver_text::escape;
-use weaver_types::{Frame, Integrity, ResponseMode, Status};
+use weaver_types::{Confidentiality, Frame, Integrity, ResponseMode, Status};
 
 use crate::compile::sensitivity::Block;
 use crate::compile::{CallStyle, ContextItem, ContextLog, Format, ItemKind, messages};
+
+/// Where an item stands in a rendering: policy, plan and memory come first, then the conversation,
+/// each oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Order(u64);
+
+impl Order {
+    /// Set for what does not stand at the head.
+    const REST: u64 = 1 << 63;
+
+    /// The order of an item of this kind, or of one that goes with such an item.
+    pub(super) fn of(kind: ItemKind, place: usize) -> Self {
+        let place = place as u64;
+        Self(if kind.is_head() { place } else { place | Self::REST })
+    }
+
+    /// The place in the log.
+    pub(super) fn place(self) -> usize {
+        usize::try_from(self.0 & !Self::REST).unwrap_or(usize::MAX)
+    }
+}
 
 /// What the model gets of one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +43,29 @@ pub struct Section {
     /// Its block, heading and empty line included.
     pub text: Arc<str>,
     pub(super) place: usize,
-    /// Whether the text is that of the item, neither redacted nor made shorter.
-    pub(super) is_own: bool,
+    /// Its tokens, as counted by themselves.
+    pub(super) tokens: u32,
+    pub(super) form: Form,
+    /// The label of the item, but for the calls that it names, if it does.
+    pub(super) level: Confidentiality,
+    pub(super) integrity: Integrity,
+    pub(super) is_tainted: bool,
+}
+
+/// In which form an item is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it is.
+    Own,
+    Redacted,
+    Shortened,
 }
 
 /// Items in the order in which they are shown, and what is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rendered {
     /// First policy, plan and memory, then the conversation, each oldest first.
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Arc<Vec<Section>>,
     /// How many of them are the head.
     pub(super) head: usize,
     /// The bytes that are counted.
@@ -43,30 +78,36 @@ pub(super) struct Rendered {
 impl Section {
     /// An item with its own block, or with another one in its place.
     pub(super) fn of(log: &ContextLog, place: usize, other: Option<&Block>) -> Option<Self> {
-        let item = log.at(place)?;
-        let (text, is_own) = match other {
-            Some(block) => (Arc::clone(&block.text), false),
-            None => (block(item).into(), true),
+        let (item, analysis) = (log.at(place)?, log.analysis(place)?);
+        let (text, tokens, form) = match other {
+            Some(Block { text, tokens, form }) => (Arc::clone(text), *tokens, *form),
+            None => (log.block(place)?, analysis.tokens, Form::Own),
         };
-        Some(Self { id: item.shared_id(), kind: item.kind(), text, place, is_own })
+        Some(Self {
+            id: item.shared_id(),
+            kind: analysis.kind,
+            text,
+            place,
+            tokens,
+            form,
+            level: analysis.level,
+            integrity: analysis.integrity,
+            is_tainted: analysis.is_tainted,
+        })
+    }
+
+    pub(super) fn order(&self) -> Order {
+        Order::of(self.kind, self.place)
     }
 }
 
 impl Rendered {
-    /// The items at these places, oldest first, as a text of their blocks.
-    pub(super) fn new(
-        log: &ContextLog,
-        places: &[usize],
-        section: impl Fn(usize) -> Option<Section>,
-    ) -> Self {
-        let is_head = |place: &usize| log.analysis(*place).is_some_and(|a| a.kind.is_head());
-        let (head, rest): (Vec<usize>, Vec<usize>) = places.iter().partition(|p| is_head(p));
-        let sections = head.iter().chain(&rest).filter_map(|place| section(*place));
-        let sections: Vec<Section> = sections.collect();
+    /// These items as a text of their blocks.
+    pub(super) fn new(sections: Arc<Vec<Section>>) -> Self {
+        let head = sections.iter().take_while(|section| section.kind.is_head()).count();
         let bytes = sections.iter().map(|section| section.text.len()).sum();
         let mut sent = String::with_capacity(bytes);
         sections.iter().for_each(|section| sent.push_str(&section.text));
-        let head = head.len();
         Self { sections, head, sent, messages: None, breakpoints: Vec::new() }
     }
 

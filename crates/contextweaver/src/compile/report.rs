@@ -91,7 +91,7 @@ impl ContextPack {
             out.push_str("</table>");
         }
         out.push_str("<h2>Shown</h2>");
-        for section in &self.sections {
+        for section in self.sections.iter() {
             let (id, text) = (escaped(&section.id), escaped(section.text.trim_end()));
             let _ = write!(out, "<h3>{id}</h3><pre>{text}</pre>");
         }

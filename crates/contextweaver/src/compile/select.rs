@@ -1,14 +1,14 @@
 //! Which groups go in: the best that fit, until nothing more would.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compile::kept::Kept;
 use crate::compile::messages::Costs;
 use crate::compile::plan::Plan;
-use crate::compile::render::{Rendered, Section};
+use crate::compile::render::Rendered;
 use crate::compile::sensitivity::Block;
+use crate::compile::shown::{Shown, Wanted};
 use crate::compile::squeeze::Squeezer;
-use crate::compile::{ContextLog, Request};
+use crate::compile::{ContextLog, Format, Request};
 
 /// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
 /// again. Only a counter for which a whole is more than its parts comes so far.
@@ -28,9 +28,21 @@ pub(super) struct Choice {
     pub(super) squeezed: BTreeMap<usize, Block>,
 }
 
-pub(super) fn select(log: &ContextLog, plan: &Plan, request: &Request<'_>, kept: &Kept) -> Choice {
+pub(super) fn select(
+    log: &ContextLog,
+    plan: &Plan,
+    request: &Request<'_>,
+    shown: &mut Shown,
+) -> Choice {
     let budget = request.phase.budget;
-    let mut picker = Picker::new(log, plan, request, kept);
+    let mut picker = Picker::new(log, plan, request, shown);
+    if picker.take_all(budget) {
+        let whole = picker.measured();
+        if whole.tokens.is_some_and(|tokens| tokens <= budget) {
+            return picker.chosen(whole);
+        }
+        while picker.give_last().is_some() {}
+    }
     let mut spare = Some(picker.take_best(budget));
     let mut best = picker.measured();
     while best.tokens.is_none_or(|tokens| tokens > budget) && !picker.taken.is_empty() {
@@ -58,9 +70,7 @@ pub(super) fn select(log: &ContextLog, plan: &Plan, request: &Request<'_>, kept:
             spare = None;
         }
     }
-    let tokens = best.tokens.unwrap_or(0);
-    let Picker { taken, is_taken, squeezed, counts, .. } = picker;
-    Choice { rendered: best.rendered, tokens, counts, taken, is_taken, squeezed }
+    picker.chosen(best)
 }
 
 /// A rendering with its tokens, if these can be counted.
@@ -74,7 +84,7 @@ struct Picker<'a> {
     log: &'a ContextLog,
     plan: &'a Plan,
     request: &'a Request<'a>,
-    kept: &'a Kept,
+    shown: &'a mut Shown,
     costs: Costs<'a>,
     squeezer: Squeezer<'a>,
     is_taken: Vec<bool>,
@@ -82,27 +92,52 @@ struct Picker<'a> {
     /// Groups that fit by their own count and not in the whole.
     refused: BTreeSet<usize>,
     /// The dearest way to the top that is in, by the group at the top.
-    deepest: HashMap<u32, u64>,
+    deepest: Vec<u64>,
     squeezed: BTreeMap<usize, Block>,
     counts: usize,
 }
 
 impl<'a> Picker<'a> {
-    fn new(log: &'a ContextLog, plan: &'a Plan, request: &'a Request<'a>, kept: &'a Kept) -> Self {
+    fn new(
+        log: &'a ContextLog,
+        plan: &'a Plan,
+        request: &'a Request<'a>,
+        shown: &'a mut Shown,
+    ) -> Self {
         Self {
             log,
             plan,
             request,
-            kept,
+            shown,
             costs: Costs::new(log, plan, (request.format, request.calls)),
             squeezer: Squeezer::new(log, request),
             is_taken: vec![false; plan.groups.all().len()],
             taken: Vec::new(),
             refused: BTreeSet::new(),
-            deepest: HashMap::new(),
+            deepest: vec![0; plan.groups.all().len()],
             squeezed: BTreeMap::new(),
             counts: 0,
         }
+    }
+
+    /// Takes everything, in any order, where all of it should fit.
+    fn take_all(&mut self, room: usize) -> bool {
+        if self.request.format != Format::Text || !self.log.counter().is_additive() {
+            return false;
+        }
+        let all = self.plan.groups.all();
+        let live = || all.iter().enumerate().filter(|(_, group)| group.is_live);
+        let left = live().try_fold(room as u64, |left, (_, group)| left.checked_sub(group.tokens));
+        if left.is_some() {
+            live().for_each(|(group, _)| self.put(group));
+        }
+        left.is_some()
+    }
+
+    /// What was taken, as it was measured.
+    fn chosen(self, Measured { rendered, tokens }: Measured) -> Choice {
+        let Self { taken, is_taken, squeezed, counts, .. } = self;
+        Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, is_taken, squeezed }
     }
 
     /// Takes the best groups that fit into the room, each with what it hangs on; the room left.
@@ -113,7 +148,7 @@ impl<'a> Picker<'a> {
         let fits = |picker: &Self, tokens: u64, room: usize| {
             tokens <= room as u64 || picker.squeezer.may_help(tokens)
         };
-        let mut walk = plan.ranks.walk(&plan.groups, newest, |tokens| fits(self, tokens, room));
+        let mut walk = plan.ranks.walk(newest, |tokens| fits(self, tokens, room));
         while let Some(group) = walk.next(|tokens| fits(self, tokens, room)) {
             if self.is_taken.get(group) == Some(&true) || self.refused.contains(&group) {
                 continue;
@@ -129,7 +164,7 @@ impl<'a> Picker<'a> {
     fn take(&mut self, group: usize, room: usize) -> Option<usize> {
         let found = self.plan.groups.get(group)?;
         // A lower bound that needs no walk: what is in covers at most the dearest way so far.
-        let covered = self.deepest.get(&found.root).copied().unwrap_or(0);
+        let covered = self.deepest.get(found.root as usize).copied().unwrap_or(0);
         let least = found.with_needs.saturating_sub(covered);
         if least > room as u64 && !self.squeezer.may_help(found.tokens) {
             return None;
@@ -166,8 +201,9 @@ impl<'a> Picker<'a> {
             *entry = true;
         }
         self.taken.push(group);
-        if let Some(found) = self.plan.groups.get(group) {
-            let deepest = self.deepest.entry(found.root).or_default();
+        if let Some(found) = self.plan.groups.get(group)
+            && let Some(deepest) = self.deepest.get_mut(found.root as usize)
+        {
             *deepest = (*deepest).max(found.with_needs);
         }
     }
@@ -206,20 +242,15 @@ impl<'a> Picker<'a> {
     }
 
     fn measured(&mut self) -> Measured {
-        let mut places: Vec<usize> =
-            self.taken.iter().flat_map(|group| self.plan.groups.members(*group)).collect();
-        places.sort_unstable();
-        let section = |place: usize| {
-            let other = self.squeezed.get(&place).or_else(|| self.plan.blocks.get(&place));
-            let known = self.kept.section(place).filter(|_| other.is_none());
-            known.cloned().or_else(|| Section::of(self.log, place, other))
-        };
+        let (log, plan) = (self.log, self.plan);
+        let (taken, is_taken, squeezed) = (&self.taken, &self.is_taken, &self.squeezed);
+        let sections = self.shown.change(&Wanted { log, plan, taken, is_taken, squeezed });
         let format = (self.request.format, self.request.calls);
-        let rendered = Rendered::new(self.log, &places, section).into_format(self.log, format);
+        let rendered = Rendered::new(sections).into_format(log, format);
         self.counts += 1;
         let tokens = match rendered.sent.is_empty() {
             true => Some(0),
-            false => self.log.counter().count(&rendered.sent).tokens(),
+            false => log.counter().count(&rendered.sent).tokens(),
         };
         Measured { rendered, tokens }
     }

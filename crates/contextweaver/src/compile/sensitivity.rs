@@ -6,6 +6,7 @@ use std::sync::Arc;
 use weaver_types::Confidentiality;
 
 use crate::compile::candidate::Fate;
+use crate::compile::render::Form;
 use crate::compile::stats::DropReason;
 use crate::compile::{ContextItem, ContextLog, Request, SensitivityAction, render};
 
@@ -41,6 +42,7 @@ pub(super) fn word(level: Confidentiality) -> &'static str {
 pub(super) struct Block {
     pub(super) text: Arc<str>,
     pub(super) tokens: u32,
+    pub(super) form: Form,
 }
 
 /// How confidential each candidate is, with all it hangs on.
@@ -95,7 +97,7 @@ fn block(log: &ContextLog, item: &ContextItem, text: &str) -> Block {
     let bare = item.clone().behind(None);
     let text = render::block_of(&bare, text);
     let tokens = log.counter().count(&text).tokens().and_then(|n| u32::try_from(n).ok());
-    Block { tokens: tokens.unwrap_or(u32::MAX), text: text.into() }
+    Block { tokens: tokens.unwrap_or(u32::MAX), text: text.into(), form: Form::Redacted }
 }
 
 /// Drops or redacts the candidates at or above the floor; what stands in place of the latter.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use weaver_text::token::TokenCounter;
 
 use crate::compile::plan::Plan;
+use crate::compile::render::Form;
 use crate::compile::request::Summariser;
 use crate::compile::sensitivity::Block;
 use crate::compile::{ContextLog, Request, render};
@@ -88,7 +89,8 @@ impl<'a> Squeezer<'a> {
         let short = summariser.summarise(item.text(), inner, counter)?;
         let text = render::block_of(item, &short);
         let count = counter.count_up_to(&text, target).tokens().filter(|n| *n <= target)?;
-        let block = Block { text: text.into(), tokens: u32::try_from(count).ok()? };
+        let tokens = u32::try_from(count).ok()?;
+        let block = Block { text: text.into(), tokens, form: Form::Shortened };
         Some((vec![(longest, block)], others + count))
     }
 }

@@ -86,10 +86,11 @@ impl BuildStats {
         self.dropped_items = items;
     }
 
-    pub(super) fn include(&mut self, kind: ItemKind, tokens: usize) {
-        self.included_count += 1;
-        let entry = self.tokens_per_section.entry(kind).or_default();
-        *entry = entry.saturating_add(tokens);
+    /// So many items, with the tokens of each kind of them.
+    pub(super) fn include(&mut self, count: usize, tokens: [Option<usize>; ItemKind::ALL.len()]) {
+        self.included_count = count;
+        let found = ItemKind::ALL.into_iter().zip(tokens);
+        self.tokens_per_section = found.filter_map(|(kind, sum)| Some((kind, sum?))).collect();
     }
 
     /// The numbers alone, under their names.

@@ -8,7 +8,7 @@ use contextweaver::compile::{
 use proptest::prelude::*;
 use serde_json::Value;
 use weaver_text::token::CharsPerFour;
-use weaver_types::{Label, RawResult};
+use weaver_types::{Confidentiality, Label, RawResult};
 
 use crate::frames::log;
 
@@ -145,4 +145,13 @@ fn a_log_of_repetitions_costs_no_more_than_its_length() {
     }
     let pack = build(&log, &Request::new(Phase::Answer)).unwrap();
     assert_eq!((pack.item_ids.len(), pack.stats.dedup_removed), (3, 19_997));
+}
+
+/// What stands between two that say the same, and says it under another label, parts them not.
+#[test]
+fn another_label_in_between_hides_no_duplicate() {
+    let said = |id| ContextItem::doc(id, "The server is down");
+    let secret = Label { confidentiality: Confidentiality::Internal, ..said("").label().clone() };
+    let (ids, removed) = left([said("a"), said("b").with_label(secret), said("c")]);
+    assert_eq!((ids, removed), (vec!["b".to_owned(), "c".to_owned()], 1));
 }
