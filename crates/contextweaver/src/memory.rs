@@ -7,6 +7,7 @@
 
 mod bounds;
 mod bundle;
+mod candidate;
 mod consolidate;
 mod entry;
 mod episode;

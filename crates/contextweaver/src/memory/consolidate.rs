@@ -82,8 +82,7 @@ pub fn consolidate(memory: &Memory, rule: &Recurrence) -> Result<Vec<Consolidate
     let mut known = made_before(&facts)?;
     let mut out = Vec::new();
     for group in groups {
-        let sessions: BTreeSet<&str> =
-            group.members.iter().map(|member| member.origin.session.as_str()).collect();
+        let sessions: BTreeSet<&str> = group.members.iter().map(session_of).collect();
         let sessions = sessions.len();
         if group.members.len() < rule.episodes || sessions < rule.sessions {
             continue;
@@ -154,6 +153,12 @@ fn put_of(members: &[MemoryEntry]) -> Put {
     let millionths = u64::from(count) * 1_000_000 / (u64::from(count) + 1);
     let confidence = Confidence::from_millionths(u32::try_from(millionths).unwrap_or(0));
     Put::new(SOURCE).labelled(label).confident(confidence)
+}
+
+/// The session of an episode; where none is known, the run that wrote it.
+fn session_of(episode: &MemoryEntry) -> &str {
+    let run = episode.origin.run.as_ref().map_or("", |run| run.as_str());
+    Some(episode.origin.session.as_str()).filter(|session| !session.is_empty()).unwrap_or(run)
 }
 
 fn text_of(value: &Value) -> &str {

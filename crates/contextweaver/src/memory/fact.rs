@@ -62,7 +62,7 @@ impl Fact {
         self.standing().fold(Label::clean(), |label, claim| label.join(&claim.entry.label))
     }
 
-    fn of(stored: Stored, tier: Tier) -> Self {
+    pub(super) fn of(stored: Stored, tier: Tier) -> Self {
         let Stored { kind, key, claims, .. } = stored;
         let claims = claims.into_iter().map(|mut claim| {
             let (number, superseded) = (claim.number, claim.superseded.take());

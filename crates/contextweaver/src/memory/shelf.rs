@@ -4,11 +4,13 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
 use weaver_types::ledger::{
-    Add, Batch, Durability, Expect, LedgerError, Namespace, Put, Record, RecordKey, RecordStore,
+    Add, Batch, Durability, Expect, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey,
+    RecordStore,
 };
 use weaver_types::{Tenant, Timestamp};
 
 use super::bounds::{Limits, shown};
+use super::candidate::Known;
 use super::entry::{EntryKind, Tier};
 use super::error::MemoryError;
 use super::stored::{Stored, record_id};
@@ -35,6 +37,8 @@ pub(super) struct Shelf {
     pub(super) newest: AtomicI64,
     /// After which record the next write looks for what has expired.
     pub(super) cursor: Mutex<Option<String>>,
+    /// What was worked out of the entries.
+    pub(super) known: Known,
 }
 
 impl Shelf {
@@ -59,10 +63,7 @@ impl Shelf {
         let Some(record) = self.store.read(&self.key(&id))? else { return Ok(None) };
         let now = self.now()?;
         let stored = Stored::from_bytes(&id, &record.value)?;
-        if has_expired(&stored, now.expiry) {
-            self.settle(&id, &record, &stored, now)?;
-        }
-        Ok(stored.live(now.expiry))
+        self.standing(&id, &record, stored, now)
     }
 
     /// Changes what stands under a key. `change` gets what has not expired and says what is to
@@ -136,10 +137,7 @@ impl Shelf {
             let more = page.len() == wanted;
             for (id, record) in page {
                 let stored = Stored::from_bytes(&id, &record.value)?;
-                if has_expired(&stored, now.expiry) {
-                    self.settle(&id, &record, &stored, now)?;
-                }
-                out.extend(stored.live(now.expiry));
+                out.extend(self.standing(&id, &record, stored, now)?);
                 after = Some(id);
             }
             if !more {
@@ -148,6 +146,42 @@ impl Shelf {
         }
         let next = after.and_then(|id| id.strip_prefix(&prefix).map(str::to_owned));
         Ok((out, next))
+    }
+
+    /// Goes through the records of a kind, in the order of their ids, as they are.
+    pub(super) fn each(
+        &self,
+        kind: EntryKind,
+        mut take: impl FnMut(&str, Record, Now) -> Result<(), MemoryError>,
+    ) -> Result<(), MemoryError> {
+        let prefix = record_id(kind, "");
+        let now = self.now()?;
+        let mut after = None;
+        loop {
+            let page = self.page(&prefix, after.as_deref(), MAX_PAGE)?;
+            let more = page.len() == MAX_PAGE;
+            for (id, record) in page {
+                take(&id, record, now)?;
+                after = Some(id);
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What of an entry has not expired. What has is forgotten at once.
+    pub(super) fn standing(
+        &self,
+        id: &str,
+        record: &Record,
+        stored: Stored,
+        now: Now,
+    ) -> Result<Option<Stored>, MemoryError> {
+        if has_expired(&stored, now.expiry) {
+            self.settle(id, record, &stored, now)?;
+        }
+        Ok(stored.live(now.expiry))
     }
 
     /// Forgets everything of a kind that has expired, and says how much that was.

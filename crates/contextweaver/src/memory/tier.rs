@@ -64,6 +64,7 @@ impl Memory {
             durability: Durability::Disk,
             newest: AtomicI64::new(-1),
             cursor: Mutex::default(),
+            known: Mutex::default(),
         };
         let origin = Origin {
             session: parts.session_id.clone(),

@@ -8,7 +8,7 @@ use contextweaver::memory::{
     MemoryBundle, MemoryError, Put, Recurrence, consolidate,
 };
 use serde_json::{Value, json};
-use weaver_types::{CallId, Confidentiality, Integrity, Label};
+use weaver_types::{CallId, Confidentiality, Integrity, Label, RunId};
 
 use crate::memory::{START, bundle, clock};
 
@@ -165,4 +165,20 @@ fn episodes_that_recur_become_one_fact() {
     facts.resolve(&made[0].key, other, "the user said so").unwrap();
     assert_eq!(consolidate(&memory.durable, &rule).unwrap(), []);
     assert_eq!(facts.get(&made[0].key).unwrap().unwrap().value(), Some(&json!("no longer")));
+}
+
+/// What a call remembers names its run and no session.
+#[test]
+fn a_run_counts_as_a_session_where_none_is_named() {
+    let memory = MemoryBundle::create(BundleParts::new(clock() as Arc<_>));
+    let episodes = EpisodicStore::new(&memory.durable);
+    let add = |run: &str| {
+        let put = Put::new("model:").in_run(RunId::parse(run).unwrap());
+        episodes.add("The user asked for the weekly revenue report", &put).unwrap();
+    };
+    let rule = Recurrence::default();
+    ["run_1", "run_1", "run_1"].into_iter().for_each(add);
+    assert_eq!(consolidate(&memory.durable, &rule).unwrap(), [], "three alike, in one run");
+    add("run_2");
+    assert_eq!(consolidate(&memory.durable, &rule).unwrap()[0].sessions, 2);
 }

@@ -1,0 +1,159 @@
+//! Entries as they may be shown, with their words. What was worked out of an entry is kept beside the
+//! tier as long as its record is the same, byte by byte, whoever else changes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use weaver_text::escape;
+use weaver_types::ledger::Record;
+use weaver_types::{Label, Timestamp};
+
+use super::entry::{EntryKind, MemoryEntry, Tier, entry_id};
+use super::error::MemoryError;
+use super::fact::{Fact, newest};
+use super::shelf::Shelf;
+use super::stored::Stored;
+use crate::route::stems;
+
+/// The longest part of a value that one line shows, in characters.
+const MAX_SHOWN: usize = 400;
+/// The longest source that one line shows, in characters.
+const MAX_SOURCE_SHOWN: usize = 80;
+/// Most entries of one kind that are kept, and most bytes of their records together.
+const MAX_KEPT: usize = 16_384;
+const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
+
+/// One entry that may be shown.
+#[derive(Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) id: String,
+    pub(super) line: String,
+    pub(super) stems: BTreeSet<String>,
+    pub(super) at: Timestamp,
+    pub(super) label: Label,
+    pub(super) entries: Vec<MemoryEntry>,
+}
+
+/// What was worked out of the records of a kind, by their ids.
+#[derive(Default)]
+pub(super) struct Kept {
+    by_id: BTreeMap<String, (Vec<u8>, Arc<Candidate>)>,
+    bytes: usize,
+}
+
+/// What is kept of each kind of entry.
+pub(super) type Known = Mutex<BTreeMap<EntryKind, Kept>>;
+
+impl Kept {
+    fn find(&self, id: &str, record: &Record) -> Option<Arc<Candidate>> {
+        let (bytes, candidate) = self.by_id.get(id)?;
+        (*bytes == record.value).then(|| Arc::clone(candidate))
+    }
+
+    fn keep(&mut self, id: String, bytes: Vec<u8>, candidate: Arc<Candidate>) {
+        let sum = self.bytes + bytes.len();
+        if self.by_id.len() < MAX_KEPT && sum <= MAX_KEPT_BYTES {
+            self.bytes = sum;
+            self.by_id.insert(id, (bytes, candidate));
+        }
+    }
+}
+
+impl Shelf {
+    /// All entries of a kind that have not expired, in the order of their keys.
+    pub(super) fn candidates(&self, kind: EntryKind) -> Result<Vec<Arc<Candidate>>, MemoryError> {
+        let before = self.known.lock().ok().and_then(|mut known| known.remove(&kind));
+        let before = before.unwrap_or_default();
+        let (mut all, mut after) = (Vec::new(), Kept::default());
+        self.each(kind, |id, record, now| {
+            if let Some(known) = before.find(id, &record) {
+                all.push(Arc::clone(&known));
+                after.keep(id.to_owned(), record.value, known);
+                return Ok(());
+            }
+            let stored = Stored::from_bytes(id, &record.value)?;
+            // What has an end is looked at each time.
+            let lasts = stored.claims.iter().all(|claim| claim.ttl_us.is_none());
+            let Some(found) = self.standing(id, &record, stored, now)? else { return Ok(()) };
+            let found = Arc::new(Candidate::of(self.tier, found));
+            all.push(Arc::clone(&found));
+            if lasts {
+                after.keep(id.to_owned(), record.value, found);
+            }
+            Ok(())
+        })?;
+        if let Ok(mut known) = self.known.lock() {
+            known.insert(kind, after);
+        }
+        // A fact of which nothing stands says nothing.
+        all.retain(|found| !found.entries.is_empty());
+        Ok(all)
+    }
+}
+
+impl Candidate {
+    fn of(tier: Tier, stored: Stored) -> Self {
+        match stored.kind {
+            EntryKind::Fact => Self::of_fact(tier, Fact::of(stored, tier)),
+            EntryKind::Episode | EntryKind::Value => Self::of_one(stored, tier),
+        }
+    }
+
+    fn of_one(stored: Stored, tier: Tier) -> Self {
+        let id = entry_id(tier, &stored.key);
+        let entries: Vec<MemoryEntry> = stored.entry(tier).into_iter().collect();
+        let text = entries.first().map(|entry| text_of(&entry.value)).unwrap_or_default();
+        Self {
+            id,
+            line: shown(&text, MAX_SHOWN),
+            stems: stems(&text).into_iter().collect(),
+            at: entries.first().map(|entry| entry.created_at).unwrap_or_default(),
+            label: entries.iter().fold(Label::clean(), |label, entry| label.join(&entry.label)),
+            entries,
+        }
+    }
+
+    fn of_fact(tier: Tier, fact: Fact) -> Self {
+        let standing: Vec<&MemoryEntry> = fact.standing().map(|claim| &claim.entry).collect();
+        let says: Vec<String> = standing.iter().map(|entry| said(entry)).collect();
+        let mut words = fact.key.clone();
+        for entry in &standing {
+            words.push(' ');
+            words.push_str(&text_of(&entry.value));
+        }
+        let disputed = if fact.is_contradicted() { "(disputed) " } else { "" };
+        Self {
+            id: entry_id(tier, &fact.key),
+            line: format!("{}: {disputed}{}", shown(&fact.key, super::MAX_KEY), says.join("; or ")),
+            stems: stems(&words).into_iter().collect(),
+            at: newest(&fact),
+            label: fact.label(),
+            entries: standing.into_iter().cloned().collect(),
+        }
+    }
+}
+
+/// A claim as a line shows it: its value, and its source where it has one.
+fn said(entry: &MemoryEntry) -> String {
+    let value = shown(&text_of(&entry.value), MAX_SHOWN);
+    if entry.source.is_empty() {
+        return value;
+    }
+    format!("{value} (source: {})", shown(&entry.source, MAX_SOURCE_SHOWN))
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// On one line, whatever it holds: nothing that is remembered begins a line of its own.
+fn shown(text: &str, most: usize) -> String {
+    escape::line(&escape::shorten(text, most)).into_owned()
+}
+
+#[cfg(test)]
+mod tests;
