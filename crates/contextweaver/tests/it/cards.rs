@@ -183,6 +183,18 @@ fn what_a_model_is_asked_with_fits_its_provider_and_leads_back() {
 }
 
 #[test]
+fn a_cut_id_is_plain_and_the_whole_one_is_told_from_its_look_alike() {
+    let wide = card(SelectableItem::new(id(&"\u{6570}".repeat(150)), "n", "d"), &Tiktoken::CL100K);
+    assert!(wide.shown_id().is_ascii(), "{}", wide.shown_id());
+    let long = "x1-".repeat(166);
+    let cards = cards_of(&[&format!("{long}A"), &format!("{long}a")]);
+    for card in &cards {
+        assert_eq!(validate_selection(&cards, card.id.as_str()), Ok(card));
+        assert_eq!(validate_selection(&cards, card.shown_id()), Ok(card));
+    }
+}
+
+#[test]
 fn a_refusal_names_no_more_than_twenty() {
     let ids: Vec<String> = (0..30).map(|n| format!("mail.t{n:02}")).collect();
     let cards = cards_of(&ids.iter().map(String::as_str).collect::<Vec<_>>());

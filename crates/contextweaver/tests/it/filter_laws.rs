@@ -208,3 +208,19 @@ fn what_is_required_comes_from_the_best_that_provides_it() {
     let history = History { used: vec![id("login")] };
     assert_eq!(list(&Filter { history, ..chained }), ["pay", "list", "login"]);
 }
+
+#[test]
+fn what_was_used_already_is_not_put_behind_what_depends_on_it() {
+    let item = |name: &str, text: &str| SelectableItem::new(id(name), name, text);
+    let mut pay = item("pay", "pay an invoice from the account");
+    pay.depends_on.insert(id("login"));
+    let (login, other) = (item("login", "x"), item("list", "list every invoice of the account"));
+    let router = Router::new(catalog([pay, login, other])).unwrap();
+    let list = |used: Vec<CapabilityId>| {
+        let filter = Filter { chained: true, history: History { used }, ..Filter::default() };
+        let hits = found(&router, &filter, "pay the invoice from the account", 9);
+        hits.into_iter().map(|hit| hit.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(list(Vec::new()), ["pay", "login", "list"]);
+    assert_eq!(list(vec![id("login")]), ["pay", "list"]);
+}

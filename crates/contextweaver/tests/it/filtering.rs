@@ -46,7 +46,13 @@ fn each_rule_leaves_out_what_it_names_and_the_first_is_told() {
     let router = office();
     let all = Filter::default();
     assert!(all.admits_all() && all.keeps_order());
-    let cases: [Case<'_>; 7] = [
+    let cases: [Case<'_>; 8] = [
+        (
+            // One of the tags is enough.
+            Filter { tags: ["slow".to_owned(), "no such tag".to_owned()].into(), ..all.clone() },
+            &["mail.send"],
+            &[(Rule::Tag, 4)],
+        ),
         (
             Filter { kinds: [ItemKind::Agent].into(), ..all.clone() },
             &["crm.mail"],
@@ -122,6 +128,13 @@ fn pins_come_first_where_they_may_be_seen_and_quotas_hold() {
         found.iter().map(|hit| &router.catalog().get(&hit.id).unwrap().namespace).collect();
     namespaces.sort();
     assert_eq!(namespaces, ["chat.rooms", "crm", "mail"]);
+    // Pins count for the quota, and are never dropped for it.
+    let pins = vec![id("mail.list"), id("mail.draft")];
+    let found = answer(&router, &Filter { pins, ..one_each }, "send a mail", 9);
+    let mut found = ids(&found);
+    assert_eq!(found[..2], ["mail.list", "mail.draft"]);
+    found.sort_unstable();
+    assert_eq!(found, ["chat.send", "crm.mail", "mail.draft", "mail.list"]);
 }
 
 #[test]

@@ -91,8 +91,11 @@ mod yaml {
         assert!(load::read(&front(64 * 1024), source).is_ok());
         let error = problem(&front(64 * 1024 + 1), source);
         assert!(error.contains("64 KiB"), "{error}");
-        for missing in ["---\nname: pdf\n---\n", "---\nname: ''\ndescription: x\n---\n"] {
-            assert!(problem(missing, source).contains("missing"), "{missing}");
+        for (text, missing) in [
+            ("---\nname: pdf\n---\n", "there is no `description`"),
+            ("---\nname: ''\ndescription: x\n---\n", "there is no `name`"),
+        ] {
+            assert!(problem(text, source).contains(missing), "{text}");
         }
         let plain = "---\nname: pdf\ndescription: x\nlicense:\n---\n";
         assert!(read(plain, source).iter().next().unwrap().metadata.is_empty());
