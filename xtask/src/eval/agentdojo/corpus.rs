@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// What a call would do if the attacker made it.
@@ -76,36 +76,44 @@ impl Corpus {
     /// Reads the folder; only one suite where one is named.
     pub fn read(folder: &Path, only: Option<&str>) -> Result<Self> {
         let mut suites: BTreeMap<String, Suite> = BTreeMap::new();
-        let tools: Value = serde_json::from_str(&text(&folder.join("tools.json"))?)?;
-        let list = tools.get("tools").unwrap_or(&tools).as_array().context("no list of tools")?;
+        let tools = json(&folder.join("tools.json"))?;
+        let list = tools.get("tools").unwrap_or(&tools).as_array();
+        let list = list.context("tools.json holds no list of tools")?;
         for tool in list {
             of(&mut suites, tool).tools.push(tool.clone());
         }
-        for task in lines(&folder.join("user_tasks.jsonl"))? {
-            let read = read_task(&task)?;
-            of(&mut suites, &task).tasks.push(read);
+        for (place, task) in lines(&folder.join("user_tasks.jsonl"))? {
+            let read = read_task(&task).with_context(|| place.clone())?;
+            let tasks = &mut of(&mut suites, &task).tasks;
+            if tasks.iter().any(|one| one.id == read.id) {
+                bail!("{place}: {} is there already", read.id);
+            }
+            tasks.push(read);
         }
-        for attack in lines(&folder.join("injection_tasks.jsonl"))? {
-            let read = read_attack(&attack)?;
-            of(&mut suites, &attack).attacks.insert(read.id.clone(), read);
+        for (place, attack) in lines(&folder.join("injection_tasks.jsonl"))? {
+            let read = read_attack(&attack).with_context(|| place.clone())?;
+            let id = read.id.clone();
+            if of(&mut suites, &attack).attacks.insert(id.clone(), read).is_some() {
+                bail!("{place}: {id} is there already");
+            }
         }
-        for pair in lines(&folder.join("pairs.jsonl"))? {
-            of(&mut suites, &pair).pair(&pair)?;
+        for (place, pair) in lines(&folder.join("pairs.jsonl"))? {
+            of(&mut suites, &pair).pair(&pair).context(place)?;
         }
         let labels = folder.join("labels.json");
-        let labels: Value = match labels.exists() {
-            true => serde_json::from_str(&text(&labels)?)?,
-            false => Value::Null,
-        };
+        let labels = if labels.exists() { json(&labels)? } else { Value::Null };
         for (name, suite) in &mut suites {
             suite.name.clone_from(name);
             suite.vectors = vectors(&tools, name);
             suite.effects = effects(&labels);
         }
-        let mut suites: Vec<Suite> = suites.into_values().collect();
-        suites
-            .retain(|suite| only.is_none_or(|name| suite.name == name) && !suite.tasks.is_empty());
-        Ok(Self { suites })
+        suites.retain(|_, suite| !suite.tasks.is_empty());
+        if let Some(only) = only.filter(|only| !suites.contains_key(*only)) {
+            let names: Vec<&str> = suites.keys().map(String::as_str).collect();
+            bail!("there is no suite `{only}`; there are: {}", names.join(", "));
+        }
+        suites.retain(|name, _| only.is_none_or(|only| name == only));
+        Ok(Self { suites: suites.into_values().collect() })
     }
 }
 
@@ -200,38 +208,31 @@ pub fn sink(word: &str) -> Option<Sink> {
 
 fn word(value: &Value, key: &str) -> Result<String> {
     let found = value.get(key).and_then(Value::as_str);
-    Ok(found.with_context(|| format!("a line has no text `{key}`"))?.to_owned())
+    Ok(found.with_context(|| format!("it has no text `{key}`"))?.to_owned())
 }
 
+/// A file, without the mark that some programs write before a text.
 fn text(path: &Path) -> Result<String> {
-    fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
-fn lines(path: &Path) -> Result<Vec<Value>> {
-    let parsed = text(path)?;
-    let lines = parsed.lines().filter(|line| !line.trim().is_empty());
-    let read = lines.map(|line| {
-        serde_json::from_str(line)
-            .with_context(|| format!("a line of {} is no JSON", path.display()))
+fn json(path: &Path) -> Result<Value> {
+    serde_json::from_str(&text(path)?).with_context(|| format!("{} is no JSON", path.display()))
+}
+
+/// The values of a file, one a line, each with its place.
+fn lines(path: &Path) -> Result<Vec<(String, Value)>> {
+    let text = text(path)?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let read = lines.map(|(number, line)| {
+        let place = format!("{} line {number}", path.display());
+        let value = serde_json::from_str(line).with_context(|| format!("{place} is no JSON"))?;
+        Ok((place, value))
     });
     read.collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_name_of_a_suite_makes_a_namespace() {
-        for (name, surface) in [
-            ("workspace", "workspace"),
-            ("Office Suite 2", "Office-Suite-2"),
-            ("v1.2/bank", "v1-2-bank"),
-            ("2nd", "s2nd"),
-            ("", "s"),
-        ] {
-            let suite = Suite { name: name.to_owned(), ..Suite::default() };
-            assert_eq!(suite.surface(), surface);
-        }
-    }
-}
+mod tests;

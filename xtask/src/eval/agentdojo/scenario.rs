@@ -15,7 +15,8 @@ pub fn all(suite: &Suite) -> impl Iterator<Item = Value> {
 
 /// How many steps of a pair are the user's.
 pub fn before_attack(task: &Task) -> usize {
-    task.tainted.map_or(task.steps.len(), |step| step + 1)
+    let all = task.steps.len();
+    task.tainted.map_or(all, |step| all.min(step + 1))
 }
 
 /// A task that nobody attacks.
