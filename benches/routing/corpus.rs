@@ -207,3 +207,6 @@ fn note(what: &str, odd: &[String], notes: &mut Vec<String>) {
         notes.push(format!("{what}: {} line(s), the first: {first}", odd.len()));
     }
 }
+
+#[cfg(test)]
+mod tests;
