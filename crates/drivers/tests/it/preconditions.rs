@@ -117,6 +117,9 @@ fn tagged(
             line if line.contains("/getonly") && line.starts_with("HEAD") => {
                 server::answer("405 No", "", "")
             }
+            line if line.contains("/gettoo") && line.starts_with("HEAD") => {
+                server::answer("501 No", "", "")
+            }
             line if line.contains("/away") => server::redirect(302, "http://169.254.169.254/x"),
             line if line.starts_with("HEAD") => {
                 Reaction::Say(format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{headers}\r\n"))
@@ -194,6 +197,7 @@ fn a_tag_is_asked_for_under_the_rules_of_the_driver() {
         checker.observe(&Precondition::HttpEtag { url }, &json!({ "id": ".." }))
     };
     assert_eq!(see(&checker, server.url("/getonly")).unwrap(), "\"1\"");
+    assert_eq!(see(&checker, server.url("/gettoo")).unwrap(), "\"1\"");
     let unreadable = |url: String, part: &str| match see(&checker, url) {
         Err(PreconditionError::Unreadable { problem, .. }) => {
             assert!(problem.contains(part), "{part}: {problem}");
@@ -215,4 +219,69 @@ fn a_tag_is_asked_for_under_the_rules_of_the_driver() {
     let blind = LocalPreconditions::new([7; 32]);
     let unsupported = see(&blind, server.url("/x")).unwrap_err();
     assert_eq!(unsupported.code(), "precondition.unsupported");
+}
+
+#[test]
+fn only_what_is_gone_is_absent_and_no_other_answer_is() {
+    let runtime = runtime();
+    let (server, state, checker) = tagged(&runtime, &here());
+    let see = |status: u16| {
+        state.lock().unwrap().0 = status;
+        checker.observe(&Precondition::HttpEtag { url: server.url("/doc") }, &json!({}))
+    };
+    for status in [404, 410] {
+        assert_eq!(see(status).unwrap(), "absent", "{status}");
+    }
+    for status in [400, 401, 403, 405, 409, 500, 501, 503] {
+        match see(status) {
+            Err(PreconditionError::Unreadable { problem, .. }) => {
+                assert_eq!(problem, format!("status {status}"));
+            }
+            other => panic!("{status}: {other:?}"),
+        }
+    }
+    assert_eq!(see(200).unwrap(), "\"1\"");
+}
+
+#[test]
+fn each_host_is_asked_with_its_own_secret_and_no_other() {
+    let runtime = runtime();
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        RawServer::start(&runtime, |_| {
+            Reaction::Say("HTTP/1.1 200 X\r\nconnection: close\r\netag: \"1\"\r\n\r\n".to_owned())
+        })
+    };
+    let (first, second, third) = (start(), start(), start());
+    let known = |server: &RawServer, secret: Option<&str>| {
+        let operation = Operation::new(Method::Get, server.url("/"));
+        let Some(secret) = secret else { return operation };
+        let path = folder.path().join(secret);
+        std::fs::write(&path, secret).unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .unwrap();
+        operation.with_secret("Authorization", "Bearer ", FileSecret(path))
+    };
+    let observer = [(&first, Some("one-one-one")), (&second, Some("two-two-two")), (&third, None)]
+        .into_iter()
+        .fold(EtagObserver::new(), |observer, (server, secret)| {
+            observer.knowing(&known(server, secret), &here()).unwrap()
+        });
+    let checker = LocalPreconditions::new([7; 32]).with_web(observer);
+    for server in [&third, &second, &first] {
+        let precondition = Precondition::HttpEtag { url: server.url("/doc") };
+        assert_eq!(checker.observe(&precondition, &json!({})).unwrap(), "\"1\"");
+    }
+    let sent = |server: &RawServer| {
+        let all: Vec<Option<String>> = server
+            .asked()
+            .iter()
+            .map(|asked| asked.header("authorization").map(str::to_owned))
+            .collect();
+        all
+    };
+    assert_eq!(sent(&first), [Some("Bearer one-one-one".to_owned())]);
+    assert_eq!(sent(&second), [Some("Bearer two-two-two".to_owned())]);
+    assert_eq!(sent(&third), [None]);
 }
