@@ -123,6 +123,8 @@ fn a_changed_tool_is_found_approved_in_the_document_and_signed() {
 #[test]
 fn what_no_contract_pins_is_compared_with_a_snapshot_across_restarts() {
     let folder = folder(&[("bad", "honest")], "");
+    let run = contracts(&folder, &["mismatches"]);
+    assert!(run.code == 0 && run.out.contains("nothing was approved yet"), "{run:?}");
     let run = contracts(&folder, &["snapshot", "--approved-by", "local-operator"]);
     assert!(run.code == 0 && run.out.contains("5 tools"), "{run:?}");
     let report = contracts(&folder, &["list", "--json"]).json();
@@ -131,7 +133,8 @@ fn what_no_contract_pins_is_compared_with_a_snapshot_across_restarts() {
         (&note["status"], &note["approved_by"]),
         (&json!("baseline"), &json!("local-operator"))
     );
-    assert_eq!(contracts(&folder, &["mismatches"]).code, 0);
+    let run = contracts(&folder, &["mismatches"]);
+    assert!(run.code == 0 && run.out.contains("everything is as it was approved"), "{run:?}");
     client::configure(&folder, &[("bad", "drift")], "");
     let run = contracts(&folder, &["mismatches"]);
     assert!(run.code == 1 && run.out.contains("documentation: description changed"), "{run:?}");
@@ -156,6 +159,8 @@ fn what_no_contract_pins_is_compared_with_a_snapshot_across_restarts() {
     let found = run.json()["mismatches"].clone();
     let new = found.as_array().unwrap().iter().find(|one| one["id"] == "bad.tool_view");
     assert_eq!((run.code, &new.unwrap()["status"]), (1, &json!("new")), "{found}");
+    let run = contracts(&folder, &["diff", "bad.tool_view"]);
+    assert!(run.out.starts_with("bad.tool_view: new\n  nobody has approved it\n"), "{run:?}");
     assert_eq!(
         contracts(&folder, &["snapshot", "--approved-by", "ann", "--surface", "bad"]).code,
         0

@@ -1,6 +1,6 @@
 //! Rug pulls: tools of a server that change after somebody approved them. Each line of the corpus has
 //! a tool before and after, and whether it may still be called. `WEAVER_RUG_PULLS=FILE` tries
-//! another corpus of that form.
+//! another corpus of that form; what in it is no tool before and after is passed over.
 
 use std::collections::BTreeSet;
 
@@ -53,6 +53,7 @@ fn corpus() -> Vec<Pull> {
         Err(_) => CORPUS.to_owned(),
     };
     let cases = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let cases = cases.filter(|case| case.get("before").is_some() && case.get("after").is_some());
     let pull = |(number, case): (usize, Value)| {
         let name = format!("tool_{number}");
         Pull {
@@ -68,7 +69,9 @@ fn corpus() -> Vec<Pull> {
             name,
         }
     };
-    cases.enumerate().map(pull).collect()
+    let pulls: Vec<Pull> = cases.enumerate().map(pull).collect();
+    assert!(!pulls.is_empty(), "no tool before and after is in the corpus");
+    pulls
 }
 
 /// What the server lists from now on.

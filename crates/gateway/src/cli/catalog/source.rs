@@ -35,7 +35,9 @@ pub(in crate::cli) fn entries(path: &Path, form: &Form) -> Result<Loaded, Failur
         let entries = skills::entries(path, source.namespace)?;
         return Ok(Loaded { format: CatalogFormat::Skill, entries });
     }
-    load::read(&text(path)?, source).map_err(|error| failed(path, &error))
+    load::read(&text(path)?, source).map_err(|error| {
+        failed(path, &error).next("mend the file, or say with --format what it is")
+    })
 }
 
 /// A whole catalog.

@@ -39,8 +39,10 @@ fn told(one: &Standing<'_>) -> String {
     let id = output::bold(&escape::line(one.tool.id().as_str()));
     let drift = one.drift();
     let class = drift.as_ref().and_then(weaver_policy::Drift::class).map(DriftClass::as_str);
-    let mut out = format!("{id}: {} {}\n", one.word(), class.unwrap_or_default());
+    let class = class.map(|class| format!(" {class}")).unwrap_or_default();
+    let mut out = format!("{id}: {}{class}\n", one.word());
     match drift {
+        None if one.word() == "new" => out.push_str("  nobody has approved it\n"),
         None if one.mismatch() => {
             out.push_str("  how is not known: the approved version is not in the ledger\n");
         }

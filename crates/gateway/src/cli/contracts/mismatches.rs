@@ -13,6 +13,7 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     let live = Live::look(&args.from, &args.surface)?;
     let known = ledger::read(&live.config)?;
     let mut all = live.standings(&known);
+    let compared = all.is_empty() || all.iter().any(Standing::compared);
     all.retain(Standing::mismatch);
     let missing = missing(&live, &known, &args.surface);
     let exit = match (all.is_empty() && missing.is_empty(), live.away.is_empty()) {
@@ -42,6 +43,9 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
     }
     out.push_str(&live.notes());
     out.push_str(match exit {
+        Exit::Ok if !compared => {
+            "nothing was approved yet, so nothing could be compared\n  next: `weaver contracts approve` or `weaver contracts snapshot`\n"
+        }
         Exit::Ok => "everything is as it was approved\n",
         Exit::Failed => {
             "  next: `weaver contracts diff` tells what changed; `weaver contracts approve SURFACE TOOL` approves it\n"

@@ -46,6 +46,11 @@ impl<'a> Standing<'a> {
         matches!(self.word(), "changed" | "new" | "unreadable")
     }
 
+    /// True when there is something that it could be compared with.
+    pub(super) fn compared(&self) -> bool {
+        !matches!(self.word(), "unpinned" | "unknown")
+    }
+
     /// What was approved.
     fn approved(&self) -> Option<Digest> {
         match (&self.signed, self.kept) {
