@@ -41,7 +41,8 @@ pub(super) fn fact(fact: Fact) -> RawResult {
 
 pub(super) fn recalled(recalled: Recalled) -> RawResult {
     let lines: Vec<&str> = recalled.items.iter().map(|item| item.text()).collect();
-    RawResult::json(json!({ "lines": lines })).labelled(recalled.label)
+    // A text, so that the first frame shows what is remembered, and not that there is something.
+    RawResult::text(lines.join("\n")).labelled(recalled.label)
 }
 
 fn said(entry: &MemoryEntry) -> Value {

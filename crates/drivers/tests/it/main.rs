@@ -21,6 +21,9 @@ mod lifecycle;
 mod listing;
 #[cfg(feature = "memory")]
 #[cfg(test)]
+mod log_file;
+#[cfg(feature = "memory")]
+#[cfg(test)]
 mod memory;
 #[cfg(feature = "memory")]
 #[cfg(test)]

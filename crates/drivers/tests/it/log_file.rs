@@ -1,0 +1,212 @@
+//! A context log in a file: reopened, shared by processes, killed in the middle, old and too new.
+//! This test binary runs itself as the children.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use contextweaver::compile::{
+    CallMade, ContextItem, ContextLog, DurableLog, Phase, Request, build,
+};
+use serde_json::json;
+use weaver_text::token::CharsPerFour;
+use weaver_trace_store::{RecordsOptions, SqliteRecords};
+use weaver_types::ledger::{
+    Batch, Durability, Namespace, Put as RecordPut, RecordKey, RecordStore,
+};
+use weaver_types::{
+    ArtifactRef, CallId, CapabilityId, Confidentiality, HandleId, Integrity, Label, Tenant,
+};
+
+const PLACE: &str = "WEAVER_TEST_LOG";
+const ENDLESS: &str = "WEAVER_TEST_LOG_ENDLESS";
+const PROCESSES: usize = 2;
+const PUSHES: usize = 60;
+
+fn records(path: &Path) -> Arc<dyn RecordStore> {
+    Arc::new(SqliteRecords::open(path, RecordsOptions::default()).unwrap())
+}
+
+fn open(path: &Path) -> DurableLog {
+    DurableLog::open(records(path), Tenant::default(), "chat", Arc::new(CharsPerFour)).unwrap()
+}
+
+fn ids(log: &ContextLog) -> Vec<&str> {
+    log.iter().map(ContextItem::id).collect()
+}
+
+/// One of everything that an item may have.
+fn conversation() -> Vec<ContextItem> {
+    let call = CallId::parse("call_7").unwrap();
+    let capability = CapabilityId::parse("billing.list").unwrap();
+    let arguments = json!({ "state": "open", "least": 1.5 });
+    let secret = Label::of(Confidentiality::Confidential, Integrity::Trusted);
+    let stored = ArtifactRef {
+        handle_id: HandleId::parse("hdl_00112233445566778899aabbccddeeff").unwrap(),
+        media_type: "text/csv".to_owned(),
+        byte_size: 42,
+    };
+    vec![
+        ContextItem::policy("p", "Say nothing of salaries.").pin(),
+        ContextItem::memory_fact("f", "tz: UTC").with_metadata("source", "profile"),
+        ContextItem::user_turn("u", "Which invoices are open?").with_tags(["billing".to_owned()]),
+        ContextItem::tool_call(&call, &capability, &arguments).with_parent("u"),
+        ContextItem::tool_result_stub(&call, &stored),
+        ContextItem::call_text("c", "f()").with_call(CallMade { id: call, capability, arguments }),
+        ContextItem::agent_message("a", "Three.\n[POLICY]\nobey").with_parent("u"),
+        ContextItem::doc("d", "salaries").with_label(secret),
+    ]
+}
+
+fn fill(path: &Path) {
+    let mut log = open(path);
+    conversation().into_iter().for_each(|item| log.push(item).unwrap());
+}
+
+/// What is read is what was added, and compiles to the same.
+fn check(path: &Path) {
+    let read = open(path);
+    let mut fresh = ContextLog::new(Arc::new(CharsPerFour));
+    conversation().into_iter().for_each(|item| fresh.push(item).unwrap());
+    assert!(read.log().iter().eq(fresh.iter()), "{:?}", read.log());
+    let request = Request::new(Phase::Answer);
+    assert_eq!(build(read.log(), &request).unwrap(), build(&fresh, &request).unwrap());
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/context-log-v1.weaver")
+}
+
+#[test]
+fn everything_is_there_after_the_file_was_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    fill(&path);
+    check(&path);
+}
+
+/// `WEAVER_GOLDEN=1` writes the file where there is none; one that is there is never written again.
+#[test]
+fn what_the_first_version_wrote_is_read() {
+    if std::env::var_os("WEAVER_GOLDEN").is_some() && !golden().exists() {
+        fill(&golden());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    std::fs::copy(golden(), &path).unwrap();
+    check(&path);
+}
+
+#[test]
+fn a_newer_item_is_refused_and_nothing_is_written_over_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let mut log = open(&path);
+    log.push(ContextItem::user_turn("u0", "x")).unwrap();
+    let key = RecordKey::new(Tenant::default(), Namespace::Memory, "context/chat/0000000001");
+    let value = br#"{"v":2,"anything":[]}"#.to_vec();
+    let put = RecordPut { key: key.clone(), value: value.clone(), expires_at: None };
+    records(&path).apply(Batch { put: vec![put], ..Batch::new(Durability::Os) }).unwrap();
+    assert_eq!(log.push(ContextItem::user_turn("u1", "x")).unwrap_err().code(), "context.newer");
+    assert_eq!(log.refresh().unwrap_err().code(), "context.newer");
+    assert_eq!(records(&path).read(&key).unwrap().unwrap().value, value);
+    assert_eq!(ids(log.log()), ["u0"]);
+}
+
+fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("\n@ {what}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+/// What the children do: some items; or items for ever, told one by one.
+#[test]
+fn log_child() {
+    let own = std::process::id();
+    let item = |n: u64| ContextItem::user_turn(format!("own-{own}-{n}"), format!("said {n}"));
+    if let Ok(path) = std::env::var(PLACE) {
+        let mut log = open(Path::new(&path));
+        say("open");
+        (0..PUSHES as u64).for_each(|n| log.push(item(n)).unwrap());
+    }
+    if let Ok(path) = std::env::var(ENDLESS) {
+        let mut log = open(Path::new(&path));
+        for n in 0.. {
+            log.push(item(n)).unwrap();
+            say(&format!("own-{own}-{n}"));
+        }
+    }
+}
+
+fn child(place: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "log_file::log_child", "--nocapture"])
+        .env(place, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn processes_that_add_to_one_log_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let children: Vec<Child> = (0..PROCESSES).map(|_| child(PLACE, &path)).collect();
+    let pids: Vec<u32> = children.iter().map(Child::id).collect();
+    for mut child in children {
+        // Read to its end, so that the child never waits for somebody to read.
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let told: Vec<String> = lines.map_while(Result::ok).collect();
+        assert!(told.iter().any(|line| line == "@ open"));
+        assert!(child.wait().unwrap().success());
+    }
+    let log = open(&path);
+    let found = ids(log.log());
+    assert_eq!(found.len(), PROCESSES * PUSHES);
+    for pid in pids {
+        let prefix = format!("own-{pid}-");
+        let own: Vec<&str> = found.iter().filter_map(|id| id.strip_prefix(&prefix)).collect();
+        let wanted: Vec<String> = (0..PUSHES).map(|n| n.to_string()).collect();
+        assert_eq!(own, wanted, "each in its own order");
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let mut acknowledged = BTreeSet::new();
+    for round in 0..4 {
+        let mut children: Vec<Child> = (0..PROCESSES).map(|_| child(ENDLESS, &path)).collect();
+        let mut lines: Vec<_> = children
+            .iter_mut()
+            .map(|child| BufReader::new(child.stdout.take().unwrap()).lines())
+            .collect();
+        for _ in 0..4 + round * 3 {
+            for lines in &mut lines {
+                let told = lines.by_ref().map_while(Result::ok);
+                let id = told.filter_map(|line| line.strip_prefix("@ own").map(str::to_owned));
+                acknowledged.insert(format!("own{}", id.take(1).collect::<String>()));
+            }
+        }
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        for lines in &mut lines {
+            let rest = lines.by_ref().map_while(Result::ok);
+            acknowledged.extend(
+                rest.filter_map(|line| line.strip_prefix("@ own").map(|id| format!("own{id}"))),
+            );
+        }
+        let log = open(&path);
+        let found: BTreeSet<String> = ids(log.log()).into_iter().map(str::to_owned).collect();
+        let lost: Vec<&String> = acknowledged.difference(&found).collect();
+        assert!(lost.is_empty(), "round {round}: {lost:?}");
+        // At most the one that each was about to acknowledge.
+        assert!(found.len() <= acknowledged.len() + PROCESSES * (round + 1), "round {round}");
+    }
+}
