@@ -47,7 +47,7 @@ fn every_block_names_its_file() {
 fn the_documents_load_and_name_the_principal() {
     let set = load().unwrap();
     assert!(set.principal(&PrincipalId::parse("owner").unwrap()).unwrap().has_role("writer"));
-    assert_eq!(set.policy().rules.len(), 5);
+    assert_eq!(set.policy().rules.len(), 7);
     let named: Vec<&str> = set.contracts().capabilities.keys().map(|key| key.as_str()).collect();
     assert!(named.contains(&"files.read_text_file"), "{named:?}");
 }

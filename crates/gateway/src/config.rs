@@ -26,6 +26,7 @@ pub(crate) mod file;
 mod hint;
 mod interpolate;
 mod log;
+mod memory;
 mod node;
 pub(crate) mod redaction;
 mod resolve;
@@ -52,6 +53,7 @@ use resolve::{Parsed, Resolved};
 
 pub use error::ConfigErrors;
 pub use log::{Log, Place, Signing, Target};
+pub use memory::Memory;
 pub use sentinel::Sentinel;
 pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, Way};
 pub use upstream::{Limits, Transport, Upstream};
@@ -108,6 +110,8 @@ pub struct Config {
     pub inbox: PathBuf,
     /// How the log is signed and where its checkpoints go, and which payloads end.
     pub log: Log,
+    /// Durable memory as tools, where the file asks for it.
+    pub memory: Option<Memory>,
     /// The key under which the documents are signed.
     pub root: PublicKey,
     /// The folder of the documents.

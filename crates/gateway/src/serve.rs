@@ -28,6 +28,7 @@ mod heard;
 mod import;
 mod inbox;
 mod lines;
+mod memory;
 mod message;
 mod meta_tools;
 mod open;

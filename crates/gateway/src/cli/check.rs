@@ -2,6 +2,7 @@
 
 mod confinement;
 
+use contextweaver::memory::Limits;
 use serde_json::json;
 use weaver_policy::PolicySet;
 use weaver_trace_store::Reader;
@@ -35,6 +36,9 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     }
     for upstream in &config.upstreams {
         text.push_str(&format!("{:<10} {}\n", "server", upstream.name));
+    }
+    if let Some(memory) = &config.memory {
+        text.push_str(&format!("{:<10} {}\n", "memory", memory.file.display()));
     }
     for child in &children {
         text.push_str(&format!("{:<10} {}: {}\n", "confined", child.name, child.line()));
@@ -118,11 +122,24 @@ fn report(
         "config": config.file.display().to_string(),
         "documents": documents,
         "servers": servers,
+        "memory": config.memory.as_ref().map(memory),
         "confinement": confinement::json(children),
         "closed_folders": closed,
         "checkpoints": status,
         "notes": notes,
         "findings": [],
+    })
+}
+
+/// Where memory lies, and how much it takes.
+fn memory(memory: &config::Memory) -> serde_json::Value {
+    let Limits { values, facts, episodes, value_bytes } = memory.limits;
+    json!({
+        "file": memory.file.display().to_string(),
+        "values": values,
+        "facts": facts,
+        "episodes": episodes,
+        "value_bytes": value_bytes,
     })
 }
 

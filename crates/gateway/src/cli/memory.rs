@@ -1,6 +1,7 @@
 //! `weaver memory`: what is remembered in a durable file.
 
 pub(super) mod args;
+mod consolidate;
 mod export;
 mod forget;
 mod get;
@@ -21,6 +22,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         Args::Put(args) => put::run(&args),
         Args::Forget(args) => forget::run(&args),
         Args::Resolve(args) => resolve::run(&args),
+        Args::Consolidate(args) => consolidate::run(&args),
         Args::Export(args) => export::run(&args),
     }
 }

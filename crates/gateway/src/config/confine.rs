@@ -11,7 +11,7 @@ use weaver_policy::Finding;
 use super::interpolate::expand;
 use super::node::Node;
 use super::server::Context;
-use super::{Config, Place, SecretSource, Way};
+use super::{Config, Place, SecretSource, Way, memory};
 
 const KEYS: [&str; 12] = [
     "read",
@@ -31,7 +31,7 @@ const KEYS: [&str; 12] = [
 const MAX_PATHS: usize = 1_000;
 const MB: u64 = 1024 * 1024;
 /// What the ledger keeps beside its file.
-const BESIDE: [&str; 13] = [
+const BESIDE: [&str; 9] = [
     "",
     "-wal",
     "-shm",
@@ -41,13 +41,9 @@ const BESIDE: [&str; 13] = [
     ".index-wal",
     ".index-shm",
     ".index-journal",
-    MEMORY,
-    ".memory-wal",
-    ".memory-shm",
-    ".memory-journal",
 ];
-/// How the name of the file of durable memory goes on after that of the ledger.
-const MEMORY: &str = ".memory";
+/// What a file of memory keeps beside it.
+const BESIDE_MEMORY: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
 /// Reads a section. The gateway's state is denied later, when a server is started.
 pub(super) fn read(
@@ -127,21 +123,26 @@ impl Config {
         }
     }
 
-    /// The file of durable memory, beside the ledger.
+    /// The file of durable memory: the one that is named, or the one beside the ledger.
     #[must_use]
-    pub fn memory(&self) -> PathBuf {
-        longer(&self.store, MEMORY)
+    pub fn memory_file(&self) -> PathBuf {
+        match &self.memory {
+            Some(memory) => memory.file.clone(),
+            None => memory::beside(&self.store),
+        }
     }
 
-    /// The gateway's own files and folders: the configuration, the ledger, memory
-    /// and what lies beside them,
-    /// the inbox, the documents, keys, and published checkpoints.
+    /// The gateway's own files and folders: the configuration, the ledger, memory and what lies
+    /// beside them, the inbox, the documents, keys, and published checkpoints.
     #[must_use]
     pub fn state(&self) -> BTreeSet<PathBuf> {
         let mut state =
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.folder.clone()]);
         state.extend(self.servers_file.clone());
         state.extend(BESIDE.iter().map(|end| longer(&self.store, end)));
+        for file in [self.memory_file(), memory::beside(&self.store)] {
+            state.extend(BESIDE_MEMORY.iter().map(|end| longer(&file, end)));
+        }
         state.extend(entries(&self.store, starts_with));
         if let Some(signing) = &self.log.signing {
             state.insert(signing.key.clone());

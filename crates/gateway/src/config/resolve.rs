@@ -14,6 +14,7 @@ use weaver_types::{
 use super::error::whole;
 use super::interpolate::Lookup;
 use super::log;
+use super::memory;
 use super::node::{Node, shown};
 use super::redaction;
 use super::sentinel;
@@ -25,8 +26,20 @@ use super::word_table::WordTable;
 use super::{Config, Mode};
 
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 9] =
-    ["gateway", "principal", "run", "store", "log", "trust", "mcpServers", "servers", "tools"];
+const ROOT: [&str; 10] = [
+    "gateway",
+    "principal",
+    "run",
+    "store",
+    "log",
+    "memory",
+    "trust",
+    "mcpServers",
+    "servers",
+    "tools",
+];
+/// How the ids of the tools of memory begin.
+const KERNEL: &str = "kernel";
 /// The most servers.
 const MAX_SERVERS: usize = 100;
 const MAX_COUNT: u64 = 1 << 53;
@@ -70,10 +83,12 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
     let own = root.and_then(|root| root.get("tools"));
+    let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);
-    let files = (parsed.file.as_path(), own.is_some());
+    let files = (parsed.file.as_path(), own.is_some() || remembered.is_some());
     let upstreams = upstreams(files, servers, parsed.json.as_ref(), &context, &mut out);
-    no_server_named_so(own, &upstreams, &mut out);
+    no_server_named_so((own, TOOLS, "your own tools"), &upstreams, &mut out);
+    no_server_named_so((remembered, KERNEL, "the tools of memory"), &upstreams, &mut out);
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
     let word_table = word_table(get(gateway.as_ref(), "word_table"), &base, &mut out);
@@ -88,6 +103,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
+    let memory = memory::read(remembered, (&base, store.as_deref()), &mut out);
     let root = root_key(&parsed.file, trust.as_ref(), &mut out);
     let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
 
@@ -111,6 +127,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 store,
                 inbox,
                 log,
+                memory,
                 root,
                 folder,
                 servers_file: parsed.servers_file.clone(),
@@ -321,16 +338,20 @@ fn read_session(
     }
 }
 
-/// A server called `tools` would have the names of the operator's own tools.
-fn no_server_named_so(own: Option<&Node>, upstreams: &[Upstream], out: &mut Vec<Finding>) {
-    let taken = upstreams.iter().any(|upstream| upstream.name.as_str() == TOOLS);
-    if let Some(node) = own.filter(|_| taken) {
-        let message = format!("a server is called `{TOOLS}`, which is how your own tools begin");
+/// A server must not have the names of what the gateway itself offers.
+fn no_server_named_so(
+    (section, name, whose): (Option<&Node>, &str, &str),
+    upstreams: &[Upstream],
+    out: &mut Vec<Finding>,
+) {
+    let taken = upstreams.iter().any(|upstream| upstream.name.as_str() == name);
+    if let Some(node) = section.filter(|_| taken) {
+        let message = format!("a server is called `{name}`, which is how {whose} begin");
         out.push(node.finding("config.server_name", message, "call the server something else"));
     }
 }
 
-/// The servers; without one, the operator's own tools must do.
+/// The servers; without one, the operator's own tools or memory must do.
 fn upstreams(
     (file, own): (&Path, bool),
     toml: Option<&Node>,

@@ -14,6 +14,7 @@ use weaver_types::{
 
 use super::confined::ConfinedChildren;
 use super::error::ServeError;
+use super::memory;
 use super::open::Opened;
 use super::own_tools;
 use super::run_keeper::RunKeeper;
@@ -81,6 +82,7 @@ impl Gateway {
             _index: index,
         };
         own_tools::register(&gateway.config, &gateway.registry)?;
+        memory::register(&gateway.config, &gateway.clock, &gateway.registry)?;
         gateway.restock_all();
         gateway.note_start().await?;
         Ok(gateway)

@@ -11,7 +11,7 @@ use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
 use super::upstreams::Upstreams;
-use super::{exposed, proxy};
+use super::{exposed, memory, proxy};
 use crate::config::{Config, Mode};
 
 /// What there is, at one moment.
@@ -56,7 +56,8 @@ impl Shelf {
         config: &Config,
         table: Option<&Arc<TokenTable>>,
     ) -> Self {
-        let tools = upstreams.tools();
+        let mut tools = upstreams.tools();
+        tools.extend(memory::definitions(registry));
         let mut catalog = Catalog::new();
         let mut names = Names::default();
         for entry in registry.list_all() {
@@ -68,7 +69,8 @@ impl Shelf {
                 continue;
             }
             if config.mode == Mode::Proxy {
-                names.add(capability.id(), config.unprefixed);
+                let id = capability.id();
+                names.add(id, config.unprefixed && !memory::is_ours(id));
             }
         }
         let router = match Router::new(catalog) {

@@ -44,6 +44,8 @@ mod keys;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod memory_tools;
+#[cfg(test)]
 mod own_tool_settings;
 #[cfg(test)]
 mod own_tools;

@@ -113,6 +113,25 @@ fn facts_contradict_each_other_until_one_is_resolved() {
 }
 
 #[test]
+fn episodes_that_recur_become_a_fact() {
+    let memory = Memory::new();
+    let note = ["put", "The user asked for the weekly report", "--kind", "episode", "--session"];
+    for session in ["s1", "s1", "s1"] {
+        memory.json(&[&note[..], &[session]].concat());
+    }
+    assert_eq!(memory.json(&["consolidate"])["facts"], json!([]), "all in one session");
+    memory.json(&[&note[..], &["s2"]].concat());
+    let made = &memory.json(&["consolidate"])["facts"][0];
+    assert_eq!(
+        (&made["sessions"], made["episodes"].as_array().map(Vec::len)),
+        (&json!(2), Some(4))
+    );
+    let said = memory.run(&["get", made["key"].as_str().unwrap(), "--kind", "fact"]).out;
+    assert_eq!(said, "The user asked for the weekly report\n");
+    assert!(memory.run(&["consolidate"]).out.ends_with("1 fact\n"), "renewed");
+}
+
+#[test]
 fn lists_and_exports_go_through_all_kinds() {
     let memory = Memory::new();
     for n in 0..3 {

@@ -12,7 +12,8 @@ pub(super) fn run(args: &Plain) -> Result<Exit, Failure> {
     let config = config::load(&args.from.config)?;
     let servers = config.upstreams.iter().map(|one| one.name.to_string());
     let own = (!config.tools.is_empty()).then(|| config::TOOLS.to_owned());
-    let servers: Vec<String> = servers.chain(own).collect();
+    let memory = config.memory.is_some().then(|| "kernel.memory".to_owned());
+    let servers: Vec<String> = servers.chain(own).chain(memory).collect();
     if args.output.json {
         let keys: Vec<_> = DecisionKey::ALL
             .iter()

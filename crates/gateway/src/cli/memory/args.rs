@@ -27,9 +27,9 @@ Note what happened, forget, and take a copy:
   weaver memory forget --expired
   weaver memory export > memory.jsonl
 
-The file is that of --store; without it, the one beside the ledger of the configuration,
-`ledger.db.memory`. What is
-put is untrusted unless you say --trusted: an agent that is shown it may then do less by itself.";
+The file is that of --store; without it, that of `[memory]` in the configuration, or the one beside
+its ledger, `ledger.db.memory`. What is put is untrusted unless you say --trusted: an agent that is
+shown it may then do less by itself.";
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
@@ -44,6 +44,8 @@ pub(crate) enum Memory {
     Forget(Forget),
     /// Say which of several claims about a fact stands
     Resolve(Resolve),
+    /// Make facts of episodes that recur: 3 alike in 2 sessions
+    Consolidate(Consolidate),
     /// Print everything as JSON lines
     Export(Export),
 }
@@ -56,6 +58,7 @@ impl Memory {
             Self::Put(args) => args.output.json,
             Self::Forget(args) => args.output.json,
             Self::Resolve(args) => args.output.json,
+            Self::Consolidate(args) => args.output.json,
             // Its output is for scripts whatever is asked.
             Self::Export(_) => true,
         }
@@ -65,7 +68,7 @@ impl Memory {
 /// Which file.
 #[derive(Debug, Args)]
 pub(crate) struct Place {
-    /// The file of durable memory; by default `ledger.db.memory`, beside the ledger
+    /// The file of durable memory; by default that of `[memory]`, or `ledger.db.memory`
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
     /// The configuration that says where the ledger lies
@@ -172,6 +175,14 @@ pub(crate) struct Resolve {
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(super) why: String,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Consolidate {
+    #[command(flatten)]
+    pub(super) place: Place,
     #[command(flatten)]
     pub(super) output: Json,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use contextweaver::memory::{BundleParts, Memory, MemoryBundle, MemoryError};
+use contextweaver::memory::{BundleParts, Limits, Memory, MemoryBundle, MemoryError};
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::SystemClock;
 
@@ -13,18 +13,19 @@ use crate::config;
 
 /// Opens a file that is there.
 pub(super) fn existing(place: &Place) -> Result<Memory, Failure> {
-    let path = path(place)?;
+    let (path, limits) = path(place)?;
     if !path.exists() {
         let message = format!("{}: there is no such file", path.display());
         return Err(Failure::new(Exit::Store, "memory.missing", message)
             .next("name it with --store, or remember something first: weaver memory put"));
     }
-    at(path)
+    at(path, limits)
 }
 
 /// Opens the file, and makes it where there is none.
 pub(super) fn any(place: &Place) -> Result<Memory, Failure> {
-    at(path(place)?)
+    let (path, limits) = path(place)?;
+    at(path, limits)
 }
 
 /// A failure of memory, as its user sees it.
@@ -55,17 +56,19 @@ pub(super) fn nothing(key: &str) -> Failure {
         .next("look at the keys with `weaver memory list`; facts and episodes need --kind")
 }
 
-fn path(place: &Place) -> Result<PathBuf, Failure> {
-    match &place.store {
-        Some(path) => Ok(path.clone()),
-        None => Ok(config::load(&place.config)?.memory()),
+fn path(place: &Place) -> Result<(PathBuf, Limits), Failure> {
+    if let Some(path) = &place.store {
+        return Ok((path.clone(), Limits::default()));
     }
+    let config = config::load(&place.config)?;
+    let limits = config.memory.as_ref().map(|memory| memory.limits);
+    Ok((config.memory_file(), limits.unwrap_or_default()))
 }
 
-fn at(path: PathBuf) -> Result<Memory, Failure> {
+fn at(path: PathBuf, limits: Limits) -> Result<Memory, Failure> {
     let opened = SqliteRecords::open(&path, RecordsOptions::default());
     let store = opened.map_err(|error| Failure::store(&path, &error))?;
     let parts = BundleParts::new(Arc::new(SystemClock::default()));
     let memory_store = Some(Arc::new(store) as Arc<_>);
-    Ok(MemoryBundle::create(BundleParts { memory_store, ..parts }).durable)
+    Ok(MemoryBundle::create(BundleParts { memory_store, limits, ..parts }).durable)
 }

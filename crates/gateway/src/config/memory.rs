@@ -1,0 +1,60 @@
+//! Durable memory as tools of the gateway: `[memory]`.
+
+use std::path::{Path, PathBuf};
+
+use contextweaver::memory::Limits;
+use weaver_policy::Finding;
+
+use super::node::Node;
+
+const KEYS: [&str; 5] = ["file", "values", "facts", "episodes", "value_bytes"];
+/// How the name of the file goes on after that of the ledger, unless another is named.
+pub(super) const BESIDE: &str = ".memory";
+
+/// Durable memory, which the gateway's client may use through four tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// The file.
+    pub file: PathBuf,
+    /// How much it takes.
+    pub limits: Limits,
+}
+
+/// Reads the section; nothing where there is none.
+pub(super) fn read(
+    node: Option<&Node>,
+    (base, store): (&Path, Option<&Path>),
+    out: &mut Vec<Finding>,
+) -> Option<Memory> {
+    let table = node?.section(&KEYS, out)?;
+    let most = Limits::default();
+    let mut whole = |name: &str, most: u64| {
+        table.get(name).and_then(|node| node.whole(1..=most, out)).unwrap_or(most)
+    };
+    let limits = Limits {
+        values: whole("values", most.values),
+        facts: whole("facts", most.facts),
+        episodes: whole("episodes", most.episodes),
+        value_bytes: usize::try_from(whole("value_bytes", most.value_bytes as u64))
+            .unwrap_or(most.value_bytes),
+    };
+    let Some(named) = table.get("file") else {
+        return Some(Memory { file: beside(store?), limits });
+    };
+    let text = named.text(out)?;
+    let file = base.join(text);
+    if text.trim().is_empty() || text.contains('\0') || Some(file.as_path()) == store {
+        let message = "this is no file for memory";
+        let remedy = "write a path of its own, or remove it for the one beside the ledger";
+        out.push(named.finding("config.path", message, remedy));
+        return None;
+    }
+    Some(Memory { file, limits })
+}
+
+/// The file beside a ledger.
+pub(super) fn beside(store: &Path) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(BESIDE);
+    PathBuf::from(name)
+}

@@ -1,0 +1,61 @@
+//! Durable memory as tools: the four capabilities of the namespace `kernel.memory`, where the
+//! configuration asks for them. They are decided, labelled and recorded like any other tool.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use contextweaver::memory::{BundleParts, MemoryBundle};
+use serde_json::{Value, json};
+use weaver_agent_kernel::Registry;
+use weaver_drivers::memory;
+use weaver_trace_store::{RecordsOptions, SqliteRecords};
+use weaver_types::{CapabilityId, Clock};
+
+use super::error::ServeError;
+use crate::config::Config;
+
+/// What the ids of these tools begin with.
+const NAMESPACE: &str = "kernel.memory.";
+
+/// Opens the file and puts the four into the registry.
+///
+/// # Errors
+/// [`ServeError::Store`], when the file cannot be opened; [`ServeError::Tool`], when one of the ids
+/// is taken.
+pub(crate) fn register(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    registry: &Registry,
+) -> Result<(), ServeError> {
+    let Some(settings) = &config.memory else { return Ok(()) };
+    let options = RecordsOptions { clock: Arc::clone(clock), ..RecordsOptions::default() };
+    let store = SqliteRecords::open(&settings.file, options)?;
+    let parts = BundleParts {
+        memory_store: Some(Arc::new(store)),
+        limits: settings.limits,
+        ..BundleParts::new(Arc::clone(clock))
+    };
+    memory::register(registry, &MemoryBundle::create(parts).durable).map_err(|error| {
+        let name = NAMESPACE.trim_end_matches('.').to_owned();
+        ServeError::Tool { name, problem: error.to_string() }
+    })
+}
+
+/// Whether a capability is one of them.
+pub(crate) fn is_ours(id: &CapabilityId) -> bool {
+    id.as_str().starts_with(NAMESPACE)
+}
+
+/// The four as a client is told of them.
+pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<Value>> {
+    let ours = registry.list_all().into_iter().filter_map(|entry| {
+        let spec = entry.capability().spec();
+        let definition = json!({
+            "name": spec.id,
+            "description": spec.description,
+            "inputSchema": spec.input_schema,
+        });
+        is_ours(&spec.id).then(|| (spec.id.clone(), Arc::new(definition)))
+    });
+    ours.collect()
+}
