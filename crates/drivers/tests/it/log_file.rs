@@ -2,9 +2,7 @@
 //! This test binary runs itself as the children.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use contextweaver::compile::{
@@ -20,9 +18,11 @@ use weaver_types::{
     ArtifactRef, CallId, CapabilityId, Confidentiality, HandleId, Integrity, Label, Tenant,
 };
 
+use crate::children::{self, PROCESSES, say};
+
 const PLACE: &str = "WEAVER_TEST_LOG";
 const ENDLESS: &str = "WEAVER_TEST_LOG_ENDLESS";
-const PROCESSES: usize = 2;
+const CHILD: &str = "log_file::log_child";
 const PUSHES: usize = 60;
 
 fn records(path: &Path) -> Arc<dyn RecordStore> {
@@ -115,12 +115,6 @@ fn a_newer_item_is_refused_and_nothing_is_written_over_it() {
     assert_eq!(ids(log.log()), ["u0"]);
 }
 
-fn say(what: &str) {
-    let mut out = std::io::stdout().lock();
-    out.write_all(format!("\n@ {what}\n").as_bytes()).unwrap();
-    out.flush().unwrap();
-}
-
 /// What the children do: some items; or items for ever, told one by one.
 #[test]
 fn log_child() {
@@ -140,29 +134,11 @@ fn log_child() {
     }
 }
 
-fn child(place: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "log_file::log_child", "--nocapture"])
-        .env(place, path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
 #[test]
 fn processes_that_add_to_one_log_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let children: Vec<Child> = (0..PROCESSES).map(|_| child(PLACE, &path)).collect();
-    let pids: Vec<u32> = children.iter().map(Child::id).collect();
-    for mut child in children {
-        // Read to its end, so that the child never waits for somebody to read.
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let told: Vec<String> = lines.map_while(Result::ok).collect();
-        assert!(told.iter().any(|line| line == "@ open"));
-        assert!(child.wait().unwrap().success());
-    }
+    let pids = children::run(CHILD, PLACE, &path);
     let log = open(&path);
     let found = ids(log.log());
     assert_eq!(found.len(), PROCESSES * PUSHES);
@@ -180,28 +156,7 @@ fn what_was_acknowledged_survives_a_kill() {
     let path = folder.path().join("memory.db");
     let mut acknowledged = BTreeSet::new();
     for round in 0..4 {
-        let mut children: Vec<Child> = (0..PROCESSES).map(|_| child(ENDLESS, &path)).collect();
-        let mut lines: Vec<_> = children
-            .iter_mut()
-            .map(|child| BufReader::new(child.stdout.take().unwrap()).lines())
-            .collect();
-        for _ in 0..4 + round * 3 {
-            for lines in &mut lines {
-                let told = lines.by_ref().map_while(Result::ok);
-                let id = told.filter_map(|line| line.strip_prefix("@ own").map(str::to_owned));
-                acknowledged.insert(format!("own{}", id.take(1).collect::<String>()));
-            }
-        }
-        for child in &mut children {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        for lines in &mut lines {
-            let rest = lines.by_ref().map_while(Result::ok);
-            acknowledged.extend(
-                rest.filter_map(|line| line.strip_prefix("@ own").map(|id| format!("own{id}"))),
-            );
-        }
+        children::kill((CHILD, ENDLESS, &path), 4 + round * 3, &mut acknowledged);
         let log = open(&path);
         let found: BTreeSet<String> = ids(log.log()).into_iter().map(str::to_owned).collect();
         let lost: Vec<&String> = acknowledged.difference(&found).collect();

@@ -4,6 +4,9 @@
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod attempt;
+#[cfg(feature = "memory")]
+#[cfg(test)]
+mod children;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod confine;

@@ -2,9 +2,7 @@
 //! This test binary runs itself as the children.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,11 +18,12 @@ use weaver_types::{
     CallId, Clock, Confidentiality, Integrity, Label, ManualClock, Tenant, Timestamp,
 };
 
+use crate::children::{self, PROCESSES, say};
 use crate::memory::durable;
 
 const PLACE: &str = "WEAVER_TEST_MEMORY";
 const ENDLESS: &str = "WEAVER_TEST_MEMORY_ENDLESS";
-const PROCESSES: usize = 2;
+const CHILD: &str = "memory_file::memory_child";
 const PUTS: usize = 150;
 const START: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -171,12 +170,6 @@ fn a_clock_set_back_between_two_openings_brings_nothing_back() {
     assert!(memory.entry("untold").unwrap().is_none(), "the last write was after its end");
 }
 
-fn say(what: &str) {
-    let mut out = std::io::stdout().lock();
-    out.write_all(format!("\n@ {what}\n").as_bytes()).unwrap();
-    out.flush().unwrap();
-}
-
 /// What the children do: values, claims and episodes; or values for ever, told one by one.
 #[test]
 fn memory_child() {
@@ -204,28 +197,11 @@ fn memory_child() {
     }
 }
 
-fn child(place: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "memory_file::memory_child", "--nocapture"])
-        .env(place, path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
 #[test]
 fn processes_that_share_a_file_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
-    let children: Vec<Child> = (0..PROCESSES).map(|_| child(PLACE, &path)).collect();
-    for mut child in children {
-        // Read to its end, so that the child never waits for somebody to read.
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let told: Vec<String> = lines.map_while(Result::ok).collect();
-        assert!(told.iter().any(|line| line == "@ open"));
-        assert!(child.wait().unwrap().success());
-    }
+    children::run(CHILD, PLACE, &path);
     let memory = durable(&path);
     assert_eq!(keys(&memory).len(), PROCESSES * PUTS + 1);
     assert_eq!(counted(&path), PROCESSES * PUTS + 1);
@@ -243,28 +219,7 @@ fn what_was_acknowledged_survives_a_kill() {
     let path = folder.path().join("memory.db");
     let mut acknowledged = BTreeSet::new();
     for round in 0..6 {
-        let mut children: Vec<Child> = (0..PROCESSES).map(|_| child(ENDLESS, &path)).collect();
-        let mut lines: Vec<_> = children
-            .iter_mut()
-            .map(|child| BufReader::new(child.stdout.take().unwrap()).lines())
-            .collect();
-        for _ in 0..4 + round * 3 {
-            for lines in &mut lines {
-                let told = lines.by_ref().map_while(Result::ok);
-                let key = told.filter_map(|line| line.strip_prefix("@ ").map(str::to_owned)).next();
-                acknowledged.insert(key.unwrap());
-            }
-        }
-        for child in &mut children {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        for lines in &mut lines {
-            let rest = lines.by_ref().map_while(Result::ok);
-            acknowledged.extend(
-                rest.filter_map(|line| line.strip_prefix("@ own").map(|key| format!("own{key}"))),
-            );
-        }
+        children::kill((CHILD, ENDLESS, &path), 4 + round * 3, &mut acknowledged);
         let found = keys(&durable(&path));
         let lost: Vec<&String> = acknowledged.difference(&found).collect();
         assert!(lost.is_empty(), "round {round}: {lost:?}");
