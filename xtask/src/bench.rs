@@ -18,6 +18,9 @@ pub struct Args {
 
 /// Run the bench targets of the workspace, one after the other.
 ///
+/// For `--smoke` they are built together and with all features, as the tests are, so that nothing is
+/// built twice.
+///
 /// # Errors
 /// When a bench fails, or when a filter selects none.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
@@ -38,12 +41,16 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         }
         println!("no benches in the workspace");
     }
-    for (package, bench) in benches {
-        let mut command = process::cargo(sh).args(["bench", "-p", package, "--bench", bench]);
-        if args.smoke {
-            command = command.args(["--profile", "dev", "--", "--test"]);
+    if args.smoke {
+        let mut command =
+            process::cargo(sh).args(["bench", "--workspace", "--all-features", "--profile", "dev"]);
+        for (_, bench) in benches {
+            command = command.args(["--bench", bench]);
         }
-        process::run(command)?;
+        return process::run(command.args(["--", "--test"]));
+    }
+    for (package, bench) in benches {
+        process::run(process::cargo(sh).args(["bench", "-p", package, "--bench", bench]))?;
     }
     Ok(())
 }

@@ -15,7 +15,8 @@ use xshell::Shell;
 
 use crate::interop::child;
 use crate::interop::install::{self, Installed};
-use crate::{process, workspace};
+use crate::tally::Tally;
+use crate::{test, workspace};
 
 const VERIFIER: &str = "crates/trace-store/python/verify_log.py";
 const VECTORS: &str = "crates/trace-store/tests/data/rfc6962.json";
@@ -39,12 +40,7 @@ pub fn run(sh: &Shell) -> Result<()> {
         fs::remove_dir_all(&cases).with_context(|| format!("cannot empty {}", cases.display()))?;
     }
     let python = python(&folder, &root)?;
-    process::run(
-        process::cargo(sh)
-            .args(["test", "-q", "-p", "weaver-trace-store", "--all-features", "--test", "it"])
-            .args(["--", "--ignored", "--exact", TEST])
-            .env("WEAVER_CROSSCHECK", &cases),
-    )?;
+    write(sh, &cases)?;
     let list = cases.join("cases.jsonl");
     let mut judge = Command::new(&python);
     judge.arg("-B").arg(root.join("xtask/crosscheck/judge.py"));
@@ -53,6 +49,14 @@ pub fn run(sh: &Shell) -> Result<()> {
     let compared = compare(&fs::read_to_string(&list)?, &said)?;
     println!("{compared}");
     Ok(())
+}
+
+/// Has the test write its cases there; built as all tests are, so that nothing is built twice.
+fn write(sh: &Shell, cases: &Path) -> Result<()> {
+    let _told = sh.push_env("WEAVER_CROSSCHECK", cases);
+    let only = format!("package(weaver-trace-store) and test(={TEST})");
+    let args = ["--run-ignored=only".to_owned(), "-E".to_owned(), only];
+    test::nextest(sh, &args, &mut Tally::default())
 }
 
 /// A Python with the package that the verifier needs: from PyPI into a folder of our own, or else

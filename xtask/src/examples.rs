@@ -3,11 +3,11 @@
 //! The expected output of the example `NAME` is `examples/golden/NAME.txt`. An example without
 //! such a file must only succeed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use cargo_metadata::{Package, TargetKind};
-use xshell::Shell;
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::{Message, Package, TargetKind};
+use xshell::{Shell, cmd};
 
 use crate::{process, workspace};
 
@@ -34,15 +34,16 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         .iter()
         .find(|package| package.name.as_str() == PACKAGE)
         .with_context(|| format!("the workspace has no package {PACKAGE}"))?;
-    let mut programs = programs(package);
-    programs.retain(|(_, name)| args.name.as_ref().is_none_or(|wanted| wanted == name));
-    if let (true, Some(name)) = (programs.is_empty(), &args.name) {
+    let mut names = names(package);
+    names.retain(|name| args.name.as_ref().is_none_or(|wanted| wanted == name));
+    if let (true, Some(name)) = (names.is_empty(), &args.name) {
         bail!("{PACKAGE} has no example `{name}`");
     }
+    let programs = build(sh, &names)?;
     let golden = sh.current_dir().join("examples").join("golden");
     let mut failures = 0_usize;
-    for (flag, name) in &programs {
-        match run_one(sh, flag, name, &golden, args.bless) {
+    for (name, program) in &programs {
+        match run_one(sh, name, program, &golden, args.bless) {
             Ok(how) => println!("example {name}: {how}"),
             Err(error) => {
                 failures += 1;
@@ -57,25 +58,44 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The flag that selects each program, and its name; sorted by name.
-fn programs(package: &Package) -> Vec<(&'static str, String)> {
-    let mut programs = Vec::new();
-    for target in &package.targets {
-        if target.kind.contains(&TargetKind::Example) {
-            programs.push(("--example", target.name.clone()));
-        } else if target.kind.contains(&TargetKind::Bin) {
-            programs.push(("--bin", target.name.clone()));
-        }
-    }
-    programs.sort_by(|a, b| a.1.cmp(&b.1));
-    programs
+/// The names of the examples, sorted.
+fn names(package: &Package) -> Vec<String> {
+    let examples = package.targets.iter().filter(|t| t.kind.contains(&TargetKind::Example));
+    let mut names: Vec<String> = examples.map(|target| target.name.clone()).collect();
+    names.sort();
+    names
 }
 
-fn run_one(sh: &Shell, flag: &str, name: &str, golden: &Path, bless: bool) -> Result<&'static str> {
-    let command = process::cargo(sh)
-        .args(["run", "--quiet", "--package", PACKAGE, "--all-features", flag, name])
-        .ignore_status();
-    let output = command.output()?;
+/// Builds them with all features of the workspace, as the tests do, so that nothing is built twice;
+/// gives their names and programs, sorted by name.
+fn build(sh: &Shell, names: &[String]) -> Result<Vec<(String, PathBuf)>> {
+    let mut command = process::cargo(sh).args(["build", "--workspace", "--all-features"]);
+    for name in names {
+        command = command.args(["--example", name]);
+    }
+    let said = command.arg("--message-format=json-render-diagnostics").read()?;
+    let mut programs = Vec::new();
+    for message in Message::parse_stream(said.as_bytes()) {
+        if let Message::CompilerArtifact(built) = message?
+            && let Some(program) = built.executable
+            && names.contains(&built.target.name)
+        {
+            programs.push((built.target.name, program.into_std_path_buf()));
+        }
+    }
+    programs.sort();
+    ensure!(programs.len() == names.len(), "cargo built {} of {}", programs.len(), names.len());
+    Ok(programs)
+}
+
+fn run_one(
+    sh: &Shell,
+    name: &str,
+    program: &Path,
+    golden: &Path,
+    bless: bool,
+) -> Result<&'static str> {
+    let output = cmd!(sh, "{program}").quiet().ignore_status().output()?;
     let printed = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
     if !output.status.success() {
         eprint!("{}", String::from_utf8_lossy(&output.stderr));

@@ -1,21 +1,19 @@
 //! `cargo xtask package [--offline]`: a dry run of publishing.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    path::Path,
-};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use xshell::Shell;
+use cargo_metadata::Package;
+use xshell::{Shell, cmd};
 
 use crate::{process, workspace};
 
 /// Options of `package`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Do not ask the registry: package and verify, but do not rehearse the upload.
+    /// Do not ask the registry: package and check, but do not rehearse the upload.
     #[arg(long, env = "CARGO_NET_OFFLINE")]
     pub offline: bool,
 }
@@ -27,60 +25,87 @@ impl Args {
     }
 }
 
-/// Package and verify every published crate, in the order of their dependencies.
+/// Package every published crate, and check what was packaged and nothing else.
 ///
 /// The dry run asks the registry's index for the versions that are already published. Without a
 /// network, `--offline` does all but that.
 ///
-/// Cargo keeps what it unpacked and built under the path of the target folder and the version. The
-/// next package of the same version under the same path is taken for the same, whatever is in it by
-/// now, and the copies lie in cargo's home, so a clean checkout does not help. Each content is
-/// therefore packaged under a path of its own. That path leads to the workspace's target folder,
-/// where the other dependencies are built already.
+/// Cargo's own verification builds each package twice, once for itself and once for those that need
+/// it. Here all of them are unpacked side by side and checked together, each with its default
+/// features.
 pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = workspace::metadata()?;
-    let verb: &[&str] = if args.offline {
-        eprintln!("offline: packages are built and verified, the upload is not rehearsed");
-        &["package", "--offline"]
-    } else {
-        &["publish", "--dry-run"]
-    };
-    let mut command = process::cargo(sh).args(verb).args(["--workspace", "--allow-dirty"]);
-    for package in workspace::unpublished(&metadata) {
-        command = command.args(["--exclude", package.name.as_str()]);
-    }
     let root = metadata.workspace_root.as_std_path();
     let target = metadata.target_directory.as_std_path();
-    let paths = target.join("package-paths");
-    sh.remove_path(&paths)?;
-    sh.remove_path(target.join("package"))?;
-    let own = paths.join(format!("{:016x}", content(sh, root)?));
-    sh.create_dir(&paths)?;
-    lead(&own, target).with_context(|| format!("making {}", own.display()))?;
-    process::run(command.env("CARGO_TARGET_DIR", &own))
-}
-
-/// Makes `from` another name of the folder `to`.
-#[cfg(unix)]
-fn lead(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(to, from)
-}
-
-/// Makes a folder of its own where links need a privilege: right, only slower.
-#[cfg(not(unix))]
-fn lead(from: &Path, _to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(from)
-}
-
-/// A number for all that the packages hold: names and bytes of every file git knows or would add.
-fn content(sh: &Shell, root: &Path) -> Result<u64> {
-    let listed =
-        xshell::cmd!(sh, "git -C {root} ls-files --cached --others --exclude-standard").read()?;
-    let mut hasher = DefaultHasher::new();
-    for name in listed.lines().collect::<BTreeSet<_>>() {
-        name.hash(&mut hasher);
-        // A file that is listed and gone is a change as well.
-        fs::read(root.join(name)).unwrap_or_default().hash(&mut hasher);
+    let all = |verb: &[&str]| {
+        let mut command = process::cargo(sh).args(verb);
+        command = command.args(["--workspace", "--allow-dirty", "--no-verify"]);
+        for package in workspace::unpublished(&metadata) {
+            command = command.args(["--exclude", package.name.as_str()]);
+        }
+        process::run(command.env("CARGO_TARGET_DIR", target))
+    };
+    let packaged = target.join("package");
+    sh.remove_path(&packaged)?;
+    if args.offline {
+        eprintln!("offline: packages are made and checked, the upload is not rehearsed");
+        all(&["package", "--offline"])?;
+    } else {
+        all(&["publish", "--dry-run"])?;
+        all(&["package"])?;
     }
-    Ok(hasher.finish())
+    let published = workspace::published(&metadata);
+    let unpacked = target.join("unpacked");
+    sh.remove_path(&unpacked)?;
+    sh.create_dir(&unpacked)?;
+    for package in &published {
+        let file = packaged.join(format!("{}.crate", folder(package)));
+        process::run(cmd!(sh, "tar -xzf {file} -C {unpacked}"))?;
+    }
+    fs::copy(root.join("Cargo.lock"), unpacked.join("Cargo.lock"))
+        .context("copying Cargo.lock to the unpacked packages")?;
+    sh.write_file(unpacked.join("Cargo.toml"), manifest(&published))?;
+    check(sh, &unpacked, target, args.offline)
+}
+
+/// The folder of an unpacked package, as its archive names it.
+fn folder(package: &Package) -> String {
+    format!("{}-{}", package.name, package.version)
+}
+
+/// A workspace of the unpacked packages, each of which finds the others beside it.
+fn manifest(packages: &[&Package]) -> String {
+    let members: Vec<String> = packages.iter().map(|package| folder(package)).collect();
+    let mut text = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n");
+    text.push_str("[patch.crates-io]\n");
+    for package in packages {
+        let _ = writeln!(text, "{} = {{ path = {:?} }}", package.name, folder(package));
+    }
+    text
+}
+
+fn check(sh: &Shell, unpacked: &Path, target: &Path, offline: bool) -> Result<()> {
+    let _there = sh.push_dir(unpacked);
+    let command = process::cargo(sh).args(["check", "--workspace"]);
+    let command = if offline { command.arg("--offline") } else { command };
+    process::run(command.env("CARGO_TARGET_DIR", target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest;
+    use crate::workspace;
+
+    #[test]
+    fn every_published_crate_is_a_member_and_found_by_the_others() {
+        let metadata = workspace::metadata().unwrap();
+        let published = workspace::published(&metadata);
+        let text = manifest(&published);
+        let read: toml::Table = text.parse().unwrap();
+        assert_eq!(read["workspace"]["members"].as_array().unwrap().len(), published.len());
+        for package in published {
+            let path = read["patch"]["crates-io"][package.name.as_str()]["path"].as_str();
+            assert_eq!(path, Some(format!("{}-{}", package.name, package.version).as_str()));
+        }
+    }
 }
