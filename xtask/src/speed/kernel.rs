@@ -20,7 +20,7 @@ fn lines(ours: &Value, theirs: &Value) -> Vec<Line> {
         times("grant and invoke, of the peer", &["grant_invoke_us"], 10.0),
         line("a call with all stores full, of a fresh one", own(&["caps", "ratio"]), -1.2, "x"),
         line("last tenth of a long run, of its first", own(&["run", "ratio"]), -1.2, "x"),
-        line("memory at its end, of that when full", own(&["run", "memory_ratio"]), -1.1, "x"),
+        line("memory at its end, of that in the middle", own(&["run", "memory_ratio"]), -1.1, "x"),
     ]
 }
 
