@@ -10,7 +10,7 @@ use crate::route::meant::Meant;
 use crate::route::pool::Pools;
 use crate::route::postings::{List, Place, Scored};
 use crate::route::selection::Selection;
-use crate::route::source::{Source, Worth, brings};
+use crate::route::source::{Beside, Source, Takes, Worth, brings};
 use crate::route::thesaurus::Thesaurus;
 
 /// What an item gains that has only a word standing for the one asked for, of what the word itself
@@ -71,19 +71,11 @@ impl<'a> Scorer<'a> {
         (0..items).filter(move |place| self.selection.sees(*place))
     }
 
-    /// Adds the scores of some terms to the board. See [`Source::each`] for what lies beside it.
-    fn terms(self, terms: &Asked, board: &mut Board, beside: &mut [u32]) {
+    /// Adds the scores of some terms to the board.
+    fn terms(self, terms: &Asked, board: &mut Board, beside: &mut Beside) {
         let selection = self.selection;
         for source in self.sources(terms) {
-            if selection.is_all() {
-                source.each(beside, |place, score| board.add(place, score));
-            } else {
-                source.each(beside, |place, score| {
-                    if selection.sees(place) {
-                        board.add(place, score);
-                    }
-                });
-            }
+            source.each(beside, &mut Visible { board, selection, all: selection.is_all() });
         }
         if selection.is_all() {
             // No list was asked which of its items are still there.
@@ -240,6 +232,27 @@ impl<'a> Scorer<'a> {
         }
         let repeated = ONE + fixed::ln(count, 1);
         fixed::mul(fixed::mul(self.rare(seen), repeated), factor).max(1)
+    }
+}
+
+/// Takes what is visible, and where all is, what was taken away too.
+struct Visible<'a> {
+    board: &'a mut Board,
+    selection: &'a Selection,
+    all: bool,
+}
+
+impl Takes for Visible<'_> {
+    #[inline]
+    fn wants(&self, place: Place) -> bool {
+        self.all || self.selection.sees(place)
+    }
+
+    #[inline]
+    fn take(&mut self, place: Place, score: u32) {
+        if self.wants(place) {
+            self.board.add(place, score);
+        }
     }
 }
 

@@ -95,11 +95,6 @@ impl Selection {
         self.is_all
     }
 
-    /// Whether nothing is left out and nothing was taken away.
-    pub(super) fn is_every_place(&self) -> bool {
-        self.visible.is_none()
-    }
-
     pub(super) fn sees(&self, place: Place) -> bool {
         self.visible.as_ref().is_none_or(|visible| visible.get(place))
     }

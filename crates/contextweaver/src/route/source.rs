@@ -6,6 +6,63 @@ use super::postings::{List, Place, Posting};
 /// To look an item up in a list takes as long as reading so many of its items.
 pub(super) const LOOK_UP: usize = 16;
 
+/// What takes in what items gain.
+pub(super) trait Takes {
+    /// Whether it matters what this item gains.
+    fn wants(&self, place: Place) -> bool;
+
+    /// An item gains so much; it may be one that does not matter.
+    fn take(&mut self, place: Place, score: u32);
+}
+
+/// What items gain by words that stand for another, while these are read. It is clear before and
+/// after.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// By place; zero where there is none.
+    most: Vec<u32>,
+    places: Vec<Place>,
+}
+
+impl Beside {
+    /// At least so many places.
+    pub(super) fn fit(&mut self, items: usize) {
+        if self.most.len() < items {
+            self.most.resize(items, 0);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_clear(&self) -> bool {
+        self.places.is_empty() && self.most.iter().all(|most| *most == 0)
+    }
+
+    #[inline]
+    fn raise(&mut self, place: Place, score: u32) {
+        let Some(most) = self.most.get_mut(place as usize) else { return };
+        if *most == 0 {
+            self.places.push(place);
+        }
+        *most = score.max(*most);
+    }
+
+    /// Gives what each item gains that is not in this list.
+    fn give(&mut self, own: List<'_>, to: &mut impl Takes) {
+        let most = &mut self.most;
+        let mut out = |place: Place| most.get_mut(place as usize).map_or(0, std::mem::take);
+        let look_up = LOOK_UP * self.places.len() < own.size();
+        if !look_up {
+            own.postings().for_each(|posting| _ = out(posting.place()));
+        }
+        for place in self.places.drain(..) {
+            let score = out(place);
+            if score > 0 && !(look_up && own.at(place).is_some()) {
+                to.take(place, score);
+            }
+        }
+    }
+}
+
 /// A list, and what a whole weight in it is worth.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Worth<'a> {
@@ -21,7 +78,7 @@ impl Worth<'_> {
 
     /// Calls with each item of the list and what it gains, those that were taken away among them.
     #[inline]
-    pub(super) fn each(self, mut take: impl FnMut(Place, u32)) {
+    fn each(self, mut take: impl FnMut(Place, u32)) {
         let mut take =
             |posting: &Posting| take(posting.place(), brings(self.gain, posting.weight()));
         self.list.base.postings.iter().for_each(&mut take);
@@ -64,6 +121,14 @@ impl Source<'_> {
         }
     }
 
+    /// In how many lists an item is looked up.
+    pub(super) fn lists(&self) -> usize {
+        match self {
+            Self::Word(_) => 1,
+            Self::Instead { others, .. } => 1 + others.len(),
+        }
+    }
+
     /// What it brings the item at this place.
     pub(super) fn at(&self, place: Place) -> u32 {
         match self {
@@ -75,34 +140,20 @@ impl Source<'_> {
         }
     }
 
-    /// Calls with each item and what it gains, those that were taken away among them. `beside` has
-    /// as many places as the index; it is zero before and after.
+    /// Gives what each item gains, those that were taken away among them.
     #[inline]
-    pub(super) fn each(&self, beside: &mut [u32], mut take: impl FnMut(Place, u32)) {
+    pub(super) fn each(&self, beside: &mut Beside, to: &mut impl Takes) {
         match self {
-            Self::Word(worth) => worth.each(take),
+            Self::Word(worth) => worth.each(|place, score| to.take(place, score)),
             Self::Instead { own, others } => {
                 for other in others {
                     other.each(|place, score| {
-                        if let Some(most) = beside.get_mut(place as usize) {
-                            *most = score.max(*most);
+                        if to.wants(place) {
+                            beside.raise(place, score);
                         }
                     });
                 }
-                let mut out =
-                    |place: Place| beside.get_mut(place as usize).map_or(0, std::mem::take);
-                let look_up = LOOK_UP * size(others) < own.size();
-                if !look_up {
-                    for posting in own.postings() {
-                        out(posting.place());
-                    }
-                }
-                for posting in others.iter().flat_map(|other| other.list.postings()) {
-                    let (place, score) = (posting.place(), out(posting.place()));
-                    if score > 0 && !(look_up && own.at(place).is_some()) {
-                        take(place, score);
-                    }
-                }
+                beside.give(*own, to);
             }
         }
     }

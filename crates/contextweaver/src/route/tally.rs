@@ -2,7 +2,7 @@
 
 use super::postings::{Place, Scored};
 use super::selection::Selection;
-use super::source::{LOOK_UP, Source};
+use super::source::{Beside, LOOK_UP, Source, Takes};
 
 /// Scores while they are summed up. It is clear before and after.
 #[derive(Debug, Default)]
@@ -11,8 +11,9 @@ pub(super) struct Tally {
     scores: Vec<u32>,
     /// The places that have a score and can still be among the best.
     places: Vec<Place>,
-    /// For words that stand for another, by place; zero but while one source is read.
-    beside: Vec<u32>,
+    /// Those of them with a score that so many as are wanted are known to have.
+    top: Vec<Place>,
+    beside: Beside,
     sorted: Vec<u32>,
 }
 
@@ -21,12 +22,12 @@ impl Tally {
     pub(super) fn fit(&mut self, items: usize) {
         if self.scores.len() < items {
             self.scores.resize(items, 0);
-            self.beside.resize(items, 0);
+            self.beside.fit(items);
         }
     }
 
     /// What [`Source::each`] needs.
-    pub(super) fn beside(&mut self) -> &mut [u32] {
+    pub(super) fn beside(&mut self) -> &mut Beside {
         &mut self.beside
     }
 
@@ -44,44 +45,45 @@ impl Tally {
         count: usize,
     ) -> Vec<Scored> {
         sources.sort_by_cached_key(Source::size);
-        let mut size: usize = sources.iter().map(Source::size).sum();
         let mut left: u64 = sources.iter().map(Source::most).sum();
         let (mut read, mut least, mut open) = (0, 1, count > 0);
         for source in &sources {
-            // No item has more than what the sources so far can bring. To look for the last of the
-            // best takes as long as reading some.
-            if read > left && self.places.len() >= count && size > self.places.len() {
-                least = self.nth(count).max(least);
+            // No item has more than what the sources so far can bring.
+            if read > left {
+                least = self.raise(count, least);
             }
-            open = open && left >= least;
+            open = open && left >= least.into();
             if open {
-                self.add(source, selection);
+                self.add(source, selection, least);
             } else {
-                self.drop_below(least.saturating_sub(left));
-                self.add_to_known(source);
+                self.add_to_known(source, left, least);
             }
             let most = source.most();
-            (read, left, size) = (read + most, left.saturating_sub(most), size - source.size());
+            (read, left) = (read + most, left.saturating_sub(most));
         }
-        if self.places.len() > count {
-            let last = self.nth(count).max(1);
-            self.drop_below(last);
+        self.raise(count, least);
+        let score = |place: Place| (place, self.scores.get(place as usize).copied().unwrap_or(0));
+        let best = self.top.drain(..).map(score).collect();
+        for place in self.places.drain(..) {
+            if let Some(score) = self.scores.get_mut(place as usize) {
+                *score = 0;
+            }
         }
-        let scores = &mut self.scores;
-        let take = |place: Place| (place, scores.get_mut(place as usize).map_or(0, std::mem::take));
-        self.places.drain(..).map(take).collect()
+        best
     }
 
-    /// So many have this score or more.
-    fn nth(&mut self, count: usize) -> u64 {
-        let Some(last) = count.checked_sub(1) else { return u64::MAX };
-        let score = |place: &Place| self.scores.get(*place as usize).copied();
+    /// The score that so many have at the least: no lower than before. Leaves at the top what has
+    /// it.
+    fn raise(&mut self, count: usize, least: u32) -> u32 {
+        let Some(last) = count.checked_sub(1).filter(|last| *last < self.top.len()) else {
+            return least;
+        };
+        let score = |place: &Place| self.scores.get(*place as usize).copied().unwrap_or(0);
         self.sorted.clear();
-        self.sorted.extend(self.places.iter().filter_map(score));
-        if last >= self.sorted.len() {
-            return 1;
-        }
-        (*self.sorted.select_nth_unstable_by(last, |a, b| b.cmp(a)).1).into()
+        self.sorted.extend(self.top.iter().map(score));
+        let least = *self.sorted.select_nth_unstable_by(last, |a, b| b.cmp(a)).1;
+        self.top.retain(|place| score(place) >= least);
+        least
     }
 
     fn drop_below(&mut self, least: u64) {
@@ -96,36 +98,92 @@ impl Tally {
         });
     }
 
-    fn add(&mut self, source: &Source<'_>, selection: &Selection) {
-        let (scores, places) = (&mut self.scores, &mut self.places);
-        let all = selection.is_every_place();
-        source.each(&mut self.beside, |place, score| {
-            let Some(sum) = scores.get_mut(place as usize) else { return };
-            if *sum == 0 {
-                if !all && !selection.sees(place) {
-                    return;
-                }
-                places.push(place);
-            }
-            *sum = sum.saturating_add(score);
-        });
+    fn add(&mut self, source: &Source<'_>, selection: &Selection, least: u32) {
+        let Self { scores, places, top, beside, .. } = self;
+        let sums = Sums { scores, top, least };
+        source.each(beside, &mut Open { sums, places, selection });
     }
 
-    /// Adds to the items that have a score already.
-    fn add_to_known(&mut self, source: &Source<'_>) {
-        let scores = &mut self.scores;
-        if self.places.len() * LOOK_UP < source.size() {
-            for place in &self.places {
-                if let Some(sum) = scores.get_mut(*place as usize) {
-                    *sum = sum.saturating_add(source.at(*place));
-                }
-            }
+    /// Adds to the items that have a score already; those go that cannot be among the best by so
+    /// much as is left.
+    fn add_to_known(&mut self, source: &Source<'_>, left: u64, least: u32) {
+        let size = source.size();
+        if self.places.len() < size {
+            self.drop_below(u64::from(least).saturating_sub(left));
+        }
+        let Self { scores, places, top, beside, .. } = self;
+        let mut sums = Sums { scores, top, least };
+        if places.len() * LOOK_UP * source.lists() < size {
+            places.iter().for_each(|place| sums.add(*place, source.at(*place)));
         } else {
-            source.each(&mut self.beside, |place, score| {
-                if let Some(sum) = scores.get_mut(place as usize).filter(|sum| **sum > 0) {
-                    *sum = sum.saturating_add(score);
-                }
-            });
+            source.each(beside, &mut Known { sums });
+        }
+    }
+}
+
+/// The scores, and the places of those that are no lower than `least`.
+struct Sums<'a> {
+    scores: &'a mut [u32],
+    top: &'a mut Vec<Place>,
+    least: u32,
+}
+
+impl Sums<'_> {
+    fn has(&self, place: Place) -> bool {
+        self.scores.get(place as usize).is_some_and(|sum| *sum > 0)
+    }
+
+    #[inline]
+    fn add(&mut self, place: Place, score: u32) {
+        let Some(sum) = self.scores.get_mut(place as usize) else { return };
+        let before = *sum;
+        *sum = before.saturating_add(score);
+        if before < self.least && *sum >= self.least {
+            self.top.push(place);
+        }
+    }
+}
+
+/// Takes any item that is visible.
+struct Open<'a> {
+    sums: Sums<'a>,
+    places: &'a mut Vec<Place>,
+    selection: &'a Selection,
+}
+
+impl Takes for Open<'_> {
+    #[inline]
+    fn wants(&self, place: Place) -> bool {
+        self.selection.sees(place)
+    }
+
+    #[inline]
+    fn take(&mut self, place: Place, score: u32) {
+        if !self.sums.has(place) {
+            if !self.wants(place) {
+                return;
+            }
+            self.places.push(place);
+        }
+        self.sums.add(place, score);
+    }
+}
+
+/// Takes the items that have a score already.
+struct Known<'a> {
+    sums: Sums<'a>,
+}
+
+impl Takes for Known<'_> {
+    #[inline]
+    fn wants(&self, place: Place) -> bool {
+        self.sums.has(place)
+    }
+
+    #[inline]
+    fn take(&mut self, place: Place, score: u32) {
+        if self.sums.has(place) {
+            self.sums.add(place, score);
         }
     }
 }
@@ -206,7 +264,7 @@ mod tests {
                 best.sort_by_key(|(place, score)| (std::cmp::Reverse(*score), *place));
                 prop_assert_eq!(best, exhaustive(&sources(), &selection, count));
             }
-            prop_assert!(tally.scores.iter().chain(&tally.beside).all(|score| *score == 0));
+            prop_assert!(tally.scores.iter().all(|score| *score == 0) && tally.beside.is_clear());
         }
     }
 }
