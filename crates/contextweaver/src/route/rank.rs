@@ -13,8 +13,12 @@ use super::postings::{Place, Scored};
 use super::score::Scorer;
 use super::seeded::KeyMap;
 
-/// How many items are compared by meaning.
-const CANDIDATES: usize = 200;
+/// How many items are compared by meaning for a request for one thing.
+const CANDIDATES: usize = 64;
+/// How many more are compared for each part of a request for several things.
+const CANDIDATES_OF_PART: usize = 32;
+/// How many are compared where hardly any share a word with the query; more if more are asked for.
+const NEAREST: usize = 400;
 /// Where fewer items than this share a word with the query, all are compared.
 const FEW: usize = 20;
 
@@ -68,7 +72,8 @@ struct ByWords {
 impl Ranker<'_> {
     /// The first `k` by words alone.
     pub(super) fn by_words(self, query: &Query<'_>, k: usize) -> Vec<Ranked> {
-        let ByWords { mut first, mut copies, scores } = self.words(query, k.max(cover::POOL));
+        let wanted = wanted(query, k);
+        let ByWords { mut first, mut copies, scores } = self.words(query, wanted);
         self.scorer.pools.give(scores.into_iter().flat_map(Scores::into_boards));
         self.sort(&mut first);
         self.sort(&mut copies);
@@ -81,10 +86,11 @@ impl Ranker<'_> {
     /// The first `k` by words and by how near they are to the whole query and to each part of it.
     /// Items beyond the candidates follow in the order of their words, with no score.
     pub(super) fn by_meaning(self, query: &Query<'_>, near: &Near<'_>, k: usize) -> Vec<Ranked> {
-        let ByWords { mut first, mut copies, scores } = self.words(query, k.max(CANDIDATES));
-        let mut compared = CANDIDATES;
+        let wanted = wanted(query, k);
+        let mut compared = CANDIDATES + CANDIDATES_OF_PART * query.parts.len();
+        let ByWords { mut first, mut copies, scores } = self.words(query, wanted.max(compared));
         if first.len() < FEW {
-            compared = k.max(2 * CANDIDATES);
+            compared = k.max(NEAREST);
             (first, copies) = self.nearest(&[first, copies].concat(), near, compared);
         }
         let mut rest = self.cut(&mut first, compared);
@@ -99,7 +105,6 @@ impl Ranker<'_> {
             self.scorer.pools.give(scores.into_boards());
         }
         let least = fused.iter().copied().min().unwrap_or(0);
-        let wanted = k.max(cover::POOL);
         let scores = fused.into_iter().map(|fused| fused.abs_diff(least) + 1);
         let order = self.by_score(scores.collect(), &first, wanted);
         let ranked = |(score, at): (u64, usize)| {
@@ -223,6 +228,11 @@ impl Ranker<'_> {
         all.sort_unstable_by(order);
         all
     }
+}
+
+/// How many are ranked before `k` of them are chosen.
+fn wanted(query: &Query<'_>, k: usize) -> usize {
+    if query.parts.is_empty() { k } else { k.max(cover::POOL) }
 }
 
 /// The score of the words of each candidate, and how near it is.

@@ -4,6 +4,7 @@ use contextweaver::route::{
     Hit, Reranker, Retriever, RouteAnswer, RouteRequest, Router, WithoutPleasantries,
 };
 use proptest::prelude::*;
+use std::cell::RefCell;
 use weaver_types::CapabilityId;
 
 use crate::items::{catalog, id, query, some_items};
@@ -99,6 +100,34 @@ impl Reranker for Liking {
     fn scores(&self, _: &str, items: &[(&Hit, &SelectableItem)]) -> Vec<u64> {
         items.iter().map(|(hit, _)| u64::from(hit.id.as_str() == self.0)).collect()
     }
+}
+
+/// Notes how many items it is asked about.
+#[derive(Default)]
+struct Counting(RefCell<Vec<usize>>);
+
+impl Retriever for Counting {
+    fn near(&self, _: &str, items: &[&CapabilityId]) -> Vec<i64> {
+        self.0.borrow_mut().push(items.len());
+        Vec::new()
+    }
+}
+
+#[test]
+fn so_many_items_are_compared_for_the_whole_and_more_for_each_part() {
+    let tool = |n: usize| SelectableItem::new(id(&format!("t{n}")), "mail", format!("kind{n}"));
+    let router = Router::new(catalog((0..500).map(tool))).unwrap();
+    let asked = |query: &str, k: usize| {
+        let counting = Counting::default();
+        let answer = router.answer(&RouteRequest::new(query, k).retrieved(&counting));
+        assert_eq!(answer.hits.len(), k);
+        counting.0.into_inner()
+    };
+    assert_eq!(asked("mail", 5), [64]);
+    assert_eq!(asked("mail", 300), [64]);
+    assert_eq!(asked("Send the mail now. Then read the mail again.", 5), [128; 3]);
+    // No item has any of these words, so it is asked about more.
+    assert_eq!(asked("symphony", 5), [500, 400]);
 }
 
 #[test]
