@@ -108,14 +108,16 @@ mod with_the_table {
         Router::new(catalog(items)).unwrap().with_table(TokenTable::built_in().unwrap())
     }
 
-    /// A request whose words hardly any tool has is compared with all, however many there are.
+    /// A request whose words no tool has, nor a word that stands for one of them, is compared with
+    /// all, however many there are.
     #[test]
     fn what_means_the_same_is_found_among_many() {
         let mut items = many(2_000);
         items.push(SelectableItem::new(id("z.song"), "play_music", "Start a melody"));
+        let request = "symphony of a choir";
+        assert!(Router::new(catalog(items.clone())).unwrap().route(request, 10).is_empty());
         let router = with_table(items);
-        let ids: Vec<_> =
-            router.route("tune and harmony", 10).into_iter().map(|hit| hit.id).collect();
+        let ids: Vec<_> = router.route(request, 10).into_iter().map(|hit| hit.id).collect();
         assert!(ids.contains(&id("z.song")), "{ids:?}");
     }
 
@@ -134,7 +136,7 @@ mod with_the_table {
         }
         left.reverse();
         let (merged, anew) = (changed.merged().unwrap(), with_table(left));
-        for request in requests().iter().chain(&["tune and harmony".to_owned()]) {
+        for request in requests().iter().chain(&["symphony of a choir".to_owned()]) {
             assert_eq!(changed.route(request, 40), anew.route(request, 40), "{request}");
             assert_eq!(merged.route(request, 40), anew.route(request, 40));
         }
