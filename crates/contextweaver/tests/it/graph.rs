@@ -119,6 +119,69 @@ fn answers_to_names(items: &[SelectableItem], most: usize) {
     }
 }
 
+/// Tools of two topics in turns by name; so many have a namespace.
+fn two_topics(count: usize, named: usize) -> Vec<SelectableItem> {
+    let item = |n: usize| {
+        let (topic, text) = match n % 2 {
+            0 => ("invoice", "the billing of an overdue payment"),
+            _ => ("weather", "a forecast of storm and rainfall"),
+        };
+        let mut item = SelectableItem::new(id(&format!("{n:02}.{topic}")), topic, text);
+        item.name = format!("tool{n:02} {topic}");
+        if n < named {
+            item.namespace = format!("server{}", n / 4);
+        }
+        item
+    };
+    (0..count).map(item).collect()
+}
+
+fn paths(items: &[SelectableItem], strategy: Strategy) -> Vec<Option<String>> {
+    let options = GraphOptions { strategy, max_children: 8, max_depth: 8 };
+    let graph = ChoiceGraph::build(items, options).unwrap();
+    items.iter().map(|item| graph.path_of(&item.id)).collect()
+}
+
+#[test]
+fn auto_goes_by_namespace_from_half_of_the_items_on_and_else_by_words() {
+    for named in [0, 11] {
+        let items = two_topics(24, named);
+        let auto = paths(&items, Strategy::Auto);
+        assert_eq!(auto, paths(&items, Strategy::Clustering), "{named} of 24");
+        assert_ne!(auto, paths(&items, Strategy::Namespace), "{named} of 24");
+    }
+    for named in [12, 24] {
+        let items = two_topics(24, named);
+        let (auto, namespaces) =
+            (paths(&items, Strategy::Auto), paths(&items, Strategy::Namespace));
+        assert_ne!(auto, paths(&items, Strategy::Clustering), "{named} of 24");
+        assert_eq!(auto[..named], namespaces[..named], "{named} of 24");
+        // What has no namespace goes by words.
+        assert!(named == 24 || auto[named..] != namespaces[named..]);
+    }
+}
+
+#[test]
+fn grouping_by_words_keeps_apart_what_says_something_else() {
+    let items = two_topics(24, 0);
+    let topics = |strategy| {
+        let mut found: BTreeMap<Option<String>, BTreeSet<&str>> = BTreeMap::new();
+        for (item, path) in items.iter().zip(paths(&items, strategy)) {
+            let topic = item.id.as_str().split('.').next_back().unwrap();
+            found.entry(path).or_default().insert(topic);
+        }
+        found
+    };
+    let by_words = topics(Strategy::Clustering);
+    assert!(by_words.values().all(|topics| topics.len() == 1), "{by_words:?}");
+    for (path, topics) in by_words {
+        let (path, topic) = (path.unwrap(), topics.first().copied().unwrap());
+        let word = if topic == "invoice" { "billing" } else { "forecast" };
+        assert!(path.contains(word), "{path} holds what is about {topic}");
+    }
+    assert!(topics(Strategy::Alphabetical).values().all(|topics| topics.len() == 2));
+}
+
 #[test]
 fn every_item_of_large_hostile_catalogs_answers_to_its_name() {
     for shape in 0..7 {
