@@ -229,6 +229,15 @@ mod tests {
         content(result)
     }
 
+    /// Of a write that goes on out of sight nobody may say that it did not happen.
+    #[test]
+    fn what_goes_on_in_a_task_is_lost() {
+        let value = json!({ "task": { "taskId": "1" } });
+        let raw = serde_json::value::to_raw_value(&value).unwrap();
+        let said = result(Ok(CallOutcome::Task(Reply { raw, value, findings: Vec::new() })));
+        assert!(said.is_err_and(|error| error.is_ambiguous()));
+    }
+
     #[test]
     fn one_block_is_reduced_and_anything_more_is_kept_whole() {
         let text = json!({"type": "text", "text": "hi"});

@@ -172,3 +172,36 @@ pub(crate) fn read_progress(params: &Value) -> Option<Progress> {
         message: params.get("message").and_then(Value::as_str).map(str::to_owned),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost() -> McpError {
+        McpError::Config { upstream: "x".to_owned(), reason: "gone".to_owned() }
+    }
+
+    #[test]
+    fn only_so_many_late_answers_are_waited_for_and_the_oldest_go_first() {
+        let pending = Pending::default();
+        let last = MAX_LATE as u64 + 10;
+        for id in 1..=last {
+            drop(pending.open(id, None, Some(Box::new(drop))).unwrap());
+            assert!(pending.forget(id));
+        }
+        let gone = || Err(lost());
+        assert_eq!(pending.complete(10, gone()), Delivered::Nowhere);
+        assert_eq!(pending.complete(11, gone()), Delivered::Late);
+        assert_eq!(pending.complete(11, gone()), Delivered::Nowhere, "it is told once");
+        assert_eq!(pending.complete(last, gone()), Delivered::Late);
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_connection_that_has_ended() {
+        let pending = Pending::default();
+        drop(pending.open(1, None, Some(Box::new(drop))).unwrap());
+        pending.forget(1);
+        pending.close(&lost());
+        assert_eq!(pending.complete(1, Err(lost())), Delivered::Nowhere);
+    }
+}

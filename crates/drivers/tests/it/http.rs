@@ -237,6 +237,20 @@ async fn a_forgotten_session_is_opened_again() {
     assert_eq!(headers["mcp-session-id"], "s3");
 }
 
+/// Only of a server that has forgotten the session is it certain that it did not execute the call.
+#[tokio::test]
+async fn a_call_that_was_answered_with_a_fault_is_made_once() {
+    let (url, seen) = serve().await;
+    let upstream = Upstream::new(config(&url));
+    for name in ["broken", "bad_request", "html", "moved", "large", "cut"] {
+        let outcome = upstream.call(request(name, json!({}))).await;
+        assert!(!matches!(outcome, Ok(CallOutcome::Complete(_))), "{name}");
+        let seen = seen.lock().unwrap();
+        let calls = seen.requests.iter().filter(|(_, call, _)| call["params"]["name"] == name);
+        assert_eq!(calls.count(), 1, "{name}");
+    }
+}
+
 /// A new session is a new connection: what was listed in the old one is not called in it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_driver_of_one_session_opens_no_other() {

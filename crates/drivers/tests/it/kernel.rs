@@ -1,5 +1,6 @@
 //! The driver under the kernel: the only way in which a tool of an upstream is called.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -127,4 +128,21 @@ fn a_driver_of_one_connection_calls_no_other() {
     assert_eq!(listed(), 2);
     assert!(!runtime.block_on(upstream.tools_stale()));
     assert!(succeeds(2) && !succeeds(1));
+}
+
+/// A driver of one connection takes its calls out of the same second as all others.
+#[test]
+fn a_driver_of_one_connection_keeps_to_its_servers_limit() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut config = config("plain");
+    config.limits.calls_per_second = NonZeroU32::new(3);
+    let upstream = Arc::new(Upstream::new(config));
+    let generation = runtime.block_on(upstream.connection()).unwrap().generation();
+    let is_held_up = |_: &i32| {
+        let driver = McpDriver::new(Arc::clone(&upstream), "echo", runtime.handle().clone());
+        let result = through_kernel(driver.of_generation(generation), &json!({})).result.unwrap();
+        !result.success || result.retries > 0
+    };
+    assert!((0..20).filter(is_held_up).count() >= 10);
 }
