@@ -46,6 +46,7 @@ fn who_may_do_what_and_why() {
         (case(WRITE, &["writer"], 15, &[]), ok),
         (case(WRITE, &["admin", "service"], 15, &[]), ok),
         (case(READ, &[], 0, &[Pii]), deny(ReasonCode::MissingTenantAttribute)),
+        (case(READ, &[], 0, &[Pci]), deny(ReasonCode::MissingTenantAttribute)),
         (with_tenant(case(READ, &[], 0, &[Pci])), ok),
         (case(READ, &[], 15, &[Secrets]), deny(ReasonCode::MissingRole)),
         (case(READ, &["secrets_reader"], 0, &[Secrets]), ask),
