@@ -105,16 +105,17 @@ impl Compiler {
         log: &ContextLog,
         request: &Request<'_>,
     ) -> Result<ContextPack, BuildError> {
+        // What a hook says may change from one build to the next.
+        if let SensitivityAction::Redact(_) = request.action {
+            return Session::new(log, request).build(log, request);
+        }
         let key = Key::of(log, request);
         let known = self.last.take().filter(|known| known.key == key);
         let known = known.filter(|known| known.plan.len() <= log.len());
         let known = known.and_then(|known| known.grown(log, request));
         let mut session = known.unwrap_or_else(|| Session::new(log, request));
         let pack = session.build(log, request);
-        // What a hook says may change from one build to the next.
-        if matches!(request.action, SensitivityAction::Drop) {
-            self.last = Some(session);
-        }
+        self.last = Some(session);
         pack
     }
 }

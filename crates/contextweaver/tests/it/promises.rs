@@ -201,23 +201,26 @@ proptest! {
     }
 
     /// A compiler that remembers gives what a fresh one does, after every item, with all that it
-    /// says of each candidate, and whatever the budget was before.
+    /// says of each candidate, and whatever the budget and the form were before.
     #[test]
     fn a_rebuild_is_a_build(
         items in some_items(),
         phase in prop::sample::select(Phase::ALL.to_vec()),
         budgets in (0usize..400, 0usize..400),
-        how in 0usize..60,
+        how in (0usize..60, 0usize..60),
         query in "[a-z ]{0,20}",
     ) {
         let mut log = ContextLog::new(counter(0));
         let mut compiler = Compiler::new();
-        let request = request(phase, budgets.0, how).about(&query);
-        let request = Request { explain: how % 2 == 0, ..request };
+        let form = |how, budget| {
+            let request = request(phase, budget, how).about(&query);
+            Request { explain: how % 2 == 0, ..request }
+        };
+        let request = form(how.0, budgets.0);
         for (n, item) in items.into_iter().enumerate() {
             push(&mut log, item);
-            let budget = if n % 7 == 6 { budgets.1 } else { budgets.0 };
-            let request = request.clone().within(budget);
+            let how = if n % 5 == 4 { how.1 } else { how.0 };
+            let request = form(how, if n % 7 == 6 { budgets.1 } else { budgets.0 });
             let pack = compiler.build(&log, &request).unwrap();
             is_the_same(&build(&log, &request).unwrap(), &pack);
         }
