@@ -36,6 +36,8 @@ mod shown;
 mod squeeze;
 mod stats;
 mod stored_item;
+mod taken;
+mod tally;
 mod vocabulary;
 
 pub use compiler::{Compiler, ContextPack};

@@ -3,10 +3,10 @@
 use crate::compile::candidate::Fate;
 use crate::compile::dropped::DroppedItems;
 use crate::compile::plan::Plan;
-use crate::compile::render::Form;
 use crate::compile::request::OverflowAction;
 use crate::compile::select::Choice;
 use crate::compile::stats::{BuildStats, DropReason};
+use crate::compile::taken::Taken;
 use crate::compile::{ContextLog, ItemKind, Request};
 use crate::error::BuildError;
 
@@ -17,7 +17,7 @@ pub(super) struct Fates<'a> {
     pub(super) log: &'a ContextLog,
     pub(super) plan: &'a Plan,
     pub(super) budget: usize,
-    pub(super) is_taken: &'a [bool],
+    pub(super) taken: &'a Taken,
     /// Groups that would fit by themselves and were lost with what they hang on, in order.
     pub(super) lost: &'a [u32],
 }
@@ -29,7 +29,7 @@ impl Fates<'_> {
         let Some(group) = self.plan.groups.at(place).filter(|_| fate == Fate::Kept) else {
             return fate;
         };
-        if self.is_taken.get(group) == Some(&true) {
+        if self.taken.has(&self.plan.groups, group) {
             return fate;
         }
         let tokens = self.log.analysis(place).map_or(0, |a| a.tokens as usize);
@@ -56,6 +56,9 @@ pub(super) fn account(
         budget: request.phase.budget,
         total_candidates: plan.total,
         dependency_closures: plan.closures,
+        included_count: choice.rendered.sections.len(),
+        redacted_count: choice.rendered.tally.redacted(),
+        tokens_per_section: choice.rendered.tally.tokens().collect(),
         compressed_count: choice.squeezed.len(),
         prompt_tokens: choice.tokens,
         token_estimator: log.counter().name().to_owned(),
@@ -63,14 +66,6 @@ pub(super) fn account(
         ..BuildStats::default()
     };
     stats.drop(dropped);
-    let mut tokens = ItemKind::ALL.map(|_| None);
-    for section in choice.rendered.sections.iter() {
-        if let Some(sum) = tokens.get_mut(section.kind as usize) {
-            *sum = Some(sum.unwrap_or(0usize).saturating_add(section.tokens as usize));
-        }
-        stats.redacted_count += usize::from(section.form == Form::Redacted);
-    }
-    stats.include(choice.rendered.sections.len(), tokens);
     stats.dedup_removed = stats.dropped_reasons.get(&DropReason::Dedup).copied().unwrap_or(0);
     let sections: usize = stats.tokens_per_section.values().sum();
     stats.header_footer_tokens = stats.prompt_tokens.saturating_sub(sections);

@@ -151,10 +151,10 @@ impl Session {
         let Self { plan, kept, .. } = self;
         let choice = select::select(log, plan, request, &mut kept.shown);
         let budget = request.phase.budget;
-        let is_taken = &choice.is_taken;
-        let lost = kept::lost(plan, is_taken, budget.saturating_sub(choice.tokens));
-        let fates = Fates { log, plan, budget, is_taken, lost: &lost };
-        let dropped = kept.dropped(&fates, &choice.taken);
+        let taken = &choice.taken;
+        let lost = kept::lost(plan, taken, budget.saturating_sub(choice.tokens));
+        let fates = Fates { log, plan, budget, taken, lost: &lost };
+        let dropped = kept.dropped(&fates);
         let mut stats = account::account(log, plan, &choice, dropped, request);
         let explanations = match request.explain {
             true => explain::explain(&fates, &choice, request),
@@ -171,7 +171,7 @@ fn pack(
     stats: BuildStats,
     explanations: Vec<Explanation>,
 ) -> ContextPack {
-    let label = rendered.sections.iter().fold(Label::clean(), |label, s| joined(log, label, s));
+    let label = label(log, &rendered);
     ContextPack {
         item_ids: rendered.sections.iter().map(|section| Arc::clone(&section.id)).collect(),
         head_bytes: rendered.head_bytes(),
@@ -185,12 +185,13 @@ fn pack(
     }
 }
 
-/// The label with that of an item, which is looked up only where it names calls.
-fn joined(log: &ContextLog, mut label: Label, section: &Section) -> Label {
-    if let Some(item) = log.at(section.place).filter(|_| section.is_tainted) {
-        return label.join(item.label());
+/// The labels of what is shown, joined. Those of items are looked up only where they name calls.
+fn label(log: &ContextLog, rendered: &Rendered) -> Label {
+    let label = rendered.tally.label();
+    if !rendered.tally.is_tainted() {
+        return label;
     }
-    label.confidentiality = label.confidentiality.max(section.level);
-    label.integrity = label.integrity.max(section.integrity);
-    label
+    let tainted = rendered.sections.iter().filter(|section| section.is_tainted);
+    let items = tainted.filter_map(|section| log.at(section.place));
+    items.fold(label, |label, item| label.join(item.label()))
 }

@@ -66,6 +66,8 @@ pub(super) struct Groups {
     of: Vec<u32>,
     /// The next member of the same group, by place.
     next: Vec<u32>,
+    /// Tokens of all that are live.
+    live_tokens: u64,
     /// Groups that hang on others, by their tokens; those with as many or more stand in the last.
     hanging: Vec<Vec<u32>>,
 }
@@ -97,9 +99,9 @@ impl Groups {
                 _ => groups.add(log, place, share(place)),
             }
         }
-        for place in 0..fates.len() {
-            if matches!(fates.get(place), Some(Fate::Dropped(_))) {
-                groups.change(place, |group| group.is_live = false);
+        for (place, fate) in fates.iter().enumerate() {
+            if let (Fate::Dropped(_), Some(group)) = (fate, groups.at(place)) {
+                groups.leave_out(group);
             }
         }
         groups.hang_all(log);
@@ -158,6 +160,7 @@ impl Groups {
             found.newest = own;
             found.members += 1;
             found.tokens += u64::from(share.tokens);
+            self.live_tokens += if found.is_live { u64::from(share.tokens) } else { 0 };
             found.longest = found.longest.max(share.tokens);
             found.with_needs += u64::from(share.tokens);
             found.lasting = found.lasting.max(number(share.lasting));
@@ -173,11 +176,13 @@ impl Groups {
         let Some(needs) = self.needs_of(log, group) else { return };
         let Some(above) = self.all.get(needs) else { return };
         let (root, with_needs, is_live) = (above.root, above.with_needs, above.is_live);
+        if !is_live {
+            self.leave_out(group);
+        }
         let Some(found) = self.all.get_mut(group) else { return };
         found.needs = number(needs);
         found.root = root;
         found.with_needs = with_needs.saturating_add(found.tokens);
-        found.is_live &= is_live;
         let is_live = found.is_live;
         if let Some(above) = self.all.get_mut(needs) {
             above.is_needed = true;
@@ -189,12 +194,15 @@ impl Groups {
     /// Leaves out a group that is live.
     pub(super) fn end(&mut self, group: usize) {
         let needs = self.all.get(group).and_then(Group::needs);
-        if let Some(found) = self.all.get_mut(group) {
-            found.is_live = false;
-        }
+        self.leave_out(group);
         if let Some(above) = needs.and_then(|needs| self.all.get_mut(needs)) {
             above.children = above.children.saturating_sub(1);
         }
+    }
+
+    /// The tokens of all that are live.
+    pub(super) fn live_tokens(&self) -> u64 {
+        self.live_tokens
     }
 
     /// One more member is said again later.
@@ -255,10 +263,10 @@ impl Groups {
         (needs != group).then_some(needs)
     }
 
-    fn change(&mut self, place: usize, change: impl Fn(&mut Group)) {
-        if let Some(group) = self.at(place).and_then(|group| self.all.get_mut(group)) {
-            change(group);
-        }
+    fn leave_out(&mut self, group: usize) {
+        let Some(found) = self.all.get_mut(group).filter(|found| found.is_live) else { return };
+        found.is_live = false;
+        self.live_tokens -= found.tokens;
     }
 
     /// Says what each group hangs on, the upper groups first.

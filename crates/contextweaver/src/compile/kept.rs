@@ -7,15 +7,14 @@ use crate::compile::account::Fates;
 use crate::compile::candidate::Fate;
 use crate::compile::dropped::{DroppedItems, Piece, SPAN};
 use crate::compile::plan::Plan;
-use crate::compile::shown::{Shown, differ};
+use crate::compile::shown::Shown;
+use crate::compile::taken::Taken;
 
 /// The outcome of the last build.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     budget: usize,
-    /// Groups that were taken, and the same by group.
-    taken: Vec<usize>,
-    was_taken: Vec<bool>,
+    taken: Taken,
     /// Those that were lost with what they hang on, in order.
     lost: Vec<u32>,
     /// What was left out, [`SPAN`] places each.
@@ -28,8 +27,8 @@ pub(super) struct Kept {
 
 impl Kept {
     /// What is left out now. Only the pieces are made anew in which something has changed.
-    pub(super) fn dropped(&mut self, fates: &Fates<'_>, taken: &[usize]) -> DroppedItems {
-        let Fates { log, plan, budget, is_taken, lost } = *fates;
+    pub(super) fn dropped(&mut self, fates: &Fates<'_>) -> DroppedItems {
+        let Fates { log, plan, budget, taken, lost } = *fates;
         if self.budget != budget {
             self.pieces.clear();
             self.covered = 0;
@@ -42,9 +41,8 @@ impl Kept {
             }
         };
         plan.changed.iter().copied().for_each(&mut mark);
-        let (gone, come) = differ(&self.taken, taken, &self.was_taken, is_taken);
         let lost_or_found = either(&self.lost, lost).map(|group| group as usize);
-        for group in gone.chain(come).chain(lost_or_found) {
+        for group in taken.moved(&self.taken, &plan.groups).into_iter().chain(lost_or_found) {
             plan.groups.members(group).for_each(&mut mark);
         }
         (self.covered..log.len()).for_each(&mut mark);
@@ -55,10 +53,7 @@ impl Kept {
             }
         }
         (self.budget, self.covered) = (budget, log.len());
-        self.taken.clear();
-        self.taken.extend_from_slice(taken);
-        self.was_taken.clear();
-        self.was_taken.extend_from_slice(is_taken);
+        self.taken.follow(taken);
         self.lost.clear();
         self.lost.extend_from_slice(lost);
         DroppedItems::of(&self.pieces)
@@ -84,8 +79,11 @@ fn either<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> {
 }
 
 /// Groups that would fit by themselves and were lost with what they hang on, in order.
-pub(super) fn lost(plan: &Plan, is_taken: &[bool], left: usize) -> Vec<u32> {
-    let is_taken = |group: usize| is_taken.get(group) == Some(&true);
+pub(super) fn lost(plan: &Plan, taken: &Taken, left: usize) -> Vec<u32> {
+    if taken.is_all() {
+        return Vec::new();
+    }
+    let is_taken = |group| taken.has(&plan.groups, group);
     let is_lost = |at: &u32| {
         plan.groups.get(*at as usize).is_some_and(|found| {
             let above = found.needs().is_some_and(|needs| !is_taken(needs));

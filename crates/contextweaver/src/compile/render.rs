@@ -10,6 +10,8 @@ use weaver_text::escape;
 use weaver_types::{Confidentiality, Frame, Integrity, ResponseMode, Status};
 
 use crate::compile::sensitivity::Block;
+use crate::compile::shown::Shown;
+use crate::compile::tally::Tally;
 use crate::compile::{CallStyle, ContextItem, ContextLog, Format, ItemKind, messages};
 
 /// Where an item stands in a rendering: policy, plan and memory come first, then the conversation,
@@ -66,8 +68,7 @@ pub(super) enum Form {
 pub(super) struct Rendered {
     /// First policy, plan and memory, then the conversation, each oldest first.
     pub(super) sections: Arc<Vec<Section>>,
-    /// How many of them are the head.
-    pub(super) head: usize,
+    pub(super) tally: Tally,
     /// The bytes that are counted.
     pub(super) sent: String,
     pub(super) messages: Option<Value>,
@@ -102,36 +103,27 @@ impl Section {
 }
 
 impl Rendered {
-    /// These items as a text of their blocks.
-    pub(super) fn new(sections: Arc<Vec<Section>>) -> Self {
-        let head = sections.iter().take_while(|section| section.kind.is_head()).count();
-        let bytes = sections.iter().map(|section| section.text.len()).sum();
-        let mut sent = String::with_capacity(bytes);
-        sections.iter().for_each(|section| sent.push_str(&section.text));
-        Self { sections, head, sent, messages: None, breakpoints: Vec::new() }
-    }
-
-    /// The same as messages of a provider, where that is what is asked for.
-    pub(super) fn into_format(
-        mut self,
+    /// What is shown as a text, or as messages of a provider.
+    pub(super) fn new(
         log: &ContextLog,
+        shown: &Shown,
         (format, calls): (Format, CallStyle),
     ) -> Self {
+        let (sections, tally) = (shown.sections(), shown.tally().clone());
         if format == Format::Text {
-            return self;
+            let (sent, breakpoints) = (shown.text().to_owned(), Vec::new());
+            return Self { sections, tally, sent, messages: None, breakpoints };
         }
-        let (messages, breakpoints) = messages::of(log, &self.sections, self.head, (format, calls));
-        let is_empty = self.sections.is_empty();
-        self.sent = if is_empty { String::new() } else { messages.to_string() };
-        self.messages = Some(messages);
-        self.breakpoints = breakpoints;
-        self
+        let (messages, breakpoints) = messages::of(log, &sections, tally.head(), (format, calls));
+        let is_empty = sections.is_empty();
+        let sent = if is_empty { String::new() } else { messages.to_string() };
+        Self { sections, tally, sent, messages: Some(messages), breakpoints }
     }
 
     /// The bytes of the head in a text; none in messages.
     pub(super) fn head_bytes(&self) -> usize {
         match self.messages {
-            None => self.sections.iter().take(self.head).map(|s| s.text.len()).sum(),
+            None => self.sections.iter().take(self.tally.head()).map(|s| s.text.len()).sum(),
             Some(_) => 0,
         }
     }

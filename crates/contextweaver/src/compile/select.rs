@@ -8,6 +8,7 @@ use crate::compile::render::Rendered;
 use crate::compile::sensitivity::Block;
 use crate::compile::shown::{Shown, Wanted};
 use crate::compile::squeeze::Squeezer;
+use crate::compile::taken::Taken;
 use crate::compile::{ContextLog, Format, Request};
 
 /// After so many counts of the whole, half of what was chosen goes at once, and nothing is tried
@@ -20,10 +21,7 @@ pub(super) struct Choice {
     /// Tokens of the whole.
     pub(super) tokens: usize,
     pub(super) counts: usize,
-    /// The groups, in the order in which they were taken.
-    pub(super) taken: Vec<usize>,
-    /// The same by group.
-    pub(super) is_taken: Vec<bool>,
+    pub(super) taken: Taken,
     /// Blocks of items that were made shorter.
     pub(super) squeezed: BTreeMap<usize, Block>,
 }
@@ -36,16 +34,17 @@ pub(super) fn select(
 ) -> Choice {
     let budget = request.phase.budget;
     let mut picker = Picker::new(log, plan, request, shown);
-    if picker.take_all(budget) {
+    if picker.may_take_all(budget) {
+        picker.taken = Taken::all();
         let whole = picker.measured();
         if whole.tokens.is_some_and(|tokens| tokens <= budget) {
             return picker.chosen(whole);
         }
-        while picker.give_last().is_some() {}
     }
+    picker.begin_list();
     let mut spare = Some(picker.take_best(budget));
     let mut best = picker.measured();
-    while best.tokens.is_none_or(|tokens| tokens > budget) && !picker.taken.is_empty() {
+    while best.tokens.is_none_or(|tokens| tokens > budget) && picker.taken.len() > 0 {
         picker.give_back(best.tokens.map_or(0, |tokens| tokens - budget));
         best = picker.measured();
         spare = None;
@@ -87,8 +86,7 @@ struct Picker<'a> {
     shown: &'a mut Shown,
     costs: Costs<'a>,
     squeezer: Squeezer<'a>,
-    is_taken: Vec<bool>,
-    taken: Vec<usize>,
+    taken: Taken,
     /// Groups that fit by their own count and not in the whole.
     refused: BTreeSet<usize>,
     /// The dearest way to the top that is in, by the group at the top.
@@ -111,33 +109,31 @@ impl<'a> Picker<'a> {
             shown,
             costs: Costs::new(log, plan, (request.format, request.calls)),
             squeezer: Squeezer::new(log, request),
-            is_taken: vec![false; plan.groups.all().len()],
-            taken: Vec::new(),
+            taken: Taken::default(),
             refused: BTreeSet::new(),
-            deepest: vec![0; plan.groups.all().len()],
+            deepest: Vec::new(),
             squeezed: BTreeMap::new(),
             counts: 0,
         }
     }
 
-    /// Takes everything, in any order, where all of it should fit.
-    fn take_all(&mut self, room: usize) -> bool {
-        if self.request.format != Format::Text || !self.log.counter().is_additive() {
-            return false;
-        }
-        let all = self.plan.groups.all();
-        let live = || all.iter().enumerate().filter(|(_, group)| group.is_live);
-        let left = live().try_fold(room as u64, |left, (_, group)| left.checked_sub(group.tokens));
-        if left.is_some() {
-            live().for_each(|(group, _)| self.put(group));
-        }
-        left.is_some()
+    /// Whether everything should fit.
+    fn may_take_all(&self, room: usize) -> bool {
+        let is_sum = self.request.format == Format::Text && self.log.counter().is_additive();
+        is_sum && self.plan.groups.live_tokens() <= room as u64
+    }
+
+    /// Nothing is taken yet.
+    fn begin_list(&mut self) {
+        let groups = self.plan.groups.all().len();
+        self.taken = Taken::none_of(groups);
+        self.deepest = vec![0; groups];
     }
 
     /// What was taken, as it was measured.
     fn chosen(self, Measured { rendered, tokens }: Measured) -> Choice {
-        let Self { taken, is_taken, squeezed, counts, .. } = self;
-        Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, is_taken, squeezed }
+        let Self { taken, squeezed, counts, .. } = self;
+        Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, squeezed }
     }
 
     /// Takes the best groups that fit into the room, each with what it hangs on; the room left.
@@ -150,7 +146,7 @@ impl<'a> Picker<'a> {
         };
         let mut walk = plan.ranks.walk(newest, |tokens| fits(self, tokens, room));
         while let Some(group) = walk.next(|tokens| fits(self, tokens, room)) {
-            if self.is_taken.get(group) == Some(&true) || self.refused.contains(&group) {
+            if self.taken.lists(group) || self.refused.contains(&group) {
                 continue;
             }
             if let Some(cost) = self.take(group, room) {
@@ -172,7 +168,7 @@ impl<'a> Picker<'a> {
         let mut chain = Vec::new();
         let mut above = 0usize;
         let mut next = found.needs();
-        while let Some(at) = next.filter(|at| self.is_taken.get(*at) == Some(&false)) {
+        while let Some(at) = next.filter(|at| !self.taken.lists(*at)) {
             above = above.saturating_add(self.costs.of(at)?);
             if above > room || self.refused.contains(&at) {
                 return None;
@@ -197,9 +193,6 @@ impl<'a> Picker<'a> {
     }
 
     fn put(&mut self, group: usize) {
-        if let Some(entry) = self.is_taken.get_mut(group) {
-            *entry = true;
-        }
         self.taken.push(group);
         if let Some(found) = self.plan.groups.get(group)
             && let Some(deepest) = self.deepest.get_mut(found.root as usize)
@@ -222,9 +215,6 @@ impl<'a> Picker<'a> {
     /// Gives back the lowest group, on which nothing that is in hangs; what it cost.
     fn give_last(&mut self) -> Option<usize> {
         let group = self.taken.pop()?;
-        if let Some(entry) = self.is_taken.get_mut(group) {
-            *entry = false;
-        }
         for place in self.plan.groups.members(group) {
             self.squeezed.remove(&place);
         }
@@ -235,7 +225,7 @@ impl<'a> Picker<'a> {
     fn refuse_after(&mut self, kept: usize) {
         while self.taken.len() > kept {
             if self.taken.len() == kept + 1 {
-                self.refused.extend(self.taken.last().copied());
+                self.refused.extend(self.taken.last());
             }
             self.give_last();
         }
@@ -243,10 +233,8 @@ impl<'a> Picker<'a> {
 
     fn measured(&mut self) -> Measured {
         let (log, plan) = (self.log, self.plan);
-        let (taken, is_taken, squeezed) = (&self.taken, &self.is_taken, &self.squeezed);
-        let sections = self.shown.change(&Wanted { log, plan, taken, is_taken, squeezed });
-        let format = (self.request.format, self.request.calls);
-        let rendered = Rendered::new(sections).into_format(log, format);
+        self.shown.change(&Wanted { log, plan, taken: &self.taken, squeezed: &self.squeezed });
+        let rendered = Rendered::new(log, self.shown, (self.request.format, self.request.calls));
         self.counts += 1;
         let tokens = match rendered.sent.is_empty() {
             true => Some(0),

@@ -7,13 +7,16 @@ use crate::compile::ContextLog;
 use crate::compile::plan::Plan;
 use crate::compile::render::{Form, Order, Section};
 use crate::compile::sensitivity::Block;
+use crate::compile::taken::Taken;
+use crate::compile::tally::Tally;
 
-/// Sections in order, and the groups that they are of.
+/// Sections in order, their text, and the groups that they are of.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     sections: Arc<Vec<Section>>,
-    taken: Vec<usize>,
-    is_taken: Vec<bool>,
+    text: String,
+    tally: Tally,
+    taken: Taken,
     /// The places of what was made shorter.
     shortened: Vec<usize>,
 }
@@ -23,37 +26,51 @@ pub(super) struct Shown {
 pub(super) struct Wanted<'a> {
     pub(super) log: &'a ContextLog,
     pub(super) plan: &'a Plan,
-    /// The groups that were taken, and the same by group.
-    pub(super) taken: &'a [usize],
-    pub(super) is_taken: &'a [bool],
+    pub(super) taken: &'a Taken,
     pub(super) squeezed: &'a BTreeMap<usize, Block>,
 }
 
 impl Shown {
-    /// Goes over to what is wanted now, and gives its sections.
-    pub(super) fn change(&mut self, wanted: &Wanted<'_>) -> Arc<Vec<Section>> {
+    /// Goes over to what is wanted now. What stands before the first change stays as it is.
+    pub(super) fn change(&mut self, wanted: &Wanted<'_>) {
         let touched = self.touched(wanted);
-        // Where nobody else looks at them any more, they are not copied.
-        let sections = match Arc::try_unwrap(std::mem::take(&mut self.sections)) {
-            Ok(known) => wanted.merged(known.into_iter(), &touched),
-            Err(known) => wanted.merged(known.iter().cloned(), &touched),
-        };
-        self.sections = Arc::new(sections);
-        self.taken.clear();
-        self.taken.extend_from_slice(wanted.taken);
-        self.is_taken.clear();
-        self.is_taken.extend_from_slice(wanted.is_taken);
+        if let Some(first) = touched.first() {
+            // Where nobody else looks at them any more, they are not copied.
+            let sections = Arc::make_mut(&mut self.sections);
+            let from = sections.partition_point(|section| section.order() < *first);
+            let old = sections.split_off(from);
+            let bytes: usize = old.iter().map(|section| section.text.len()).sum();
+            self.text.truncate(self.text.len() - bytes);
+            old.iter().for_each(|section| self.tally.count(section, false));
+            wanted.merge(old, &touched, sections);
+            for section in sections.iter().skip(from) {
+                self.tally.count(section, true);
+                self.text.push_str(&section.text);
+            }
+        }
+        self.taken.follow(wanted.taken);
         self.shortened.clear();
         self.shortened.extend(wanted.squeezed.keys());
+    }
+
+    pub(super) fn sections(&self) -> Arc<Vec<Section>> {
         Arc::clone(&self.sections)
+    }
+
+    /// The blocks of the sections, one after the other.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Where something may have come, gone or become another text, in order.
     fn touched(&self, wanted: &Wanted<'_>) -> Vec<Order> {
         let groups = &wanted.plan.groups;
-        let (gone, come) = differ(&self.taken, wanted.taken, &self.is_taken, wanted.is_taken);
         let mut touched = Vec::new();
-        for group in gone.chain(come) {
+        for group in wanted.taken.moved(&self.taken, groups) {
             let Some(kind) = groups.get(group).map(|found| found.kind) else { continue };
             touched.extend(groups.members(group).map(|place| Order::of(kind, place)));
         }
@@ -70,14 +87,10 @@ impl Shown {
 }
 
 impl Wanted<'_> {
-    /// What was known, but for what was touched.
-    fn merged(
-        &self,
-        known: impl ExactSizeIterator<Item = Section>,
-        touched: &[Order],
-    ) -> Vec<Section> {
-        let mut out = Vec::with_capacity(known.len() + touched.len());
-        let mut known = known.peekable();
+    /// Adds what was known, but for what was touched.
+    fn merge(&self, known: Vec<Section>, touched: &[Order], out: &mut Vec<Section>) {
+        out.reserve(known.len() + touched.len());
+        let mut known = known.into_iter().peekable();
         for at in touched {
             while let Some(section) = known.next_if(|section| section.order() < *at) {
                 out.push(section);
@@ -86,27 +99,14 @@ impl Wanted<'_> {
             out.extend(self.section(at.place(), before));
         }
         out.extend(known);
-        out
     }
 
     /// The section of an item now.
     fn section(&self, place: usize, before: Option<Section>) -> Option<Section> {
-        self.plan.groups.at(place).filter(|group| self.is_taken.get(*group) == Some(&true))?;
+        let groups = &self.plan.groups;
+        groups.at(place).filter(|group| self.taken.has(groups, *group))?;
         let other = self.squeezed.get(&place).or_else(|| self.plan.blocks.get(&place));
         let as_it_is = before.filter(|section| section.form == Form::Own && other.is_none());
         as_it_is.or_else(|| Section::of(self.log, place, other))
     }
-}
-
-/// The groups that were taken and are not, and those that are and were not.
-pub(super) fn differ<'a>(
-    before: &'a [usize],
-    now: &'a [usize],
-    was_taken: &'a [bool],
-    is_taken: &'a [bool],
-) -> (impl Iterator<Item = usize> + 'a, impl Iterator<Item = usize> + 'a) {
-    let not_in = |taken: &'a [bool]| move |group: &usize| taken.get(*group) != Some(&true);
-    let gone = before.iter().copied().filter(not_in(is_taken));
-    let come = now.iter().copied().filter(not_in(was_taken));
-    (gone, come)
 }

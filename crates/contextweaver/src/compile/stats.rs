@@ -86,13 +86,6 @@ impl BuildStats {
         self.dropped_items = items;
     }
 
-    /// So many items, with the tokens of each kind of them.
-    pub(super) fn include(&mut self, count: usize, tokens: [Option<usize>; ItemKind::ALL.len()]) {
-        self.included_count = count;
-        let found = ItemKind::ALL.into_iter().zip(tokens);
-        self.tokens_per_section = found.filter_map(|(kind, sum)| Some((kind, sum?))).collect();
-    }
-
     /// The numbers alone, under their names.
     #[must_use]
     pub fn numbers(&self) -> [(&'static str, usize); 11] {

@@ -84,12 +84,14 @@ fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextIt
         }
         _ => tool_call(n, &text).with_id(format!("call:c{n}")),
     };
-    let level = match level {
-        0..=6 => Confidentiality::Internal,
-        7 => Confidentiality::Confidential,
-        _ => Confidentiality::Restricted,
-    };
-    item.with_label(Label::of(level, Integrity::Untrusted))
+    let label = |level| Label::of(level, Integrity::Untrusted);
+    item.with_label(match level {
+        0 | 1 => Label::clean(),
+        2..=5 => label(Confidentiality::Internal),
+        6 => label(Confidentiality::Internal).tainted_by(&call(n)),
+        7 => label(Confidentiality::Confidential),
+        _ => label(Confidentiality::Restricted),
+    })
 }
 
 /// Items with calls, results and chains, some of them confidential, some of them alike. What an
