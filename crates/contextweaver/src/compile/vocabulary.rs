@@ -77,6 +77,7 @@ mod tests {
         let mut vocabulary = Vocabulary::default();
         let invoices = vocabulary.read("The invoices, the invoice");
         assert_eq!(invoices.len(), 1);
+        assert_eq!(vocabulary.read("an invoice, the invoices"), invoices);
         let query = wanted("pay an invoice");
         let known = query.iter().filter_map(|stem| vocabulary.number(stem));
         assert_eq!((known.collect::<Vec<_>>(), query.len()), (invoices, 2));

@@ -1,9 +1,13 @@
 use contextweaver::compile::{
     ContextItem, ContextLog, ContextPack, DropReason, ItemKind, MAX_ITEM_BYTES, OverflowAction,
-    OverflowPolicy, Phase, PhaseSpec, Request, SensitivityAction, build,
+    OverflowPolicy, Phase, PhaseSpec, Request, SensitivityAction, ToolOutput, View, admit, build,
+    look,
 };
 use contextweaver::error::{BuildError, LogError};
-use weaver_types::{ArtifactRef, Confidentiality, HandleId, Integrity, Label};
+use serde_json::json;
+use weaver_types::{
+    ArtifactRef, Confidentiality, HandleId, Integrity, Label, RawContent, RawResult,
+};
 
 use crate::frames::{call, frame, log, tool_call};
 
@@ -65,9 +69,12 @@ fn what_an_item_hangs_on_comes_with_it() {
         ContextItem::agent_message("a", "Shall I?"),
         ContextItem::user_turn("u", "Yes.").with_parent("a"),
     ]);
-    let pack = pack(&log, &Request::new(Phase::Route));
+    let pack = pack(&log, &Request { explain: true, ..Request::new(Phase::Route) });
     assert_eq!(shown(&pack), ["a", "u"]);
     assert_eq!((pack.stats.total_candidates, pack.stats.dependency_closures), (2, 1));
+    // By itself it hardly counts.
+    let points: Vec<usize> = pack.explanations.iter().map(|item| item.kind_points).collect();
+    assert!(points[0] * 2 < points[1], "{points:?}");
 }
 
 #[test]
@@ -132,6 +139,37 @@ fn raw_output_never_enters() {
             .contains("[TOOL RESULT untrusted handle=hdl_9]\nnot shown: 99 bytes of text/plain\n")
     );
     assert!(pack.label.taints.contains(&call(1)));
+}
+
+/// Without a firewall nothing of a result is shown but its size and type, and nothing of what lies
+/// behind one.
+#[test]
+fn without_a_firewall_nothing_of_a_result_is_shown() {
+    let admitted = |content: RawContent| {
+        let output = ToolOutput {
+            id: "r".to_owned(),
+            call: None,
+            result: RawResult { content, ..RawResult::text("") },
+            label: Label::clean(),
+            metadata: Default::default(),
+        };
+        admit(output, None)
+    };
+    let text = RawContent::Text("hunter2".to_owned());
+    for (content, shown) in [
+        (text, "not shown: 7 bytes of text/plain"),
+        (RawContent::Json(json!({ "a": 1 })), "not shown: 7 bytes of application/json"),
+    ] {
+        let item = admitted(content);
+        assert_eq!((item.text(), item.label()), (shown, &Label::undeclared_output()));
+        assert_eq!(look("v", &item, &View::Columns, None).unwrap_err().code(), "context.no_handle");
+    }
+    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let source = ContextItem::tool_result(&frame(1, "table", &[])).with_label(secret.clone());
+    let item = look("v", &source, &View::Columns, None).unwrap();
+    assert_eq!((item.text(), item.label()), ("not shown: view columns", source.label()));
+    assert_eq!(item.label().confidentiality, secret.confidentiality);
+    assert_eq!((item.parent(), item.handle()), (Some("result:c1"), source.handle()));
 }
 
 #[test]
@@ -266,6 +304,20 @@ fn kinds_have_their_place_in_each_phase() {
 }
 
 #[test]
+fn of_equals_the_newest_comes_first() {
+    let phase = PhaseSpec::new("own", 10).with(ItemKind::Doc, 3).with(ItemKind::UserTurn, 0);
+    let all = log([
+        ContextItem::doc("d", "an old page"),
+        ContextItem::agent_message("a", "between the two"),
+        ContextItem::user_turn("u", "the last word"),
+    ]);
+    let pack = pack(&all, &Request { explain: true, ..Request::new(phase) });
+    let scores: Vec<usize> = pack.explanations.iter().map(|item| item.score()).collect();
+    assert_eq!(scores[0], scores[1], "{:?}", pack.explanations);
+    assert_eq!(shown(&pack), ["u"]);
+}
+
+#[test]
 fn what_is_pinned_comes_first() {
     let all = log([
         ContextItem::doc("d", "an old page").pin(),
@@ -285,5 +337,11 @@ fn what_does_not_fit_may_be_an_error() {
     assert_eq!(warned.stats.warnings, ["1 of kind user_turn had no room"]);
     let mut docs = OverflowPolicy::default();
     docs.by_kind.insert(ItemKind::Doc, OverflowAction::Error);
-    assert!(build(&all, &Request { overflow: docs, ..usual }).is_ok());
+    assert!(build(&all, &Request { overflow: docs, ..usual.clone() }).is_ok());
+    // What is left out for another reason has room enough.
+    let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+    let all = log([ContextItem::doc("d", "x").with_label(secret)]);
+    let overflow = OverflowPolicy::all(OverflowAction::Error);
+    let pack = pack(&all, &Request { overflow, ..usual });
+    assert_eq!((pack.stats.dropped_count, pack.stats.warnings.len()), (1, 0));
 }

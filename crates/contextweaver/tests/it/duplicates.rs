@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use contextweaver::compile::{
-    ContextItem, ContextLog, DropReason, Phase, Request, ToolOutput, admit, build,
+    ContextItem, ContextLog, DropReason, Phase, Request, ResultFirewall, ToolOutput, View, admit,
+    build,
 };
+use contextweaver::error::ViewError;
 use proptest::prelude::*;
 use serde_json::Value;
 use weaver_text::token::CharsPerFour;
-use weaver_types::{Confidentiality, Label, RawResult};
+use weaver_types::{Confidentiality, Frame, HandleId, Label, RawResult};
 
-use crate::frames::log;
+use crate::frames::{frame, log, tool_call};
 
 fn pairs() -> Vec<Value> {
     let lines = include_str!("../data/statement_pairs.jsonl").lines();
@@ -77,6 +79,13 @@ fn what_the_user_repeats_stays() {
 }
 
 #[test]
+fn what_is_pinned_stays() {
+    let page = |id| ContextItem::doc(id, "one and the same page");
+    assert_eq!(left([page("a").pin(), page("b"), page("c").pin()]).1, 0);
+    assert_eq!(left([page("a").pin(), page("b"), page("c")]).0, ["a", "c"]);
+}
+
+#[test]
 fn speakers_are_never_mixed_up() {
     let items = [
         ContextItem::agent_message("a", "We ship today"),
@@ -118,6 +127,33 @@ fn nothing_is_orphaned() {
     );
 }
 
+/// One output that is shown in two ways is shown in both.
+#[test]
+fn what_is_shown_otherwise_is_no_duplicate() {
+    struct Says(&'static str);
+    impl ResultFirewall for Says {
+        fn frame(&self, _: &ToolOutput) -> Option<Frame> {
+            Some(frame(1, "summary", &[self.0]))
+        }
+        fn view(&self, _: &HandleId, _: &View) -> Result<Frame, ViewError> {
+            Err(ViewError::Refused { code: "none".to_owned(), message: "no views".to_owned() })
+        }
+    }
+    let output = |n: usize, firewall| {
+        let output = ToolOutput {
+            id: format!("r{n}"),
+            call: Some(format!("call:c{n}")),
+            result: RawResult::text("three tickets, two of them urgent"),
+            label: Label::clean(),
+            metadata: Default::default(),
+        };
+        [tool_call(1, "open").with_id(format!("call:c{n}")), admit(output, Some(firewall))]
+    };
+    let (three, two) = (&Says("three tickets") as _, &Says("two are urgent") as _);
+    assert_eq!(left([output(1, three), output(2, two)].concat()).1, 0);
+    assert_eq!(left([output(1, three), output(2, three)].concat()).1, 2);
+}
+
 proptest! {
     /// Whatever a text says, the same with another digit or a negation says something else.
     #[test]
@@ -154,4 +190,14 @@ fn another_label_in_between_hides_no_duplicate() {
     let secret = Label { confidentiality: Confidentiality::Internal, ..said("").label().clone() };
     let (ids, removed) = left([said("a"), said("b").with_label(secret), said("c")]);
     assert_eq!((ids, removed), (vec!["b".to_owned(), "c".to_owned()], 1));
+}
+
+/// What somebody else may have written never stands for what is trusted, nor the other way round.
+#[test]
+fn what_is_trusted_otherwise_is_no_duplicate() {
+    let said = |id| ContextItem::doc(id, "The server is down");
+    let trusted = |id| said(id).with_label(Label::clean());
+    assert_eq!(left([trusted("a"), said("b")]).1, 0);
+    assert_eq!(left([said("a"), trusted("b")]).1, 0);
+    assert_eq!(left([trusted("a"), said("b"), trusted("c"), said("d")]).1, 2);
 }

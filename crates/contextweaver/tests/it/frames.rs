@@ -79,7 +79,8 @@ fn item(n: usize, (kind, text, back, level): Step, calls: &[usize]) -> ContextIt
         4 => ContextItem::plan_state(id, text),
         5 => ContextItem::policy(id, text),
         6 | 7 if !calls.is_empty() => {
-            let of = calls[back % calls.len()];
+            // One call of five is not in the log.
+            let of = if back == 4 { 9_999 } else { calls[back % calls.len()] };
             ContextItem::tool_result(&frame(of, "table", &[&text])).with_id(id)
         }
         _ => tool_call(n, &text).with_id(format!("call:c{n}")),

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use contextweaver::memory::{
-    Access, BundleParts, Confidence, EntryKind, Limits, MAX_KEY, Memory, MemoryBundle, MemoryError,
-    Put, Tier,
+    Access, BundleParts, Confidence, EntryKind, FactStore, Limits, MAX_KEY, Memory, MemoryBundle,
+    MemoryError, Put, Tier,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -117,6 +117,24 @@ fn what_has_expired_is_gone_from_reads_lists_snapshots_and_sweeps() {
     assert!(tiers(&again).iter().all(|tier| keys(tier) == ["stays"]));
     assert_eq!(again.working.snapshot().unwrap().len(), 1);
     assert!(tiers(&again).iter().all(|tier| tier.sweep().unwrap() == 0), "listing forgot it");
+}
+
+#[test]
+fn what_has_expired_is_not_there_for_those_that_write() {
+    let clock = clock();
+    let memory = bundle(&clock);
+    let put = Put::new("a").ttl(HOUR);
+    for tier in tiers(&memory) {
+        tier.put("deleted", json!(1), &put).unwrap();
+        FactStore::new(tier).state("stated", json!(1), &put).unwrap();
+    }
+    clock.advance(HOUR);
+    for tier in tiers(&memory) {
+        assert!(!tier.delete("deleted").unwrap());
+        let facts = FactStore::new(tier);
+        facts.state("stated", json!(2), &Put::new("b")).unwrap();
+        assert_eq!(facts.get("stated").unwrap().unwrap().value(), Some(&json!(2)));
+    }
 }
 
 #[test]

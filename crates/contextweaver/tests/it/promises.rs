@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use contextweaver::compile::{
     Compiler, ContextItem, ContextLog, ContextPack, DropReason, Format, HeadAndTail, ItemKind,
-    Phase, Request, SensitivityAction, build,
+    Phase, PhaseSpec, RedactionHook, Request, SensitivityAction, ToolOutput, admit, build,
 };
 use proptest::prelude::*;
 use weaver_text::token::{CharsPerFour, Count, Tiktoken, TokenCounter};
-use weaver_types::{Confidentiality, Integrity, Label};
+use weaver_types::{Confidentiality, Integrity, Label, RawResult};
 
-use crate::frames::{log_with, push, so_many_items, some_items};
+use crate::frames::{frame, log_with, push, so_many_items, some_items, tool_call};
 
 /// A counter for which the whole is more than its parts.
 struct Superadditive;
@@ -23,6 +23,23 @@ impl TokenCounter for Superadditive {
 
     fn count(&self, text: &str) -> Count {
         Count::Tokens(text.len() * text.len() / 500)
+    }
+}
+
+/// One that says that a whole is the sum of its parts, and for which it is more.
+struct Boastful;
+
+impl TokenCounter for Boastful {
+    fn name(&self) -> &str {
+        "boastful"
+    }
+
+    fn count(&self, text: &str) -> Count {
+        Superadditive.count(text)
+    }
+
+    fn is_additive(&self) -> bool {
+        true
     }
 }
 
@@ -62,6 +79,7 @@ fn counter(which: usize) -> Arc<dyn TokenCounter> {
         1 => Arc::new(Tiktoken::CL100K),
         2 => Arc::new(Superadditive),
         3 => Arc::new(Bytes),
+        4 => Arc::new(Boastful),
         _ => Arc::new(Failing),
     }
 }
@@ -179,7 +197,7 @@ proptest! {
         items in some_items(),
         phase in prop::sample::select(Phase::ALL.to_vec()),
         budget in prop_oneof![Just(0usize), 1usize..40, 40usize..2000],
-        which in 0usize..5,
+        which in 0usize..6,
         how in 0usize..60,
         query in "[a-z ]{0,20}",
     ) {
@@ -305,6 +323,155 @@ proptest! {
             let stood_for =
                 |id: &String| before.iter().any(|old| !after.contains(old) && words(old) == words(id));
             prop_assert!(after.iter().all(|id| before.contains(id) || stood_for(id)));
+        }
+    }
+}
+
+/// A group that is lost brings back what it stood for, in a build that follows as in the first.
+#[test]
+fn what_a_lost_group_stood_for_comes_back() {
+    let pair = |n: usize, level| {
+        let id = format!("call:c{n}");
+        let output = ToolOutput {
+            id: format!("r{n}"),
+            call: Some(id.clone()),
+            result: RawResult::text("three are open"),
+            label: Label::of(level, Integrity::Untrusted),
+            metadata: Default::default(),
+        };
+        [ContextItem::call_text(id, "tickets.list open"), admit(output, None)]
+    };
+    let mut log = log_with(
+        counter(0),
+        [pair(1, Confidentiality::Internal), pair(2, Confidentiality::Internal)].concat(),
+    );
+    let mut compiler = Compiler::new();
+    let request = plain(Phase::Answer, 1000);
+    let shown =
+        |pack: &ContextPack| pack.item_ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
+    assert_eq!(shown(&compiler.build(&log, &request).unwrap()), ["call:c2", "r2"]);
+    let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+    let [_, result] = pair(2, Confidentiality::Internal);
+    log.push(result.with_id("r2b").with_label(secret)).unwrap();
+    let pack = compiler.build(&log, &request).unwrap();
+    assert_eq!(shown(&pack), ["call:c1", "r1"]);
+    is_the_same(&build(&log, &request).unwrap(), &pack);
+}
+
+/// Why something was left out depends on the budget, also where it was left out before.
+#[test]
+fn a_reason_changes_with_the_budget() {
+    let result = ContextItem::tool_result(&frame(1, "summary", &[&"x".repeat(400)]));
+    let log =
+        log_with(counter(0), [tool_call(1, "short"), result, ContextItem::user_turn("u", "hello")]);
+    let reasons =
+        |pack: &ContextPack| pack.stats.dropped_items.iter().map(|d| d.reason).collect::<Vec<_>>();
+    let mut compiler = Compiler::new();
+    let pack = compiler.build(&log, &plain(Phase::Answer, 60)).unwrap();
+    assert_eq!(reasons(&pack), [DropReason::Group, DropReason::Budget]);
+    let wider = log.tokens("result:c1").unwrap();
+    let pack = compiler.build(&log, &plain(Phase::Answer, wider)).unwrap();
+    assert_eq!(reasons(&pack), [DropReason::Budget; 2]);
+}
+
+/// What is given back because the whole was too much counts as dropped, not as made shorter.
+#[test]
+fn what_is_given_back_is_not_shown_shorter() {
+    /// Each item behind another one costs more than either.
+    struct Joined;
+    impl TokenCounter for Joined {
+        fn name(&self) -> &str {
+            "joined"
+        }
+        fn count(&self, text: &str) -> Count {
+            Count::Tokens(text.len() + 300 * text.matches("\n\n[").count())
+        }
+    }
+    let items =
+        [ContextItem::doc("d", "word ".repeat(200)), ContextItem::user_turn("u", "x".repeat(90))];
+    let log = log_with(Arc::new(Joined), items);
+    let request =
+        Request { summariser: Some(&HeadAndTail), explain: true, ..plain(Phase::Answer, 400) };
+    let pack = build(&log, &request).unwrap();
+    assert_eq!((pack.stats.included_count, pack.stats.compressed_count), (1, 0));
+    assert!(pack.explanations.iter().all(|item| !item.is_compressed));
+    // With room for both it is.
+    let pack = build(&log, &Request { ..request.within(800) }).unwrap();
+    assert_eq!((pack.stats.included_count, pack.stats.compressed_count), (2, 1));
+}
+
+/// Nothing makes a summary of what is redacted, however long the text is that stands in its place.
+#[test]
+fn what_is_redacted_is_never_summarised() {
+    struct Wordy;
+    impl RedactionHook for Wordy {
+        fn redact(&self, _: &ContextItem, _: Confidentiality) -> String {
+            "withheld ".repeat(200)
+        }
+    }
+    let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+    let text = format!("hunter2 {}", "and more of it ".repeat(200));
+    let log = log_with(counter(0), [ContextItem::doc("d", text).with_label(secret)]);
+    for budget in [100, 200, 400] {
+        let request = Request {
+            action: SensitivityAction::Redact(&Wordy),
+            summariser: Some(&HeadAndTail),
+            ..plain(Phase::Answer, budget)
+        };
+        let pack = build(&log, &request).unwrap();
+        assert_eq!((pack.text.as_str(), pack.stats.compressed_count), ("", 0));
+    }
+}
+
+/// What cannot be counted goes in nowhere, and takes no room from what can.
+#[test]
+fn what_cannot_be_counted_is_left_out() {
+    let items = [
+        ContextItem::doc("d", "x".repeat(300)).pin(),
+        ContextItem::user_turn("u1", "hello"),
+        ContextItem::user_turn("u2", "are you there?"),
+    ];
+    let log = log_with(Arc::new(Failing), items);
+    assert_eq!(log.tokens("d"), None);
+    let pack = build(&log, &plain(Phase::Answer, 1000)).unwrap();
+    assert_eq!(pack.item_ids, ["u1", "u2"].map(Into::into));
+}
+
+/// Whatever a compiler was asked for before, it answers like one that was asked for nothing yet.
+#[test]
+fn another_request_takes_nothing_over() {
+    let secret = Label::of(Confidentiality::Confidential, Integrity::Trusted);
+    let filler = "x ".repeat(40);
+    let all = log_with(
+        counter(0),
+        [
+            ContextItem::doc("d1", format!("invoices of March {filler}")),
+            ContextItem::doc("d2", format!("holiday plans {filler}")),
+            ContextItem::doc("d3", "what nobody should know").with_label(secret),
+            ContextItem::agent_message("a", format!("lunch menu {filler}")),
+        ],
+    );
+    let tags = ["holiday".to_owned()];
+    let usual = plain(Phase::Answer, 40);
+    let talk = PhaseSpec::new("talk", 40).with(ItemKind::AgentMessage, 100);
+    let requests = [
+        usual.clone(),
+        usual.clone().about("invoice"),
+        Request { tags: &tags, ..usual.clone() },
+        Request { floor: Confidentiality::Restricted, ..usual.clone() },
+        Request { action: SensitivityAction::mask(), ..usual },
+        Request::new(talk),
+    ];
+    let fresh = requests.each_ref().map(|request| build(&all, request).unwrap());
+    for (n, pack) in fresh.iter().enumerate() {
+        let others = fresh.iter().enumerate().filter(|(m, _)| *m != n);
+        assert!(others.map(|(_, other)| other).all(|other| pack != other), "{n}");
+    }
+    let mut compiler = Compiler::new();
+    for before in &requests {
+        for (now, fresh) in requests.iter().zip(&fresh) {
+            compiler.build(&all, before).unwrap();
+            is_the_same(fresh, &compiler.build(&all, now).unwrap());
         }
     }
 }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use weaver_text::token::CharsPerFour;
 use weaver_types::ledger::{
-    Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordStore,
+    Batch, Durability, LedgerError, MAX_PAGE, Namespace, Record, RecordKey, RecordStore,
 };
 use weaver_types::{CallId, CapabilityId, Tenant};
 
@@ -23,6 +23,7 @@ struct Records(Mutex<BTreeMap<RecordKey, Record>>);
 
 impl RecordStore for Records {
     fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
+        assert_eq!(batch.durability, Durability::Disk);
         let mut records = self.0.lock().unwrap();
         for guard in batch.expect {
             if records.get(&guard.key).map(|record| record.version) != guard.version {
@@ -98,6 +99,9 @@ fn two_that_add_see_each_other() {
     assert_eq!((one.log().len(), one.refresh().unwrap(), one.refresh().unwrap()), (9, 1, 0));
     assert_eq!(items(one.log()), items(two.log()));
     assert_eq!(open(&records, "other").unwrap().log().len(), 0);
+    // What lies behind it in the store is another log's.
+    open(&records, "other").unwrap().push(ContextItem::user_turn("o", "x")).unwrap();
+    assert_eq!(open(&records, "chat").unwrap().log().len(), 10);
     assert_eq!(open(&records, "Chat/").unwrap_err().code(), "context.name");
 }
 
