@@ -19,7 +19,7 @@ use contextweaver::compile::{
 use contextweaver::error::ViewError;
 use serde_json::{Map, Value, json};
 use weaver_benches::Failure;
-use weaver_benches::measure::now;
+use weaver_benches::measure::{now, resident};
 use weaver_text::token::{Tiktoken, TokenCounter as _};
 use weaver_types::{
     CallId, CapabilityId, Confidentiality, Frame, HandleId, Label, RawContent, RawResult,
@@ -147,6 +147,31 @@ fn size(count: usize, runs: usize) -> Result<Value, Failure> {
     }))
 }
 
+/// What a log of so many items takes, and what a compiler takes that has built a context of it, in
+/// bytes an item.
+fn memory(count: usize) -> Result<Value, Failure> {
+    // The tables of the tokenizer are built at the first count.
+    size(100, 1)?;
+    let all = events(count);
+    let held = || resident().ok_or("the system does not say how much memory is held");
+    let before = held()?;
+    let mut log = ContextLog::new(Arc::new(Tiktoken::CL100K));
+    all.iter().try_for_each(|event| log.push(item(event)))?;
+    let with_log = held()?;
+    let request = Request::new(Phase::Answer).about(QUERY);
+    let mut compiler = Compiler::new();
+    let pack = compiler.build(&log, &request)?;
+    let with_build = held()?;
+    let an_item = |from: usize, to: usize| to.saturating_sub(from) / count.max(1);
+    Ok(json!({
+        "items": log.len(),
+        "text_bytes_an_item": all.iter().map(|event| event.text.len()).sum::<usize>() / count.max(1),
+        "log_bytes_an_item": an_item(before, with_log),
+        "build_bytes_an_item": an_item(with_log, with_build),
+        "included": pack.stats.included_count,
+    }))
+}
+
 fn measured(sizes: &[usize], runs: usize) -> Result<Value, Failure> {
     // The tables of the tokenizer are built at the first count.
     size(100, 1)?;
@@ -185,11 +210,14 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         ["--items", more] => {
             println!("{}", measured(&with(&[100, 1_000, 10_000, 100_000], more.parse()?), 9)?);
         }
+        ["memory", count] => println!("{}", memory(count.parse()?)?),
         ["--smoke"] | ["--smoke", "--items", _] => println!("{}", measured(&[100, 1_000], 3)?),
         _ => {
-            return Err("write `workloads DIR [N]`, `tokens FILE`, `--items N`, `--smoke` or \
-                nothing"
-                .into());
+            return Err(
+                "write `workloads DIR [N]`, `tokens FILE`, `memory N`, `--items N`, `--smoke` \
+                or nothing"
+                    .into(),
+            );
         }
     }
     Ok(())
