@@ -47,6 +47,11 @@ fn a_text_with_its_account() {
     assert!(run.err.contains("dropped_reasons.sensitivity: 1"), "{run:?}");
     let same = weaver(&["compile", "--log", &log, "--query", "open invoices"]);
     assert_eq!(same.out, run.out);
+    // What an editor adds, at the beginning and at the end of lines, changes nothing.
+    folder.write("edited.jsonl", &format!("\u{feff}{}", LOG.replace('\n', "\r\n")));
+    let log = folder.arg("edited.jsonl");
+    let same = weaver(&["compile", "--log", &log, "--query", "open invoices"]);
+    assert_eq!(same.out, run.out);
 }
 
 #[test]

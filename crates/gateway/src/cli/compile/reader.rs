@@ -26,6 +26,8 @@ type Wrong = (&'static str, String);
 
 pub(super) fn read(path: &Path, counter: Arc<dyn TokenCounter>) -> Result<ContextLog, Failure> {
     let text = text(path)?;
+    // Editors put a mark before the first line.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let gate = Gate::new()?;
     let mut log = ContextLog::new(counter);
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
