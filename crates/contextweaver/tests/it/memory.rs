@@ -138,6 +138,35 @@ fn what_has_expired_is_not_there_for_those_that_write() {
 }
 
 #[test]
+fn a_leap_of_the_clock_sweeps_nothing_away() {
+    let clock = clock();
+    let memory = bundle(&clock);
+    for tier in tiers(&memory) {
+        tier.put("a", json!(1), &Put::default().ttl(HOUR)).unwrap();
+    }
+    clock.set(START.after(HOUR * 72));
+    assert!(tiers(&memory).iter().all(|tier| tier.sweep().unwrap() == 0));
+    clock.set(START);
+    assert!(tiers(&memory).iter().all(|tier| tier.entry("a").unwrap().is_some()));
+}
+
+#[test]
+fn writing_forgets_what_has_expired() {
+    let clock = clock();
+    let memory = bundle(&clock);
+    for tier in tiers(&memory) {
+        (0..4).for_each(|n| {
+            tier.put(&format!("a{n}"), json!(1), &Put::default().ttl(HOUR)).unwrap();
+        });
+    }
+    clock.advance(HOUR);
+    for tier in tiers(&memory) {
+        (0..4).for_each(|n| tier.put(&format!("b{n}"), json!(1), &Put::default()).unwrap());
+        assert_eq!(tier.sweep().unwrap(), 0, "nothing is left to sweep");
+    }
+}
+
+#[test]
 fn a_clock_that_is_moved_brings_nothing_back() {
     let clock = clock();
     let memory = bundle(&clock);

@@ -182,3 +182,17 @@ fn a_run_counts_as_a_session_where_none_is_named() {
     add("run_2");
     assert_eq!(consolidate(&memory.durable, &rule).unwrap()[0].sessions, 2);
 }
+
+/// Saying again what was superseded does not undo that: it stands beside what took its place.
+#[test]
+fn what_was_superseded_and_is_said_again_is_a_claim_of_its_own() {
+    let facts = FactStore::new(&bundle(&clock()).durable);
+    facts.state("zone", json!("UTC"), &Put::new("profile")).unwrap();
+    let other = facts.state("zone", json!("CET"), &Put::new("mail")).unwrap();
+    facts.resolve("zone", other, "the user said so").unwrap();
+    assert_eq!(facts.state("zone", json!("UTC"), &Put::new("profile")).unwrap(), 3);
+    let fact = facts.get("zone").unwrap().unwrap();
+    assert!(fact.is_contradicted());
+    let superseded: Vec<bool> = fact.claims.iter().map(|c| c.superseded.is_some()).collect();
+    assert_eq!(superseded, [true, false, false]);
+}
