@@ -201,6 +201,34 @@ fn a_late_result_is_recorded_and_never_delivered() {
     assert_eq!(state.meters.tool_calls, 1, "it is one call");
 }
 
+#[test]
+fn an_attempt_is_late_once_and_what_the_tool_calls_a_failure_is_none_of_its_successes() {
+    let world = World::new(open_policy());
+    let (gate, waiting) = mpsc::channel::<()>();
+    let (tell, told) = mpsc::channel::<()>();
+    let ends = Mutex::new((waiting, tell));
+    let spec = CapabilityDraft { timeout_ms: 100, ..draft("fs.append", Effects::WRITE_LOCAL) };
+    world.driven(
+        spec,
+        FnDriver::blocking(move |call| {
+            let (waiting, tell) = &*ends.lock().unwrap();
+            let _ = waiting.recv();
+            for _ in 0..3 {
+                call.report_late(&Ok(RawResult { is_error: true, ..RawResult::text("no") }));
+            }
+            let _ = tell.send(());
+            Ok(RawResult::text("yes"))
+        }),
+    );
+    world.call(&world.run(), &ana(), &Asked::new("fs.append"));
+    gate.send(()).unwrap();
+    told.recv().unwrap();
+    let log = log(world.ledger.as_ref());
+    let late: Vec<_> = log.iter().filter(|event| event.kind == "call.late").collect();
+    assert_eq!(late.len(), 1);
+    assert_eq!(late[0].payload["success"], false);
+}
+
 /// The run takes on the worst that the call could have brought.
 #[test]
 fn a_timeout_of_what_is_not_idempotent_is_unknown_and_taints_the_run() {
