@@ -180,8 +180,10 @@ fn errors_name_line_and_field() {
         let run = line(item.clone());
         assert!(run.code == 3 && run.err.contains(&format!("-:8: {field}: ")), "{item} {run:?}");
     }
-    let run = weaver_with(&["compile", "--log", "-"], "{\"id\": ");
-    assert!(run.code == 3 && run.err.contains("-:1: line: "), "{run:?}");
+    for line in ["{\"id\": ", r#"{"id":"x","kind":"policy","text":"a","text":"b"}"#] {
+        let run = weaver_with(&["compile", "--log", "-"], line);
+        assert!(run.code == 3 && run.err.contains("-:1: line: "), "{run:?}");
+    }
     assert_eq!(line(good).code, 0);
 }
 

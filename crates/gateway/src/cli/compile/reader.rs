@@ -8,6 +8,7 @@ use std::sync::Arc;
 use contextweaver::compile::{CallMade, ContextItem, ContextLog, ItemKind, ToolOutput, admit};
 use serde_json::{Map, Value};
 use weaver_text::{escape, suggest, token::TokenCounter};
+use weaver_types::canonical::{self, Profile};
 use weaver_types::{CallId, CapabilityId, Confidentiality, Label, RawResult};
 
 use super::firewall::Gate;
@@ -62,7 +63,8 @@ fn text(path: &Path) -> Result<String, Failure> {
 }
 
 fn item(line: &str, gate: &Gate) -> Result<ContextItem, Wrong> {
-    let value = serde_json::from_str(line).map_err(|error| ("line", error.to_string()))?;
+    let value = canonical::parse(line.as_bytes(), Profile::Foreign);
+    let value = value.map_err(|error| ("line", error.to_string()))?;
     let Value::Object(fields) = value else { return Err(("line", "no JSON object".to_owned())) };
     misspelt(&fields)?;
     let id = required(&fields, "id")?.to_owned();
