@@ -87,6 +87,16 @@ fn a_plan_carries_labels_sources_and_tokens_to_its_items() {
     assert_eq!(item.metadata()["pack"], "meeting.transcript");
 }
 
+/// In whatever order: what is shown last takes nothing back.
+#[test]
+fn the_label_of_a_plan_is_that_of_all_that_it_shows() {
+    let envelope = ContextEnvelope::default();
+    let spec = DecisionSpec::new(KEY, 100).requires("meeting.transcript").prefers("rules");
+    let label = plan(spec, &envelope).unwrap().label;
+    assert_eq!(label.integrity, Integrity::Untrusted);
+    assert_eq!(label.taints.len(), 1);
+}
+
 #[test]
 fn a_required_pack_that_is_missing_is_an_error() {
     let missing =
