@@ -1,16 +1,15 @@
 //! Arguments: an object, its canonical bytes, and their digest.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, Tag};
 
 /// The largest arguments, in bytes of canonical JSON.
 pub const MAX_ARGUMENTS: usize = 1024 * 1024;
 
-/// Arguments that passed: an object, its canonical bytes and their digest.
+/// What is known of arguments that passed: the canonical bytes of the object and their digest.
 #[derive(Debug, Clone)]
 pub(crate) struct Arguments {
-    pub(crate) object: Map<String, Value>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) digest: Digest,
 }
@@ -18,9 +17,9 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Takes a JSON object with exact integers, or says what is wrong.
     pub(crate) fn read(value: &Value) -> Result<Self, String> {
-        let Value::Object(object) = value else {
+        if !value.is_object() {
             return Err("the arguments must be a JSON object".to_owned());
-        };
+        }
         let bytes =
             canonical::to_bytes(value, Profile::Foreign).map_err(|error| error.to_string())?;
         if bytes.len() > MAX_ARGUMENTS {
@@ -30,6 +29,6 @@ impl Arguments {
             ));
         }
         let digest = Digest::of(Tag::ARGS, &bytes);
-        Ok(Self { object: object.clone(), bytes, digest })
+        Ok(Self { bytes, digest })
     }
 }

@@ -1,7 +1,7 @@
 //! The guard of the clock: time never goes back, and a leap forward holds effects until the
 //! operator confirms it.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use weaver_types::canonical::{self, Profile};
@@ -18,6 +18,16 @@ const LEAP_WHILE_CLOSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Keeps the time. While a leap is not confirmed, time goes on from where it was, by the monotonic
 /// clock, so that a wrong clock that is set right leaves nothing behind.
 pub(crate) struct ClockGuard(Mutex<Inner>);
+
+/// A look at the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// The time that counts. It never falls.
+    pub(crate) now: Timestamp,
+    /// The time by which what was given for a while expires: the time that counts, but it also goes
+    /// on by the monotonic clock while the wall clock was set back and the other stands still.
+    pub(crate) latest: Timestamp,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Inner {
@@ -46,44 +56,29 @@ impl ClockGuard {
         Self(Mutex::new(inner))
     }
 
-    /// The time that counts. It never falls.
-    pub(crate) fn now(&self, clock: &dyn Clock) -> Timestamp {
-        let mut inner = match self.0.lock() {
-            Ok(inner) => inner,
-            // Nothing in here panics while it is half done.
-            Err(poisoned) => poisoned.into_inner(),
-        };
-        inner.look(clock)
-    }
-
-    /// The time by which what was given for a while expires: the time that counts, but it also goes
-    /// on by the monotonic clock while the wall clock was set back and the other stands still.
-    pub(crate) fn latest(&self, clock: &dyn Clock) -> Timestamp {
-        let mut inner = match self.0.lock() {
-            Ok(inner) => inner,
-            Err(poisoned) => poisoned.into_inner(),
-        };
-        inner.look(clock);
-        inner.latest
+    /// What time it is, in both ways of counting.
+    pub(crate) fn moment(&self, clock: &dyn Clock) -> Moment {
+        let mut inner = self.lock();
+        let now = inner.look(clock);
+        Moment { now, latest: inner.latest }
     }
 
     /// The wall clock, when it is not believed.
     pub(crate) fn leapt(&self, clock: &dyn Clock) -> Option<Timestamp> {
-        let mut inner = match self.0.lock() {
-            Ok(inner) => inner,
-            Err(poisoned) => poisoned.into_inner(),
-        };
+        let mut inner = self.lock();
         inner.look(clock);
         inner.leapt
     }
 
     /// The operator confirms the wall clock up to `until`.
     pub(crate) fn confirm(&self, until: Timestamp) {
-        let mut inner = match self.0.lock() {
-            Ok(inner) => inner,
-            Err(poisoned) => poisoned.into_inner(),
-        };
+        let mut inner = self.lock();
         inner.confirmed = inner.confirmed.max(until);
+    }
+
+    /// Nothing in here panics while it is half done.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,7 +147,7 @@ mod tests {
 
     fn guard(clock: &ManualClock) -> ClockGuard {
         let guard = ClockGuard::new(clock, None, Timestamp::default());
-        assert_eq!(guard.now(clock), clock.now());
+        assert_eq!(guard.moment(clock).now, clock.now());
         guard
     }
 
@@ -161,10 +156,13 @@ mod tests {
         let clock = ManualClock::new(START);
         let guard = guard(&clock);
         clock.advance(HOUR * 24 * 400);
-        assert_eq!((guard.now(&clock), guard.leapt(&clock)), (START.after(HOUR * 9_600), None));
+        assert_eq!(
+            (guard.moment(&clock).now, guard.leapt(&clock)),
+            (START.after(HOUR * 9_600), None)
+        );
         clock.set(START.after(HOUR * (9_600 + 23)));
         assert_eq!(guard.leapt(&clock), None, "less than a day");
-        assert_eq!(guard.now(&clock), START.after(HOUR * 9_623));
+        assert_eq!(guard.moment(&clock).now, START.after(HOUR * 9_623));
     }
 
     #[test]
@@ -174,10 +172,10 @@ mod tests {
         clock.set(START.after(HOUR * 25));
         assert_eq!(guard.leapt(&clock), Some(START.after(HOUR * 25)));
         clock.advance(HOUR);
-        assert_eq!(guard.now(&clock), START.after(HOUR), "by the monotonic clock");
+        assert_eq!(guard.moment(&clock).now, START.after(HOUR), "by the monotonic clock");
         clock.set(START.after(HOUR * 2));
         assert_eq!(guard.leapt(&clock), None, "set right");
-        assert_eq!(guard.now(&clock), START.after(HOUR * 2));
+        assert_eq!(guard.moment(&clock).now, START.after(HOUR * 2));
     }
 
     #[test]
@@ -188,7 +186,10 @@ mod tests {
         guard.confirm(START.after(HOUR * 99));
         assert!(guard.leapt(&clock).is_some(), "confirmed up to before");
         guard.confirm(START.after(HOUR * 101));
-        assert_eq!((guard.leapt(&clock), guard.now(&clock)), (None, START.after(HOUR * 100)));
+        assert_eq!(
+            (guard.leapt(&clock), guard.moment(&clock).now),
+            (None, START.after(HOUR * 100))
+        );
         clock.set(START.after(HOUR * 1_000));
         assert!(guard.leapt(&clock).is_some(), "the next one is another");
     }
@@ -198,17 +199,17 @@ mod tests {
         let clock = ManualClock::new(START);
         let guard = guard(&clock);
         clock.set(START.after(HOUR));
-        assert_eq!(guard.latest(&clock), START.after(HOUR));
+        assert_eq!(guard.moment(&clock).latest, START.after(HOUR));
         for set_back in [START, Timestamp::default()] {
             clock.set(set_back);
-            assert_eq!(guard.now(&clock), START.after(HOUR), "it stands still");
+            assert_eq!(guard.moment(&clock).now, START.after(HOUR), "it stands still");
         }
         clock.advance(HOUR * 3);
-        assert_eq!(guard.now(&clock), START.after(HOUR));
-        assert_eq!(guard.latest(&clock), START.after(HOUR * 4));
+        assert_eq!(guard.moment(&clock).now, START.after(HOUR));
+        assert_eq!(guard.moment(&clock).latest, START.after(HOUR * 4));
         clock.set(START.after(HOUR * 9));
         assert_eq!(
-            (guard.now(&clock), guard.latest(&clock)),
+            (guard.moment(&clock).now, guard.moment(&clock).latest),
             (START.after(HOUR * 9), START.after(HOUR * 9))
         );
     }
@@ -219,12 +220,12 @@ mod tests {
         let opened = |days: u32| {
             let clock = ManualClock::new(START.after(day * days));
             let guard = ClockGuard::new(&clock, Some(START), Timestamp::default());
-            (guard.leapt(&clock).is_some(), guard.now(&clock))
+            (guard.leapt(&clock).is_some(), guard.moment(&clock).now)
         };
         assert_eq!(opened(30), (false, START.after(day * 30)));
         assert_eq!(opened(31), (true, START));
         let behind = ManualClock::new(Timestamp::default());
         let guard = ClockGuard::new(&behind, Some(START), Timestamp::default());
-        assert_eq!((guard.leapt(&behind), guard.now(&behind)), (None, START), "never back");
+        assert_eq!((guard.leapt(&behind), guard.moment(&behind).now), (None, START), "never back");
     }
 }

@@ -15,7 +15,7 @@ use weaver_types::{
 };
 
 use crate::approval::table::Holds;
-use crate::clock_guard::{self, ClockGuard};
+use crate::clock_guard::{self, ClockGuard, Moment};
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::explanation;
@@ -200,7 +200,7 @@ impl Kernel {
     pub fn open(parts: KernelParts) -> Result<Self, KernelError> {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
-        let now = time.now(parts.clock.as_ref());
+        let now = time.moment(parts.clock.as_ref()).now;
         let (holds, void) = Holds::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
@@ -332,13 +332,12 @@ impl Kernel {
     /// The time, which never goes back, neither here nor against what the ledger holds: a clock
     /// that is set back revives nothing, and one that leaps forward is not believed at once.
     pub(crate) fn now(&self) -> Timestamp {
-        self.time.now(self.clock.as_ref())
+        self.moment().now
     }
 
-    /// The time by which what was given for a while expires. It goes on while the wall clock, set
-    /// back, holds the other still.
-    pub(crate) fn latest(&self) -> Timestamp {
-        self.time.latest(self.clock.as_ref())
+    /// The same, and the time by which what was given for a while expires.
+    pub(crate) fn moment(&self) -> Moment {
+        self.time.moment(self.clock.as_ref())
     }
 
     pub(crate) fn remember(&self, explanation: Explanation) {

@@ -44,7 +44,7 @@ impl LateDoor {
             .maybe("error", result.as_ref().err().map(|error| json!(error.code())))
             .event(
                 EventKind::Late,
-                self.time.now(self.clock.as_ref()),
+                self.time.moment(self.clock.as_ref()).now,
                 &call.run,
                 Some(&call.call),
             );

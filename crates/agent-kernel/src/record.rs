@@ -150,8 +150,16 @@ pub(crate) fn error_text(firewall: &Firewall, text: &str) -> String {
 
 /// Redacted first and cut then, so that no cut hides a secret from the rules.
 fn redacted(firewall: &Firewall, text: &str, most: usize) -> String {
-    let read: String = text.chars().take(MAX_READ).collect();
-    firewall.redact_text(&read).text.chars().take(most).collect()
+    let mut text = firewall.redact_text(first(text, MAX_READ)).text;
+    text.truncate(first(&text, most).len());
+    text
+}
+
+/// The first so many characters.
+fn first(text: &str, most: usize) -> &str {
+    // No character takes less than a byte.
+    let cut = if text.len() > most { text.char_indices().nth(most) } else { None };
+    cut.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 /// Arguments as the log holds them: redacted text, and a commitment to the exact bytes under a
@@ -164,15 +172,21 @@ pub(crate) struct Recorded {
     commit: Digest,
 }
 
-/// What the log holds of `arguments`. `None` when there is no randomness for the salt.
+/// What the log holds of `value`, which was read as `arguments`. `None` when there is no randomness
+/// for the salt.
 pub(crate) fn arguments(
+    value: &Value,
     arguments: &Arguments,
     firewall: &Firewall,
     random: &dyn Random,
 ) -> Option<Recorded> {
-    let (redacted, _) = firewall.redact_value(&Value::Object(arguments.object.clone()));
-    let text = canonical::to_bytes(&redacted, Profile::Foreign)
-        .ok()
+    let (redacted, _) = firewall.redact_value(value);
+    let bytes = if redacted == *value {
+        Some(arguments.bytes.clone())
+    } else {
+        canonical::to_bytes(&redacted, Profile::Foreign).ok()
+    };
+    let text = bytes
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .filter(|text| text.len() <= MAX_ARGUMENT_TEXT);
     let mut salt = [0_u8; 16];

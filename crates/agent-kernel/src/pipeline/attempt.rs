@@ -90,7 +90,7 @@ impl Kernel {
     /// What a driver gets of a committed call.
     pub(crate) fn authorized(&self, ready: &Ready<'_>) -> Arc<CallParts> {
         let target = &ready.target;
-        let arguments = target.arguments.as_ref().map(|a| a.object.clone()).unwrap_or_default();
+        let arguments = ready.arguments.as_object().cloned().unwrap_or_default();
         let slot = self.slot_of(ready.caller);
         let label = slot.and_then(|slot| lock(&slot).map(|run| run.state().label.clone()));
         // A run that cannot be read may have seen anything.

@@ -64,7 +64,7 @@ impl Kernel {
     fn would_do(&self, asked: AsIf<'_>) -> DryRun {
         let AsIf { question, mode, evaluated, .. } = asked;
         let Question { caller, request, .. } = question;
-        let Evaluated { mut decision, mut target, slot, .. } = evaluated;
+        let Evaluated { mut decision, target, slot, .. } = evaluated;
         let limits = limits(request, &decision);
         let mut shown = limits.mode.map_or(mode, |least| least.max(mode));
         if let (Some(slot), Some(target), true) = (&slot, &target, decision.allowed()) {
@@ -82,10 +82,9 @@ impl Kernel {
             driver: found.map(|target| target.entry.driver.name().to_owned()),
             timeout: found.map(|_| want.time),
             price: want.price,
-            arguments: target
-                .as_mut()
-                .and_then(|target| target.arguments.take())
-                .map(|arguments| Value::Object(arguments.object)),
+            arguments: found
+                .filter(|target| target.arguments.is_some())
+                .and_then(|_| question.arguments.cloned()),
             decision,
         }
     }

@@ -129,12 +129,12 @@ impl Kernel {
         let capability = &ready.target.capability;
         let mode = ready.effective_mode().max(share.floor());
         raw.findings.extend(share.finding());
-        let stored = self.keep(ready, mode, &mut raw, share.is_bounded());
         let limits = ready.limits();
+        let spec = self.frame_spec(ready, mode, &limits);
+        let stored = self.keep(ready, &spec, &mut raw, share.is_bounded());
         let handle = stored.as_ref().map(|stored| stored.handle.clone());
-        let spec = FrameSpec { handle, ..self.frame_spec(ready, mode, &limits) };
-        let own = label::known(spec.label.clone(), raw.label.as_ref());
-        let spec = FrameSpec { label: own, ..spec };
+        let label = label::known(spec.label, raw.label.as_ref());
+        let spec = FrameSpec { handle, label, ..spec };
         let firewall = self.firewall_of(ready.caller.run);
         let first = firewall.frame(&raw, &spec);
         let frame = share.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
@@ -183,11 +183,11 @@ impl Kernel {
     pub(crate) fn keep(
         &self,
         ready: &Ready<'_>,
-        mode: ResponseMode,
+        spec: &FrameSpec<'_>,
         raw: &mut RawResult,
         bounded: bool,
     ) -> Option<StoredHandle> {
-        if mode == ResponseMode::Raw && !bounded {
+        if spec.mode == ResponseMode::Raw && !bounded {
             return None;
         }
         let grant = HandleGrant {
@@ -196,14 +196,14 @@ impl Kernel {
             run: &ready.caller.run.run_id,
             call: &ready.call,
             capability: &ready.target.capability,
-            constraints: &ready.limits(),
-            pii_reader: ready.caller.principal.has_role(PII_READER),
+            constraints: spec.constraints,
+            pii_reader: spec.pii_reader,
             label: &label::known(
                 label::stored(&ready.target.capability, &ready.call),
                 raw.label.as_ref(),
             ),
             views: self.firewall.views(),
-            now: self.now(),
+            now: spec.now,
         };
         match self.shelf.store(raw, grant, self.blobs.as_ref(), self.random.as_ref()) {
             Ok(stored) => Some(stored),

@@ -7,6 +7,7 @@ use weaver_types::{
 
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::pending::Pending;
+use crate::clock_guard::Moment;
 use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
 use crate::telemetry::{self, Measure};
@@ -85,7 +86,8 @@ impl Kernel {
         target: &Target,
         (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        let (now, decision, keys) = (self.now(), &evaluated.decision, self.keys());
+        let Moment { now, latest } = self.moment();
+        let (decision, keys) = (&evaluated.decision, self.keys());
         let claims = TokenClaims {
             v: 1,
             token_id: token_of(call)?,
@@ -101,7 +103,7 @@ impl Kernel {
             constraints: limits(question.request, decision),
             raw: mode == ResponseMode::Raw,
             issued_at: now,
-            expires_at: self.latest().after(self.settings.token_ttl),
+            expires_at: latest.after(self.settings.token_ttl),
         };
         let token = keys.sign(&claims)?;
         let facts = evaluated.facts.clone();

@@ -215,7 +215,10 @@ impl Kernel {
             .with("opened_at", json!(request.opened_at))
             .with("deadline", json!(request.deadline))
             .maybe("supersedes", request.supersedes.as_ref().map(|id| json!(id)))
-            .with("arguments", arguments(&exact, &self.firewall, self.random.as_ref())?)
+            .with(
+                "arguments",
+                arguments(&request.arguments, &exact, &self.firewall, self.random.as_ref())?,
+            )
             .asked(&open.asked.request, &self.firewall)
             .event(EventKind::ApprovalRequested, self.now(), &request.run, call)
     }

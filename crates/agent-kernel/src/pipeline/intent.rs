@@ -165,7 +165,9 @@ impl Kernel {
         let writes = capability.spec().effects.writes();
         let durability = if writes { Durability::Disk } else { Durability::Os };
         let args = match &ready.target.arguments {
-            Some(args) => Some(arguments(args, &self.firewall, self.random.as_ref())?),
+            Some(args) => {
+                Some(arguments(ready.arguments, args, &self.firewall, self.random.as_ref())?)
+            }
             None => None,
         };
         let event = Payload::new()

@@ -34,7 +34,7 @@ impl Kernel {
         if self.is_revoked(ready.claims) {
             return Err(ReasonCode::TokenRevoked);
         }
-        if self.latest() >= ready.claims.expires_at {
+        if self.moment().latest >= ready.claims.expires_at {
             return Err(ReasonCode::TokenExpired);
         }
         let policy = self.policy();

@@ -133,7 +133,8 @@ impl Kernel {
         let (chunks, parts) = (stream.chunks(), stream.parts());
         let mut whole = stream.whole();
         whole.findings.extend(share.finding());
-        let stored = self.keep(ready, mode, &mut whole, true);
+        let limits = ready.limits();
+        let stored = self.keep(ready, &self.frame_spec(ready, mode, &limits), &mut whole, true);
         let handle = stored.as_ref().map(|stored| stored.handle.clone());
         let (frame, reserved) = stream.end(how, &whole, handle);
         share.put(reserved);

@@ -4,6 +4,7 @@ use weaver_policy::PolicySet;
 use weaver_types::{ReasonCode, TokenClaims};
 
 use super::pending::Pending;
+use crate::clock_guard::Moment;
 use crate::kernel::{Caller, Kernel};
 use crate::revocation::Granted;
 use crate::token::{Narrowed, Token};
@@ -21,7 +22,8 @@ impl Kernel {
             let detail = "the token is malformed or not made by this kernel";
             return refused(ReasonCode::TokenInvalid, detail);
         };
-        if self.latest() >= claims.expires_at || self.now() < claims.issued_at {
+        let Moment { now, latest } = self.moment();
+        if latest >= claims.expires_at || now < claims.issued_at {
             let detail = "the token is past its time; ask for a new grant";
             return refused(ReasonCode::TokenExpired, detail);
         }
