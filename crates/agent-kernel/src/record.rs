@@ -166,10 +166,10 @@ fn first(text: &str, most: usize) -> &str {
 /// salt of its own.
 #[derive(Debug, Serialize)]
 pub(crate) struct Recorded {
-    text: Option<String>,
     bytes: usize,
-    salt: String,
     commit: Digest,
+    salt: String,
+    text: Option<String>,
 }
 
 /// What the log holds of `value`, which was read as `arguments`. `None` when there is no randomness

@@ -11,40 +11,40 @@ use weaver_types::{Label, Millicents, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
 
-/// What is known of a run.
+/// What is known of a run. The fields stand in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunState {
-    /// The version of this form.
-    pub v: u8,
-    /// What it has used up.
-    pub meters: RunMeters,
     /// The join of the labels of all that the model was shown.
     pub label: Label,
+    /// What it has used up.
+    pub meters: RunMeters,
+    /// The version of this form.
+    pub v: u8,
 }
 
-/// What one event changes.
+/// What one event changes, in the order in which it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RunDelta {
-    /// Calls executed.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub tool_calls: u64,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub cost: Millicents,
     /// Calls refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub denials: u64,
+    /// Joined into the label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Label>,
     /// Microseconds of execution.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub latency_us: u64,
     /// Tokens of the frames that were given out, by the counter of the session's budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub prompt_tokens: u64,
-    /// What it cost.
-    #[serde(default, skip_serializing_if = "is_free")]
-    pub cost: Millicents,
-    /// Joined into the label.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<Label>,
+    /// Calls executed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tool_calls: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]

@@ -107,20 +107,20 @@ impl RunBudget {
     }
 }
 
-/// What a run has used up so far.
+/// What a run has used up so far, in the order of the canonical form: it is written with each call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct RunMeters {
-    /// Executed calls, failed ones included.
-    pub tool_calls: u64,
-    /// Refused calls.
-    pub denials: u64,
-    /// Prompt tokens.
-    pub prompt_tokens: u64,
-    /// Microseconds of execution.
-    pub latency_us: u64,
     /// Cost.
     pub cost: Millicents,
+    /// Refused calls.
+    pub denials: u64,
+    /// Microseconds of execution.
+    pub latency_us: u64,
+    /// Prompt tokens.
+    pub prompt_tokens: u64,
+    /// Executed calls, failed ones included.
+    pub tool_calls: u64,
 }
 
 impl RunMeters {

@@ -329,23 +329,27 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
     }
 }
 
-/// What the log keeps of a frame: how much was shown and what was hidden.
+/// What the log keeps of a frame: how much was shown and what was hidden, and the [`Seal`], in the
+/// order in which it is written.
 #[derive(Serialize)]
 struct Shown<'a> {
-    mode: ResponseMode,
-    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<Digest>,
     facts: usize,
-    rows: usize,
-    warnings: &'a [Warning],
     handle: Option<&'a HandleId>,
     label: &'a Label,
-    #[serde(flatten)]
-    seal: Option<Seal>,
+    mode: ResponseMode,
+    rows: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salt: Option<String>,
+    status: Status,
+    warnings: &'a [Warning],
 }
 
 /// A commitment to all of a frame under a salt of its own, so that somebody who has the frame can
 /// show that it was this one.
-#[derive(Serialize)]
 struct Seal {
     bytes: usize,
     salt: String,
@@ -354,15 +358,18 @@ struct Seal {
 
 impl<'a> Shown<'a> {
     fn of(frame: &'a Frame, random: &dyn Random) -> Self {
+        let seal = Seal::of(frame, random);
         Self {
-            mode: frame.mode,
-            status: frame.status,
+            bytes: seal.as_ref().map(|seal| seal.bytes),
+            commit: seal.as_ref().map(|seal| seal.commit),
             facts: frame.facts.len(),
-            rows: frame.table.len(),
-            warnings: &frame.warnings,
             handle: frame.handle.as_ref().map(|handle| &handle.handle_id),
             label: &frame.label,
-            seal: Seal::of(frame, random),
+            mode: frame.mode,
+            rows: frame.table.len(),
+            salt: seal.map(|seal| seal.salt),
+            status: frame.status,
+            warnings: &frame.warnings,
         }
     }
 }

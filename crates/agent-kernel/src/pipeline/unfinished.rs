@@ -22,25 +22,26 @@ use crate::record::Payload;
 use crate::room::Room;
 use crate::run_state::RunDelta;
 
-/// A call whose end is not recorded yet, as the ledger keeps it.
+/// A call whose end is not recorded yet, as the ledger keeps it, in the order in which it is
+/// written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenCall {
-    pub(crate) v: u8,
-    pub(crate) run: RunId,
-    pub(crate) principal: PrincipalId,
     pub(crate) capability: CapabilityId,
-    /// The label that the run takes if the end is never seen.
-    pub(crate) worst: Label,
-    /// The tokens that are charged if the end is never seen.
+    /// The thousandths of a cent that are charged if the end is never seen.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) tokens: u64,
+    pub(crate) cost: u64,
     /// The microseconds that are charged then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) latency_us: u64,
-    /// The thousandths of a cent that are charged then.
+    pub(crate) principal: PrincipalId,
+    pub(crate) run: RunId,
+    /// The tokens that are charged then.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) cost: u64,
+    pub(crate) tokens: u64,
+    pub(crate) v: u8,
+    /// The label that the run takes then.
+    pub(crate) worst: Label,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
