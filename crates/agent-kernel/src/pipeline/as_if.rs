@@ -13,7 +13,7 @@ pub(crate) struct AsIf<'a> {
     pub(crate) question: Question<'a>,
     /// What the caller asked to be shown.
     pub(crate) mode: ResponseMode,
-    pub(crate) evaluated: Evaluated,
+    pub(crate) evaluated: Box<Evaluated>,
 }
 
 impl Kernel {

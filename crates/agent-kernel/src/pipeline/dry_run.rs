@@ -64,7 +64,7 @@ impl Kernel {
     fn would_do(&self, asked: AsIf<'_>) -> DryRun {
         let AsIf { question, mode, evaluated, .. } = asked;
         let Question { caller, request, .. } = question;
-        let Evaluated { mut decision, target, slot, .. } = evaluated;
+        let Evaluated { mut decision, target, slot, .. } = *evaluated;
         let limits = limits(request, &decision);
         let mut shown = limits.mode.map_or(mode, |least| least.max(mode));
         if let (Some(slot), Some(target), true) = (&slot, &target, decision.allowed()) {

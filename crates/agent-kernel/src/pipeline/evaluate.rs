@@ -35,7 +35,7 @@ pub(crate) struct Question<'a> {
     pub(crate) resumes: bool,
 }
 
-/// What an evaluation found.
+/// What an evaluation found. It is handed on many times, so it lies in a box.
 pub(crate) struct Evaluated {
     pub(crate) decision: Decision,
     /// What can be executed; `None` when there is nothing of that name, or nothing usable.
@@ -57,8 +57,8 @@ pub(crate) struct Evaluated {
 }
 
 impl Evaluated {
-    pub(crate) fn new(decision: Decision, slot: Option<RunSlot>) -> Self {
-        Self {
+    pub(crate) fn new(decision: Decision, slot: Option<RunSlot>) -> Box<Self> {
+        Box::new(Self {
             decision,
             target: None,
             slot,
@@ -68,10 +68,10 @@ impl Evaluated {
             holding: Holding::Free,
             endings: Vec::new(),
             request: None,
-        }
+        })
     }
 
-    pub(crate) fn tightened(mut self, said: Contribution) -> Self {
+    pub(crate) fn tightened(mut self: Box<Self>, said: Contribution) -> Box<Self> {
         self.decision = self.decision.tightened(said);
         self
     }
@@ -101,7 +101,7 @@ pub(crate) fn denied(
 }
 
 impl Kernel {
-    pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Evaluated {
+    pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Box<Evaluated> {
         let run = &question.caller.run.run_id;
         match self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()) {
             Ok(slot) => match self.find_target(policy, question) {
@@ -147,7 +147,7 @@ impl Kernel {
         question: Question<'_>,
         mut target: Target,
         slot: RunSlot,
-    ) -> Evaluated {
+    ) -> Box<Evaluated> {
         let Question { caller, request, arguments, operation, .. } = question;
         let settings = &caller.run.settings;
         let Some((label, exceeded, finished, spent, origins)) = lock(&slot).map(|hot| {
@@ -193,7 +193,10 @@ impl Kernel {
         if operation == Operation::Invoke {
             evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
         }
-        Evaluated { target: Some(target), label, signals, ..evaluated }
+        evaluated.target = Some(target);
+        evaluated.label = label;
+        evaluated.signals = signals;
+        evaluated
     }
 
     /// What goes beyond the policy's own checks: preconditions, and what releases a hold.
@@ -203,8 +206,8 @@ impl Kernel {
         question: Question<'_>,
         target: &Target,
         (query, decide): (&Query<'_>, Decide<'_>),
-        mut evaluated: Evaluated,
-    ) -> Evaluated {
+        mut evaluated: Box<Evaluated>,
+    ) -> Box<Evaluated> {
         if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {
             if target.contract.denied() && question.resumes {
                 // What was held or granted for another version of it is over.

@@ -52,7 +52,7 @@ impl Kernel {
         let operation = Operation::Invoke;
         let question =
             Question { caller, request, arguments, operation, facts: None, resumes: true };
-        let tighten = |mut evaluated: Evaluated| {
+        let tighten = |mut evaluated: Box<Evaluated>| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated
         };
@@ -62,7 +62,7 @@ impl Kernel {
             && let Some(target) = &evaluated.target
         {
             if let Some(token) = self.mint(question, mode, target, (&evaluated, &id)) {
-                let Evaluated { decision, request, .. } = evaluated;
+                let Evaluated { decision, request, .. } = *evaluated;
                 return Grant { call: id, decision, token: Some(token), request };
             }
             let detail = "no token could be made";
@@ -71,7 +71,7 @@ impl Kernel {
             evaluated.decision = evaluated.decision.tightened(failed);
         }
         if evaluated.decision.allowed() {
-            let Evaluated { decision, request, .. } = evaluated;
+            let Evaluated { decision, request, .. } = *evaluated;
             return Grant { call: id, decision, token: None, request };
         }
         let open = evaluated.request.clone();
@@ -139,7 +139,7 @@ pub(crate) fn unnamed() -> CallId {
 }
 
 /// A refusal before anything was evaluated.
-pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Evaluated {
+pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Box<Evaluated> {
     Evaluated::new(decision, slot)
 }
 

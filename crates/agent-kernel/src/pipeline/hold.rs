@@ -28,8 +28,8 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         call: &CallId,
-        mut evaluated: Evaluated,
-    ) -> Evaluated {
+        mut evaluated: Box<Evaluated>,
+    ) -> Box<Evaluated> {
         if question.caller.run.dry_run {
             return evaluated;
         }

@@ -141,7 +141,7 @@ impl Kernel {
             facts,
             resumes: true,
         };
-        let tighten = |mut evaluated: Evaluated| {
+        let tighten = |mut evaluated: Box<Evaluated>| {
             evaluated.decision = bound(evaluated.decision, &claims, evaluated.target.as_ref());
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated.decision = raw_needs_token(evaluated.decision, &claims, mode);
@@ -174,7 +174,7 @@ impl Kernel {
                 self.go(&policy, ready, slot).await
             }
             (target, slot) => {
-                let evaluated = Evaluated { target, slot, ..evaluated };
+                (evaluated.target, evaluated.slot) = (target, slot);
                 let open = evaluated.request.clone();
                 let decision = self.refuse(caller, request, &call, evaluated).await;
                 Invocation { request: open, ..self.refused(caller, request, call, decision) }
@@ -213,8 +213,8 @@ impl Kernel {
             .then(|| CallId::random(self.random.as_ref()).ok())
             .flatten();
         let call = own.unwrap_or(ready.call);
-        let target = Some(ready.target);
-        let evaluated = Evaluated { target, ..Evaluated::new(decision, Some(slot)) };
+        let mut evaluated = Evaluated::new(decision, Some(slot));
+        evaluated.target = Some(ready.target);
         let decision = self.refuse(caller, request, &call, evaluated).await;
         self.refused(caller, request, call, decision)
     }

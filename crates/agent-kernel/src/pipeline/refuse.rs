@@ -22,7 +22,7 @@ impl Kernel {
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: &CallId,
-        evaluated: Evaluated,
+        evaluated: Box<Evaluated>,
     ) -> Decision {
         let mut decision = evaluated.decision.clone();
         if !caller.run.dry_run {
@@ -49,9 +49,9 @@ impl Kernel {
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: &CallId,
-        evaluated: Evaluated,
+        evaluated: Box<Evaluated>,
     ) -> Result<(), String> {
-        let Evaluated { decision, target, slot, request: open, .. } = evaluated;
+        let Evaluated { decision, target, slot, request: open, .. } = *evaluated;
         let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
         let mut payload = Payload::new()

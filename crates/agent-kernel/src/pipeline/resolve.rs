@@ -22,7 +22,7 @@ use crate::wait::{contained, within};
 const RESOLVER: &str = "resolver";
 
 /// What adds to a decision, so that no request is opened for what is denied anyway.
-pub(crate) type Tighten<'a> = &'a (dyn Fn(Evaluated) -> Evaluated + Sync);
+pub(crate) type Tighten<'a> = &'a (dyn Fn(Box<Evaluated>) -> Box<Evaluated> + Sync);
 
 /// What a resolver's answer means for the call.
 enum Asked {
@@ -50,7 +50,7 @@ impl Kernel {
         question: Question<'_>,
         call: &CallId,
         tighten: Tighten<'_>,
-    ) -> Evaluated {
+    ) -> Box<Evaluated> {
         let evaluated = tighten(self.evaluate(policy, question));
         let (caller, slot) = (question.caller, evaluated.slot.as_ref());
         self.raised(caller, call, slot, &evaluated.signals).await;
@@ -77,8 +77,8 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         call: &CallId,
-        evaluated: Evaluated,
-    ) -> Evaluated {
+        evaluated: Box<Evaluated>,
+    ) -> Box<Evaluated> {
         if evaluated.endings.is_empty() && !is_releasable(&evaluated.decision) {
             return evaluated;
         }
