@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
+use ahash::RandomState;
 use weaver_types::{
     AgentId, CapabilityId, Check, Contribution, Discharge, Operation, PrincipalId, ReasonCode,
     RunId, Tenant, Timestamp, Verdict,
@@ -67,7 +68,7 @@ impl Times {
 /// lock, so that two calls cannot both take the last place.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
-    groups: HashMap<Group, Times>,
+    groups: HashMap<Group, Times, RandomState>,
     remembered: usize,
     swept: Timestamp,
 }

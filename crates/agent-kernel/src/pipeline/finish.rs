@@ -35,7 +35,7 @@ pub(crate) struct Ended {
     pub(crate) kind: EventKind,
     pub(crate) failure: Option<ReasonCode>,
     /// The stored result, and the result itself for the questions to come.
-    pub(crate) kept: Option<(StoredHandle, RawResult)>,
+    pub(crate) kept: Option<Box<(StoredHandle, RawResult)>>,
     /// Tokens of what is shown.
     pub(crate) tokens: u64,
     /// The label of what is shown; `None` when nothing of the tool's is.
@@ -66,7 +66,7 @@ impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused any more.
     pub(crate) async fn run_to_end(
         &self,
-        mut ready: Ready<'_>,
+        mut ready: Box<Ready<'_>>,
         mut watch: Watch<'_>,
     ) -> Invocation {
         let Attempted { result, retries, stopped } = self.attempt(&ready, &mut watch).await;
@@ -86,7 +86,7 @@ impl Kernel {
     /// Records how a call ended, charges what was shown, and answers.
     pub(crate) async fn conclude(
         &self,
-        ready: Ready<'_>,
+        ready: Box<Ready<'_>>,
         mut watch: Watch<'_>,
         mut ended: Ended,
         share: Share,
@@ -100,14 +100,14 @@ impl Kernel {
             Ok(()) => {
                 watch.over = true;
                 share.settle();
-                if let Some((stored, raw)) = ended.kept.take() {
+                if let Some((stored, raw)) = ended.kept.take().map(|kept| *kept) {
                     self.shelf.keep_open(&stored, raw);
                 }
             }
             // The effect has happened and its end is not in the log: it reads "outcome unknown"
             // there, and the caller is told the same.
             Err(problem) => {
-                if let Some((stored, _)) = &ended.kept {
+                if let Some((stored, _)) = ended.kept.as_deref() {
                     self.shelf.abandon(stored, self.blobs.as_ref());
                 }
                 ended = unrecorded(&ready, &problem);
@@ -121,7 +121,7 @@ impl Kernel {
             failure: ended.failure,
         });
         let request = ready.released.as_ref().and_then(|released| released.request()).cloned();
-        let Ready { call, decision, .. } = ready;
+        let Ready { call, decision, .. } = *ready;
         Invocation { call, decision, result: Some(ended.result), request }
     }
 
@@ -151,7 +151,7 @@ impl Kernel {
         }
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
         let tokens = share.tokens();
-        let kept = stored.map(|stored| (stored, raw));
+        let kept = stored.map(|stored| Box::new((stored, raw)));
         Ended { failure, kept, tokens, shown, ..Ended::new(result, EventKind::Outcome) }
     }
 
@@ -276,7 +276,7 @@ impl Kernel {
             .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
-        if let Some((stored, _)) = &ended.kept {
+        if let Some((stored, _)) = ended.kept.as_deref() {
             batch.blobs.extend(stored.blob.clone());
             batch.put.push(stored.put.clone());
             batch.delete.extend(stored.delete.clone());

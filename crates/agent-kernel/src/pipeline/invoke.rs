@@ -37,7 +37,8 @@ pub struct Invocation {
     pub request: Option<RequestId>,
 }
 
-/// A call that has passed every check and waits for its commit.
+/// A call that has passed every check and waits for its commit. It is handed on to its end, so it
+/// lies in a box.
 pub(crate) struct Ready<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,
@@ -156,7 +157,7 @@ impl Kernel {
         match (evaluated.target.take(), evaluated.slot.take()) {
             (Some(target), Some(slot)) if evaluated.decision.allowed() => {
                 let (claims, decision) = (&claims, evaluated.decision);
-                let ready = Ready {
+                let ready = Box::new(Ready {
                     caller,
                     request,
                     call,
@@ -170,7 +171,7 @@ impl Kernel {
                     share: Share::default(),
                     room: None,
                     outlet,
-                };
+                });
                 self.go(&policy, ready, slot).await
             }
             (target, slot) => {
@@ -183,8 +184,8 @@ impl Kernel {
     }
 
     /// Commits the intent, then executes; or refuses.
-    async fn go(&self, policy: &PolicySet, mut ready: Ready<'_>, slot: RunSlot) -> Invocation {
-        let Ready { caller, request, .. } = ready;
+    async fn go(&self, policy: &PolicySet, mut ready: Box<Ready<'_>>, slot: RunSlot) -> Invocation {
+        let Ready { caller, request, .. } = *ready;
         if caller.run.dry_run {
             return Invocation {
                 call: ready.call,

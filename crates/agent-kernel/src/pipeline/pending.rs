@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
+use ahash::RandomState;
 use weaver_policy::approval::Observed;
 use weaver_types::{CallId, CapabilityRequest, TokenId};
 
@@ -26,15 +27,17 @@ pub(crate) struct PendingGrants(Mutex<Grants>);
 
 struct Grants {
     /// In boxes, so that a table that grows moves little.
-    by_token: HashMap<TokenId, Box<Pending>>,
+    by_token: HashMap<TokenId, Box<Pending>, RandomState>,
     /// The oldest first. Some may be gone by now; a token never comes again.
     by_age: VecDeque<TokenId>,
 }
 
 impl Default for Grants {
     fn default() -> Self {
-        let (by_token, by_age) =
-            (HashMap::with_capacity(MOST_GONE), VecDeque::with_capacity(2 * MOST_GONE));
+        let (by_token, by_age) = (
+            HashMap::with_capacity_and_hasher(MOST_GONE, RandomState::new()),
+            VecDeque::with_capacity(2 * MOST_GONE),
+        );
         Self { by_token, by_age }
     }
 }

@@ -29,7 +29,7 @@ impl Kernel {
     /// Executes a committed call, shows what comes of it, and records its end.
     pub(crate) async fn stream_to_end(
         &self,
-        mut ready: Ready<'_>,
+        mut ready: Box<Ready<'_>>,
         mut watch: Watch<'_>,
         outlet: &Outlet,
     ) -> Invocation {
@@ -152,7 +152,7 @@ impl Kernel {
             None => said,
         });
         ended.shown = said.or(shown);
-        ended.kept = stored.map(|stored| (stored, whole));
+        ended.kept = stored.map(|stored| Box::new((stored, whole)));
         ended.tokens = share.tokens();
         ended.stream = Some(json!({
             "chunks": chunks, "parts": parts, "complete": how == StreamEnd::Complete,
