@@ -114,7 +114,7 @@ impl Kernel {
 
 /// What one attempt of this call may take.
 pub(crate) fn want(ready: &Ready<'_>) -> Want {
-    want_of(&ready.target, &ready.limits())
+    want_of(&ready.target, &ready.limits)
 }
 
 /// What one attempt may take under these limits.

@@ -9,9 +9,8 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::Durability;
 use weaver_types::{
-    Constraints, DecisionKey, EventKind, Frame, HandleId, Impact, Label, Random, RawResult,
-    ReasonCode, ResponseMode, SafetyMode, SensitivityTag, Status, ToolErrorCode, ToolResult,
-    Warning, hex,
+    DecisionKey, EventKind, Frame, HandleId, Impact, Label, Random, RawResult, ReasonCode,
+    ResponseMode, SafetyMode, SensitivityTag, Status, ToolErrorCode, ToolResult, Warning, hex,
 };
 
 use super::attempt::Attempted;
@@ -129,8 +128,7 @@ impl Kernel {
         let capability = &ready.target.capability;
         let mode = ready.effective_mode().max(share.floor());
         raw.findings.extend(share.finding());
-        let limits = ready.limits();
-        let spec = self.frame_spec(ready, mode, &limits);
+        let spec = self.frame_spec(ready, mode);
         let stored = self.keep(ready, &spec, &mut raw, share.is_bounded());
         let handle = stored.as_ref().map(|stored| stored.handle.clone());
         let label = label::known(spec.label, raw.label.as_ref());
@@ -156,19 +154,14 @@ impl Kernel {
     }
 
     /// What decides how much a frame of this call may show.
-    pub(crate) fn frame_spec<'a>(
-        &self,
-        ready: &'a Ready<'_>,
-        mode: ResponseMode,
-        limits: &'a Constraints,
-    ) -> FrameSpec<'a> {
+    pub(crate) fn frame_spec<'a>(&self, ready: &'a Ready<'_>, mode: ResponseMode) -> FrameSpec<'a> {
         let capability = &ready.target.capability;
         FrameSpec {
             call: &ready.call,
             capability,
             mode,
             budget: self.settings.frame_budget,
-            constraints: limits,
+            constraints: &ready.limits,
             pii_reader: ready.caller.principal.has_role(PII_READER),
             handle: None,
             label: label::framed(capability, mode, &ready.call),

@@ -46,6 +46,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) claims: &'a TokenClaims,
     pub(crate) target: Target,
     pub(crate) decision: Decision,
+    /// The limits of the token, of the request and of the decision.
+    pub(crate) limits: Constraints,
     pub(crate) mode: ResponseMode,
     pub(crate) arguments: &'a Value,
     /// What was repaired in them.
@@ -163,6 +165,7 @@ impl Kernel {
                     call,
                     claims,
                     target,
+                    limits: limits(request, &decision).join(&claims.constraints),
                     decision,
                     mode,
                     arguments,
@@ -326,13 +329,7 @@ fn raw_needs_token(decision: Decision, claims: &TokenClaims, mode: ResponseMode)
 impl Ready<'_> {
     /// How much may be shown: the mode asked for, or the stricter one of a constraint.
     pub(crate) fn effective_mode(&self) -> ResponseMode {
-        let limits = self.limits();
-        let asked = limits.mode.map_or(self.mode, |mode| mode.max(self.mode));
+        let asked = self.limits.mode.map_or(self.mode, |mode| mode.max(self.mode));
         asked.max(self.share.floor())
-    }
-
-    /// The limits of this call: the token's and the decision's.
-    pub(crate) fn limits(&self) -> Constraints {
-        limits(self.request, &self.decision).join(&self.claims.constraints)
     }
 }

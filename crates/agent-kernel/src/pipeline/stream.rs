@@ -54,8 +54,7 @@ impl Kernel {
         };
         let mut share = std::mem::take(&mut ready.share);
         let mode = ready.effective_mode().max(share.floor());
-        let limits = ready.limits();
-        let spec = self.frame_spec(&ready, mode, &limits);
+        let spec = self.frame_spec(&ready, mode);
         let firewall = self.firewall_of(ready.caller.run);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
         let over = self.pump(&ready, &mut watch, (source, limit), &mut stream, outlet).await;
@@ -133,8 +132,7 @@ impl Kernel {
         let (chunks, parts) = (stream.chunks(), stream.parts());
         let mut whole = stream.whole();
         whole.findings.extend(share.finding());
-        let limits = ready.limits();
-        let stored = self.keep(ready, &self.frame_spec(ready, mode, &limits), &mut whole, true);
+        let stored = self.keep(ready, &self.frame_spec(ready, mode), &mut whole, true);
         let handle = stored.as_ref().map(|stored| stored.handle.clone());
         let (frame, reserved) = stream.end(how, &whole, handle);
         share.put(reserved);
