@@ -8,6 +8,7 @@ mod engine;
 mod examples;
 pub(crate) mod field;
 mod file;
+mod lexicon;
 mod machine;
 mod output;
 mod page;

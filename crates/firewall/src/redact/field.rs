@@ -4,9 +4,12 @@ mod names;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use weaver_text::split;
 use weaver_types::SensitivityTag;
+
+use super::lexicon::Lexicon;
 
 /// The part of a name that is looked at, from its end, in bytes.
 const MAX_NAME: usize = 256;
@@ -80,7 +83,7 @@ fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
     let name = tail(name);
     // Most names are one word, which need not be split.
     if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return meaning_of(&[name], tags);
+        return meaning_of_word(name, tags);
     }
     let mut words = split::identifier(name);
     while words.last().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit())) {
@@ -88,6 +91,48 @@ fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     meaning_of(&words, tags)
+}
+
+/// The lists that a single word can be on, as bits of [`WORDS`].
+const CONTEXT: u8 = 1;
+const ENDING: u8 = 2;
+const GLUED: u8 = 4;
+const PLAIN: u8 = 8;
+
+/// The words of all lists.
+static WORDS: LazyLock<Lexicon> = LazyLock::new(|| {
+    let mut lexicon = Lexicon::default();
+    for (words, bit) in [
+        (names::CONTEXT, CONTEXT),
+        (names::ENDINGS, ENDING),
+        (names::GLUED, GLUED),
+        (names::PLAIN, PLAIN),
+        (names::PII, bit(SensitivityTag::Pii)),
+        (names::PCI, bit(SensitivityTag::Pci)),
+        (names::SECRETS, bit(SensitivityTag::Secrets)),
+    ] {
+        words.iter().for_each(|word| lexicon.add(word, bit));
+    }
+    lexicon
+});
+
+/// The list of a tag, as a bit.
+fn bit(tag: SensitivityTag) -> u8 {
+    match tag {
+        SensitivityTag::Memory => 0,
+        SensitivityTag::Pii => 16,
+        SensitivityTag::Pci => 32,
+        SensitivityTag::Secrets => 64,
+    }
+}
+
+/// What [`meaning_of`] says of one word of lower-case letters, in one walk over it.
+fn meaning_of_word(word: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
+    let found = WORDS.look(word.as_bytes());
+    let sensitive = tags.iter().fold(ENDING, |bits, tag| bits | bit(*tag));
+    let ends = found.whole & sensitive != 0 || found.ends & GLUED != 0;
+    let hidden = ends && found.whole & PLAIN == 0;
+    Meaning { hidden, context: found.whole & CONTEXT != 0, clean: false }
 }
 
 fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Meaning {
@@ -140,6 +185,8 @@ fn tail(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -249,6 +296,38 @@ mod tests {
         for name in ["title", "status", "created_at", "keyboard"] {
             assert!(!names.of(name).context, "{name}");
         }
+    }
+
+    proptest! {
+        #[test]
+        fn one_word_means_what_it_means_among_words(
+            (before, word) in ("[a-z]{0,3}", 0..all().len()),
+            after in "|[a-z]",
+            tags: [bool; 4],
+        ) {
+            use SensitivityTag::{Memory, Pci, Pii, Secrets};
+            let word = all().get(word).copied().unwrap_or_default();
+            let name = format!("{before}{word}{after}");
+            let tags = [Memory, Pii, Pci, Secrets].into_iter().zip(tags);
+            let tags = tags.filter(|(_, with)| *with).map(|(tag, _)| tag).collect();
+            prop_assert_eq!(meaning_of_word(&name, &tags), meaning_of(&[&name], &tags));
+        }
+    }
+
+    /// The single words of all lists, and no word.
+    fn all() -> Vec<&'static str> {
+        let lists = [
+            names::ENDINGS,
+            names::GLUED,
+            names::PLAIN,
+            names::QUESTIONS,
+            names::CONTEXT,
+            names::PII,
+            names::PCI,
+            names::SECRETS,
+        ];
+        let words = lists.concat().into_iter().filter(|word| !word.contains(' '));
+        std::iter::once("").chain(words).collect()
     }
 
     #[test]

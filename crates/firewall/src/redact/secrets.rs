@@ -5,7 +5,6 @@
 
 mod assign;
 mod form;
-mod lexicon;
 mod name;
 mod near;
 mod shape;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::lexicon::Lexicon;
+use crate::redact::lexicon::Lexicon;
 use crate::redact::validate::words;
 
 /// What kind of value stands behind a name.
