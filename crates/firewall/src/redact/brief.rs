@@ -19,24 +19,20 @@ pub(super) fn is_brief(engine: &Engine, text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
     }
-    let words = text.trim_end_matches(|c: char| c.is_ascii_digit());
-    let number = text.len() - words.len();
-    let mut word = 0;
-    for byte in words.bytes() {
-        word += 1;
+    let number = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let words = text.len() - number;
+    // Letters of the word that is read, and of the one before it.
+    let (mut word, mut before) = (0, 0);
+    for byte in text.bytes().take(words) {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' if word <= WORD => {}
-            b' ' => word = 0,
+            b'a'..=b'z' | b'A'..=b'Z' if word < WORD => word += 1,
+            b' ' => before = std::mem::take(&mut word),
             _ => return false,
         }
     }
-    (number == 0 || number <= DIGITS && stands_apart(words)) && !engine.is_anchored(text)
-}
-
-/// Whether a number after these words belongs to none of them.
-fn stands_apart(words: &str) -> bool {
-    let before = words.strip_suffix(' ').and_then(|words| words.rsplit(' ').next());
-    words.is_empty() || before.is_some_and(|word| word.len() >= BEFORE)
+    // A number belongs to none of the words when it is alone, or when a blank parts it from one.
+    let apart = words == 0 || word == 0 && before >= BEFORE;
+    (number == 0 || number <= DIGITS && apart) && !engine.is_anchored(text)
 }
 
 #[cfg(test)]

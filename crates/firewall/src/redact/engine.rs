@@ -185,9 +185,7 @@ impl Engine {
 
     /// Whether an anchor of a rule stands in the text.
     pub(crate) fn is_anchored(&self, text: &str) -> bool {
-        let mut any = false;
-        self.anchors.each(text.as_bytes(), |_, _| any = true);
-        any
+        self.anchors.any(text.as_bytes())
     }
 
     fn verify(&self, text: &str, doubt: Doubt, runs: &mut run::Ends) -> Option<Found> {

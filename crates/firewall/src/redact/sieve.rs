@@ -108,11 +108,21 @@ impl Sieve {
                 self.at(text, at, place, &mut found);
             }
         }
-        // The last bytes have not four.
-        for at in text.len().saturating_sub(3)..text.len() {
-            let byte = |ahead: usize| text.get(at + ahead).copied().unwrap_or(0);
-            self.at(text, at, three([byte(0), byte(1), byte(2), 0]), &mut found);
+        // The last three have none after them; of fewer there is no literal.
+        if let Some([a, b, c]) = text.last_chunk() {
+            let place = three([*a, *b, *c, 0]);
+            if self.threes.has(place) {
+                self.at(text, text.len() - SHORTEST, place, &mut found);
+            }
         }
+    }
+
+    /// Whether any of the literals stands in the text.
+    #[inline]
+    pub(crate) fn any(&self, text: &[u8]) -> bool {
+        let mut any = false;
+        self.each(text, |_, _| any = true);
+        any
     }
 
     #[cold]
@@ -153,6 +163,7 @@ mod tests {
             let mut found = Vec::new();
             sieve.each(text.as_bytes(), |at, number| found.push((at, number)));
             found.sort_unstable();
+            prop_assert_eq!(sieve.any(text.as_bytes()), !found.is_empty());
             prop_assert_eq!(found, expected);
         }
     }
