@@ -21,7 +21,7 @@ mod run;
 mod scanner;
 mod secrets;
 mod settle;
-mod sieve;
+pub(crate) mod sieve;
 mod stream;
 #[cfg(test)]
 mod tests;

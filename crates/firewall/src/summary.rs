@@ -2,6 +2,7 @@
 
 mod columns;
 mod goal;
+mod number;
 mod prose;
 
 use serde_json::{Map, Value};
@@ -120,7 +121,7 @@ fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {
         map.iter().partition(|(key, _)| shower.limits.admits(key));
     shower.omit("fields_not_allowed", gone.len());
     kept.sort_by_key(|(key, _)| (!shower.limits.bears(key), *key));
-    let names: Vec<String> = kept.iter().take(MAX_KEYS).map(|(key, _)| shower.key(key)).collect();
+    let names: Vec<_> = kept.iter().take(MAX_KEYS).map(|(key, _)| shower.key(key)).collect();
     let mut shown = vec![format!("Keys: {}", names.join(", "))];
     shown
         .extend(kept.iter().take(MAX_FACTS).map(|(key, value)| field(key, value, &beside, shower)));
@@ -140,32 +141,27 @@ fn field(key: &str, value: &Value, beside: &Pairing<'_>, shower: &mut Shower<'_>
         Value::Object(inner) => {
             let mut keys: Vec<&String> = inner.keys().collect();
             keys.sort();
-            let keys: Vec<String> =
+            let keys: Vec<_> =
                 keys.into_iter().take(MAX_INNER_KEYS).map(|key| shower.key(key)).collect();
             format!("{name}: dict with keys [{}]", keys.join(", "))
         }
         scalar => {
-            format!("{name}: {}", short(scalar, Some(named.unwrap_or(key)), MAX_VALUE, shower))
+            let value = short(scalar, Some(named.unwrap_or(key)), MAX_VALUE, shower);
+            format!("{name}: {value}")
         }
     }
 }
 
 /// A scalar in words.
-pub(crate) fn short(
-    value: &Value,
-    key: Option<&str>,
-    max: usize,
-    shower: &mut Shower<'_>,
-) -> String {
+fn short(value: &Value, key: Option<&str>, max: usize, shower: &mut Shower<'_>) -> String {
+    let key = key.map(|key| shower.named(key));
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
         Value::Bool(false) => "False".to_owned(),
-        Value::Number(number) => match shower.number(number, key) {
-            Value::String(mask) => mask,
-            number => number.to_string(),
-        },
-        Value::String(text) => shower.string(text, key, max),
+        Value::Number(number) if shower.hides_number(number, key) => MASK.to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => shower.string(text, key, max).into_owned(),
         Value::Array(_) | Value::Object(_) => {
             let shown = shower.value(value, key, 0).to_string();
             escape::shorten(&shown, max).into_owned()

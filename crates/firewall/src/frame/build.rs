@@ -54,7 +54,7 @@ pub(crate) fn compose(
     fill: impl FnOnce(&mut Shower<'_>, &mut Draft),
 ) -> Frame {
     let mut shower = Shower::new(redactor, limits);
-    let mut draft = Draft { frame: empty(raw, spec, limits.mode), ..Draft::default_for(spec) };
+    let mut draft = Draft::of(empty(raw, spec, limits.mode));
     fill(&mut shower, &mut draft);
     if limits.mode == ResponseMode::HandleOnly && spec.handle.is_none() {
         shower.omit("no_handle", 1);
@@ -63,7 +63,7 @@ pub(crate) fn compose(
         shower.omit(finding, 1);
     }
     draft.frame.provenance = raw.provenance.as_ref().map(|source| ToolProvenance {
-        source_uri: shower.string(&source.source_uri, None, MAX_URI),
+        source_uri: shower.string(&source.source_uri, None, MAX_URI).into_owned(),
         freshness_s: source.freshness_s,
     });
     draft.counts = shower.counts();

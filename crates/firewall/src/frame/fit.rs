@@ -30,13 +30,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn default_for(spec: &FrameSpec<'_>) -> Self {
-        Self {
-            frame: shell(spec),
-            facts: Facts::default(),
-            rows: Vec::new(),
-            counts: BTreeMap::new(),
-        }
+    pub(crate) fn of(frame: Frame) -> Self {
+        Self { frame, facts: Facts::default(), rows: Vec::new(), counts: BTreeMap::new() }
     }
 }
 
@@ -83,8 +78,8 @@ pub(crate) fn fit(mut draft: Draft, max: usize) -> Frame {
 /// Whether all of it fits by a generous estimate. Most frames are small, and are not measured.
 fn surely_fits(draft: &Draft, max: usize) -> bool {
     let Draft { frame, facts, rows, .. } = draft;
-    let listed: usize = facts.shown.iter().map(|fact| size::text_chars(fact) + 1).sum();
-    let rows: usize = rows.iter().map(|row| size::object_chars(row) + 1).sum();
+    let listed: usize = facts.shown.iter().map(|fact| size::text_at_most(fact) + 1).sum();
+    let rows: usize = rows.iter().map(|row| size::object_at_most(row) + 1).sum();
     facts.more == 0
         && size::warnings_at_most(&frame.warnings) <= max / 4
         && size::frame_at_most(frame) + listed + rows + 2 * LIST <= max

@@ -8,7 +8,7 @@ use weaver_text::escape;
 
 use super::finding::Findings;
 use crate::redact::Redactor;
-use crate::redact::value::{Bounds, Finish, Omitted, Pairing, Walk};
+use crate::redact::value::{Bounds, Finish, Named, Omitted, Pairing, Walk};
 use crate::spec::Limits;
 use crate::summary::Goal;
 
@@ -37,32 +37,46 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     /// Redacted text as it may be shown: escaped, at most `max` characters.
-    fn cut(&mut self, redacted: &str, max: usize, omitted: &mut Omitted) -> String {
-        self.findings.look(escape::truncate(redacted, max));
+    fn cut<'t>(
+        &mut self,
+        redacted: Cow<'t, str>,
+        max: usize,
+        omitted: &mut Omitted,
+    ) -> Cow<'t, str> {
+        self.findings.look(escape::truncate(&redacted, max));
         Self::escaped(redacted, max, omitted)
     }
 
     /// The same without a look for hidden instructions.
-    fn escaped(redacted: &str, max: usize, omitted: &mut Omitted) -> String {
-        let head = escape::truncate(redacted, max.saturating_add(1));
-        let shown = escape::shorten(&escape::block(head), max).into_owned();
+    fn escaped<'t>(redacted: Cow<'t, str>, max: usize, omitted: &mut Omitted) -> Cow<'t, str> {
+        let head = escape::truncate(&redacted, max.saturating_add(1));
+        let escaped = escape::block(head);
+        let shown = escape::shorten(&escaped, max);
+        if shown == redacted {
+            return redacted;
+        }
         if head.len() < redacted.len() || shown.ends_with('…') && !head.ends_with('…') {
             let count = omitted.entry("text_cut").or_default();
             *count = count.saturating_add(1);
         }
-        shown
+        Cow::Owned(shown.into_owned())
     }
 }
 
 impl Finish for Shown<'_> {
-    fn string(&mut self, redacted: Cow<'_, str>, omitted: &mut Omitted) -> String {
-        self.cut(&redacted, self.cell, omitted)
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str> {
+        self.cut(redacted, self.cell, omitted)
     }
 
-    fn key(&mut self, redacted: Cow<'_, str>) -> String {
+    fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
         let head = escape::truncate(&redacted, MAX_KEY + 1);
-        self.findings.look(head);
-        escape::shorten(&escape::line(head), MAX_KEY).into_owned()
+        let found = self.findings.look(head);
+        let escaped = escape::line(head);
+        let shown = escape::shorten(&escaped, MAX_KEY);
+        if shown == redacted {
+            return (redacted, !found);
+        }
+        (Cow::Owned(shown.into_owned()), false)
     }
 
     fn first(&self, key: &str) -> bool {
@@ -148,7 +162,8 @@ impl<'a> Shower<'a> {
 
     /// Redacted text as it may be shown: escaped, at most `max` characters.
     pub(crate) fn cut(&mut self, redacted: &str, max: usize) -> String {
-        self.walk.finish.cut(redacted, max, &mut self.walk.omitted)
+        let shown = self.walk.finish.cut(Cow::Borrowed(redacted), max, &mut self.walk.omitted);
+        shown.into_owned()
     }
 
     /// Redacted lines as they may be shown, each escaped and at most `max` characters. They are
@@ -157,26 +172,38 @@ impl<'a> Shower<'a> {
         let heads: Vec<&str> = redacted.iter().map(|line| escape::truncate(line, max)).collect();
         self.walk.finish.findings.look(&heads.join("\n"));
         let omitted = &mut self.walk.omitted;
-        redacted.iter().map(|line| Shown::escaped(line, max, omitted)).collect()
+        let escaped = redacted.iter().map(|line| Shown::escaped((*line).into(), max, omitted));
+        escaped.map(Cow::into_owned).collect()
     }
 
     /// A string under a name, if it has one: redacted whole, then escaped and cut.
-    pub(crate) fn string(&mut self, text: &str, key: Option<&str>, max: usize) -> String {
+    pub(crate) fn string<'t>(
+        &mut self,
+        text: &'t str,
+        key: Option<Named<'_>>,
+        max: usize,
+    ) -> Cow<'t, str> {
         let cell = std::mem::replace(&mut self.walk.finish.cell, max);
         let shown = self.walk.string(text, key, 0);
         self.walk.finish.cell = cell;
         shown
     }
 
+    /// A key with what it means.
+    pub(crate) fn named<'k>(&mut self, key: &'k str) -> Named<'k> {
+        self.walk.named(key)
+    }
+
     /// A key: one line, redacted, escaped and cut.
-    pub(crate) fn key(&mut self, key: &str) -> String {
-        let redacted = self.walk.name(key);
-        self.walk.finish.key(redacted)
+    pub(crate) fn key<'k>(&mut self, key: &'k str) -> Cow<'k, str> {
+        let named = self.walk.named(key);
+        self.walk.key(named)
     }
 
     /// True when this value under this key is never shown; counts it.
     pub(crate) fn hides(&mut self, key: &str, value: &Value) -> bool {
-        self.walk.hides(key, value)
+        let named = self.walk.named(key);
+        self.walk.hides(named, value)
     }
 
     /// True when in one of the rows a name beside this field says what its value is: such a column
@@ -186,14 +213,14 @@ impl<'a> Shower<'a> {
             && rows.iter().filter_map(Value::as_object).any(|map| self.walk.tells(map, key))
     }
 
-    /// A number or its mask.
-    pub(crate) fn number(&mut self, number: &Number, key: Option<&str>) -> Value {
-        self.walk.number(number, key)
+    /// True for a number that is not shown under this key; counts it.
+    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<Named<'_>>) -> bool {
+        self.walk.hides_number(number, key)
     }
 
     /// A value at `depth`: strings and numbers are shown at any depth, lists and objects only
     /// above the depth of the budget.
-    pub(crate) fn value(&mut self, value: &Value, key: Option<&str>, depth: usize) -> Value {
+    pub(crate) fn value(&mut self, value: &Value, key: Option<Named<'_>>, depth: usize) -> Value {
         self.walk.value(value, key, depth)
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Meaning {
     pub(crate) context: bool,
     /// Nothing in the name itself is masked.
     pub(crate) clean: bool,
+    /// Nor is anything found in it where it is shown, and it is shown as it is.
+    pub(crate) plain: bool,
 }
 
 /// What names mean, for results with certain tags. Remembers each name, so that the rows of a
@@ -51,10 +53,10 @@ impl Names {
         self
     }
 
-    /// Remembers that nothing in this name is masked.
-    pub(crate) fn clean(&mut self, name: &str) {
+    /// Remembers what was learned of a name, if the name is remembered.
+    pub(crate) fn remember(&mut self, name: &str, meaning: Meaning) {
         if let Some(known) = self.known.get_mut(name) {
-            known.clean = true;
+            *known = meaning;
         }
     }
 
@@ -132,12 +134,12 @@ fn meaning_of_word(word: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
     let sensitive = tags.iter().fold(ENDING, |bits, tag| bits | bit(*tag));
     let ends = found.whole & sensitive != 0 || found.ends & GLUED != 0;
     let hidden = ends && found.whole & PLAIN == 0;
-    Meaning { hidden, context: found.whole & CONTEXT != 0, clean: false }
+    Meaning { hidden, context: found.whole & CONTEXT != 0, ..Meaning::default() }
 }
 
 fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Meaning {
     let context = words.iter().any(|word| names::CONTEXT.binary_search(word).is_ok());
-    Meaning { hidden: hidden(words, tags), context, clean: false }
+    Meaning { hidden: hidden(words, tags), context, ..Meaning::default() }
 }
 
 fn hidden(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> bool {

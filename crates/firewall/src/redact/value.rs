@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use super::field::Names;
+use super::field::{Meaning, Names};
 use super::{Counts, MASK, Redactor, count};
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
@@ -54,9 +54,10 @@ pub(crate) type Omitted = BTreeMap<&'static str, u64>;
 /// What becomes of a string after it was redacted, and the order in which fields are taken.
 pub(crate) trait Finish {
     /// A redacted string, as it goes into the result.
-    fn string(&mut self, redacted: Cow<'_, str>, omitted: &mut Omitted) -> String;
-    /// A redacted key, as it goes into the result.
-    fn key(&mut self, redacted: Cow<'_, str>) -> String;
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
+    /// A redacted key, as it goes into the result; and true where it is as it was and always will
+    /// be, so that there is no need to ask again.
+    fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
     /// True for a field that is taken before others when there are too many.
     fn first(&self, key: &str) -> bool;
 }
@@ -65,12 +66,13 @@ pub(crate) trait Finish {
 struct Whole;
 
 impl Finish for Whole {
-    fn string(&mut self, redacted: Cow<'_, str>, _: &mut Omitted) -> String {
-        redacted.into_owned()
+    fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut Omitted) -> Cow<'t, str> {
+        redacted
     }
 
-    fn key(&mut self, redacted: Cow<'_, str>) -> String {
-        redacted.into_owned()
+    /// What others ask of a key is not asked here.
+    fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
+        (redacted, false)
     }
 
     fn first(&self, _: &str) -> bool {
@@ -94,6 +96,13 @@ impl Redactor {
         }
         value
     }
+}
+
+/// A name, and what it says of its value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'k> {
+    name: &'k str,
+    meaning: Meaning,
 }
 
 /// A walk over one value or over the values of one frame.
@@ -120,12 +129,17 @@ impl<'a, F: Finish> Walk<'a, F> {
         self.redactor.text(text, &mut self.masked)
     }
 
+    /// A name with what it means.
+    pub(crate) fn named<'k>(&mut self, name: &'k str) -> Named<'k> {
+        Named { name, meaning: self.names.of(name) }
+    }
+
     /// A value under a name, at a depth.
-    pub(crate) fn value(&mut self, value: &Value, key: Option<&str>, depth: usize) -> Value {
+    pub(crate) fn value(&mut self, value: &Value, key: Option<Named<'_>>, depth: usize) -> Value {
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
             Value::Number(number) => self.number(number, key),
-            Value::String(text) => Value::String(self.string(text, key, depth)),
+            Value::String(text) => Value::String(self.string(text, key, depth).into_owned()),
             Value::Array(_) | Value::Object(_) if depth >= self.bounds.depth => {
                 self.elided(TOO_DEEP)
             }
@@ -174,34 +188,54 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// A number, or its mask.
-    pub(crate) fn number(&mut self, number: &Number, key: Option<&str>) -> Value {
-        let text = number.to_string();
-        // What went through a table of floats has lost nothing but its form.
-        let text = text.strip_suffix(".0").unwrap_or(&text);
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        let named = key.filter(|key| self.names.of(key).context);
-        let hidden = match named {
-            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key, text).is_some(),
-            _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
-        };
-        if hidden {
-            count(&mut self.masked, "number");
+    pub(crate) fn number(&mut self, number: &Number, key: Option<Named<'_>>) -> Value {
+        if self.hides_number(number, key) {
             Value::String(MASK.to_owned())
         } else {
             Value::Number(number.clone())
         }
     }
 
+    /// True for a number that is not shown; counts it.
+    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<Named<'_>>) -> bool {
+        let hides = !is_small(number) && self.reads_as_value(&number.to_string(), key);
+        if hides {
+            count(&mut self.masked, "number");
+        }
+        hides
+    }
+
+    /// True when the digits of a number under this name are a value that is masked.
+    fn reads_as_value(&self, text: &str, key: Option<Named<'_>>) -> bool {
+        // What went through a table of floats has lost nothing but its form.
+        let text = text.strip_suffix(".0").unwrap_or(text);
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        match key.filter(|key| key.meaning.context) {
+            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key.name, text).is_some(),
+            _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
+        }
+    }
+
     /// A string under a name: redacted, then finished.
-    pub(crate) fn string(&mut self, text: &str, key: Option<&str>, depth: usize) -> String {
-        let unpacked = self.unpacked(text, depth);
-        let text = unpacked.as_deref().unwrap_or(text);
+    pub(crate) fn string<'t>(
+        &mut self,
+        text: &'t str,
+        key: Option<Named<'_>>,
+        depth: usize,
+    ) -> Cow<'t, str> {
+        match self.unpacked(text, depth) {
+            Some(unpacked) => Cow::Owned(self.text(&unpacked, key).into_owned()),
+            None => self.text(text, key),
+        }
+    }
+
+    fn text<'t>(&mut self, text: &'t str, key: Option<Named<'_>>) -> Cow<'t, str> {
         let named = key.filter(|key| {
-            let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.len());
-            looks && (is_token(text) || self.names.of(key).context)
+            let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.name.len());
+            looks && (key.meaning.context || is_token(text))
         });
         let redacted = match named {
-            Some(key) => match self.in_context(key, text) {
+            Some(key) => match self.in_context(key.name, text) {
                 Some((masked, counts)) => {
                     join(&mut self.masked, counts);
                     Cow::Owned(masked)
@@ -229,24 +263,29 @@ impl<'a, F: Finish> Walk<'a, F> {
         }
     }
 
-    /// A name, redacted.
-    pub(crate) fn name<'t>(&mut self, name: &'t str) -> Cow<'t, str> {
-        if self.names.of(name).clean {
+    /// A name: redacted, then finished.
+    pub(crate) fn key<'k>(&mut self, of: Named<'k>) -> Cow<'k, str> {
+        let Named { name, meaning } = of;
+        if meaning.plain {
             return Cow::Borrowed(name);
         }
-        let redacted = self.redacted(name);
-        if redacted == name {
-            self.names.clean(name);
+        let redacted = if meaning.clean { Cow::Borrowed(name) } else { self.redacted(name) };
+        let clean = redacted == name;
+        let (shown, plain) = self.finish.key(redacted);
+        if clean {
+            self.names.remember(name, Meaning { clean, plain, ..meaning });
         }
-        redacted
+        shown
     }
 
     /// A name and its value in a list of two.
     fn two(&mut self, two: &Value, depth: usize) -> Value {
         match two.as_array().map(Vec::as_slice) {
             Some([Value::String(name), value]) if depth < self.bounds.depth => {
-                let shown = self.under(name, value, depth + 1);
-                Value::Array(vec![Value::String(self.string(name, None, depth)), shown])
+                let named = self.named(name);
+                let shown = self.under(named, value, depth + 1);
+                let name = self.string(name, None, depth).into_owned();
+                Value::Array(vec![Value::String(name), shown])
             }
             _ => self.value(two, None, depth),
         }
@@ -266,7 +305,10 @@ impl<'a, F: Finish> Walk<'a, F> {
         match row {
             Value::Array(cells) if depth < self.bounds.depth => {
                 self.each(cells, |walk, at, cell| match columns.get(at) {
-                    Some(name) => walk.under(name, cell, depth + 1),
+                    Some(name) => {
+                        let named = walk.named(name);
+                        walk.under(named, cell, depth + 1)
+                    }
                     None => walk.value(cell, None, depth + 1),
                 })
             }
@@ -276,8 +318,8 @@ impl<'a, F: Finish> Walk<'a, F> {
 
     /// True when a value under this name is never shown; counts it. Nothing, true and false are
     /// no secrets.
-    pub(crate) fn hides(&mut self, name: &str, value: &Value) -> bool {
-        let hides = !matches!(value, Value::Null | Value::Bool(_)) && self.names.of(name).hidden;
+    pub(crate) fn hides(&mut self, of: Named<'_>, value: &Value) -> bool {
+        let hides = of.meaning.hidden && !matches!(value, Value::Null | Value::Bool(_));
         if hides {
             count(&mut self.masked, "field");
         }
@@ -291,11 +333,11 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// A value, or the mask where its name says so.
-    fn under(&mut self, name: &str, value: &Value, depth: usize) -> Value {
-        if self.hides(name, value) {
+    fn under(&mut self, of: Named<'_>, value: &Value, depth: usize) -> Value {
+        if self.hides(of, value) {
             return Value::String(MASK.to_owned());
         }
-        self.value(value, Some(name), depth)
+        self.value(value, Some(of), depth)
     }
 
     /// Fields of one object, as many as the bounds allow, in the order of their names.
@@ -311,24 +353,25 @@ impl<'a, F: Finish> Walk<'a, F> {
         let mut out = Map::new();
         let mut doubles = BTreeMap::new();
         for (key, value) in fields.into_iter().take(max) {
+            let own = self.named(key);
             let shown = match pairing.role(key) {
                 Role::Rows(columns) => self.grid(value, columns, depth + 1),
-                Role::Value(name) => self.paired(key, name, value, depth + 1),
-                Role::Plain => self.under(key, value, depth + 1),
+                Role::Value(name) => self.paired(own, name, value, depth + 1),
+                Role::Plain => self.under(own, value, depth + 1),
             };
-            let name = self.name(key);
-            let name = self.finish.key(name);
+            let name = self.key(own).into_owned();
             out.insert(fresh(name, &out, &mut doubles), shown);
         }
         out
     }
 
     /// The value of a name that stands beside it in the same object.
-    fn paired(&mut self, key: &str, name: &str, value: &Value, depth: usize) -> Value {
-        if self.hides(key, value) {
+    fn paired(&mut self, own: Named<'_>, name: &str, value: &Value, depth: usize) -> Value {
+        if self.hides(own, value) {
             return Value::String(MASK.to_owned());
         }
-        self.under(name, value, depth)
+        let named = self.named(name);
+        self.under(named, value, depth)
     }
 }
 
@@ -352,6 +395,11 @@ fn fresh(name: String, taken: &Map<String, Value>, doubles: &mut BTreeMap<String
             return other;
         }
     }
+}
+
+/// True for a whole number with too few digits to be masked under any name.
+fn is_small(number: &Number) -> bool {
+    number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1_000)
 }
 
 /// One word of letters and digits, long enough for a key, and no date.

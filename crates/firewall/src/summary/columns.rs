@@ -1,12 +1,12 @@
 //! Facts about a list of objects.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 use weaver_text::escape;
 
-use super::short;
+use super::number::{push_count, push_rounded};
 use crate::frame::Shower;
+use crate::redact::MASK;
+use crate::redact::value::Named;
 
 /// Rows whose keys are counted.
 const SAMPLE: usize = 10;
@@ -21,59 +21,121 @@ const MAX_LABEL: usize = 40;
 
 pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     let objects = rows.iter().filter(|row| row.is_object()).count();
-    let mut facts = vec![format!("Total rows: {}", rows.len())];
+    let mut facts = vec![counted("Total rows: ", rows.len())];
     if objects < rows.len() {
-        facts.push(format!("Rows that are no objects: {}", rows.len() - objects));
+        facts.push(counted("Rows that are no objects: ", rows.len() - objects));
     }
-    let top = top_keys(rows, shower);
-    let names: Vec<String> = top.iter().map(|key| shower.key(key)).collect();
-    facts.push(format!("Top keys: {}", names.join(", ")));
+    let mut top = top_keys(rows, shower);
+    facts.push(listed(&top, shower));
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
-    let mut top: Vec<&str> = top
-        .into_iter()
-        .filter(|key| !shower.hides(key, &any) && !shower.tells(rows, key))
-        .collect();
+    top.retain(|key| !shower.hides(key, &any) && !shower.tells(rows, key));
     top.sort_by_key(|key| !shower.limits.bears(key));
-    let columns: Vec<(&str, Column)> =
-        top.iter().map(|key| (*key, Column::of(rows, key))).collect();
-    let numeric = columns.iter().filter_map(|(key, column)| Some((*key, column.numbers()?)));
-    let numeric: Vec<_> = numeric.take(STATISTICS).collect();
-    for (key, numbers) in numeric {
-        facts.push(format!("{}: {}", shower.key(key), numbers.text(key, shower)));
-    }
-    for (key, column) in columns.iter().take(STATISTICS) {
-        if let Some(text) = column.distribution(key, shower) {
-            facts.push(format!("{}{text}", shower.key(key)));
+    let columns = columns(rows, &top);
+    let mut numeric = STATISTICS;
+    for (key, column) in top.iter().zip(&columns) {
+        if let Column::Numbers(numbers) = column
+            && numeric > 0
+        {
+            numeric -= 1;
+            facts.push(numbers.statistics(key, shower));
         }
     }
+    let looked_at = top.iter().zip(columns).take(STATISTICS);
+    facts.extend(looked_at.filter_map(|(key, column)| column.distribution(key, shower)));
     facts
+}
+
+/// A number of things, in words.
+fn counted(what: &str, count: usize) -> String {
+    let mut fact = what.to_owned();
+    push_count(&mut fact, count);
+    fact
+}
+
+/// The names of keys.
+fn listed(keys: &[&str], shower: &mut Shower<'_>) -> String {
+    let mut fact = "Top keys: ".to_owned();
+    for (at, key) in keys.iter().enumerate() {
+        if at > 0 {
+            fact.push_str(", ");
+        }
+        fact.push_str(&shower.key(key));
+    }
+    fact
 }
 
 /// The keys of the first rows that may be seen, by how often they occur and then by name.
 fn top_keys<'a>(rows: &'a [Value], shower: &mut Shower<'_>) -> Vec<&'a str> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for key in rows.iter().take(SAMPLE).filter_map(Value::as_object).flat_map(|row| row.keys()) {
-        *counts.entry(key).or_default() += 1;
-    }
-    let all = counts.len();
-    let mut keys: Vec<(&str, usize)> =
-        counts.into_iter().filter(|(key, _)| shower.limits.admits(key)).collect();
+    let mut keys = counts(rows.iter().take(SAMPLE).filter_map(Value::as_object));
+    let all = keys.len();
+    keys.retain(|(key, _)| shower.limits.admits(key));
     shower.omit("fields_not_allowed", all - keys.len());
     keys.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     keys.into_iter().map(|(key, _)| key).take(TOP_KEYS).collect()
 }
 
+/// The keys of these rows by name, and how often each occurs.
+fn counts<'a>(rows: impl Iterator<Item = &'a Map<String, Value>>) -> Vec<(&'a str, usize)> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for row in rows {
+        // Rows mostly have the same keys.
+        if row.len() == counts.len() && row.keys().zip(&counts).all(|(key, known)| key == known.0) {
+            counts.iter_mut().for_each(|(_, count)| *count += 1);
+            continue;
+        }
+        counts.extend(row.keys().map(|key| (key.as_str(), 1)));
+        counts.sort_by_key(|(key, _)| *key);
+        counts.dedup_by(|next, known| {
+            let same = next.0 == known.0;
+            known.1 += if same { next.1 } else { 0 };
+            same
+        });
+    }
+    counts
+}
+
+/// The columns of these keys, in one walk over the rows.
+fn columns<'a>(rows: &'a [Value], keys: &[&str]) -> Vec<Column<'a>> {
+    let mut columns: Vec<Column<'_>> = keys.iter().map(|_| Column::Empty).collect();
+    for row in rows.iter().filter_map(Value::as_object) {
+        let mut all_mixed = true;
+        // Mostly the fields stand in the order of the keys.
+        let mut fields = row.iter();
+        for (key, column) in keys.iter().zip(&mut columns) {
+            let next = fields.next();
+            if matches!(column, Column::Mixed) {
+                continue;
+            }
+            all_mixed = false;
+            let found = next.filter(|(name, _)| name == key).map(|(_, value)| value);
+            if let Some(value) = found.or_else(|| row.get(*key)) {
+                column.add(value);
+            }
+        }
+        if all_mixed {
+            break;
+        }
+    }
+    columns
+}
+
 /// What the values of one key are, over all rows.
+#[derive(Debug, PartialEq)]
 enum Column<'a> {
+    Empty,
     Numbers(Numbers<'a>),
-    Truth { yes: usize, no: usize },
-    Words(BTreeMap<&'a str, usize>),
+    Truth {
+        yes: usize,
+        no: usize,
+    },
+    /// Distinct texts, at most [`DISTINCT`], and how often each occurs.
+    Words(Vec<(&'a str, usize)>),
     Mixed,
 }
 
 /// The least, the greatest and the sum.
-#[derive(Clone, Copy)]
+#[derive(Debug, PartialEq)]
 struct Numbers<'a> {
     min: (f64, &'a Number),
     max: (f64, &'a Number),
@@ -82,56 +144,79 @@ struct Numbers<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn of(rows: &'a [Value], key: &str) -> Self {
-        let mut column = None;
-        for value in rows.iter().filter_map(|row| row.get(key)) {
-            column = Some(match (column, value) {
-                (None, Value::Number(n)) => Numbers::of(n).map_or(Self::Mixed, Self::Numbers),
-                (None, Value::Bool(b)) => {
-                    Self::Truth { yes: usize::from(*b), no: usize::from(!*b) }
-                }
-                (None, Value::String(s)) => Self::Words(BTreeMap::from([(s.as_str(), 1)])),
-                (Some(Self::Numbers(so_far)), Value::Number(n)) => {
-                    so_far.and(n).map_or(Self::Mixed, Self::Numbers)
-                }
-                (Some(Self::Truth { yes, no }), Value::Bool(b)) => {
-                    Self::Truth { yes: yes + usize::from(*b), no: no + usize::from(!*b) }
-                }
-                (Some(Self::Words(mut words)), Value::String(s)) => {
-                    *words.entry(s).or_default() += 1;
-                    if words.len() > DISTINCT { Self::Mixed } else { Self::Words(words) }
-                }
-                _ => Self::Mixed,
-            });
-            if matches!(column, Some(Self::Mixed)) {
-                break;
+    fn add(&mut self, value: &'a Value) {
+        let fits = match (&mut *self, value) {
+            (Self::Mixed, _) => return,
+            (Self::Empty, first) => {
+                *self = Self::of(first);
+                return;
             }
-        }
-        column.unwrap_or(Self::Mixed)
-    }
-
-    fn numbers(&self) -> Option<Numbers<'a>> {
-        match self {
-            Self::Numbers(numbers) => Some(*numbers),
-            _ => None,
+            (Self::Numbers(numbers), Value::Number(number)) => numbers.add(number),
+            (Self::Truth { yes, no }, Value::Bool(truth)) => {
+                *(if *truth { yes } else { no }) += 1;
+                true
+            }
+            (Self::Words(words), Value::String(text)) => count_word(words, text),
+            _ => false,
+        };
+        if !fits {
+            *self = Self::Mixed;
         }
     }
 
-    fn distribution(&self, key: &str, shower: &mut Shower<'_>) -> Option<String> {
+    fn of(first: &'a Value) -> Self {
+        match first {
+            Value::Number(number) => Numbers::of(number).map_or(Self::Mixed, Self::Numbers),
+            Value::Bool(truth) => {
+                Self::Truth { yes: usize::from(*truth), no: usize::from(!*truth) }
+            }
+            Value::String(text) => Self::Words(vec![(text, 1)]),
+            Value::Null | Value::Array(_) | Value::Object(_) => Self::Mixed,
+        }
+    }
+
+    /// How often each value occurs, where there are few.
+    fn distribution(self, key: &str, shower: &mut Shower<'_>) -> Option<String> {
         match self {
-            Self::Truth { yes, no } => Some(format!(": True={yes}, False={no}")),
-            Self::Words(words) if words.len() >= 2 => {
-                let parts: Vec<String> = words
-                    .iter()
-                    .map(|(word, n)| {
-                        let word = shower.string(word, Some(key), MAX_LABEL);
-                        format!("{}={n}", escape::line(&word))
-                    })
-                    .collect();
-                Some(format!(" distribution: {}", parts.join(", ")))
+            Self::Truth { yes, no } => {
+                let mut fact = shower.key(key).into_owned();
+                fact.push_str(": True=");
+                push_count(&mut fact, yes);
+                fact.push_str(", False=");
+                push_count(&mut fact, no);
+                Some(fact)
+            }
+            Self::Words(mut words) if words.len() >= 2 => {
+                words.sort_unstable();
+                let mut fact = shower.key(key).into_owned();
+                fact.push_str(" distribution: ");
+                push_words(&words, shower.named(key), shower, &mut fact);
+                Some(fact)
             }
             _ => None,
         }
+    }
+}
+
+/// Counts a word; false when there are too many different ones.
+fn count_word<'a>(words: &mut Vec<(&'a str, usize)>, word: &'a str) -> bool {
+    match words.iter_mut().find(|(known, _)| *known == word) {
+        Some((_, count)) => *count += 1,
+        None => words.push((word, 1)),
+    }
+    words.len() <= DISTINCT
+}
+
+/// Appends words and how often each occurs.
+fn push_words(words: &[(&str, usize)], key: Named<'_>, shower: &mut Shower<'_>, fact: &mut String) {
+    for (at, (word, count)) in words.iter().enumerate() {
+        if at > 0 {
+            fact.push_str(", ");
+        }
+        let word = shower.string(word, Some(key), MAX_LABEL);
+        fact.push_str(&escape::line(&word));
+        fact.push('=');
+        push_count(fact, *count);
     }
 }
 
@@ -141,8 +226,9 @@ impl<'a> Numbers<'a> {
         Some(Self { min: (value, number), max: (value, number), sum: value, count: 1 })
     }
 
-    fn and(mut self, number: &'a Number) -> Option<Self> {
-        let value = number.as_f64()?;
+    /// Takes in one more; false when it has no value.
+    fn add(&mut self, number: &'a Number) -> bool {
+        let Some(value) = number.as_f64() else { return false };
         if value < self.min.0 {
             self.min = (value, number);
         }
@@ -151,27 +237,72 @@ impl<'a> Numbers<'a> {
         }
         self.sum += value;
         self.count = self.count.saturating_add(1);
-        Some(self)
+        true
     }
 
     /// The least and the greatest are values, so they are masked like values; and the average of
     /// few numbers would give them away.
-    fn text(&self, key: &str, shower: &mut Shower<'_>) -> String {
-        let mut ends = [self.min, self.max].map(|(value, number)| {
-            let shown = short(&Value::Number(number.clone()), Some(key), usize::MAX, shower);
-            (shown == crate::redact::MASK, value)
-        });
-        let masked = ends.iter().any(|(masked, _)| *masked);
-        let mut end = |at: usize| match ends.get_mut(at) {
-            Some((false, value)) => format!("{value:.2}"),
-            _ => crate::redact::MASK.to_owned(),
-        };
-        let (min, max) = (end(0), end(1));
-        let avg = if masked {
-            crate::redact::MASK.to_owned()
+    fn statistics(&self, key: &str, shower: &mut Shower<'_>) -> String {
+        let mut fact = shower.key(key).into_owned();
+        let key = shower.named(key);
+        let mut masked = false;
+        for (name, (value, number)) in [(": min=", self.min), (", max=", self.max)] {
+            fact.push_str(name);
+            if shower.hides_number(number, Some(key)) {
+                masked = true;
+                fact.push_str(MASK);
+            } else {
+                push_rounded(&mut fact, value);
+            }
+        }
+        fact.push_str(", avg=");
+        if masked {
+            fact.push_str(MASK);
         } else {
-            format!("{:.2}", self.sum / f64::from(self.count))
-        };
-        format!("min={min}, max={max}, avg={avg}")
+            push_rounded(&mut fact, self.sum / f64::from(self.count));
+        }
+        fact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn rows() -> impl Strategy<Value = Vec<Value>> {
+        let value = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "[ab]{0,2}".prop_map(Value::from),
+        ];
+        let row = prop::collection::btree_map("[a-d]", value, 0..5)
+            .prop_map(|map| Value::Object(map.into_iter().collect()));
+        prop::collection::vec(prop_oneof![9 => row, 1 => Just(json!([1]))], 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_of_any_keys_are_read_as_rows_of_the_same(rows in rows(), order in Just(["b", "a", "d", "c", "e"]).prop_shuffle()) {
+            let together = columns(&rows, &order);
+            for (key, column) in order.iter().zip(together) {
+                let alone = rows.iter().filter_map(|row| row.get(*key)).fold(Column::Empty, |mut column, value| {
+                    column.add(value);
+                    column
+                });
+                prop_assert_eq!(column, alone);
+            }
+            let maps = || rows.iter().filter_map(Value::as_object);
+            let mut expected: BTreeMap<&str, usize> = BTreeMap::new();
+            for key in maps().flat_map(|map| map.keys()) {
+                *expected.entry(key).or_default() += 1;
+            }
+            prop_assert_eq!(counts(maps()), expected.into_iter().collect::<Vec<_>>());
+        }
     }
 }

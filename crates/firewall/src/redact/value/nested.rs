@@ -40,6 +40,10 @@ impl<F: Finish> Walk<'_, F> {
 
 /// The value in a string that holds an object, a list, or one of them in quotes.
 fn packed(text: &str) -> Option<Value> {
+    // Most strings begin with a letter or a digit.
+    if text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric()) {
+        return None;
+    }
     let inner = text.trim();
     let opens = matches!(
         (inner.bytes().next(), inner.bytes().next_back()),

@@ -1,8 +1,10 @@
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use proptest::prelude::*;
+use serde_json::{Number, Value, json};
 
-use super::{MASK, TOO_DEEP};
+use super::{Bounds, MASK, Named, TOO_DEEP, Walk, Whole, is_small};
+use crate::redact::field::{Meaning, Names};
 use crate::redact::{Counts, Redactor};
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::builtin);
@@ -133,4 +135,18 @@ fn keys_and_numbers_are_scanned() {
         json!({"count": 123_456, "at": 1_767_323_045_006_i64}),
         json!({"count": 123_456, "at": 1_767_323_045_006_i64}),
     );
+}
+
+proptest! {
+    #[test]
+    fn small_numbers_are_no_values_under_any_name(
+        number in prop_oneof![any::<i64>().prop_map(Number::from), (-2_000..2_000_i64).prop_map(Number::from)],
+        name in "pin|cvv|card|passport|ssn|account|id|[a-z]{1,8}",
+        context: bool,
+    ) {
+        let walk = Walk::new(&REDACTOR, Names::default(), Bounds::WHOLE, Whole);
+        let meaning = Meaning { context, ..Meaning::default() };
+        let hidden = walk.reads_as_value(&number.to_string(), Some(Named { name: &name, meaning }));
+        prop_assert!(!(is_small(&number) && hidden));
+    }
 }

@@ -1,0 +1,126 @@
+//! Numbers in facts.
+
+use std::fmt::Write as _;
+
+/// Bits of the fraction of a double.
+const FRACTION: u32 = 52;
+
+/// Appends a whole number.
+pub(super) fn push_whole(out: &mut String, mut whole: u64) {
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    for digit in digits.iter_mut().rev() {
+        *digit = digit_of(whole);
+        from -= 1;
+        whole /= 10;
+        if whole == 0 {
+            break;
+        }
+    }
+    out.extend(digits.iter().skip(from).copied().map(char::from));
+}
+
+/// The last digit of a number.
+fn digit_of(number: u64) -> u8 {
+    b'0' + u8::try_from(number % 10).unwrap_or(0)
+}
+
+/// Appends a count.
+pub(super) fn push_count(out: &mut String, count: usize) {
+    push_whole(out, count as u64);
+}
+
+/// Appends a number with two decimals, as `{:.2}` writes it: exactly rounded, from the middle to
+/// the even one.
+pub(super) fn push_rounded(out: &mut String, value: f64) {
+    let Some(hundredths) = hundredths(value.abs()) else {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{value:.2}");
+        return;
+    };
+    if value.is_sign_negative() {
+        out.push('-');
+    }
+    push_whole(out, hundredths / 100);
+    out.push('.');
+    out.push(digit_of(hundredths / 10).into());
+    out.push(digit_of(hundredths).into());
+}
+
+/// A number that is not negative in hundredths; none for one so large that it has no fraction.
+fn hundredths(value: f64) -> Option<u64> {
+    let bits = value.to_bits();
+    let (exponent, fraction) = (bits >> FRACTION, bits & ((1 << FRACTION) - 1));
+    // The number is `whole` divided by two to the power of `places`.
+    let whole = fraction | 1 << FRACTION;
+    let places = 1_075_u64.checked_sub(exponent).filter(|places| *places > 0)?;
+    if places > 60 {
+        // Less than half a hundredth.
+        return Some(0);
+    }
+    let exact = whole * 100;
+    let (down, rest, half) = (exact >> places, exact & ((1 << places) - 1), 1 << (places - 1));
+    let up = rest > half || rest == half && down % 2 == 1;
+    Some(down + u64::from(up))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rounded(value: f64) -> String {
+        let mut out = String::new();
+        push_rounded(&mut out, value);
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn numbers_are_rounded_as_the_formatter_does(
+            any: f64,
+            (eighths, thousandths) in (any::<i32>(), any::<i64>()),
+            (whole, by) in (any::<i64>(), 1..1_000_u32),
+            bits: u64,
+        ) {
+            let average = (whole % 1_000_000) as f64 / f64::from(by);
+            let halves = f64::from(eighths) / 1_024.0;
+            let near = (thousandths % 100_000_000) as f64 / 1_000.0;
+            for value in [any, average, halves, near, whole as f64, f64::from_bits(bits)] {
+                prop_assert_eq!(rounded(value), format!("{value:.2}"));
+            }
+            let mut out = String::new();
+            push_whole(&mut out, bits);
+            prop_assert_eq!(out, bits.to_string());
+        }
+    }
+
+    #[test]
+    fn the_middle_is_rounded_to_the_even_one() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (-0.0, "-0.00"),
+            (0.125, "0.12"),
+            (0.375, "0.38"),
+            (-2.675, "-2.67"),
+            (0.005, "0.01"),
+            (-0.001, "-0.00"),
+            (4_503_599_627_370_495.5, "4503599627370495.50"),
+            (4_503_599_627_370_496.0, "4503599627370496.00"),
+            (f64::MIN_POSITIVE, "0.00"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(rounded(value), text);
+            assert_eq!(format!("{value:.2}"), text);
+        }
+        for exponent in 0..=2_047_u64 {
+            for fraction in [0, 1, (1 << 52) - 1, 1 << 51] {
+                let value = f64::from_bits(exponent << 52 | fraction);
+                assert_eq!(rounded(value), format!("{value:.2}"));
+            }
+        }
+    }
+}
