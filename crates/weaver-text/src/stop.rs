@@ -1,7 +1,10 @@
 //! English words without meaning for a search over tools: function words and the phrases people
 //! wrap a request in ("could you please help me …").
 
-/// Sorted, lower case.
+use std::array;
+use std::sync::LazyLock;
+
+/// Sorted, lower case, each beginning with one of the letters from `a` to `z`.
 const WORDS: &[&str] = &[
     "a",
     "about",
@@ -146,9 +149,23 @@ const WORDS: &[&str] = &[
     "your",
 ];
 
+/// Where the words of each letter begin; those of the last one go on to the end.
+static STARTS: LazyLock<[usize; 26]> = LazyLock::new(|| {
+    array::from_fn(|letter| WORDS.partition_point(|word| letter_of(word) < Some(letter)))
+});
+
+/// The place of a word's first letter in the alphabet.
+fn letter_of(word: &str) -> Option<usize> {
+    let letter = word.bytes().next()?.checked_sub(b'a')?.into();
+    (letter < 26).then_some(letter)
+}
+
 /// True if `word`, given in lower case, carries no meaning for a search.
 pub fn is_stop_word(word: &str) -> bool {
-    WORDS.binary_search(&word).is_ok()
+    let Some(letter) = letter_of(word) else { return false };
+    let start = STARTS.get(letter).copied().unwrap_or(0);
+    let end = STARTS.get(letter + 1).copied().unwrap_or(WORDS.len());
+    WORDS.get(start..end).is_some_and(|words| words.contains(&word))
 }
 
 #[cfg(test)]
@@ -157,9 +174,9 @@ mod tests {
 
     #[test]
     fn the_list_is_sorted_and_found() {
-        assert!(WORDS.is_sorted());
+        assert!(WORDS.is_sorted() && WORDS.iter().all(|word| letter_of(word).is_some()));
         assert!(WORDS.iter().all(|word| is_stop_word(word)));
         assert!(!is_stop_word("delete"));
-        assert!(!is_stop_word(""));
+        assert!(!is_stop_word("") && !is_stop_word("Zulu") && !is_stop_word("{"));
     }
 }
