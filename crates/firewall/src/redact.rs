@@ -112,8 +112,18 @@ impl Redactor {
         out.push_str(name.as_deref().unwrap_or(MASK));
     }
 
+    /// True only for a text of plain words, printable ASCII, with no value in it.
+    pub(crate) fn is_brief(&self, text: &str) -> bool {
+        self.engine().is_some_and(|engine| brief::is_brief(engine, text))
+    }
+
     /// The text with every value masked.
     pub(crate) fn text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
+        if self.is_brief(text) { Cow::Borrowed(text) } else { self.long_text(text, counts) }
+    }
+
+    /// The same for a text that is not brief.
+    fn long_text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
         let Some(engine) = self.engine() else {
             if text.is_empty() {
                 return Cow::Borrowed(text);
@@ -121,9 +131,6 @@ impl Redactor {
             count(counts, "unscanned");
             return Cow::Borrowed(MASK);
         };
-        if brief::is_brief(engine, text) {
-            return Cow::Borrowed(text);
-        }
         // What is found is remembered and written at the end: most texts have nothing to mask, and
         // are not copied.
         let found = if text.len() < machine::WINDOW {

@@ -10,7 +10,7 @@ use weaver_text::escape;
 
 use crate::frame::{Shape, Shower};
 use crate::redact::MASK;
-use crate::redact::value::Pairing;
+use crate::redact::value::{Named, Pairing};
 
 pub(crate) use goal::Goal;
 
@@ -130,9 +130,10 @@ fn object(map: &Map<String, Value>, shower: &mut Shower<'_>) -> Facts {
 
 /// `key: value`, or the mask where the key says that the value is sensitive.
 fn field(key: &str, value: &Value, beside: &Pairing<'_>, shower: &mut Shower<'_>) -> String {
-    let named = beside.name_of(key);
-    let hidden = shower.hides(key, value) || named.is_some_and(|name| shower.hides(name, value));
-    let name = shower.key(key);
+    let mut own = shower.named(key);
+    let other = beside.name_of(key).map(|name| shower.named(name));
+    let hidden = [Some(own), other].into_iter().flatten().any(|name| shower.hides(name, value));
+    let name = shower.key_of(&mut own);
     if hidden {
         return format!("{name}: {MASK}");
     }
@@ -146,15 +147,14 @@ fn field(key: &str, value: &Value, beside: &Pairing<'_>, shower: &mut Shower<'_>
             format!("{name}: dict with keys [{}]", keys.join(", "))
         }
         scalar => {
-            let value = short(scalar, Some(named.unwrap_or(key)), MAX_VALUE, shower);
+            let value = short(scalar, Some(other.unwrap_or(own)), MAX_VALUE, shower);
             format!("{name}: {value}")
         }
     }
 }
 
 /// A scalar in words.
-fn short(value: &Value, key: Option<&str>, max: usize, shower: &mut Shower<'_>) -> String {
-    let key = key.map(|key| shower.named(key));
+fn short(value: &Value, key: Option<Named<'_>>, max: usize, shower: &mut Shower<'_>) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),

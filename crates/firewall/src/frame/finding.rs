@@ -61,6 +61,11 @@ impl Findings {
     }
 }
 
+/// False only for a printable text of ASCII of which nothing can be told. For no other text.
+pub(crate) fn may_tell(printable: &str) -> bool {
+    DETECTOR.as_ref().is_none_or(|detector| detector.is_anchored(printable))
+}
+
 fn is_tag(c: char) -> bool {
     matches!(c, '\u{e0020}'..='\u{e007f}')
 }

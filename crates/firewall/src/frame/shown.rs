@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value};
 use weaver_text::escape;
 
-use super::finding::Findings;
+use super::finding::{self, Findings};
 use crate::redact::Redactor;
 use crate::redact::value::{Bounds, Finish, Named, Omitted, Pairing, Walk};
 use crate::spec::Limits;
@@ -66,6 +66,13 @@ impl Shown<'_> {
 impl Finish for Shown<'_> {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str> {
         self.cut(redacted, self.cell, omitted)
+    }
+
+    fn brief<'t>(&mut self, text: &'t str, omitted: &mut Omitted) -> Cow<'t, str> {
+        if text.len() <= self.cell && !finding::may_tell(text) {
+            return Cow::Borrowed(text);
+        }
+        self.cut(Cow::Borrowed(text), self.cell, omitted)
     }
 
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
@@ -150,9 +157,14 @@ impl<'a> Shower<'a> {
     /// Everything counted so far, by the kind of warning.
     pub(crate) fn counts(self) -> BTreeMap<String, u64> {
         let Walk { masked, omitted, finish, .. } = self.walk;
-        let masked = masked.into_iter().map(|(kind, n)| (format!("redacted_{kind}"), n));
-        let found = finish.findings.counts().into_iter().chain(omitted);
-        masked.chain(found.map(|(kind, n)| (kind.to_owned(), n))).collect()
+        let mut counts = BTreeMap::new();
+        for (kind, n) in masked {
+            counts.insert(format!("redacted_{kind}"), n);
+        }
+        for (kind, n) in finish.findings.counts().into_iter().chain(omitted) {
+            counts.insert(kind.to_owned(), n);
+        }
+        counts
     }
 
     /// The whole text, redacted, not yet escaped or cut.
@@ -196,14 +208,18 @@ impl<'a> Shower<'a> {
 
     /// A key: one line, redacted, escaped and cut.
     pub(crate) fn key<'k>(&mut self, key: &'k str) -> Cow<'k, str> {
-        let named = self.walk.named(key);
-        self.walk.key(named)
+        let mut named = self.walk.named(key);
+        self.walk.key(&mut named)
+    }
+
+    /// The same for a key whose meaning is known, and to which is added what was learned of it.
+    pub(crate) fn key_of<'k>(&mut self, key: &mut Named<'k>) -> Cow<'k, str> {
+        self.walk.key(key)
     }
 
     /// True when this value under this key is never shown; counts it.
-    pub(crate) fn hides(&mut self, key: &str, value: &Value) -> bool {
-        let named = self.walk.named(key);
-        self.walk.hides(named, value)
+    pub(crate) fn hides(&mut self, key: Named<'_>, value: &Value) -> bool {
+        self.walk.hides(key, value)
     }
 
     /// True when in one of the rows a name beside this field says what its value is: such a column

@@ -93,8 +93,13 @@ fn value_at_most(value: &Value) -> usize {
 /// No fewer characters than a text has as a JSON string. Most texts have nothing to escape, and
 /// are looked over without a branch for each byte.
 pub(crate) fn text_at_most(text: &str) -> usize {
-    let plain = text.bytes().fold(true, |all, byte| all & (bytes(byte) == 1));
+    let plain = text.bytes().fold(true, |all, byte| all & is_plain(byte));
     2 + text.len() * if plain { 1 } else { 6 }
+}
+
+/// True for what is written as it is.
+fn is_plain(byte: u8) -> bool {
+    (byte >= b' ') & (byte != b'"') & (byte != b'\\')
 }
 
 /// What is left of the limit. Every step says whether it still fits.
@@ -207,6 +212,13 @@ mod tests {
             prop_assert_eq!(estimated_size(&value, cut % size), None);
             prop_assert_eq!(value_chars(&value), text.chars().count());
             prop_assert!(value_at_most(&value) >= text.chars().count());
+        }
+    }
+
+    #[test]
+    fn what_is_plain_has_one_byte() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(is_plain(byte), bytes(byte) == 1, "{byte}");
         }
     }
 

@@ -55,6 +55,8 @@ pub(crate) type Omitted = BTreeMap<&'static str, u64>;
 pub(crate) trait Finish {
     /// A redacted string, as it goes into the result.
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
+    /// The same for a text of plain words, printable ASCII, in which there is nothing to mask.
+    fn brief<'t>(&mut self, text: &'t str, omitted: &mut Omitted) -> Cow<'t, str>;
     /// A redacted key, as it goes into the result; and true where it is as it was and always will
     /// be, so that there is no need to ask again.
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
@@ -68,6 +70,10 @@ struct Whole;
 impl Finish for Whole {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut Omitted) -> Cow<'t, str> {
         redacted
+    }
+
+    fn brief<'t>(&mut self, text: &'t str, _: &mut Omitted) -> Cow<'t, str> {
+        Cow::Borrowed(text)
     }
 
     /// What others ask of a key is not asked here.
@@ -101,8 +107,15 @@ impl Redactor {
 /// A name, and what it says of its value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'k> {
-    name: &'k str,
+    pub(crate) name: &'k str,
     meaning: Meaning,
+}
+
+impl<'k> Named<'k> {
+    /// A name with what it means.
+    pub(crate) fn of(name: &'k str, names: &mut Names) -> Self {
+        Self { name, meaning: names.of(name) }
+    }
 }
 
 /// A walk over one value or over the values of one frame.
@@ -131,7 +144,7 @@ impl<'a, F: Finish> Walk<'a, F> {
 
     /// A name with what it means.
     pub(crate) fn named<'k>(&mut self, name: &'k str) -> Named<'k> {
-        Named { name, meaning: self.names.of(name) }
+        Named::of(name, &mut self.names)
     }
 
     /// A value under a name, at a depth.
@@ -242,7 +255,10 @@ impl<'a, F: Finish> Walk<'a, F> {
                 }
                 None => Cow::Borrowed(text),
             },
-            None => self.redacted(text),
+            None if self.redactor.is_brief(text) => {
+                return self.finish.brief(text, &mut self.omitted);
+            }
+            None => self.redactor.long_text(text, &mut self.masked),
         };
         self.finish.string(redacted, &mut self.omitted)
     }
@@ -264,16 +280,17 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// A name: redacted, then finished.
-    pub(crate) fn key<'k>(&mut self, of: Named<'k>) -> Cow<'k, str> {
+    pub(crate) fn key<'k>(&mut self, of: &mut Named<'k>) -> Cow<'k, str> {
         let Named { name, meaning } = of;
         if meaning.plain {
             return Cow::Borrowed(name);
         }
-        let redacted = if meaning.clean { Cow::Borrowed(name) } else { self.redacted(name) };
-        let clean = redacted == name;
+        let redacted = if meaning.clean { Cow::Borrowed(*name) } else { self.redacted(name) };
+        let clean = redacted == *name;
         let (shown, plain) = self.finish.key(redacted);
         if clean {
-            self.names.remember(name, Meaning { clean, plain, ..meaning });
+            *meaning = Meaning { clean, plain, ..*meaning };
+            self.names.remember(name, *meaning);
         }
         shown
     }
@@ -353,13 +370,13 @@ impl<'a, F: Finish> Walk<'a, F> {
         let mut out = Map::new();
         let mut doubles = BTreeMap::new();
         for (key, value) in fields.into_iter().take(max) {
-            let own = self.named(key);
+            let mut own = self.named(key);
             let shown = match pairing.role(key) {
                 Role::Rows(columns) => self.grid(value, columns, depth + 1),
                 Role::Value(name) => self.paired(own, name, value, depth + 1),
                 Role::Plain => self.under(own, value, depth + 1),
             };
-            let name = self.key(own).into_owned();
+            let name = self.key(&mut own).into_owned();
             out.insert(fresh(name, &out, &mut doubles), shown);
         }
         out

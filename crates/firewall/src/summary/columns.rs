@@ -16,24 +16,27 @@ const TOP_KEYS: usize = 10;
 const STATISTICS: usize = 5;
 /// The most distinct strings of a distribution.
 const DISTINCT: usize = 10;
+/// Bytes that most facts have beside what they begin with, at most.
+const ROOM: usize = 64;
 /// Characters of one string in a distribution.
 const MAX_LABEL: usize = 40;
 
 pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     let objects = rows.iter().filter(|row| row.is_object()).count();
-    let mut facts = vec![counted("Total rows: ", rows.len())];
+    let mut facts = Vec::with_capacity(8);
+    facts.push(counted("Total rows: ", rows.len()));
     if objects < rows.len() {
         facts.push(counted("Rows that are no objects: ", rows.len() - objects));
     }
     let mut top = top_keys(rows, shower);
-    facts.push(listed(&top, shower));
+    facts.push(listed(&mut top, shower));
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
-    top.retain(|key| !shower.hides(key, &any) && !shower.tells(rows, key));
-    top.sort_by_key(|key| !shower.limits.bears(key));
+    top.retain(|key| !shower.hides(*key, &any) && !shower.tells(rows, key.name));
+    top.sort_by_key(|key| !shower.limits.bears(key.name));
     let columns = columns(rows, &top);
     let mut numeric = STATISTICS;
-    for (key, column) in top.iter().zip(&columns) {
+    for (key, column) in top.iter_mut().zip(&columns) {
         if let Column::Numbers(numbers) = column
             && numeric > 0
         {
@@ -41,38 +44,45 @@ pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
             facts.push(numbers.statistics(key, shower));
         }
     }
-    let looked_at = top.iter().zip(columns).take(STATISTICS);
+    let looked_at = top.iter_mut().zip(columns).take(STATISTICS);
     facts.extend(looked_at.filter_map(|(key, column)| column.distribution(key, shower)));
     facts
 }
 
+/// A fact that begins with this.
+fn begun(with: &str) -> String {
+    let mut fact = String::with_capacity(with.len() + ROOM);
+    fact.push_str(with);
+    fact
+}
+
 /// A number of things, in words.
 fn counted(what: &str, count: usize) -> String {
-    let mut fact = what.to_owned();
+    let mut fact = begun(what);
     push_count(&mut fact, count);
     fact
 }
 
 /// The names of keys.
-fn listed(keys: &[&str], shower: &mut Shower<'_>) -> String {
-    let mut fact = "Top keys: ".to_owned();
-    for (at, key) in keys.iter().enumerate() {
+fn listed(keys: &mut [Named<'_>], shower: &mut Shower<'_>) -> String {
+    let mut fact = begun("Top keys: ");
+    for (at, key) in keys.iter_mut().enumerate() {
         if at > 0 {
             fact.push_str(", ");
         }
-        fact.push_str(&shower.key(key));
+        fact.push_str(&shower.key_of(key));
     }
     fact
 }
 
 /// The keys of the first rows that may be seen, by how often they occur and then by name.
-fn top_keys<'a>(rows: &'a [Value], shower: &mut Shower<'_>) -> Vec<&'a str> {
+fn top_keys<'a>(rows: &'a [Value], shower: &mut Shower<'_>) -> Vec<Named<'a>> {
     let mut keys = counts(rows.iter().take(SAMPLE).filter_map(Value::as_object));
     let all = keys.len();
     keys.retain(|(key, _)| shower.limits.admits(key));
     shower.omit("fields_not_allowed", all - keys.len());
     keys.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    keys.into_iter().map(|(key, _)| key).take(TOP_KEYS).collect()
+    keys.into_iter().take(TOP_KEYS).map(|(key, _)| shower.named(key)).collect()
 }
 
 /// The keys of these rows by name, and how often each occurs.
@@ -96,7 +106,7 @@ fn counts<'a>(rows: impl Iterator<Item = &'a Map<String, Value>>) -> Vec<(&'a st
 }
 
 /// The columns of these keys, in one walk over the rows.
-fn columns<'a>(rows: &'a [Value], keys: &[&str]) -> Vec<Column<'a>> {
+fn columns<'a>(rows: &'a [Value], keys: &[Named<'_>]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'_>> = keys.iter().map(|_| Column::Empty).collect();
     for row in rows.iter().filter_map(Value::as_object) {
         let mut all_mixed = true;
@@ -108,8 +118,8 @@ fn columns<'a>(rows: &'a [Value], keys: &[&str]) -> Vec<Column<'a>> {
                 continue;
             }
             all_mixed = false;
-            let found = next.filter(|(name, _)| name == key).map(|(_, value)| value);
-            if let Some(value) = found.or_else(|| row.get(*key)) {
+            let found = next.filter(|(name, _)| *name == key.name).map(|(_, value)| value);
+            if let Some(value) = found.or_else(|| row.get(key.name)) {
                 column.add(value);
             }
         }
@@ -176,10 +186,10 @@ impl<'a> Column<'a> {
     }
 
     /// How often each value occurs, where there are few.
-    fn distribution(self, key: &str, shower: &mut Shower<'_>) -> Option<String> {
+    fn distribution(self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> Option<String> {
         match self {
             Self::Truth { yes, no } => {
-                let mut fact = shower.key(key).into_owned();
+                let mut fact = begun(&shower.key_of(key));
                 fact.push_str(": True=");
                 push_count(&mut fact, yes);
                 fact.push_str(", False=");
@@ -188,9 +198,9 @@ impl<'a> Column<'a> {
             }
             Self::Words(mut words) if words.len() >= 2 => {
                 words.sort_unstable();
-                let mut fact = shower.key(key).into_owned();
+                let mut fact = begun(&shower.key_of(key));
                 fact.push_str(" distribution: ");
-                push_words(&words, shower.named(key), shower, &mut fact);
+                push_words(&words, *key, shower, &mut fact);
                 Some(fact)
             }
             _ => None,
@@ -242,13 +252,12 @@ impl<'a> Numbers<'a> {
 
     /// The least and the greatest are values, so they are masked like values; and the average of
     /// few numbers would give them away.
-    fn statistics(&self, key: &str, shower: &mut Shower<'_>) -> String {
-        let mut fact = shower.key(key).into_owned();
-        let key = shower.named(key);
+    fn statistics(&self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> String {
+        let mut fact = begun(&shower.key_of(key));
         let mut masked = false;
         for (name, (value, number)) in [(": min=", self.min), (", max=", self.max)] {
             fact.push_str(name);
-            if shower.hides_number(number, Some(key)) {
+            if shower.hides_number(number, Some(*key)) {
                 masked = true;
                 fact.push_str(MASK);
             } else {
@@ -273,6 +282,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::redact::field::Names;
 
     fn rows() -> impl Strategy<Value = Vec<Value>> {
         let value = prop_oneof![
@@ -289,8 +299,9 @@ mod tests {
     proptest! {
         #[test]
         fn rows_of_any_keys_are_read_as_rows_of_the_same(rows in rows(), order in Just(["b", "a", "d", "c", "e"]).prop_shuffle()) {
-            let together = columns(&rows, &order);
-            for (key, column) in order.iter().zip(together) {
+            let mut names = Names::default();
+            let keys = order.map(|key| Named::of(key, &mut names));
+            for (key, column) in order.iter().zip(columns(&rows, &keys)) {
                 let alone = rows.iter().filter_map(|row| row.get(*key)).fold(Column::Empty, |mut column, value| {
                     column.add(value);
                     column

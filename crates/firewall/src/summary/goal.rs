@@ -23,10 +23,12 @@ pub(crate) struct Goal {
 impl Goal {
     /// Nothing for a goal without a word that means something.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        let words = split::words(escape::truncate(text, MAX_GOAL));
-        let stems =
-            words.iter().filter(|word| word.chars().count() > 1 && !stop::is_stop_word(word));
-        let stems: BTreeSet<String> = stems.map(|word| stem::stem(word).into_owned()).collect();
+        let mut stems = BTreeSet::new();
+        split::each_word(escape::truncate(text, MAX_GOAL), |word| {
+            if word.chars().nth(1).is_some() && !stop::is_stop_word(word) {
+                stems.insert(stem::stem(word).into_owned());
+            }
+        });
         let stems: Vec<String> = stems.into_iter().take(MAX_STEMS).collect();
         if stems.is_empty() {
             return None;
