@@ -29,10 +29,12 @@
 //! - [`HandleError`]: why a drill-down was refused.
 
 mod budget;
+mod digits;
 mod error;
 mod firewall;
 mod frame;
 pub mod handle;
+mod json;
 mod query;
 mod redact;
 mod spec;

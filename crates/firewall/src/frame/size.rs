@@ -5,6 +5,8 @@ use std::fmt::{self, Write as _};
 use serde_json::{Map, Value};
 use weaver_types::{Frame, Handle, Warning};
 
+use crate::json::is_plain_text;
+
 /// The bytes of a value's JSON without blanks, or nothing as soon as there are more than `limit`:
 /// what `serde_json::to_string(value)` would be long, on any text. Nothing is written and nothing
 /// kept, and the walk stops where the limit is passed.
@@ -93,13 +95,7 @@ fn value_at_most(value: &Value) -> usize {
 /// No fewer characters than a text has as a JSON string. Most texts have nothing to escape, and
 /// are looked over without a branch for each byte.
 pub(crate) fn text_at_most(text: &str) -> usize {
-    let plain = text.bytes().fold(true, |all, byte| all & is_plain(byte));
-    2 + text.len() * if plain { 1 } else { 6 }
-}
-
-/// True for what is written as it is.
-fn is_plain(byte: u8) -> bool {
-    (byte >= b' ') & (byte != b'"') & (byte != b'\\')
+    2 + text.len() * if is_plain_text(text) { 1 } else { 6 }
 }
 
 /// What is left of the limit. Every step says whether it still fits.
@@ -182,6 +178,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::is_plain;
 
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![

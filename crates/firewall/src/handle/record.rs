@@ -38,43 +38,45 @@ pub enum StoredBytes {
 }
 
 /// What stands behind a handle: for whom, from what, under which limits, and where the bytes are.
+///
+/// Its fields are in the order in which they are written, so that none has to be moved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandleRecord {
-    /// The version of this form: [`RECORD_VERSION`].
-    pub v: u64,
-    /// The handle as it was given out.
-    pub handle: Handle,
-    /// Whose data.
-    pub tenant: Tenant,
-    /// The only principal that may use it.
-    pub principal: PrincipalId,
-    /// The run in which it was made.
-    pub run: RunId,
+    /// The capability's list of allowed fields at that time; empty means no restriction.
+    pub allowed_fields: BTreeSet<String>,
+    /// The bytes, or where they are.
+    pub bytes: StoredBytes,
     /// The call that made it.
     pub call: CallId,
     /// The fingerprint of the capability that produced the result.
     pub capability: Digest,
     /// The constraints under which the call was allowed.
     pub constraints: Constraints,
-    /// The capability's list of allowed fields at that time; empty means no restriction.
-    pub allowed_fields: BTreeSet<String>,
-    /// True when the principal was exempt from that list at that time.
-    pub pii: bool,
-    /// The label of the stored, unredacted data.
-    pub label: Label,
-    /// The bytes, or where they are.
-    pub bytes: StoredBytes,
-    /// True when the bytes are encrypted; inline ones are then base64.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub sealed: bool,
-    /// How they are to be read.
+    /// How the bytes are to be read.
     pub content: ContentKind,
+    /// The handle as it was given out.
+    pub handle: Handle,
     /// True when the tool itself said that it failed.
     pub is_error: bool,
+    /// The label of the stored, unredacted data.
+    pub label: Label,
+    /// True when the principal was exempt from the allowed fields at that time.
+    pub pii: bool,
+    /// The only principal that may use it.
+    pub principal: PrincipalId,
     /// Where the data came from, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<ToolProvenance>,
+    /// The run in which it was made.
+    pub run: RunId,
+    /// True when the bytes are encrypted; inline ones are then base64.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sealed: bool,
+    /// Whose data.
+    pub tenant: Tenant,
+    /// The version of this form: [`RECORD_VERSION`].
+    pub v: u64,
 }
 
 fn is_false(value: &bool) -> bool {

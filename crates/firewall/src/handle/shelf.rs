@@ -83,8 +83,7 @@ impl Shelf {
         random: &dyn Random,
     ) -> Result<StoredHandle, HandleError> {
         let mut new = store::encode(raw, grant, self.budget.ttl, random)?;
-        let handle = new.record.handle.clone();
-        self.budget.check(handle.byte_size)?;
+        self.budget.check(new.record.handle.byte_size)?;
         if let Some(key) = &self.seal {
             new.seal(key, random)?;
         }
@@ -95,12 +94,13 @@ impl Shelf {
         let put = record.to_put()?;
         index.add(&record);
         index.tidy(blobs);
-        index.evict(&self.budget, &handle.handle_id, grant.now, blobs);
+        index.evict(&self.budget, &record.handle.handle_id, grant.now, blobs);
         let removed = index.removals();
         drop(index);
         self.close(&removed);
         let digest = digest(&record);
-        let blob = match record.bytes {
+        let HandleRecord { handle, bytes, .. } = record;
+        let blob = match bytes {
             StoredBytes::Blob(blob) => Some(BlobUse { key: put.key.clone(), blob }),
             StoredBytes::Inline(_) => None,
         };

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
 use weaver_types::ledger::{BlobStore, BlobUse, MAX_BLOB, Namespace, Put, Record, RecordKey};
 use weaver_types::{
     CallId, Capability, Constraints, Handle, HandleId, Label, PrincipalId, Random, RawContent,
@@ -15,6 +14,7 @@ use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
 use super::seal::HandleKey;
 use crate::error::HandleError;
 use crate::frame::{media_type, rows};
+use crate::json;
 use crate::view::ViewRegistry;
 
 /// Text and JSON up to so many bytes lie in the handle's record; anything else is a blob.
@@ -235,15 +235,11 @@ pub fn content(
 fn written(content: &RawContent) -> Result<(ContentKind, String, Vec<u8>), HandleError> {
     match content {
         RawContent::Json(value) => {
-            if deeper_than(value, MAX_STORED_DEPTH) {
-                return Err(HandleError::Unstorable {
-                    detail: format!("it nests deeper than {MAX_STORED_DEPTH} levels"),
-                });
-            }
-            let bytes = serde_json::to_vec(value).map_err(|_| HandleError::Unstorable {
-                detail: "it cannot be written as JSON".to_owned(),
+            let text = json::written(value, MAX_STORED_DEPTH).ok_or_else(|| {
+                let detail = format!("it nests deeper than {MAX_STORED_DEPTH} levels");
+                HandleError::Unstorable { detail }
             })?;
-            Ok((ContentKind::Json, "application/json".to_owned(), bytes))
+            Ok((ContentKind::Json, "application/json".to_owned(), text.into_bytes()))
         }
         RawContent::Text(text) => {
             Ok((ContentKind::Text, "text/plain".to_owned(), text.as_bytes().to_vec()))
@@ -252,21 +248,4 @@ fn written(content: &RawContent) -> Result<(ContentKind, String, Vec<u8>), Handl
             Ok((ContentKind::Binary, media_type(declared), bytes.clone()))
         }
     }
-}
-
-/// True when arrays and objects nest deeper than `max`. Needs no recursion.
-fn deeper_than(value: &Value, max: usize) -> bool {
-    let mut open = vec![(value, 0_usize)];
-    while let Some((value, above)) = open.pop() {
-        let children: Vec<&Value> = match value {
-            Value::Array(items) => items.iter().collect(),
-            Value::Object(map) => map.values().collect(),
-            _ => continue,
-        };
-        if above >= max {
-            return true;
-        }
-        open.extend(children.into_iter().map(|child| (child, above + 1)));
-    }
-    false
 }

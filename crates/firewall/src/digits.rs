@@ -1,0 +1,39 @@
+//! Whole numbers as text.
+
+/// Appends a whole number.
+pub(crate) fn push_whole(out: &mut String, mut whole: u64) {
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    for digit in digits.iter_mut().rev() {
+        *digit = last_digit(whole);
+        from -= 1;
+        whole /= 10;
+        if whole == 0 {
+            break;
+        }
+    }
+    out.extend(digits.iter().skip(from).copied().map(char::from));
+}
+
+/// The last digit of a number.
+pub(crate) fn last_digit(number: u64) -> u8 {
+    b'0' + u8::try_from(number % 10).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_number_is_written_as_the_formatter_does(number: u64, by in 0..64_u32) {
+            for number in [number, number >> by, 0, u64::MAX] {
+                let mut out = String::new();
+                push_whole(&mut out, number);
+                prop_assert_eq!(out, number.to_string());
+            }
+        }
+    }
+}

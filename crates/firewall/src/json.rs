@@ -1,0 +1,132 @@
+//! The JSON of a value, written without the machinery of a serialiser.
+
+use serde_json::{Map, Value};
+
+use crate::digits::push_whole;
+
+/// The text that `serde_json::to_string` gives; none where lists and objects nest deeper than so
+/// many levels.
+pub(crate) fn written(value: &Value, levels: usize) -> Option<String> {
+    let mut out = String::with_capacity(256);
+    push(value, levels, &mut out).then_some(out)
+}
+
+/// True for a byte of a string that is written as it is.
+pub(crate) fn is_plain(byte: u8) -> bool {
+    (byte >= b' ') & (byte != b'"') & (byte != b'\\')
+}
+
+/// True for a string that is written as it is. Blocks of it are looked over without a branch for
+/// each byte.
+pub(crate) fn is_plain_text(text: &str) -> bool {
+    let (blocks, rest) = text.as_bytes().as_chunks::<16>();
+    let all = |block: &[u8; 16]| block.iter().fold(true, |all, byte| all & is_plain(*byte));
+    blocks.iter().all(all) && rest.iter().all(|byte| is_plain(*byte))
+}
+
+fn push(value: &Value, levels: usize, out: &mut String) -> bool {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => {
+                out.push_str(if whole < 0 { "-" } else { "" });
+                push_whole(out, whole.unsigned_abs());
+            }
+            None => out.push_str(&number.to_string()),
+        },
+        Value::String(text) => push_text(text, out),
+        Value::Array(items) => return levels > 0 && push_items(items, levels - 1, out),
+        Value::Object(map) => return levels > 0 && push_members(map, levels - 1, out),
+    }
+    true
+}
+
+fn push_text(text: &str, out: &mut String) {
+    if is_plain_text(text) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Value::from(text).to_string());
+    }
+}
+
+fn push_items(items: &[Value], levels: usize, out: &mut String) -> bool {
+    out.push('[');
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        if !push(item, levels, out) {
+            return false;
+        }
+    }
+    out.push(']');
+    true
+}
+
+fn push_members(map: &Map<String, Value>, levels: usize, out: &mut String) -> bool {
+    out.push('{');
+    for (at, (key, value)) in map.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        push_text(key, out);
+        out.push(':');
+        if !push(value, levels, out) {
+            return false;
+        }
+    }
+    out.push('}');
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+            "[\\x00-\\x7f]{0,40}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 60, 8, |inner| {
+            let keys = prop_oneof![any::<String>(), "[\\x00-\\x7f]{0,8}"];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
+                prop::collection::btree_map(keys, inner, 0..8)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_what_the_serialiser_writes(value in value()) {
+            prop_assert_eq!(written(&value, 127), Some(serde_json::to_string(&value).unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_value_that_nests_too_deep_is_not_written() {
+        for (value, levels) in [
+            (json!(1), 0),
+            (json!([]), 1),
+            (json!({}), 1),
+            (json!([{"a": [1]}, 2]), 3),
+            (json!({"a": 1, "b": [[[]]]}), 4),
+        ] {
+            assert!(written(&value, levels).is_some(), "{value}");
+            assert!(levels == 0 || written(&value, levels - 1).is_none(), "{value}");
+        }
+    }
+}
