@@ -48,6 +48,8 @@ const COLUMNS: &[&str] = &["column_names", "columnNames", "columns", "fields", "
 const ROWS: &[&str] = &["data", "records", "rows", "values"];
 /// The longest name.
 const MAX_NAME: usize = 128;
+/// So many fields are faster looked through than looked up.
+const FEW: usize = 24;
 /// The most columns.
 const MAX_COLUMNS: usize = 256;
 
@@ -62,7 +64,7 @@ pub(super) enum Role<'a> {
 }
 
 /// Which fields of one object name others.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Pairing<'a> {
     name: Option<&'a str>,
     columns: Vec<&'a str>,
@@ -70,6 +72,10 @@ pub(crate) struct Pairing<'a> {
 
 impl<'a> Pairing<'a> {
     pub(crate) fn of(map: &'a Map<String, Value>) -> Self {
+        // Most objects have few fields, and none that is named by another.
+        if map.len() <= FEW && map.keys().all(|key| stands_alone(key)) {
+            return Self::default();
+        }
         Self::among(|key| map.get(key))
     }
 
@@ -120,4 +126,29 @@ pub(super) fn of_two(items: &[Value]) -> bool {
         _ => false,
     };
     items.first().is_some_and(two) && items.iter().all(two)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn few_fields_looked_through_are_as_many_looked_up(
+            fields in prop::collection::btree_map("[a-z]|value|name|data|rows|columns|text|key", 0..4_u8, 0..5),
+        ) {
+            let value = |kind| match kind {
+                0 => json!("a"),
+                1 => json!(["a"]),
+                2 => json!([["a"]]),
+                _ => json!(1),
+            };
+            let map: Map<String, Value> =
+                fields.into_iter().map(|(key, kind)| (key, value(kind))).collect();
+            prop_assert_eq!(Pairing::of(&map), Pairing::among(|key| map.get(key)));
+        }
+    }
 }
