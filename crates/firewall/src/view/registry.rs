@@ -81,14 +81,17 @@ impl ViewRegistry {
     }
 
     fn of(&self, known: &Known<'_>, content: &RawContent) -> Vec<&'static str> {
-        let hosts = self.matching(known, content).flat_map(|host| host.names().iter().copied());
         let own: [&[&str]; 2] = match known.kind {
             Kind::Json => [json::NAMES, &[]],
             Kind::Csv(_) => [csv::NAMES, &["lines", "search"]],
             Kind::Text => [text::NAMES, &[]],
             Kind::Binary => [binary::NAMES, &[]],
         };
-        let mut names: Vec<&str> = hosts.chain(own.concat()).collect();
+        let mut names: Vec<&str> = own.into_iter().flatten().copied().collect();
+        if !self.hosts.is_empty() {
+            let hosts = self.matching(known, content);
+            names.extend(hosts.flat_map(|host| host.names().iter().copied()));
+        }
         names.sort_unstable();
         names.dedup();
         names
