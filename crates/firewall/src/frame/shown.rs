@@ -75,6 +75,10 @@ impl Finish for Shown<'_> {
         self.cut(Cow::Borrowed(text), self.cell, omitted)
     }
 
+    fn is_plain(&self, name: &str) -> bool {
+        name.len() <= MAX_KEY && !finding::may_tell(name)
+    }
+
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
         let head = escape::truncate(&redacted, MAX_KEY + 1);
         let found = self.findings.look(head);

@@ -31,8 +31,8 @@ pub(crate) struct Meaning {
     pub(crate) plain: bool,
 }
 
-/// What names mean, for results with certain tags. Remembers each name, so that the rows of a
-/// table cost one look-up a field.
+/// What names mean, for results with certain tags. Remembers names, so that the rows of a table
+/// cost one look-up a field.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     tags: BTreeSet<SensitivityTag>,
@@ -57,6 +57,8 @@ impl Names {
     pub(crate) fn remember(&mut self, name: &str, meaning: Meaning) {
         if let Some(known) = self.known.get_mut(name) {
             *known = meaning;
+        } else if self.known.len() < MAX_KNOWN && name.len() <= MAX_NAME {
+            self.known.insert(name.to_owned(), meaning);
         }
     }
 
@@ -65,8 +67,9 @@ impl Names {
             return *known;
         }
         let meaning = meaning(name, &self.tags);
-        if self.known.len() < MAX_KNOWN && name.len() <= MAX_NAME {
-            self.known.insert(name.to_owned(), meaning);
+        // What one word means is told as fast as it is remembered.
+        if !is_word(name) {
+            self.remember(name, meaning);
         }
         meaning
     }
@@ -84,7 +87,7 @@ pub(crate) fn is_sensitive(name: &str) -> bool {
 fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
     let name = tail(name);
     // Most names are one word, which need not be split.
-    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+    if is_word(name) {
         return meaning_of_word(name, tags);
     }
     let mut words = split::identifier(name);
@@ -93,6 +96,11 @@ fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     meaning_of(&words, tags)
+}
+
+/// True for a name of lower-case letters alone.
+fn is_word(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// The lists that a single word can be on, as bits of [`WORDS`].

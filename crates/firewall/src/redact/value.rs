@@ -57,6 +57,9 @@ pub(crate) trait Finish {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
     /// The same for a text of plain words, printable ASCII, in which there is nothing to mask.
     fn brief<'t>(&mut self, text: &'t str, omitted: &mut Omitted) -> Cow<'t, str>;
+    /// Of a name of plain words, printable ASCII: true when it goes into the result as it is, with
+    /// nothing to tell of it, so that there is no need to ask again.
+    fn is_plain(&self, name: &str) -> bool;
     /// A redacted key, as it goes into the result; and true where it is as it was and always will
     /// be, so that there is no need to ask again.
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
@@ -76,7 +79,11 @@ impl Finish for Whole {
         Cow::Borrowed(text)
     }
 
-    /// What others ask of a key is not asked here.
+    /// What others ask of a name is not asked here.
+    fn is_plain(&self, _: &str) -> bool {
+        false
+    }
+
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
         (redacted, false)
     }
@@ -279,10 +286,14 @@ impl<'a, F: Finish> Walk<'a, F> {
         }
     }
 
-    /// A name: redacted, then finished.
+    /// A name: redacted, then finished. What is learned of it is added to its meaning.
     pub(crate) fn key<'k>(&mut self, of: &mut Named<'k>) -> Cow<'k, str> {
         let Named { name, meaning } = of;
         if meaning.plain {
+            return Cow::Borrowed(name);
+        }
+        if self.finish.is_plain(name) && self.redactor.is_brief(name) {
+            *meaning = Meaning { clean: true, plain: true, ..*meaning };
             return Cow::Borrowed(name);
         }
         let redacted = if meaning.clean { Cow::Borrowed(*name) } else { self.redacted(name) };
@@ -290,7 +301,6 @@ impl<'a, F: Finish> Walk<'a, F> {
         let (shown, plain) = self.finish.key(redacted);
         if clean {
             *meaning = Meaning { clean, plain, ..*meaning };
-            self.names.remember(name, *meaning);
         }
         shown
     }
@@ -370,13 +380,17 @@ impl<'a, F: Finish> Walk<'a, F> {
         let mut out = Map::new();
         let mut doubles = BTreeMap::new();
         for (key, value) in fields.into_iter().take(max) {
-            let mut own = self.named(key);
+            let known = self.named(key);
+            let mut own = known;
             let shown = match pairing.role(key) {
                 Role::Rows(columns) => self.grid(value, columns, depth + 1),
-                Role::Value(name) => self.paired(own, name, value, depth + 1),
-                Role::Plain => self.under(own, value, depth + 1),
+                Role::Value(name) => self.paired(known, name, value, depth + 1),
+                Role::Plain => self.under(known, value, depth + 1),
             };
             let name = self.key(&mut own).into_owned();
+            if own.meaning != known.meaning {
+                self.names.remember(key, own.meaning);
+            }
             out.insert(fresh(name, &out, &mut doubles), shown);
         }
         out
