@@ -12,18 +12,23 @@ const DIGITS: usize = 2;
 const BEFORE: usize = 5;
 
 /// True only for a text in which nothing can be found: a few words of ASCII letters, perhaps with a
-/// small number at their end, and no anchor of a rule among them. There is no sign that could assign
+/// small number or the mark of a sentence at their end, and no anchor of a rule among them. That
+/// mark stands behind the last word and before nothing. There is no other sign that could assign
 /// a value to a name, stand in an address or begin an encoding, no word that could be a token, and
 /// no digit that could be one of a person's number: a passport or a number plate has few of them.
 pub(super) fn is_brief(engine: &Engine, text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
     }
-    let number = text.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let words = text.len() - number;
+    let said = match text.as_bytes() {
+        [said @ .., b'.' | b'?'] if said.last().is_some_and(u8::is_ascii_alphabetic) => said,
+        said => said,
+    };
+    let number = said.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let words = said.len() - number;
     // Letters of the word that is read, and of the one before it.
     let (mut word, mut before) = (0, 0);
-    for byte in text.bytes().take(words) {
+    for byte in said.iter().take(words) {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' if word < WORD => word += 1,
             b' ' => before = std::mem::take(&mut word),
@@ -50,10 +55,10 @@ mod tests {
     fn words() -> impl Strategy<Value = String> {
         let known = "password|pass|secret|token|key|api|cvv|cvc|pin|ssn|iban|card|visa|passport|tax|id\
                      |no|phone|tel|born|dob|bearer|basic|user|login|at|dot|com|mail|plate|licence\
-                     |driver|vehicle|nhs|voter|member|account|number|code|ext";
+                     |driver|vehicle|is|my|the|was|to|a|und|ist|von|Mr|St|Dr|www|http|example|org|net|de|io|Jan|March|AG|GmbH|street|road|zip|born|name|Hunter|Secret|Token|Bearer|Key|PIN|CVV|IBAN|SSN|BIC|VIN|DE|GB|US|nhs|voter|member|account|number|code|ext";
         let made = "[a-zA-Z]{0,10}|[a-f]{1,2}|[A-Z]{1,4}|[a-z]{2,9}[0-9]";
         let words = prop::collection::vec(prop_oneof![3 => known, 2 => made], 0..9);
-        let end = "|[0-9]{1,3}| [0-9]{1,3}| [a-z]{4,9} [0-9]{1,3}";
+        let end = "|[0-9]{1,3}| [0-9]{1,3}| [a-z]{4,9} [0-9]{1,3}|[.?]| [A-Za-z]{0,9}[.?]";
         (words, end).prop_map(|(words, end)| format!("{}{end}", words.join(" ")))
     }
 
@@ -78,11 +83,16 @@ mod tests {
 
     #[test]
     fn cells_and_names_are_brief() {
-        for text in ["", "id", "north", "Person 1", "in progress", "order 42", "7"] {
+        for text in ["", "id", "north", "Person 1", "in progress", "order 42", "7", "who is there?"]
+        {
             assert!(is_brief(engine(), text), "{text}");
         }
         for text in [
             "a@b",
+            "order 42.",
+            "so?.",
+            ". ?",
+            "is.it",
             "x-1",
             "cvv 12",
             "IH08ORY",
