@@ -16,12 +16,20 @@ pub(crate) fn is_plain(byte: u8) -> bool {
     (byte >= b' ') & (byte != b'"') & (byte != b'\\')
 }
 
-/// True for a string that is written as it is. Blocks of it are looked over without a branch for
-/// each byte.
+/// True for a string that is written as it is.
 pub(crate) fn is_plain_text(text: &str) -> bool {
-    let (blocks, rest) = text.as_bytes().as_chunks::<16>();
-    let all = |block: &[u8; 16]| block.iter().fold(true, |all, byte| all & is_plain(*byte));
-    blocks.iter().all(all) && rest.iter().all(|byte| is_plain(*byte))
+    let text = text.as_bytes();
+    let by_blocks = is_plain_in::<16>(text).or_else(|| is_plain_in::<8>(text));
+    by_blocks.unwrap_or_else(|| text.iter().all(|byte| is_plain(*byte)))
+}
+
+/// The same, block by block, without a branch for each byte; none for a text shorter than a block.
+/// The end is looked at together with bytes before it.
+fn is_plain_in<const N: usize>(text: &[u8]) -> Option<bool> {
+    let plain = |block: &[u8; N]| block.iter().fold(true, |all, byte| all & is_plain(*byte));
+    let last = text.last_chunk()?;
+    let (blocks, _) = text.as_chunks();
+    Some(plain(last) && blocks.iter().all(plain))
 }
 
 fn push(value: &Value, levels: usize, out: &mut String) -> bool {
@@ -113,6 +121,17 @@ mod tests {
         #[test]
         fn it_is_what_the_serialiser_writes(value in value()) {
             prop_assert_eq!(written(&value, 127), Some(serde_json::to_string(&value).unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_not_plain_is_seen_wherever_it_stands() {
+        for length in 0..40 {
+            assert!(is_plain_text(&"a".repeat(length)));
+            for at in 0..length {
+                let text: String = (0..length).map(|i| if i == at { '"' } else { 'a' }).collect();
+                assert!(!is_plain_text(&text), "{text}");
+            }
         }
     }
 
