@@ -17,7 +17,7 @@ const STATISTICS: usize = 5;
 /// The most distinct strings of a distribution.
 const DISTINCT: usize = 10;
 /// Bytes that most facts have beside what they begin with, at most.
-const ROOM: usize = 64;
+const ROOM: usize = 128;
 /// Characters of one string in a distribution.
 const MAX_LABEL: usize = 40;
 
@@ -180,7 +180,11 @@ impl<'a> Column<'a> {
             Value::Bool(truth) => {
                 Self::Truth { yes: usize::from(*truth), no: usize::from(!*truth) }
             }
-            Value::String(text) => Self::Words(vec![(text, 1)]),
+            Value::String(text) => {
+                let mut words = Vec::with_capacity(DISTINCT + 1);
+                words.push((text.as_str(), 1));
+                Self::Words(words)
+            }
             Value::Null | Value::Array(_) | Value::Object(_) => Self::Mixed,
         }
     }
