@@ -164,6 +164,7 @@ mod tests {
             sieve.each(text.as_bytes(), |at, number| found.push((at, number)));
             found.sort_unstable();
             prop_assert_eq!(sieve.any(text.as_bytes()), !found.is_empty());
+            prop_assert!(literals.iter().all(|literal| sieve.any(literal.as_bytes())));
             prop_assert_eq!(found, expected);
         }
     }

@@ -302,14 +302,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_of_any_keys_are_read_as_rows_of_the_same(rows in rows(), order in Just(["b", "a", "d", "c", "e"]).prop_shuffle()) {
+        fn rows_of_any_keys_are_read_as_rows_of_the_same(
+            rows in rows(),
+            order in Just(["b", "a", "d", "c", "e"]).prop_shuffle(),
+        ) {
             let mut names = Names::default();
             let keys = order.map(|key| Named::of(key, &mut names));
             for (key, column) in order.iter().zip(columns(&rows, &keys)) {
-                let alone = rows.iter().filter_map(|row| row.get(*key)).fold(Column::Empty, |mut column, value| {
-                    column.add(value);
-                    column
-                });
+                let mut alone = Column::Empty;
+                rows.iter().filter_map(|row| row.get(*key)).for_each(|value| alone.add(value));
                 prop_assert_eq!(column, alone);
             }
             let maps = || rows.iter().filter_map(Value::as_object);

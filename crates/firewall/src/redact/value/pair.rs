@@ -138,7 +138,11 @@ mod tests {
     proptest! {
         #[test]
         fn few_fields_looked_through_are_as_many_looked_up(
-            fields in prop::collection::btree_map("[a-z]|value|name|data|rows|columns|text|key", 0..4_u8, 0..5),
+            fields in prop::collection::btree_map(
+                "[a-z]|value|name|data|rows|columns|text|key",
+                0..4_u8,
+                0..5,
+            ),
         ) {
             let value = |kind| match kind {
                 0 => json!("a"),
