@@ -3,7 +3,9 @@
 //! One walk serves both a whole value and the part of one that a frame shows. It goes no deeper
 //! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
+mod named;
 mod nested;
+mod number;
 mod pair;
 #[cfg(test)]
 mod tests;
@@ -11,10 +13,11 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::field::{Meaning, Names};
 use super::{Counts, MASK, Redactor, count};
+pub(crate) use named::Named;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
 
@@ -26,8 +29,6 @@ pub(crate) const TOO_MUCH: &str = "[REDACTED: data beyond size limit]";
 const MAX_VALUES: usize = 4_000_000;
 /// The longest string that is scanned together with its name, in bytes.
 const MAX_IN_CONTEXT: usize = 512;
-/// The fewest digits of a number that is scanned, without and with a telling name.
-const MIN_DIGITS: (usize, usize) = (9, 4);
 
 /// The kind under which they are counted.
 const ELIDED: &str = "depth_elided";
@@ -111,20 +112,6 @@ impl Redactor {
     }
 }
 
-/// A name, and what it says of its value.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'k> {
-    pub(crate) name: &'k str,
-    meaning: Meaning,
-}
-
-impl<'k> Named<'k> {
-    /// A name with what it means.
-    pub(crate) fn of(name: &'k str, names: &mut Names) -> Self {
-        Self { name, meaning: names.of(name) }
-    }
-}
-
 /// A walk over one value or over the values of one frame.
 pub(crate) struct Walk<'a, F> {
     redactor: &'a Redactor,
@@ -205,35 +192,6 @@ impl<'a, F: Finish> Walk<'a, F> {
             shown.push(Value::String(format!("… ({more} more)")));
         }
         Value::Array(shown)
-    }
-
-    /// A number, or its mask.
-    pub(crate) fn number(&mut self, number: &Number, key: Option<Named<'_>>) -> Value {
-        if self.hides_number(number, key) {
-            Value::String(MASK.to_owned())
-        } else {
-            Value::Number(number.clone())
-        }
-    }
-
-    /// True for a number that is not shown; counts it.
-    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<Named<'_>>) -> bool {
-        let hides = !is_small(number) && self.reads_as_value(&number.to_string(), key);
-        if hides {
-            count(&mut self.masked, "number");
-        }
-        hides
-    }
-
-    /// True when the digits of a number under this name are a value that is masked.
-    fn reads_as_value(&self, text: &str, key: Option<Named<'_>>) -> bool {
-        // What went through a table of floats has lost nothing but its form.
-        let text = text.strip_suffix(".0").unwrap_or(text);
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        match key.filter(|key| key.meaning.context) {
-            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key.name, text).is_some(),
-            _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
-        }
     }
 
     /// A string under a name: redacted, then finished.
@@ -426,11 +384,6 @@ fn fresh(name: String, taken: &Map<String, Value>, doubles: &mut BTreeMap<String
             return other;
         }
     }
-}
-
-/// True for a whole number with too few digits to be masked under any name.
-fn is_small(number: &Number) -> bool {
-    number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1_000)
 }
 
 /// One word of letters and digits, long enough for a key, and no date.

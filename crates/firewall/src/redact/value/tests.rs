@@ -3,7 +3,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::{Number, Value, json};
 
-use super::{Bounds, MASK, MIN_DIGITS, Named, TOO_DEEP, Walk, Whole, is_small};
+use super::number::{MIN_DIGITS, is_small};
+use super::{Bounds, MASK, Named, TOO_DEEP, Walk, Whole};
 use crate::redact::field::{Meaning, Names};
 use crate::redact::{Counts, Redactor};
 

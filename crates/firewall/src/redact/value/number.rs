@@ -1,0 +1,45 @@
+//! Numbers: digits that may be a value.
+
+use serde_json::{Number, Value};
+
+use super::{Finish, Named, Walk};
+use crate::redact::{Counts, MASK, count};
+
+/// The fewest digits of a number that is scanned, without and with a telling name.
+pub(super) const MIN_DIGITS: (usize, usize) = (9, 4);
+
+impl<F: Finish> Walk<'_, F> {
+    /// A number, or its mask.
+    pub(crate) fn number(&mut self, number: &Number, key: Option<Named<'_>>) -> Value {
+        if self.hides_number(number, key) {
+            Value::String(MASK.to_owned())
+        } else {
+            Value::Number(number.clone())
+        }
+    }
+
+    /// True for a number that is not shown; counts it.
+    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<Named<'_>>) -> bool {
+        let hides = !is_small(number) && self.reads_as_value(&number.to_string(), key);
+        if hides {
+            count(&mut self.masked, "number");
+        }
+        hides
+    }
+
+    /// True when the digits of a number under this name are a value that is masked.
+    pub(super) fn reads_as_value(&self, text: &str, key: Option<Named<'_>>) -> bool {
+        // What went through a table of floats has lost nothing but its form.
+        let text = text.strip_suffix(".0").unwrap_or(text);
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        match key.filter(|key| key.meaning.context) {
+            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key.name, text).is_some(),
+            _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
+        }
+    }
+}
+
+/// True for a whole number with too few digits to be masked under any name.
+pub(super) fn is_small(number: &Number) -> bool {
+    number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1_000)
+}
