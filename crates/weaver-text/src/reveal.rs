@@ -144,6 +144,14 @@ fn readings(
         scan::encodings(source, layers, Tags::Drop, &mut edits);
         complete &= edits.views(text, base, room, out);
     }
+    if edits.has(Layer::Hex) {
+        // Base64 can happen to look like hexadecimal, and either may be what was meant.
+        let mut other = Edits::default();
+        scan::encodings(source, layers.without(Layer::Hex), Tags::Spell, &mut other);
+        if other.reads_as_base64(&edits) {
+            complete &= other.views(text, base, room, out);
+        }
+    }
     for layer in layers.intersection(GUESSES).iter() {
         let mut edits = Edits::default();
         marked::guesses(text, layer, &mut edits);

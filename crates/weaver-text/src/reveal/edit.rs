@@ -43,6 +43,16 @@ impl Edits {
         self.list.iter().any(|edit| edit.layer == layer)
     }
 
+    /// Whether these replacements read as base64 what the others, at least in part, read as
+    /// hexadecimal digits.
+    pub(super) fn reads_as_base64(&self, others: &Self) -> bool {
+        let mut hex = others.list.iter().filter(|edit| edit.layer == Layer::Hex).peekable();
+        self.list.iter().filter(|edit| edit.layer == Layer::Base64).any(|edit| {
+            while hex.next_if(|hex| hex.end <= edit.start).is_some() {}
+            hex.peek().is_some_and(|hex| hex.start < edit.end)
+        })
+    }
+
     /// Replaces one escape sequence by `text`, which may be empty.
     pub(super) fn unit(&mut self, range: Range<usize>, text: &str, layer: Layer) {
         let shape = Shape::packed(text.len(), range.len());

@@ -164,6 +164,20 @@ fn short_values_and_lines_of_base64_are_read() {
 }
 
 #[test]
+fn digits_that_are_text_in_base64_and_in_hexadecimal_are_read_as_both() {
+    let value = "aazza.a.aaaa.0@aaa";
+    let wide = each(value, |c| match c {
+        '!'..='~' => char::from_u32(u32::from(c) + 0xfee0).unwrap().to_string(),
+        _ => c.to_string(),
+    });
+    let hidden = base64(wide.as_bytes(), STANDARD, true);
+    // The first digits, two by two, are readable as well.
+    assert!(hidden.starts_with("772B772B772a772a772B77yO"));
+    check("key: ", &hidden, "", value);
+    assert!(found(&hidden, "w+w+w*w*w+w").contains(&"772B772B772a772a772B77"));
+}
+
+#[test]
 fn what_is_no_text_has_no_reading() {
     let keys = [
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
