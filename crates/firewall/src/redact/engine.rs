@@ -30,9 +30,9 @@ pub(crate) struct Found {
     pub(crate) rule: usize,
 }
 
-/// An anchor at which a rule found nothing. Once values near it are masked, it may.
+/// An anchor of a rule. Once values near it are masked, the rule may find another one there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Doubt {
+pub(crate) struct Anchor {
     pub(crate) at: usize,
     pub(crate) rule: usize,
 }
@@ -144,25 +144,23 @@ impl Engine {
         masks.iter().map(|(text, value)| ((*text).to_owned(), (*value).to_owned())).collect()
     }
 
-    /// Every value of the text, in no order, overlaps included, on character borders. `doubts`
-    /// hears of every anchor at which a rule found none.
+    /// Every value of the text, in no order, overlaps included, on character borders. `anchors`
+    /// hears of every one.
     pub(crate) fn find(
         &self,
         page: &mut Page<'_>,
         found: &mut Vec<Found>,
-        mut doubts: impl FnMut(Doubt),
+        mut anchors: impl FnMut(Anchor),
     ) {
         let text = page.text;
         let before = found.len();
         work::add(text.len());
         let mut runs = run::Ends::default();
-        self.anchors.each(text.as_bytes(), |at, anchor| {
-            for rule in self.wakes.get(anchor).into_iter().flatten() {
-                let doubt = Doubt { at, rule: *rule };
-                match self.verify(text, doubt, &mut runs) {
-                    Some(value) => found.push(value),
-                    None => doubts(doubt),
-                }
+        self.anchors.each(text.as_bytes(), |at, literal| {
+            for rule in self.wakes.get(literal).into_iter().flatten() {
+                let anchor = Anchor { at, rule: *rule };
+                found.extend(self.verify(text, anchor, &mut runs));
+                anchors(anchor);
             }
         });
         self.scan(page, found);
@@ -173,12 +171,12 @@ impl Engine {
     pub(crate) fn find_again(
         &self,
         page: &mut Page<'_>,
-        doubts: impl Iterator<Item = Doubt>,
+        anchors: impl Iterator<Item = Anchor>,
         found: &mut Vec<Found>,
     ) {
         let before = found.len();
         let mut runs = run::Ends::default();
-        found.extend(doubts.filter_map(|doubt| self.verify(page.text, doubt, &mut runs)));
+        found.extend(anchors.filter_map(|anchor| self.verify(page.text, anchor, &mut runs)));
         self.scan(page, found);
         self.keep_wanted(found, before);
     }
@@ -188,9 +186,9 @@ impl Engine {
         self.anchors.any(text.as_bytes())
     }
 
-    fn verify(&self, text: &str, doubt: Doubt, runs: &mut run::Ends) -> Option<Found> {
-        let range = self.rules.get(doubt.rule)?.verify(text, doubt.at, runs)?;
-        Some(Found { range, rule: doubt.rule })
+    fn verify(&self, text: &str, anchor: Anchor, runs: &mut run::Ends) -> Option<Found> {
+        let range = self.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
+        Some(Found { range, rule: anchor.rule })
     }
 
     /// Lets the scanners look at what is not found yet.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use weaver_text::reveal::{self, Layers};
 
-use super::engine::{Doubt, Engine, Found, NEAR, union};
+use super::engine::{Anchor, Engine, Found, NEAR, union};
 use super::page::Page;
 use super::plain::{Plain, standing};
 
@@ -31,11 +31,11 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
         barriers = joined(barriers);
     }
     let plain = Plain::new(text, &barriers);
-    let mut doubts = Vec::new();
-    let mut all = union(first_look(engine, &plain, &mut doubts));
+    let mut anchors = Vec::new();
+    let mut all = union(first_look(engine, &plain, &mut anchors));
     let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
     if !fresh.is_empty() {
-        doubts.sort_unstable();
+        anchors.sort_unstable();
     }
     for round in 1..=ROUNDS {
         if fresh.is_empty() {
@@ -46,7 +46,7 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
         let plain = Plain::new(text, &barriers);
         let mut more = Vec::new();
         for (accepted, seen) in windows(&plain, &fresh) {
-            look_again(engine, &plain, (accepted, seen), &doubts, &mut more);
+            look_again(engine, &plain, (accepted, seen), &anchors, &mut more);
         }
         if round == ROUNDS {
             more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
@@ -58,14 +58,13 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
     all
 }
 
-/// What is found in the text. Anchors at which nothing was found go to `doubts`, by their places
-/// in the first text.
-fn first_look(engine: &Engine, plain: &Plain<'_>, doubts: &mut Vec<Doubt>) -> Vec<Found> {
+/// What is found in the text. Its anchors go to `anchors`, by their places in the first text.
+fn first_look(engine: &Engine, plain: &Plain<'_>, anchors: &mut Vec<Anchor>) -> Vec<Found> {
     let text = plain.text();
     let mut page = Page::new(text);
     let mut found = Vec::new();
-    engine.find(&mut page, &mut found, |doubt| {
-        doubts.push(Doubt { at: plain.original(&(doubt.at..doubt.at + 1)).start, ..doubt });
+    engine.find(&mut page, &mut found, |anchor| {
+        anchors.push(Anchor { at: plain.original(&(anchor.at..anchor.at + 1)).start, ..anchor });
     });
     let mut out = Vec::new();
     accept(engine, (plain, &page), (0..text.len(), 0), found, &mut out);
@@ -77,16 +76,16 @@ fn look_again(
     engine: &Engine,
     plain: &Plain<'_>,
     (accepted, seen): (Range<usize>, Range<usize>),
-    doubts: &[Doubt],
+    anchors: &[Anchor],
     out: &mut Vec<Found>,
 ) {
     let Some(text) = plain.text().get(seen.clone()) else { return };
     let within = plain.original(&seen);
-    let from = doubts.partition_point(|doubt| doubt.at < within.start);
-    let near = doubts.iter().skip(from).take_while(|doubt| doubt.at < within.end);
-    let near = near.filter_map(|doubt| {
-        let at = plain.visible(doubt.at)?.checked_sub(seen.start)?;
-        Some(Doubt { at, ..*doubt })
+    let from = anchors.partition_point(|anchor| anchor.at < within.start);
+    let near = anchors.iter().skip(from).take_while(|anchor| anchor.at < within.end);
+    let near = near.filter_map(|anchor| {
+        let at = plain.visible(anchor.at)?.checked_sub(seen.start)?;
+        Some(Anchor { at, ..*anchor })
     });
     let mut page = Page::new(text);
     let mut found = Vec::new();

@@ -94,6 +94,15 @@ fn what_is_left_between_masks_is_looked_at_again() {
 }
 
 #[test]
+fn what_stands_beside_a_mask_that_grew_past_a_value_is_looked_at_again() {
+    // The name before the blank is the header's value, the whole address another's. What stands
+    // behind that mask is the rest of the header's value to whoever reads the masked text.
+    let once = masked("Authorization: Bearer jane.roe (at) corp.example.com!\u{ffc2}");
+    assert_eq!(once, "Authorization: Bearer [REDACTED]");
+    assert_eq!(masked(&once), once);
+}
+
+#[test]
 fn no_value_falls_between_two_windows() {
     for n in 0..140 {
         let text = format!("pwd {}password=\"correct horse battery\"", "x ".repeat(n));
