@@ -15,6 +15,7 @@
 //! # Ok::<(), canonical::CanonicalError>(())
 //! ```
 
+mod buffer;
 mod check;
 mod error;
 mod finite;

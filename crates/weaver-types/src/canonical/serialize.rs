@@ -11,16 +11,19 @@ use std::fmt;
 
 use serde::ser::{self, Serialize};
 
-use super::{Profile, write};
+use super::Profile;
 use out::{List, Object, Out};
 
 pub use members::Members;
 
+/// Bytes for which there is room from the beginning: a record, and its members once more in order.
+const ROOM: usize = 2_048;
+
 /// The canonical bytes of `value`; `None` where the long way has to decide.
 pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
-    let mut out = Out::new(profile);
+    let mut out = Out::new(profile, ROOM);
     value.serialize(&mut out).ok()?;
-    Some(out.bytes)
+    Some(out.bytes.into_vec())
 }
 
 /// Not the common case.
@@ -88,7 +91,7 @@ impl<'a> ser::Serializer for &'a mut Out {
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Stop> {
-        write::string(&mut self.bytes, value);
+        self.bytes.text(value);
         Ok(())
     }
 

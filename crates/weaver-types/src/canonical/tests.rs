@@ -16,11 +16,47 @@ enum Shape {
     Number(i64),
     Pair(u64, bool),
     Fields { zebra: Option<char>, apple: Vec<Shape>, b: () },
+    Deep(Box<Unordered>),
     Map(BTreeMap<String, Shape>),
     Numbered(BTreeMap<u32, i8>),
     Double(f64),
     Wide(u128),
     Value(Value),
+}
+
+/// Fields out of order, of which some begin with others, with the same eight bytes, with other
+/// characters than ASCII, or not at all.
+#[derive(Debug, Clone, Serialize)]
+struct Unordered {
+    same_start_b: u8,
+    same_start: Shape,
+    #[serde(rename = "")]
+    nothing: i64,
+    #[serde(rename = "\u{fb01}")]
+    ligature: bool,
+    #[serde(rename = "\u{e9}t\u{e9}", skip_serializing_if = "Option::is_none")]
+    summer: Option<u8>,
+    #[serde(rename = "a name that is longer than any block of bytes")]
+    long: String,
+    #[serde(rename = "a")]
+    short: Shape,
+    #[serde(rename = "a!")]
+    shorter: (),
+    #[serde(flatten)]
+    rest: BTreeMap<String, Shape>,
+}
+
+/// The names that the quick way leaves to the long way.
+#[derive(Debug, Serialize)]
+struct Uncommon {
+    #[serde(rename = "b\"")]
+    quote: u8,
+    #[serde(rename = "\u{1f600}")]
+    above: u8,
+    #[serde(rename = "\u{fb01}")]
+    below: u8,
+    #[serde(rename = "a\n")]
+    line: u8,
 }
 
 #[derive(Serialize)]
@@ -69,9 +105,29 @@ fn shape() -> impl Strategy<Value = Shape> {
         prop_oneof![
             (any::<Option<char>>(), prop::collection::vec(inner.clone(), 0..3))
                 .prop_map(|(zebra, apple)| Shape::Fields { zebra, apple, b: () }),
+            unordered(inner.clone()).prop_map(|deep| Shape::Deep(Box::new(deep))),
             prop::collection::btree_map(text(), inner, 0..3).prop_map(Shape::Map),
         ]
     })
+}
+
+fn unordered(inner: impl Strategy<Value = Shape> + Clone) -> impl Strategy<Value = Unordered> {
+    let name = prop_oneof!["[b-d]{0,2}", "same_start[a-c!]?", text()];
+    let rest = prop::collection::btree_map(name, inner.clone(), 0..4);
+    let numbers = (any::<u8>(), -99..99_i64, any::<bool>(), any::<Option<u8>>());
+    (numbers, ".{0,40}", inner.clone(), inner, rest).prop_map(
+        |((same_start_b, nothing, ligature, summer), long, same_start, short, rest)| Unordered {
+            same_start_b,
+            same_start,
+            nothing,
+            ligature,
+            summer,
+            long,
+            short,
+            shorter: (),
+            rest,
+        },
+    )
 }
 
 proptest! {
@@ -105,6 +161,59 @@ proptest! {
         let quick = serialize::quickly(&flat, Profile::Record);
         prop_assert_eq!(quick, closely(&flat, Profile::Record).ok());
     }
+}
+
+#[test]
+fn fields_that_do_not_stand_for_themselves_are_written_in_order() {
+    let uncommon = Uncommon { quote: 1, above: 2, below: 3, line: 4 };
+    let written = of(&uncommon, Profile::Record).unwrap();
+    let wanted = "{\"a\\n\":4,\"b\\\"\":1,\"\u{1f600}\":2,\"\u{fb01}\":3}";
+    assert_eq!(str::from_utf8(&written), Ok(wanted));
+}
+
+#[test]
+fn every_number_is_written_digit_by_digit() {
+    let tens = (0..20).map(|power| 10_u64.pow(power));
+    for number in tens.flat_map(|ten| [ten - 1, ten, ten + 1, ten / 2]).chain([u64::MAX]) {
+        let quick = serialize::quickly(&number, Profile::Foreign).unwrap();
+        assert_eq!(quick, number.to_string().into_bytes());
+    }
+    assert_eq!(serialize::quickly(&i64::MIN, Profile::Foreign).unwrap(), b"-9223372036854775808");
+}
+
+#[test]
+fn what_is_larger_than_the_first_room_is_written_whole() {
+    for length in (0..20).chain(2_000..2_100).chain([10_000]) {
+        for character in ["x", "\"", "\u{1}", "\u{e9}", "\u{1f600}"] {
+            let text = character.repeat(length);
+            let value = BTreeMap::from([("b", &text), ("a", &text)]);
+            let quick = serialize::quickly(&(1, &value, &text), Profile::Record);
+            assert_eq!(quick, closely(&(1, &value, &text), Profile::Record).ok(), "{length}");
+            let mut members = Members::new(Profile::Record);
+            members.add("b", &text).add("a", &value);
+            let written = members.finish().map(|bytes| bytes.into_vec());
+            let map = json!({ "a": value, "b": text });
+            assert_eq!(written, to_bytes(&map, Profile::Record), "{length}");
+        }
+    }
+}
+
+#[test]
+fn fields_out_of_order_are_quick() {
+    let deep = Unordered {
+        same_start_b: 1,
+        same_start: Shape::Unit,
+        nothing: 2,
+        ligature: true,
+        summer: Some(3),
+        long: "\n".to_owned(),
+        short: Shape::Fields { zebra: None, apple: vec![Shape::Number(4)], b: () },
+        shorter: (),
+        rest: BTreeMap::from([("same_start!".to_owned(), Shape::Unit)]),
+    };
+    let quick = serialize::quickly(&deep, Profile::Record);
+    assert!(quick.is_some());
+    assert_eq!(quick, closely(&deep, Profile::Record).ok());
 }
 
 #[test]

@@ -2,31 +2,31 @@
 
 use serde_json::{Map, Value};
 
-use super::plain::plain;
+use super::buffer::Buffer;
 use super::{CanonicalError, CanonicalFault, MAX_DEPTH, Profile, number};
 
 /// The canonical bytes of `value`.
 pub(super) fn value(value: &Value, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
-    let mut out = Vec::with_capacity(512);
+    let mut out = Buffer::with_room(512);
     write(&mut out, value, profile, 0)?;
-    Ok(out)
+    Ok(out.into_vec())
 }
 
 fn write(
-    out: &mut Vec<u8>,
+    out: &mut Buffer,
     value: &Value,
     profile: Profile,
     depth: usize,
 ) -> Result<(), CanonicalError> {
     match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Null => out.word(b"null"),
+        Value::Bool(true) => out.word(b"true"),
+        Value::Bool(false) => out.word(b"false"),
         Value::Number(n) => {
             let text = number::write(n, profile).map_err(CanonicalFault::nowhere)?;
-            out.extend_from_slice(text.as_bytes());
+            out.word(text.as_bytes());
         }
-        Value::String(text) => string(out, text),
+        Value::String(text) => out.text(text),
         Value::Array(items) => array(out, items, profile, deeper(depth)?)?,
         Value::Object(map) => object(out, map, profile, deeper(depth)?)?,
     }
@@ -38,7 +38,7 @@ fn deeper(depth: usize) -> Result<usize, CanonicalError> {
 }
 
 fn array(
-    out: &mut Vec<u8>,
+    out: &mut Buffer,
     items: &[Value],
     profile: Profile,
     depth: usize,
@@ -55,7 +55,7 @@ fn array(
 }
 
 fn object(
-    out: &mut Vec<u8>,
+    out: &mut Buffer,
     map: &Map<String, Value>,
     profile: Profile,
     depth: usize,
@@ -72,7 +72,7 @@ fn object(
 }
 
 fn members<'a>(
-    out: &mut Vec<u8>,
+    out: &mut Buffer,
     members: impl Iterator<Item = (&'a String, &'a Value)>,
     profile: Profile,
     depth: usize,
@@ -82,39 +82,10 @@ fn members<'a>(
         if index > 0 {
             out.push(b',');
         }
-        string(out, key);
+        out.text(key);
         out.push(b':');
         write(out, item, profile, depth).map_err(|e| e.inside_key(key))?;
     }
     out.push(b'}');
     Ok(())
-}
-
-/// Writes a string with its quotes.
-pub(super) fn string(out: &mut Vec<u8>, text: &str) {
-    let mut rest = text.as_bytes();
-    out.reserve(rest.len() + 2);
-    out.push(b'"');
-    while let Some((before, [byte, after @ ..])) =
-        plain(rest).and_then(|at| rest.split_at_checked(at))
-    {
-        out.extend_from_slice(before);
-        rest = after;
-        escaped(out, *byte);
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
-}
-
-fn escaped(out: &mut Vec<u8>, byte: u8) {
-    match byte {
-        b'"' => out.extend_from_slice(b"\\\""),
-        b'\\' => out.extend_from_slice(b"\\\\"),
-        0x08 => out.extend_from_slice(b"\\b"),
-        0x09 => out.extend_from_slice(b"\\t"),
-        0x0a => out.extend_from_slice(b"\\n"),
-        0x0c => out.extend_from_slice(b"\\f"),
-        0x0d => out.extend_from_slice(b"\\r"),
-        byte => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-    }
 }

@@ -2,6 +2,7 @@
 
 use serde::ser::Serialize;
 
+use super::Stop;
 use super::out::{Object, Out};
 use crate::canonical::{CanonicalError, CanonicalFault, Profile, RecordBytes, closely};
 
@@ -31,33 +32,27 @@ impl Members {
     /// An object without members.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
-        let mut out = Out::with_room(profile, ROOM);
-        out.bytes.push(b'{');
+        let mut out = Out::new(profile, ROOM);
         out.depth = 1;
         Self { out, profile, failed: None, unsure: false }
     }
 
     /// Adds a member. What cannot be written is said by [`Members::finish`].
     pub fn add<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
-        let before = self.out.members.len();
-        let mut object = Object { start: 1, base: 0, ..Object::of(&mut self.out) };
-        let Ok(()) = object.name(key) else {
+        let Ok(()) = Object::outermost(&mut self.out).name(key) else {
             return self.fail(CanonicalFault::Serialize.nowhere());
         };
-        let begin = object.out.bytes.len();
-        if value.serialize(&mut *object.out).is_err() {
-            object.out.bytes.truncate(begin);
-            object.out.members.truncate(before);
-            object.out.depth = 1;
+        let (begin, open) = (self.out.bytes.len(), self.out.members.len());
+        if value.serialize(&mut self.out).is_err() {
+            self.out.bytes.truncate(begin);
+            self.out.members.truncate(open);
+            self.out.depth = 1;
             match closely(value, self.profile) {
-                Ok(bytes) => object.out.bytes.extend_from_slice(&bytes),
+                Ok(bytes) => self.out.bytes.word(&bytes),
                 Err(error) => return self.fail(error.inside_key(key)),
             }
-            object.member_ends();
             self.unsure = true;
-            return self;
         }
-        object.member_ends();
         self
     }
 
@@ -71,18 +66,15 @@ impl Members {
     /// # Errors
     /// [`CanonicalError`]: a value that the profile refuses or that does not serialise, a key that
     /// stands twice or is no plain text.
-    pub fn finish(mut self) -> Result<RecordBytes, CanonicalError> {
-        match self.failed {
-            Some(error) => return Err(error),
-            None if self.out.arrange(1, 0).is_err() => {
-                return Err(CanonicalFault::DuplicateKey.nowhere());
-            }
-            None => {}
+    pub fn finish(self) -> Result<RecordBytes, CanonicalError> {
+        if let Some(error) = self.failed {
+            return Err(error);
         }
-        self.out.bytes.push(b'}');
+        let bytes =
+            self.out.into_object().map_err(|Stop| CanonicalFault::DuplicateKey.nowhere())?;
         if self.unsure {
-            return Ok(self.out.bytes.into());
+            return Ok(bytes.into());
         }
-        Ok(RecordBytes::written(self.out.bytes, self.profile))
+        Ok(RecordBytes::written(bytes, self.profile))
     }
 }

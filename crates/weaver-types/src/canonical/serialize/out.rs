@@ -1,55 +1,53 @@
-//! Bytes in the making: open arrays and objects, and the order of members.
+//! Open arrays and objects, and the order of members.
+
+use std::ops::Range;
 
 use serde::ser::Serialize;
 
 use super::Stop;
-use crate::canonical::plain::is_plain_name;
-use crate::canonical::{MAX_DEPTH, Profile, write};
+use crate::canonical::buffer::Buffer;
+use crate::canonical::plain::{head, is_plain_name};
+use crate::canonical::{MAX_DEPTH, Profile};
 
-/// A member of an open object: where it begins, where its key ends, where it ends.
+/// A member of an open object.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
-    pub(super) start: usize,
-    pub(super) key_end: usize,
-    pub(super) end: usize,
     /// The first eight bytes of its key as a number, so that keys are seldom compared as texts. No
     /// key has a byte of zero, so a short one stands before those that it begins.
-    pub(super) head: u64,
+    head: u64,
+    /// Where it begins: with the brace or the comma before its key.
+    start: u32,
+    /// Where it ends, which is only looked up where members have to move.
+    end: u32,
 }
 
-/// The first eight bytes of a key as a number.
-fn head(name: &[u8]) -> u64 {
-    match name.first_chunk() {
-        Some(first) => u64::from_be_bytes(*first),
-        None => (0..8).fold(0, |sum, at| sum << 8 | name.get(at).copied().map_or(0, u64::from)),
+impl Member {
+    /// Where its key and its value stand.
+    fn range(self) -> Range<usize> {
+        self.start as usize + 1..self.end as usize
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Out {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Buffer,
     /// The members of all open objects, those of the innermost last.
     pub(super) members: Vec<Member>,
-    pub(super) spare: Vec<u8>,
     /// The greatest magnitude of an integer.
-    pub(super) most: u64,
+    most: u64,
     pub(super) depth: usize,
 }
 
 impl Out {
-    pub(super) fn new(profile: Profile) -> Self {
-        Self::with_room(profile, 512)
-    }
-
-    /// The same with room for so many bytes.
-    pub(super) fn with_room(profile: Profile, room: usize) -> Self {
+    /// An output with room for so many bytes.
+    pub(super) fn new(profile: Profile, room: usize) -> Self {
         let most = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
-        let bytes = Vec::with_capacity(room);
-        Self { bytes, members: Vec::with_capacity(16), spare: Vec::new(), most, depth: 0 }
+        let bytes = Buffer::with_room(room);
+        Self { bytes, members: Vec::with_capacity(32), most, depth: 0 }
     }
 
     pub(super) fn word(&mut self, word: &[u8]) -> Result<(), Stop> {
-        self.bytes.extend_from_slice(word);
+        self.bytes.word(word);
         Ok(())
     }
 
@@ -65,32 +63,21 @@ impl Out {
         self.unsigned(value.unsigned_abs())
     }
 
-    pub(super) fn unsigned(&mut self, mut value: u64) -> Result<(), Stop> {
+    pub(super) fn unsigned(&mut self, value: u64) -> Result<(), Stop> {
         if value > self.most {
             return Err(Stop);
         }
-        let mut digits = [b'0'; 20];
-        let mut length = 0;
-        for digit in digits.iter_mut().rev() {
-            *digit += u8::try_from(value % 10).unwrap_or(0);
-            length += 1;
-            value /= 10;
-            if value == 0 {
-                break;
-            }
-        }
-        self.word(digits.get(digits.len() - length..).unwrap_or_default())
+        self.bytes.number(value);
+        Ok(())
     }
 
     pub(super) fn list(&mut self) -> Result<List<'_>, Stop> {
         self.deeper()?;
-        self.bytes.push(b'[');
-        Ok(List { out: self, first: true, tail: b"]" })
+        Ok(List { out: self, lead: b'[', tail: b"]" })
     }
 
     pub(super) fn object(&mut self) -> Result<Object<'_>, Stop> {
         self.deeper()?;
-        self.bytes.push(b'{');
         Ok(Object::of(self))
     }
 
@@ -98,135 +85,175 @@ impl Out {
     pub(super) fn variant(&mut self, name: &'static str) -> Result<(), Stop> {
         self.deeper()?;
         self.bytes.push(b'{');
-        write::string(&mut self.bytes, name);
+        self.bytes.text(name);
         self.word(b":")
     }
 
-    /// Brings the members from `base` on, which begin at `start`, into the order of their keys.
-    pub(super) fn arrange(&mut self, start: usize, base: usize) -> Result<(), Stop> {
-        let Self { bytes, members, spare, .. } = self;
+    /// Sorts the members from `base` on, which end with what is written, by their keys.
+    fn sort(&mut self, base: usize) -> Result<(), Stop> {
+        let Self { bytes, members, .. } = self;
         let own = members.get_mut(base..).ok_or(Stop)?;
+        let end = u32::try_from(bytes.len()).map_err(|_| Stop)?;
+        own.iter_mut().rfold(end, |end, member| {
+            member.end = end;
+            member.start
+        });
         // Of plain keys, the order by bytes is the one by UTF-16 units.
-        let name = |member: &Member| match bytes.get(member.start..member.key_end) {
-            Some([b'"', name @ .., b'"']) => name,
-            _ => &[],
+        let name = |member: &Member| {
+            let name = bytes.get(member.start as usize + 2..).unwrap_or_default();
+            name.split(|byte| *byte == b'"').next()
         };
-        let order = |a: &Member, b: &Member| a.head.cmp(&b.head).then_with(|| name(a).cmp(name(b)));
-        let less = |pair: &[Member]| matches!(pair, [a, b] if order(a, b).is_lt());
-        if own.windows(2).all(less) {
-            return Ok(());
-        }
-        own.sort_unstable_by(order);
-        if !own.windows(2).all(less) {
-            return Err(Stop);
-        }
-        spare.clear();
-        spare.extend_from_slice(bytes.get(start..).ok_or(Stop)?);
-        bytes.truncate(start);
-        for (index, member) in own.iter().enumerate() {
-            if index > 0 {
-                bytes.push(b',');
+        own.sort_unstable_by_key(|member| member.head);
+        for alike in own.chunk_by_mut(|a, b| a.head == b.head) {
+            alike.sort_unstable_by(|a, b| name(a).cmp(&name(b)));
+            if !alike.is_sorted_by(|a, b| name(a) < name(b)) {
+                return Err(Stop);
             }
-            let range = member.start - start..member.end - start;
-            bytes.extend_from_slice(spare.get(range).ok_or(Stop)?);
         }
         Ok(())
     }
+
+    /// Brings the members from `base` on into the order of their keys.
+    fn arrange(&mut self, base: usize) -> Result<(), Stop> {
+        let Some(first) = self.members.get(base) else { return Ok(()) };
+        let (start, end) = (first.start as usize, self.bytes.len());
+        self.sort(base)?;
+        let mut lead = b'{';
+        for member in self.members.get(base..).unwrap_or_default() {
+            self.bytes.repeat(lead, member.range());
+            lead = b',';
+        }
+        self.bytes.replace(start, end);
+        Ok(())
+    }
+
+    /// The object that all members make, in the order of their keys.
+    pub(super) fn into_object(mut self) -> Result<Vec<u8>, Stop> {
+        self.sort(0)?;
+        let mut object = Vec::with_capacity(self.bytes.len() + 2);
+        for member in &self.members {
+            object.push(if object.is_empty() { b'{' } else { b',' });
+            object.extend_from_slice(self.bytes.get(member.range()).ok_or(Stop)?);
+        }
+        object.extend_from_slice(if object.is_empty() { b"{}" } else { b"}" });
+        Ok(object)
+    }
 }
 
-/// An open array, and what stands after its last item.
+/// An open array.
 pub(super) struct List<'a> {
     pub(super) out: &'a mut Out,
-    pub(super) first: bool,
+    /// What stands before the next item.
+    pub(super) lead: u8,
+    /// What stands after the last one.
     pub(super) tail: &'static [u8],
 }
 
 impl List<'_> {
     pub(super) fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        if !std::mem::take(&mut self.first) {
-            self.out.bytes.push(b',');
-        }
+        self.out.bytes.push(self.lead);
+        self.lead = b',';
         value.serialize(&mut *self.out)
     }
 
     pub(super) fn close(self) -> Result<(), Stop> {
+        if self.lead == b'[' {
+            self.out.bytes.push(b'[');
+        }
         self.out.depth -= self.tail.len();
         self.out.word(self.tail)
     }
 }
 
-/// An open object, and what stands after its last member.
+/// An open object.
 pub(super) struct Object<'a> {
     pub(super) out: &'a mut Out,
-    pub(super) start: usize,
     /// The number of members that were open before.
     pub(super) base: usize,
-    pub(super) member: usize,
-    pub(super) key_end: usize,
-    pub(super) head: u64,
+    /// What stands before the next key.
+    pub(super) lead: u8,
+    /// The head of the last key.
+    pub(super) last: u64,
+    /// Whether the keys surely came in order so far.
+    pub(super) in_order: bool,
+    /// What stands after the last member.
     pub(super) tail: &'static [u8],
 }
 
 impl<'a> Object<'a> {
     pub(super) fn of(out: &'a mut Out) -> Self {
-        let (start, base) = (out.bytes.len(), out.members.len());
-        Self { out, start, base, member: 0, key_end: 0, head: 0, tail: b"}" }
+        let base = out.members.len();
+        Self { out, base, lead: b'{', last: 0, in_order: true, tail: b"}" }
+    }
+
+    /// The object whose members are all of those so far.
+    pub(super) fn outermost(out: &'a mut Out) -> Self {
+        let lead = if out.members.is_empty() { b'{' } else { b',' };
+        Self { base: 0, lead, ..Self::of(out) }
     }
 
     /// Writes a key that is a plain text.
     pub(super) fn name(&mut self, name: &str) -> Result<(), Stop> {
-        let name = name.as_bytes();
+        let start = self.out.bytes.len();
+        match self.out.bytes.name(self.lead, name.as_bytes()) {
+            Some(head) => self.begin(start, head),
+            None => self.name_closely(start, name.as_bytes()),
+        }
+    }
+
+    /// The same where there is no room yet, or where the name has to be looked at more closely.
+    #[cold]
+    #[inline(never)]
+    fn name_closely(&mut self, start: usize, name: &[u8]) -> Result<(), Stop> {
         if !is_plain_name(name) {
             return Err(Stop);
         }
         let bytes = &mut self.out.bytes;
-        let first = bytes.len() <= self.start;
-        self.member = bytes.len() + usize::from(!first);
-        if first {
-            bytes.push(b'"');
-        } else {
-            bytes.extend_from_slice(b",\"");
-        }
-        bytes.extend_from_slice(name);
-        bytes.extend_from_slice(b"\":");
-        self.key_end = bytes.len() - 1;
-        self.head = head(name);
-        Ok(())
+        bytes.truncate(start);
+        bytes.word(&[self.lead, b'"']);
+        bytes.word(name);
+        bytes.word(b"\":");
+        self.begin(start, head(name))
     }
 
     /// Writes a key, which must come out as plain text in quotes.
     pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
-        if self.out.bytes.len() > self.start {
-            self.out.bytes.push(b',');
-        }
-        self.member = self.out.bytes.len();
+        let start = self.out.bytes.len();
+        self.out.bytes.push(self.lead);
         key.serialize(&mut *self.out)?;
-        self.key_end = self.out.bytes.len();
-        let written = self.out.bytes.get(self.member..).unwrap_or_default();
-        let [b'"', name @ .., b'"'] = written else { return Err(Stop) };
+        let Some([b'"', name @ .., b'"']) = self.out.bytes.get(start + 1..) else {
+            return Err(Stop);
+        };
         if !is_plain_name(name) {
             return Err(Stop);
         }
-        self.head = head(name);
+        let head = head(name);
         self.out.bytes.push(b':');
+        self.begin(start, head)
+    }
+
+    /// Takes down the member whose key was just written.
+    fn begin(&mut self, start: usize, head: u64) -> Result<(), Stop> {
+        let start = u32::try_from(start).map_err(|_| Stop)?;
+        self.in_order &= head > self.last || self.lead == b'{';
+        self.last = head;
+        self.lead = b',';
+        self.out.members.push(Member { head, start, end: 0 });
         Ok(())
     }
 
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        value.serialize(&mut *self.out)?;
-        self.member_ends();
-        Ok(())
-    }
-
-    /// Takes down the member whose value was just written.
-    pub(super) fn member_ends(&mut self) {
-        let (start, key_end, end) = (self.member, self.key_end, self.out.bytes.len());
-        self.out.members.push(Member { start, key_end, end, head: self.head });
+        value.serialize(&mut *self.out)
     }
 
     pub(super) fn close(self) -> Result<(), Stop> {
-        self.out.arrange(self.start, self.base)?;
+        if !self.in_order {
+            self.out.arrange(self.base)?;
+        }
         self.out.members.truncate(self.base);
+        if self.lead == b'{' {
+            self.out.bytes.push(b'{');
+        }
         self.out.depth -= self.tail.len();
         self.out.word(self.tail)
     }

@@ -1,0 +1,166 @@
+//! Bytes in the making.
+
+use std::ops::{Range, RangeBounds};
+
+use super::plain::{copy, is_special, plain_bytes};
+
+/// Bytes that grow at their end. The room ahead is there as bytes already, so that a text with its
+/// quotes asks for its place once, where pushes onto a vector would ask for each byte.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// What is written, up to `len`, and room.
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Buffer {
+    pub(super) fn with_room(room: usize) -> Self {
+        Self { bytes: vec![0; room], len: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// A part of what was written.
+    pub(super) fn get(&self, range: impl RangeBounds<usize>) -> Option<&[u8]> {
+        let written = self.bytes.get(..self.len)?;
+        written.get((range.start_bound().cloned(), range.end_bound().cloned()))
+    }
+
+    /// Takes back what was written from `len` on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    pub(super) fn into_vec(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.len);
+        self.bytes
+    }
+
+    /// The place of the next bytes; nothing where there is no room for them.
+    fn claim(&mut self, count: usize) -> Option<&mut [u8]> {
+        let place = self.bytes.get_mut(self.len..)?.get_mut(..count)?;
+        self.len += count;
+        Some(place)
+    }
+
+    /// The same, with room made where there is none.
+    fn place(&mut self, count: usize) -> &mut [u8] {
+        if self.bytes.len() - self.len < count {
+            self.grow(count);
+        }
+        self.claim(count).unwrap_or_default()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, count: usize) {
+        self.bytes.resize((self.len + count).max(self.bytes.len() * 2), 0);
+    }
+
+    pub(super) fn push(&mut self, byte: u8) {
+        if let [place] = self.place(1) {
+            *place = byte;
+        }
+    }
+
+    pub(super) fn word(&mut self, word: &[u8]) {
+        self.place(word.len()).copy_from_slice(word);
+    }
+
+    /// Writes a number without a sign.
+    pub(super) fn number(&mut self, mut value: u64) {
+        let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
+        let (first, pairs) = self.place(count).as_rchunks_mut::<2>();
+        for pair in pairs.iter_mut().rev() {
+            let two = u8::try_from(value % 100).unwrap_or(0);
+            *pair = [b'0' + two / 10, b'0' + two % 10];
+            value /= 100;
+        }
+        if let [first] = first {
+            *first = b'0' + u8::try_from(value % 10).unwrap_or(0);
+        }
+    }
+
+    /// Writes a text with its quotes.
+    pub(super) fn text(&mut self, text: &str) {
+        let (text, start) = (text.as_bytes(), self.len);
+        if let Some([open, place @ .., close]) = self.claim(text.len() + 2) {
+            (*open, *close) = (b'"', b'"');
+            if copy(text, place).is_some() {
+                return;
+            }
+        }
+        self.len = start;
+        self.escape(text);
+    }
+
+    /// Writes a text of which not every byte may stand for itself, or for which there is no room yet.
+    #[cold]
+    #[inline(never)]
+    fn escape(&mut self, mut rest: &[u8]) {
+        self.push(b'"');
+        while let Some((word, _)) = rest.split_first_chunk::<8>() {
+            // The whole word is written, and taken back from its first byte that is escaped on.
+            self.word(word);
+            let plain = plain_bytes(*word);
+            self.len -= word.len() - plain;
+            let (_, after) = rest.split_at_checked(plain).unwrap_or_default();
+            rest = match after {
+                [byte, after @ ..] if plain < word.len() => {
+                    self.escaped(*byte);
+                    after
+                }
+                _ => after,
+            };
+        }
+        for byte in rest {
+            if is_special(*byte) { self.escaped(*byte) } else { self.push(*byte) }
+        }
+        self.push(b'"');
+    }
+
+    fn escaped(&mut self, byte: u8) {
+        let letter = match byte {
+            b'"' | b'\\' => byte,
+            0x08 => b'b',
+            0x09 => b't',
+            0x0a => b'n',
+            0x0c => b'f',
+            0x0d => b'r',
+            byte => return self.word(format!("\\u{byte:04x}").as_bytes()),
+        };
+        self.word(&[b'\\', letter]);
+    }
+
+    /// Writes what begins a member: `lead`, the name in quotes, a colon. Gives the head of the name;
+    /// nothing where a byte of it may not stand for itself, or where there is no room yet.
+    #[inline(always)]
+    pub(super) fn name(&mut self, lead: u8, name: &[u8]) -> Option<u64> {
+        let [first, open, place @ .., close, colon] = self.claim(name.len() + 4)? else {
+            return None;
+        };
+        (*first, *open, *close, *colon) = (lead, b'"', b'"', b':');
+        copy(name, place)
+    }
+
+    /// Writes `lead` and once more what stands in `range`.
+    pub(super) fn repeat(&mut self, lead: u8, range: Range<usize>) {
+        let start = self.len;
+        self.place(range.len() + 1);
+        if let Some((written, [first, room @ ..])) = self.bytes.split_at_mut_checked(start)
+            && let Some(again) = written.get(range)
+            && let Some(place) = room.get_mut(..again.len())
+        {
+            *first = lead;
+            place.copy_from_slice(again);
+        }
+    }
+
+    /// Puts what was written from `from` on in the place of what begins at `to`.
+    pub(super) fn replace(&mut self, to: usize, from: usize) {
+        self.bytes.copy_within(from..self.len, to);
+        self.len = to + (self.len - from);
+    }
+}
