@@ -8,7 +8,7 @@ use weaver_types::{LogId, Timestamp};
 
 use crate::entry::{HEADER_VERSION, Header, SALT};
 use crate::merkle::{self, Frontier, Hash};
-use crate::prepare::Prepared;
+use crate::prepare::Seal;
 
 /// An event with its leaf hash, as a store holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,21 +117,18 @@ impl Tip {
         }
     }
 
-    /// Appends the events of a batch, takes them out of it, and gives each to `take`. `complete` is
-    /// given every leaf and every subtree that became complete, as [`Frontier::push_with`] gives them.
+    /// Appends the events of a batch and gives each to `take`. `complete` is given every leaf and every subtree that became complete, as [`Frontier::push_with`] gives them.
     pub(crate) fn append(
         &mut self,
-        prepared: &mut Prepared,
+        events: impl ExactSizeIterator<Item = (NewEvent, Seal)>,
         complete: &mut dyn FnMut(u32, u64, Hash),
         take: &mut dyn FnMut(Sealed) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError> {
-        let events = std::mem::take(&mut prepared.batch.events);
-        let seals = std::mem::take(&mut prepared.seals);
-        if !events.is_empty() {
+        if events.len() > 0 {
             self.root.take();
         }
         let mut log = self.log.clone();
-        for (event, seal) in events.into_iter().zip(seals) {
+        for (event, seal) in events {
             self.highest = self.highest.max(event.at);
             let seq = self.frontier.size();
             let NewEvent { kind, run, call, .. } = event;

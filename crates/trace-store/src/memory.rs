@@ -89,13 +89,14 @@ impl MemoryLedger {
         let mut prepared = prepare(batch, &self.salts)?;
         let durability = prepared.batch.durability;
         let mut state = self.lock()?;
-        let writes = state.records.plan(&prepared.batch)?;
         let first = state.tip.frontier.size();
         let now = prune::time_after(state.tip.highest, &prepared.batch);
+        let events = prepared.take_events();
+        let writes = state.records.plan(&prepared.batch)?;
         prune::check(&prepared.batch, (first, now), &mut *state)?;
         let State { tip, tree, entries, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
-        tip.append(&mut prepared, &mut complete, &mut |sealed| {
+        tip.append(events, &mut complete, &mut |sealed| {
             let Sealed { header, salt, mut payload, .. } = sealed;
             // It stays as long as the ledger: without the room that it was written with.
             payload.shrink_to_fit();

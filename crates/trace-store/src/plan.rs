@@ -20,53 +20,60 @@ impl From<Kept> for Record {
     }
 }
 
-/// The records after the batch; `None` for one that is gone.
-pub(crate) type Writes = BTreeMap<RecordKey, Option<Kept>>;
+/// The records after a batch; `None` for one that is gone. The keys are those of the batch.
+pub(crate) type Writes<'b> = BTreeMap<&'b RecordKey, Option<Kept>>;
 
-/// Decides a batch against the records that `view` shows.
+/// The records as they stand before a batch.
+pub(crate) trait Before {
+    /// One of them.
+    fn record(&mut self, key: &RecordKey) -> Result<Option<&Kept>, LedgerError>;
+}
+
+/// Decides a batch against the records before it.
 ///
 /// Guards see the state before the batch. Then counters move, records are written and records are
 /// removed, in this order; a later step sees the earlier ones.
-pub(crate) fn plan(
-    batch: &Batch,
-    view: &mut dyn FnMut(&RecordKey) -> Result<Option<Kept>, LedgerError>,
-) -> Result<Writes, LedgerError> {
+pub(crate) fn plan<'b>(
+    batch: &'b Batch,
+    before: &mut impl Before,
+) -> Result<Writes<'b>, LedgerError> {
     for guard in &batch.expect {
-        if view(&guard.key)?.map(|kept| kept.version) != guard.version {
+        if before.record(&guard.key)?.map(|kept| kept.version) != guard.version {
             return Err(LedgerError::Conflict { key: guard.key.clone() });
         }
     }
     let mut writes = Writes::new();
     for add in &batch.add {
-        let before = current(&writes, &add.key, view)?;
-        writes.insert(add.key.clone(), Some(moved(before, add)?));
+        let moved = moved(current(&writes, &add.key, before)?, add)?;
+        writes.insert(&add.key, Some(moved));
     }
     for put in &batch.put {
-        let version = current(&writes, &put.key, view)?.map_or(0, |kept| kept.version);
+        let version = current(&writes, &put.key, before)?.map_or(0, |kept| kept.version);
         let kept = Kept {
             version: version.saturating_add(1),
             value: put.value.clone(),
             expires_at: put.expires_at,
         };
-        writes.insert(put.key.clone(), Some(kept));
+        writes.insert(&put.key, Some(kept));
     }
-    writes.extend(batch.delete.iter().map(|key| (key.clone(), None)));
+    writes.extend(batch.delete.iter().map(|key| (key, None)));
     Ok(writes)
 }
 
-fn current(
-    writes: &Writes,
+/// A record after what was decided so far.
+fn current<'a>(
+    writes: &'a Writes<'_>,
     key: &RecordKey,
-    view: &mut dyn FnMut(&RecordKey) -> Result<Option<Kept>, LedgerError>,
-) -> Result<Option<Kept>, LedgerError> {
+    before: &'a mut impl Before,
+) -> Result<Option<&'a Kept>, LedgerError> {
     match writes.get(key) {
-        Some(kept) => Ok(kept.clone()),
-        None => view(key),
+        Some(kept) => Ok(kept.as_ref()),
+        None => before.record(key),
     }
 }
 
 /// The counter after the step. A record that expires goes on expiring.
-fn moved(before: Option<Kept>, add: &Add) -> Result<Kept, LedgerError> {
+fn moved(before: Option<&Kept>, add: &Add) -> Result<Kept, LedgerError> {
     let (version, value, expires_at) = match before {
         None => (0, 0, None),
         Some(kept) => (kept.version, number(&kept.value, &add.key)?, kept.expires_at),

@@ -30,6 +30,16 @@ pub(crate) struct Prepared {
     pub(crate) bytes: usize,
 }
 
+impl Prepared {
+    /// Takes out the events, each with its seal.
+    pub(crate) fn take_events(
+        &mut self,
+    ) -> impl ExactSizeIterator<Item = (NewEvent, Seal)> + use<> {
+        let events = std::mem::take(&mut self.batch.events);
+        events.into_iter().zip(std::mem::take(&mut self.seals))
+    }
+}
+
 /// The salt of an event and the commitment to its payload.
 #[derive(Debug)]
 pub(crate) struct Seal {

@@ -7,7 +7,7 @@ use weaver_types::ledger::{Batch, LedgerError, MAX_PAGE, Namespace, Record, Reco
 use weaver_types::{Tenant, Timestamp};
 
 use crate::limits::SWEEP;
-use crate::plan::{Kept, Writes, plan};
+use crate::plan::{Before, Kept, Writes, plan};
 
 /// The records of one tenant in one namespace, by their ids.
 type Ids = BTreeMap<String, Kept>;
@@ -31,12 +31,12 @@ impl RecordMap {
     }
 
     /// What a batch would write.
-    pub(crate) fn plan(&self, batch: &Batch) -> Result<Writes, LedgerError> {
-        plan(batch, &mut |key| Ok(self.get(key).cloned()))
+    pub(crate) fn plan<'b>(&self, batch: &'b Batch) -> Result<Writes<'b>, LedgerError> {
+        plan(batch, &mut &*self)
     }
 
     /// Writes, and removes some of what ended before `now`.
-    pub(crate) fn write(&mut self, writes: Writes, now: Timestamp) {
+    pub(crate) fn write(&mut self, writes: Writes<'_>, now: Timestamp) {
         let limit = SWEEP + writes.len() * 2;
         for (key, kept) in writes {
             self.set(key, kept);
@@ -65,11 +65,11 @@ impl RecordMap {
         tenants.into_iter().any(|ids| ids.contains_key(id))
     }
 
-    fn set(&mut self, key: RecordKey, kept: Option<Kept>) {
+    fn set(&mut self, key: &RecordKey, kept: Option<Kept>) {
         let ends = kept.as_ref().and_then(|kept| kept.expires_at);
         let before = match kept {
-            Some(kept) => self.insert(&key, kept),
-            None => self.remove(&key),
+            Some(kept) => self.insert(key, kept),
+            None => self.remove(key),
         };
         let ended = before.and_then(|before| before.expires_at);
         if ended == ends {
@@ -78,7 +78,7 @@ impl RecordMap {
         if let Some(at) = ended {
             self.expiring.remove(&(at, key.clone()));
         }
-        self.expiring.extend(ends.map(|at| (at, key)));
+        self.expiring.extend(ends.map(|at| (at, key.clone())));
     }
 
     fn insert(&mut self, key: &RecordKey, kept: Kept) -> Option<Kept> {
@@ -108,5 +108,11 @@ impl RecordMap {
                 self.remove(&key);
             }
         }
+    }
+}
+
+impl Before for &RecordMap {
+    fn record(&mut self, key: &RecordKey) -> Result<Option<&Kept>, LedgerError> {
+        Ok(self.get(key))
     }
 }

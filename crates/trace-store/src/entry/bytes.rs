@@ -78,11 +78,10 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
 /// Identifiers and kinds have no control characters, so only two have to be escaped.
 fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    // Without an end in the middle, several bytes are compared at once.
-    let escaped = |found: bool, byte| found | matches!(byte, b'"' | b'\\');
-    if text.bytes().fold(false, escaped) {
+    let (words, rest) = text.as_bytes().as_chunks();
+    if words.iter().any(is_escaped_in) || rest.iter().any(is_escaped) {
         for byte in text.bytes() {
-            if matches!(byte, b'"' | b'\\') {
+            if is_escaped(&byte) {
                 out.push(b'\\');
             }
             out.push(byte);
@@ -91,6 +90,19 @@ fn text(out: &mut Vec<u8>, text: &str) {
         out.extend_from_slice(text.as_bytes());
     }
     out.push(b'"');
+}
+
+fn is_escaped(byte: &u8) -> bool {
+    matches!(byte, b'"' | b'\\')
+}
+
+/// Whether one of eight bytes is escaped.
+fn is_escaped_in(word: &[u8; 8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let word = u64::from_ne_bytes(*word);
+    // The lowest byte that is zero, and no byte below it, has its highest bit set by the subtraction.
+    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7) != 0;
+    has_zero(word ^ (ONES * u64::from(b'"'))) || has_zero(word ^ (ONES * u64::from(b'\\')))
 }
 
 /// What stands in a header, when the bytes are canonical beyond doubt and every identifier keeps its

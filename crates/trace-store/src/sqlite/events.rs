@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{Connection, Row as SqlRow};
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{Durability, MAX_PAGE};
+use weaver_types::ledger::{Durability, MAX_PAGE, NewEvent};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::rows::{Read, run};
 use super::sums::Sums;
 use crate::log::{Row, RowRef, Sealed, Tip};
 use crate::merkle::tile::Growing;
-use crate::prepare::Prepared;
+use crate::prepare::Seal;
 
 pub(super) const EVENTS: &str = "SELECT seq, header, leaf, salt, payload, durability FROM events
     WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
@@ -132,12 +132,12 @@ fn event<'a>(row: &'a SqlRow<'_>) -> Read<RowRef<'a>> {
 pub(super) fn append(
     db: &Connection,
     (tip, tiles, sums): (&mut Tip, &mut Growing, &mut Sums),
-    prepared: &mut Prepared,
+    events: impl ExactSizeIterator<Item = (NewEvent, Seal)>,
     durability: Durability,
 ) -> Read<()> {
-    let mut waiting = Vec::with_capacity(prepared.batch.events.len().min(TOGETHER));
+    let mut waiting = Vec::with_capacity(events.len().min(TOGETHER));
     let mut complete = |level, place, hash| tiles.put(level, place, hash);
-    tip.append(prepared, &mut complete, &mut |sealed| {
+    tip.append(events, &mut complete, &mut |sealed| {
         sums.event(durability);
         waiting.push(sealed);
         if waiting.len() == TOGETHER {

@@ -12,10 +12,11 @@ use weaver_types::{Clock, SystemClock, Tenant};
 
 use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
 use super::reader::Snapshots;
+use super::rows::Seen;
 use super::sums::Sums;
 use super::{open, rows};
 use crate::limits::SWEEP;
-use crate::plan::{Writes, plan};
+use crate::plan::plan;
 use crate::prepare::{check_key, prepare_records};
 
 /// The `application_id` of a file of records: the ASCII text `WvRc`.
@@ -144,8 +145,8 @@ impl SqliteRecords {
         };
         self.place.patiently(|| db.pragma_update(None, "synchronous", level))?;
         let transaction = self.place.begin(db)?;
-        let mut seen = Writes::new();
-        let writes = plan(batch, &mut |key| rows::seen(&transaction, key, &mut seen))?;
+        let mut seen = Seen::new(&transaction);
+        let writes = plan(batch, &mut seen)?;
         if writes.is_empty() && batch.durability == Durability::Os {
             return Ok(());
         }

@@ -1,12 +1,14 @@
 //! Reading and writing single rows of records and blobs.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use weaver_types::ledger::{BlobId, LedgerError, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
 use super::fault::{from_number, from_sql, to_sql};
 use super::sums::Sums;
-use crate::plan::{Kept, Writes};
+use crate::plan::{Before, Kept, Writes};
 
 const RECORD: &str = "SELECT version, value, expires_at FROM records
     WHERE tenant = ?1 AND namespace = ?2 AND id = ?3";
@@ -74,25 +76,36 @@ pub(super) fn list(
         .collect()
 }
 
-/// One record, kept in `seen`: a second question about it is not one to the file.
-pub(super) fn seen(db: &Connection, key: &RecordKey, seen: &mut Writes) -> Read<Option<Kept>> {
-    if let Some(kept) = seen.get(key) {
-        return Ok(kept.clone());
+/// The records of a file before a batch. A second question about one is not one to the file.
+pub(super) struct Seen<'c> {
+    db: &'c Connection,
+    records: BTreeMap<RecordKey, Option<Kept>>,
+}
+
+impl<'c> Seen<'c> {
+    pub(super) fn new(db: &'c Connection) -> Self {
+        Self { db, records: BTreeMap::new() }
     }
-    let kept = record(db, key)?;
-    seen.insert(key.clone(), kept.clone());
-    Ok(kept)
+}
+
+impl Before for Seen<'_> {
+    fn record(&mut self, key: &RecordKey) -> Read<Option<&Kept>> {
+        if !self.records.contains_key(key) {
+            self.records.insert(key.clone(), record(self.db, key)?);
+        }
+        Ok(self.records.get(key).and_then(Option::as_ref))
+    }
 }
 
 /// Writes and removes records. `before` shows those that were read since the last write.
 pub(super) fn write(
     db: &Connection,
-    writes: &Writes,
-    before: &Writes,
+    writes: &Writes<'_>,
+    before: &Seen<'_>,
     sums: &mut Sums,
 ) -> Read<()> {
     for (key, kept) in writes {
-        match before.get(key) {
+        match before.records.get(key) {
             Some(before) => sums.record(key, before.as_ref(), kept.as_ref()),
             None => sums.record(key, record(db, key)?.as_ref(), kept.as_ref()),
         }

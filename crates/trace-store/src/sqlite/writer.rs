@@ -15,13 +15,14 @@ use super::litter::Litter;
 use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
 use super::reader::PATIENCE;
+use super::rows::Seen;
 use super::sums::Sums;
 use super::watch::Watch;
 use super::{events, rows, schema, tiles};
 use crate::limits::SWEEP;
 use crate::log::Tip;
 use crate::merkle::tile::Growing;
-use crate::plan::{Writes, plan};
+use crate::plan::plan;
 use crate::prune;
 
 /// Bytes in the write-ahead log, by our own estimate, at which a checkpoint is made when nothing
@@ -245,13 +246,14 @@ impl Writer {
         level: Durability,
     ) -> Result<(Option<u64>, Timestamp), LedgerError> {
         let db = &self.db;
-        let mut seen = Writes::new();
-        let writes = plan(&prepared.batch, &mut |key| rows::seen(db, key, &mut seen))?;
         let first = self.tip.frontier.size();
         let now = prune::time_after(self.tip.highest, &prepared.batch);
+        let events = prepared.take_events();
+        let mut seen = Seen::new(db);
+        let writes = plan(&prepared.batch, &mut seen)?;
         prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
         let log = (&mut self.tip, &mut self.tiles, &mut self.sums);
-        events::append(db, log, prepared, level)?;
+        events::append(db, log, events, level)?;
         rows::write(db, &writes, &seen, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
         if !prepared.batch.prune.is_empty() {

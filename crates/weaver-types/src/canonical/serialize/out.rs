@@ -130,7 +130,7 @@ impl Out {
     /// The object that all members make, in the order of their keys.
     pub(super) fn into_object(mut self) -> Result<Vec<u8>, Stop> {
         self.sort(0)?;
-        let mut object = Vec::with_capacity(self.bytes.len() + 2);
+        let mut object = Vec::with_capacity(self.bytes.len().max(1) + 1);
         for member in &self.members {
             object.push(if object.is_empty() { b'{' } else { b',' });
             object.extend_from_slice(self.bytes.get(member.range()).ok_or(Stop)?);
