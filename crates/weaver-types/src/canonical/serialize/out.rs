@@ -98,19 +98,12 @@ impl Out {
             member.end = end;
             member.start
         });
-        // Of plain keys, the order by bytes is the one by UTF-16 units.
-        let name = |member: &Member| {
-            let name = bytes.get(member.start as usize + 2..).unwrap_or_default();
-            name.split(|byte| *byte == b'"').next()
-        };
         own.sort_unstable_by_key(|member| member.head);
-        for alike in own.chunk_by_mut(|a, b| a.head == b.head) {
-            alike.sort_unstable_by(|a, b| name(a).cmp(&name(b)));
-            if !alike.is_sorted_by(|a, b| name(a) < name(b)) {
-                return Err(Stop);
-            }
+        if own.windows(2).any(|pair| matches!(pair, [a, b] if a.head == b.head)) {
+            settle(own, bytes)
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
     /// Brings the members from `base` on into the order of their keys.
@@ -138,6 +131,25 @@ impl Out {
         object.extend_from_slice(if object.is_empty() { b"{}" } else { b"}" });
         Ok(object)
     }
+}
+
+/// Sorts members of the same head by the whole of their keys.
+#[cold]
+fn settle(members: &mut [Member], bytes: &Buffer) -> Result<(), Stop> {
+    let key = |member: &Member| {
+        let key = bytes.get(member.start as usize + 2..)?;
+        key.get(..key.iter().position(|byte| *byte == b'"')?)
+    };
+    for alike in members.chunk_by_mut(|a, b| a.head == b.head).filter(|alike| alike.len() > 1) {
+        let mut keyed: Vec<_> = alike.iter().map(|member| (key(member), *member)).collect();
+        // Of plain keys, the order by bytes is the one by UTF-16 units.
+        keyed.sort_unstable_by_key(|(key, _)| *key);
+        if keyed.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
+            return Err(Stop);
+        }
+        alike.iter_mut().zip(keyed).for_each(|(place, (_, member))| *place = member);
+    }
+    Ok(())
 }
 
 /// An open array.
