@@ -71,6 +71,9 @@ impl Buffer {
 
     /// Writes a number without a sign.
     pub(super) fn number(&mut self, mut value: u64) {
+        if let 0..10 = value {
+            return self.push(b'0' + u8::try_from(value).unwrap_or(0));
+        }
         let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
         let (first, pairs) = self.place(count).as_rchunks_mut::<2>();
         for pair in pairs.iter_mut().rev() {
@@ -145,22 +148,29 @@ impl Buffer {
         copy(name, place)
     }
 
-    /// Writes `lead` and once more what stands in `range`.
-    pub(super) fn repeat(&mut self, lead: u8, range: Range<usize>) {
-        let start = self.len;
-        self.place(range.len() + 1);
-        if let Some((written, [first, room @ ..])) = self.bytes.split_at_mut_checked(start)
-            && let Some(again) = written.get(range)
-            && let Some(place) = room.get_mut(..again.len())
-        {
-            *first = lead;
-            place.copy_from_slice(again);
+    /// Brings the members that are all of what was written from `start` on into the order of `parts`,
+    /// which say where each stands after the brace or the comma before it.
+    pub(super) fn reorder(
+        &mut self,
+        start: usize,
+        parts: impl Iterator<Item = Range<usize>>,
+    ) -> Option<()> {
+        let end = self.len;
+        self.place(end - start);
+        self.len = end;
+        let (written, room) = self.bytes.split_at_mut_checked(end)?;
+        let mut place = written.get_mut(start..)?;
+        let copy = room.get_mut(..place.len())?;
+        copy.copy_from_slice(place);
+        let mut lead = b'{';
+        for part in parts {
+            let part = copy.get(part.start - start..part.end - start)?;
+            let [before, rest @ ..] = place else { return None };
+            *before = lead;
+            let (this, after) = rest.split_at_mut_checked(part.len())?;
+            this.copy_from_slice(part);
+            (place, lead) = (after, b',');
         }
-    }
-
-    /// Puts what was written from `from` on in the place of what begins at `to`.
-    pub(super) fn replace(&mut self, to: usize, from: usize) {
-        self.bytes.copy_within(from..self.len, to);
-        self.len = to + (self.len - from);
+        Some(())
     }
 }

@@ -109,15 +109,10 @@ impl Out {
     /// Brings the members from `base` on into the order of their keys.
     fn arrange(&mut self, base: usize) -> Result<(), Stop> {
         let Some(first) = self.members.get(base) else { return Ok(()) };
-        let (start, end) = (first.start as usize, self.bytes.len());
+        let start = first.start as usize;
         self.sort(base)?;
-        let mut lead = b'{';
-        for member in self.members.get(base..).unwrap_or_default() {
-            self.bytes.repeat(lead, member.range());
-            lead = b',';
-        }
-        self.bytes.replace(start, end);
-        Ok(())
+        let parts = self.members.iter().skip(base).map(|member| member.range());
+        self.bytes.reorder(start, parts).ok_or(Stop)
     }
 
     /// The object that all members make, in the order of their keys.
