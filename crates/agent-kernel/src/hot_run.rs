@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use weaver_firewall::{Placeholders, Session, SessionBudget};
-use weaver_types::ledger::{Ledger, Record};
+use weaver_types::ledger::{Ledger, Put, Record};
 use weaver_types::{Label, RunId, Tenant};
 
 use crate::error::KernelError;
 use crate::provenance::{self, Shared};
 use crate::room::Held;
-use crate::run_state::{RunDelta, RunState, key, read};
+use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
 
 /// How many runs are kept in memory; others are read again when they go on.
 const MAX_HOT: usize = 4_096;
@@ -33,6 +33,8 @@ pub(crate) struct HotRun {
     flight: VecDeque<(u64, RunDelta)>,
     /// What is settled with all that is in flight.
     state: RunState,
+    /// The label of the state that was written last.
+    written: WrittenLabel,
     last: u64,
     /// How many of its calls have finished, those of before included.
     finished: u64,
@@ -114,6 +116,11 @@ impl HotRun {
     /// True when so much is in flight that some of it must have been abandoned.
     pub(crate) fn is_crowded(&self) -> bool {
         self.flight.len() >= MAX_FLIGHT
+    }
+
+    /// The record of the state that a step leads to.
+    pub(crate) fn put(&mut self, tenant: &Tenant, run: &RunId, next: &RunState) -> Option<Put> {
+        run_state::put(tenant, run, next, &mut self.written)
     }
 
     /// Notes that a step was submitted; gives it a number.

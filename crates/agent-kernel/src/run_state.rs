@@ -80,10 +80,40 @@ impl RunState {
     }
 }
 
+/// The label of a run as it was written last. It soon stays the same, and is most of the record.
+#[derive(Debug, Default)]
+pub(crate) struct WrittenLabel(Option<(Label, Vec<u8>)>);
+
+impl WrittenLabel {
+    /// The canonical bytes of this label.
+    fn of(&mut self, label: &Label) -> Option<&[u8]> {
+        if self.0.as_ref().is_none_or(|(last, _)| last != label) {
+            let bytes = canonical::of(label, Profile::Record).ok()?;
+            self.0 = Some((label.clone(), bytes));
+        }
+        self.0.as_ref().map(|(_, bytes)| bytes.as_slice())
+    }
+
+    /// The canonical bytes of a state.
+    fn state(&mut self, state: &RunState) -> Option<Vec<u8>> {
+        let RunState { label, meters, v } = state;
+        let meters = canonical::of(meters, Profile::Record).ok()?;
+        let label = self.of(label)?;
+        let v = v.to_string();
+        let parts: [&[u8]; 7] =
+            [b"{\"label\":", label, b",\"meters\":", &meters, b",\"v\":", v.as_bytes(), b"}"];
+        Some(parts.concat())
+    }
+}
+
 /// The ledger's record of a state.
-pub(crate) fn put(tenant: &Tenant, run: &RunId, state: &RunState) -> Option<Put> {
-    let value = canonical::of(state, Profile::Record).ok()?;
-    Some(Put { key: key(tenant, run), value, expires_at: None })
+pub(crate) fn put(
+    tenant: &Tenant,
+    run: &RunId,
+    state: &RunState,
+    label: &mut WrittenLabel,
+) -> Option<Put> {
+    Some(Put { key: key(tenant, run), value: label.state(state)?, expires_at: None })
 }
 
 /// Where the state of a run is stored.
@@ -102,4 +132,39 @@ pub(crate) fn read(bytes: &[u8]) -> Result<RunState, KernelError> {
         )));
     }
     serde_json::from_value(value).map_err(|e| stored(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::{CallId, Confidentiality, Integrity};
+
+    use super::*;
+
+    #[test]
+    fn a_state_put_together_is_the_one_written_whole() {
+        let mut written = WrittenLabel::default();
+        let mut state = RunState::default();
+        let untrusted = Label::of(Confidentiality::Internal, Integrity::Untrusted);
+        let secret = Label::of(Confidentiality::Restricted, Integrity::Trusted);
+        let calls = (0..20).map(|n| CallId::parse(format!("call_{n}\"")).unwrap());
+        let tainted = calls.map(|call| untrusted.clone().tainted_by(&call));
+        let mut labels: Vec<Label> = tainted.collect();
+        labels.push(secret);
+        for label in labels {
+            for _ in 0..2 {
+                let delta = RunDelta {
+                    tool_calls: 1,
+                    latency_us: 70,
+                    label: Some(label.clone()),
+                    ..RunDelta::default()
+                };
+                state = state.after(&delta);
+                let whole = canonical::of(&state, Profile::Record).unwrap();
+                assert_eq!(written.state(&state).unwrap(), whole);
+                assert_eq!(read(&whole).unwrap(), state);
+            }
+        }
+        state.meters.cost = Millicents((1 << 53) + 1);
+        assert!(written.state(&state).is_none(), "beyond what a record holds");
+    }
 }

@@ -6,7 +6,7 @@ use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
 use crate::record::{Payload, error_text};
-use crate::run_state::{RunDelta, key, put};
+use crate::run_state::{RunDelta, key};
 
 /// How often a step is computed again because the run had changed under it.
 const MAX_TRIES: usize = 256;
@@ -87,7 +87,7 @@ impl Kernel {
         let next = hot.state().clone().after(&step.delta);
         let mut batch = step.batch.clone();
         batch.expect.push(Expect { key: key(tenant, step.run), version: hot.expected() });
-        batch.put.push(put(tenant, step.run, &next).ok_or_else(malformed)?);
+        batch.put.push(hot.put(tenant, step.run, &next).ok_or_else(malformed)?);
         if let Some(caller) = step.opener.filter(|_| hot.is_fresh()) {
             batch.events.insert(0, self.started(caller).ok_or_else(malformed)?);
         }
