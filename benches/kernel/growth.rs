@@ -6,19 +6,17 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weaver_benches::Failure;
 use weaver_benches::kernel::{Desk, few};
-use weaver_benches::measure::micros;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 
-use crate::{BATCH, Effort, succeeds};
+use crate::{BATCH, Effort, calls, succeeds};
 
 /// Microseconds of a call on a fresh kernel, and once every store is full and each call removes
 /// what is oldest.
 pub fn at_caps(effort: &Effort) -> Result<Value, Failure> {
     let desk = Desk::new()?;
-    let time = |desk: &Desk| micros(effort.batches, BATCH, || succeeds(desk));
-    let fresh = time(&desk);
+    let fresh = calls(&desk, effort.batches);
     (0..effort.fill).for_each(|_| succeeds(&desk));
-    let full = time(&desk);
+    let full = calls(&desk, effort.batches);
     Ok(json!({ "fresh_us": fresh, "full_us": full, "ratio": full / fresh }))
 }
 
@@ -32,7 +30,7 @@ pub fn one_run(effort: &Effort) -> Result<Value, Failure> {
     let batches = tenth / BATCH;
     let mut parts = Vec::new();
     for _ in 0..10 {
-        let time = micros(batches.saturating_sub(1).max(1), BATCH, || succeeds(&desk));
+        let time = calls(&desk, batches.saturating_sub(1).max(1));
         parts.push((time, resident()?));
     }
     let [(first, _), _, _, _, (_, early), .., (last, late)] = parts.as_slice() else {

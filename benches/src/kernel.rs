@@ -1,7 +1,7 @@
 //! A kernel in memory with one tool that gives rows: five of three fields, or those of the caller.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -45,9 +45,28 @@ impl Clock for Stepping {
     }
 }
 
+/// What the tool gives. Results can be laid out before a measurement, so that the time of making
+/// them is no part of it: the tool of the peer hands out one object again and again.
+struct Rows {
+    each: Value,
+    laid_out: Mutex<Vec<Value>>,
+}
+
+impl Rows {
+    fn laid_out(&self) -> std::sync::MutexGuard<'_, Vec<Value>> {
+        self.laid_out.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Value {
+        let next = self.laid_out().pop();
+        next.unwrap_or_else(|| self.each.clone())
+    }
+}
+
 /// A kernel, a run and a request.
 pub struct Desk {
     clock: Arc<Stepping>,
+    rows: Arc<Rows>,
     kernel: Kernel,
     run: RunContext,
     principal: Principal,
@@ -89,7 +108,9 @@ impl Desk {
         let spec = ToolSpec::new("people.list", "List people")
             .with_effects(Effects::READ_LOCAL)
             .arg("team", "string", true);
-        let driver = FnDriver::inline(move |_| Ok(RawResult::json(rows.clone())));
+        let rows = Arc::new(Rows { each: rows, laid_out: Mutex::default() });
+        let given = Arc::clone(&rows);
+        let driver = FnDriver::inline(move |_| Ok(RawResult::json(given.take())));
         registry.register(spec.build()?, Arc::new(driver))?;
         let clock = Arc::new(Stepping::default());
         let random: Arc<dyn Random> = Arc::new(BufferedRandom::new(OsRandom));
@@ -111,10 +132,16 @@ impl Desk {
             kernel,
             run: RunContext::create(settings, clock.as_ref(), &OsRandom)?,
             clock,
+            rows,
             principal: Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]),
             request: CapabilityRequest::new(CapabilityId::parse("people.list")?, "who is there?"),
             arguments: json!({ "team": "north" }),
         })
+    }
+
+    /// Lays out the results of so many calls.
+    pub fn lay_out(&self, calls: usize) {
+        self.rows.laid_out().resize(calls, self.rows.each.clone());
     }
 
     fn caller(&self) -> Caller<'_> {

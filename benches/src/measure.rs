@@ -34,13 +34,16 @@ pub fn median(runs: usize, mut work: impl FnMut()) -> Duration {
 
 /// The median of so many runs, the first among them.
 pub fn once(runs: usize, mut work: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..runs.max(1))
-        .map(|_| {
-            let start = now();
-            work();
-            now().saturating_sub(start)
-        })
-        .collect();
+    middle((0..runs.max(1)).map(|_| {
+        let start = now();
+        work();
+        now().saturating_sub(start)
+    }))
+}
+
+/// The median.
+fn middle(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
@@ -53,8 +56,24 @@ pub fn speed(bytes: usize, time: Duration) -> f64 {
 
 /// Microseconds of one of `each` calls: the median over so many batches of them, after one that
 /// does not count.
+pub fn micros(batches: usize, each: usize, call: impl FnMut()) -> f64 {
+    prepared_micros(batches, each, || (), call)
+}
+
+/// The same, with something to do before each batch that does not count.
 #[expect(clippy::cast_precision_loss, reason = "counts of calls")]
-pub fn micros(batches: usize, each: usize, mut call: impl FnMut()) -> f64 {
-    let batch = median(batches, || (0..each).for_each(|_| call()));
+pub fn prepared_micros(
+    batches: usize,
+    each: usize,
+    mut prepare: impl FnMut(),
+    mut call: impl FnMut(),
+) -> f64 {
+    let one = |_| {
+        prepare();
+        let start = now();
+        (0..each).for_each(|_| call());
+        now().saturating_sub(start)
+    };
+    let batch = middle((0..=batches.max(1)).map(one).skip(1));
     batch.as_secs_f64() * 1e6 / each.max(1) as f64
 }
