@@ -30,7 +30,8 @@ const MAX_ERROR: usize = 500;
 /// How much of a text is looked at, in characters.
 const MAX_READ: usize = 32 * 1024;
 
-/// A payload in the making.
+/// A payload in the making. Members may come in any order; those that come in the order of their names
+/// have to be sorted least.
 pub(crate) struct Payload(Members);
 
 impl Payload {
@@ -55,13 +56,13 @@ impl Payload {
     }
 
     pub(crate) fn who(self, principal: &Principal) -> Self {
-        self.with("principal", &principal.id).maybe("agent", principal.agent.as_ref())
+        self.maybe("agent", principal.agent.as_ref()).with("principal", &principal.id)
     }
 
     pub(crate) fn what(self, capability: &Capability) -> Self {
         self.with("capability", capability.id())
-            .with("fingerprint", capability.fingerprint())
             .with("class", capability.class())
+            .with("fingerprint", capability.fingerprint())
             .with("rung", capability.rung())
             .tagged(Some(capability))
             .maybe("upstream_digest", capability.spec().upstream_digest)
@@ -71,11 +72,11 @@ impl Payload {
     pub(crate) fn compared(self, contract: &Contract) -> Self {
         let registered =
             (contract.state != ContractState::NotCompared).then_some(contract.registered);
-        self.with("tool_contract_fingerprint", contract.fingerprint)
+        self.with("tool_contract_enforcement", contract.enforcement)
+            .with("tool_contract_fingerprint", contract.fingerprint)
+            .with("tool_contract_mismatch", contract.mismatch())
             .maybe("tool_contract_registered_fingerprint", registered)
             .with("tool_contract_status", contract.state)
-            .with("tool_contract_enforcement", contract.enforcement)
-            .with("tool_contract_mismatch", contract.mismatch())
     }
 
     /// The tags of a capability, by which retention can name what is said of it.
@@ -98,13 +99,13 @@ impl Payload {
                 Cow::Borrowed(said)
             }
         });
-        self.with("verdict", decision.verdict())
-            .with("reason", decision.primary())
-            .with("policy", decision.basis().policy)
+        self.with("checks", said.collect::<Vec<_>>())
+            .with("checks_total", decision.contributions().len())
             .with("contracts", decision.basis().contracts)
             .with("origin", decision.basis().origin)
-            .with("checks", said.collect::<Vec<_>>())
-            .with("checks_total", decision.contributions().len())
+            .with("policy", decision.basis().policy)
+            .with("reason", decision.primary())
+            .with("verdict", decision.verdict())
     }
 
     pub(crate) fn asked(self, request: &CapabilityRequest, firewall: &Firewall) -> Self {

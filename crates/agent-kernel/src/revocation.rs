@@ -250,8 +250,8 @@ mod tests {
     fn a_full_table_voids_everything_granted_so_far() {
         let (revoked, start) = (table(8), Timestamp::from_micros(1_000));
         let puts: Vec<Put> = (0..9).map(|n| revoke(&revoked, &token(n), start)).collect();
-        assert_eq!(puts[7].key.id, "token:tok_7");
-        assert_eq!(puts[8].key.id, ALL);
+        assert_eq!(&*puts[7].key.id, "token:tok_7");
+        assert_eq!(&*puts[8].key.id, ALL);
         for n in 0..20 {
             assert!(covers(&revoked, n, start), "{n}");
         }

@@ -118,7 +118,7 @@ pub(crate) fn put(
 
 /// Where the state of a run is stored.
 pub(crate) fn key(tenant: &Tenant, run: &RunId) -> RecordKey {
-    RecordKey::new(tenant.clone(), Namespace::Run, run.as_str())
+    RecordKey::new(tenant.clone(), Namespace::Run, run)
 }
 
 /// Reads a stored state.

@@ -107,7 +107,7 @@ fn check(
 
 /// Where it is stored.
 pub(crate) fn key(tenant: &Tenant, id: &StandingId) -> RecordKey {
-    RecordKey::new(tenant.clone(), Namespace::Standing, id.as_str())
+    RecordKey::new(tenant.clone(), Namespace::Standing, id)
 }
 
 /// The record. `None` when it has no canonical form.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 use weaver_types::ledger::{Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
@@ -10,7 +11,7 @@ use crate::limits::SWEEP;
 use crate::plan::{Before, Kept, Writes, plan};
 
 /// The records of one tenant in one namespace, by their ids.
-type Ids = BTreeMap<String, Kept>;
+type Ids = BTreeMap<Arc<str>, Kept>;
 
 /// Records by namespace, tenant and id. Each namespace of a tenant is by itself, so that a look at
 /// one with few records does not go through those of all.
@@ -55,7 +56,7 @@ impl RecordMap {
         let ids = self.ids(tenant, namespace).into_iter();
         ids.flat_map(|ids| ids.range::<str, _>((from, Bound::Unbounded)))
             .take(limit.min(MAX_PAGE))
-            .map(|(id, kept)| (id.clone(), kept.clone().into()))
+            .map(|(id, kept)| (id.as_ref().to_owned(), kept.clone().into()))
             .collect()
     }
 

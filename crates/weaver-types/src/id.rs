@@ -128,6 +128,12 @@ macro_rules! ids {
             }
         }
 
+        impl From<&$name> for Arc<str> {
+            fn from(id: &$name) -> Self {
+                Self::clone(&id.0)
+            }
+        }
+
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
                 &self.0

@@ -151,7 +151,7 @@ impl HoldForm {
 
 /// Where the record of a held call is stored.
 pub(crate) fn key(tenant: &Tenant, id: &RequestId) -> RecordKey {
-    RecordKey::new(tenant.clone(), Namespace::Hold, id.as_str())
+    RecordKey::new(tenant.clone(), Namespace::Hold, id)
 }
 
 /// Every record of a held call, with its version.

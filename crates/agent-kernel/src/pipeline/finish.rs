@@ -248,24 +248,22 @@ impl Kernel {
             ..RunDelta::default()
         };
         let said = (!result.error_message.is_empty()).then_some(&result.error_message);
+        let frame = result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref()));
         let event = Payload::new()
-            .who(ready.caller.principal)
             .with("capability", ready.target.capability.id())
-            .tagged(Some(&ready.target.capability))
             .maybe("decision_key", memory_key(ready, result.success))
-            .with("success", result.success)
             .maybe("error", result.error_code)
             .maybe("error_message", said)
+            .maybe("frame", frame)
+            .with("latency_us", result.latency_us)
+            .who(ready.caller.principal)
             .maybe("reason", ended.failure)
             .with("retries", result.retries)
             .maybe("retry_stopped", ended.stopped)
-            .with("latency_us", result.latency_us)
-            .maybe("stream", ended.stream.as_ref())
-            .maybe(
-                "frame",
-                result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref())),
-            )
             .run(&delta)
+            .maybe("stream", ended.stream.as_ref())
+            .with("success", result.success)
+            .tagged(Some(&ready.target.capability))
             .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);

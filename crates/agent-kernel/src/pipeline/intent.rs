@@ -187,8 +187,8 @@ impl Kernel {
             .run(delta)
             .event(EventKind::Intent, self.now(), &open.run, Some(&ready.call))?;
         let token = &ready.claims.token_id;
-        let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token.as_str());
-        let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, ready.call.as_str());
+        let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
+        let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &ready.call);
         Some(
             Batch::new(durability)
                 .create(used, b"1".to_vec(), Some(ready.claims.expires_at))

@@ -72,7 +72,7 @@ impl Kernel {
     /// call has one end.
     pub(crate) fn closing(&self, call: &CallId, durability: Durability) -> Batch {
         let tenant = self.settings.tenant.clone();
-        let key = RecordKey::new(tenant, Namespace::OpenCall, call.as_str());
+        let key = RecordKey::new(tenant, Namespace::OpenCall, call);
         let mut batch = Batch::new(durability);
         batch.expect.push(Expect { key: key.clone(), version: Some(1) });
         batch.delete.push(key);

@@ -96,7 +96,7 @@ impl RecordStore for Heap {
             .range((Bound::Excluded(from), Bound::Unbounded))
             .take_while(|(key, _)| key.tenant == *tenant && key.namespace == namespace)
             .take(limit.min(MAX_PAGE))
-            .map(|(key, record)| (key.id.clone(), record.clone()))
+            .map(|(key, record)| (key.id.as_ref().to_owned(), record.clone()))
             .collect())
     }
 }

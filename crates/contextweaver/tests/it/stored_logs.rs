@@ -49,9 +49,9 @@ impl RecordStore for Records {
     ) -> Result<Vec<(String, Record)>, LedgerError> {
         let records = self.0.lock().unwrap();
         let ours = |key: &RecordKey| key.tenant == *tenant && key.namespace == namespace;
-        let after = |key: &RecordKey| after.is_none_or(|after| key.id.as_str() > after);
+        let after = |key: &RecordKey| after.is_none_or(|after| *key.id > *after);
         let found = records.iter().filter(|(key, _)| ours(key) && after(key));
-        let found = found.map(|(key, record)| (key.id.clone(), record.clone()));
+        let found = found.map(|(key, record)| (key.id.as_ref().to_owned(), record.clone()));
         Ok(found.take(limit.min(MAX_PAGE)).collect())
     }
 }

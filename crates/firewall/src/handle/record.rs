@@ -104,8 +104,7 @@ impl HandleRecord {
     /// The record as it is written. The ledger does not forget it by itself: whoever removes it
     /// removes its bytes too.
     pub(super) fn to_put(&self) -> Result<Put, HandleError> {
-        let key =
-            RecordKey::new(self.tenant.clone(), Namespace::Handle, self.handle.handle_id.as_str());
+        let key = RecordKey::new(self.tenant.clone(), Namespace::Handle, &self.handle.handle_id);
         Ok(Put { key, value: self.to_bytes()?, expires_at: None })
     }
 

@@ -78,7 +78,7 @@ pub struct Access<'a> {
 /// The key of a handle's record.
 #[must_use]
 pub fn key(tenant: &Tenant, id: &HandleId) -> RecordKey {
-    RecordKey::new(tenant.clone(), Namespace::Handle, id.as_str())
+    RecordKey::new(tenant.clone(), Namespace::Handle, id)
 }
 
 /// A result that is about to be stored.

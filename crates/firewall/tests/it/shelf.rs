@@ -52,9 +52,9 @@ impl World {
     /// Stores and commits.
     fn keep(&mut self, raw: &RawResult) -> Result<StoredHandle, HandleError> {
         let stored = self.store(raw)?;
-        self.records.insert(stored.put.key.id.clone(), stored.put.value.clone());
+        self.records.insert(stored.put.key.id.as_ref().to_owned(), stored.put.value.clone());
         for key in &stored.delete {
-            self.records.remove(&key.id);
+            self.records.remove(key.id.as_ref());
         }
         Ok(stored)
     }

@@ -94,7 +94,7 @@ fn made(batch: &Batch) -> BTreeSet<(Namespace, &str)> {
     if batch.prune.is_empty() {
         return BTreeSet::new();
     }
-    keys.map(|RecordKey { namespace, id, .. }| (*namespace, id.as_str())).collect()
+    keys.map(|RecordKey { namespace, id, .. }| (*namespace, id.as_ref())).collect()
 }
 
 fn kept<T>(seq: u64, why: &str) -> Result<T, LedgerError> {

@@ -1,6 +1,7 @@
 //! Keys of records, and the namespaces with their owners.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::id::Tenant;
 
@@ -94,14 +95,14 @@ pub struct RecordKey {
     pub tenant: Tenant,
     /// What kind.
     pub namespace: Namespace,
-    /// Which one; at most 512 bytes.
-    pub id: String,
+    /// Which one; at most 512 bytes. It is shared between copies of a key, of which a batch has many.
+    pub id: Arc<str>,
 }
 
 impl RecordKey {
     /// A key.
     #[must_use]
-    pub fn new(tenant: Tenant, namespace: Namespace, id: impl Into<String>) -> Self {
+    pub fn new(tenant: Tenant, namespace: Namespace, id: impl Into<Arc<str>>) -> Self {
         Self { tenant, namespace, id: id.into() }
     }
 }

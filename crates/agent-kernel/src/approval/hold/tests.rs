@@ -16,7 +16,7 @@ fn records_have_their_golden_bytes() {
         let form = read(golden).unwrap();
         let put = form.put(&Tenant::default()).unwrap();
         assert_eq!(String::from_utf8(put.value).unwrap(), golden.trim_end());
-        assert_eq!(put.key.id, "apr_golden");
+        assert_eq!(&*put.key.id, "apr_golden");
     }
     assert!(matches!(read(OPEN).unwrap(), HoldForm::Open(_)));
     assert!(matches!(read(ENDED).unwrap(), HoldForm::Ended(_)));
