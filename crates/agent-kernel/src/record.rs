@@ -30,8 +30,8 @@ const MAX_ERROR: usize = 500;
 /// How much of a text is looked at, in characters.
 const MAX_READ: usize = 32 * 1024;
 
-/// A payload in the making. Members may come in any order; those that come in the order of their names
-/// have to be sorted least.
+/// A payload in the making. Its members may come in any order; in the order of their names they are
+/// sorted soonest.
 pub(crate) struct Payload(Members);
 
 impl Payload {

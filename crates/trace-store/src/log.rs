@@ -117,7 +117,8 @@ impl Tip {
         }
     }
 
-    /// Appends the events of a batch and gives each to `take`. `complete` is given every leaf and every subtree that became complete, as [`Frontier::push_with`] gives them.
+    /// Appends the events of a batch and gives each to `take`. `complete` is given every leaf and
+    /// every subtree that became complete, as [`Frontier::push_with`] gives them.
     pub(crate) fn append(
         &mut self,
         events: impl ExactSizeIterator<Item = (NewEvent, Seal)>,
