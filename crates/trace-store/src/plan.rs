@@ -44,13 +44,22 @@ pub(crate) fn plan<'b>(
     }
     let mut writes = Writes::new();
     for add in &batch.add {
-        let moved = moved(current(&writes, &add.key, before)?, add)?;
+        let earlier = match writes.get(&add.key) {
+            Some(written) => written.as_ref(),
+            None => before.record(&add.key)?,
+        };
+        let moved = moved(earlier, add)?;
         writes.insert(&add.key, Some(moved));
     }
-    for put in &batch.put {
-        let version = current(&writes, &put.key, before)?.map_or(0, |kept| kept.version);
+    for (place, put) in batch.put.iter().enumerate() {
+        let version = match (writes.get(&put.key), batch.expect.get(place)) {
+            (Some(written), _) => written.as_ref().map(|kept| kept.version),
+            // A record and its guard are mostly added to a batch together.
+            (None, Some(guard)) if guard.key == put.key => guard.version,
+            (None, _) => before.record(&put.key)?.map(|kept| kept.version),
+        };
         let kept = Kept {
-            version: version.saturating_add(1),
+            version: version.unwrap_or(0).saturating_add(1),
             value: put.value.clone(),
             expires_at: put.expires_at,
         };
@@ -58,18 +67,6 @@ pub(crate) fn plan<'b>(
     }
     writes.extend(batch.delete.iter().map(|key| (key, None)));
     Ok(writes)
-}
-
-/// A record after what was decided so far.
-fn current<'a>(
-    writes: &'a Writes<'_>,
-    key: &RecordKey,
-    before: &'a mut impl Before,
-) -> Result<Option<&'a Kept>, LedgerError> {
-    match writes.get(key) {
-        Some(kept) => Ok(kept.as_ref()),
-        None => before.record(key),
-    }
 }
 
 /// The counter after the step. A record that expires goes on expiring.
