@@ -91,13 +91,14 @@ fn push_members(map: &Map<String, Value>, levels: usize, out: &mut String) -> bo
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
 
-    fn value() -> impl Strategy<Value = Value> {
+    /// Any value, with many texts of ASCII.
+    pub(crate) fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),

@@ -179,25 +179,7 @@ mod tests {
 
     use super::*;
     use crate::json::is_plain;
-
-    fn value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<u64>().prop_map(Value::from),
-            any::<f64>().prop_map(Value::from),
-            any::<String>().prop_map(Value::from),
-            "[\\x00-\\x7f]{0,40}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 60, 8, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
-                prop::collection::btree_map(any::<String>(), inner, 0..8)
-                    .prop_map(|map| Value::Object(map.into_iter().collect())),
-            ]
-        })
-    }
+    use crate::json::tests::value;
 
     proptest! {
         #[test]
