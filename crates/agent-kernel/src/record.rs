@@ -205,3 +205,23 @@ pub(crate) fn refusal_key(reason: ReasonCode) -> DecisionKey {
         _ => DecisionKey::PolicyBlocked,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Firewall, first, redacted};
+
+    #[test]
+    fn a_text_is_cut_at_so_many_characters_and_after_it_was_redacted() {
+        for (text, most, wanted) in [
+            ("", 2, ""),
+            ("ab", 2, "ab"),
+            ("abc", 2, "ab"),
+            ("\u{e9}\u{e9}\u{e9}", 2, "\u{e9}\u{e9}"),
+            ("\u{e9}", 2, "\u{e9}"),
+        ] {
+            assert_eq!(first(text, most), wanted);
+        }
+        let firewall = Firewall::new();
+        assert_eq!(redacted(&firewall, "ask jane.roe@example.com", 10), "ask [REDAC");
+    }
+}

@@ -4,7 +4,7 @@ use weaver_types::ledger::{Batch, Expect, Ledger, LedgerError};
 
 use super::support::{Found, add, batch, commit, ensure, event, key, no, put, record, refused};
 
-fn guard(id: &str, version: Option<u64>) -> Batch {
+pub(super) fn guard(id: &str, version: Option<u64>) -> Batch {
     Batch { expect: vec![Expect { key: key(id), version }], ..batch() }
 }
 

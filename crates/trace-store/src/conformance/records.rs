@@ -3,6 +3,7 @@
 use weaver_types::ledger::{Batch, Ledger, LedgerError, Namespace, Put, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
+use super::batches::guard;
 use super::support::{
     Found, add, batch, commit, delete, ensure, event_at, key, no, put, put_until, record, refused,
 };
@@ -49,7 +50,11 @@ pub(super) fn steps(ledger: &dyn Ledger) -> Found {
     commit(ledger, add("n", 4, (0, 9)).join(put("n", b"20")).join(put("m", b"x")))?;
     ensure(record(ledger, "n")? == Some((2, b"20".to_vec())), "a write did not follow a count")?;
     commit(ledger, put("m", b"y").join(delete("m")))?;
-    ensure(record(ledger, "m")?.is_none(), "a removal did not follow a write")
+    ensure(record(ledger, "m")?.is_none(), "a removal did not follow a write")?;
+    // The guard stands at the place of the second write, and speaks of what was before both.
+    let twice = put("t", b"1").join(put("t", b"2"));
+    commit(ledger, guard("u", None).join(guard("t", None)).join(twice))?;
+    ensure(record(ledger, "t")? == Some((2, b"2".to_vec())), "a write did not follow a write")
 }
 
 pub(super) fn listed(ledger: &dyn Ledger) -> Found {
