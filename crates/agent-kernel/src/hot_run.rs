@@ -5,9 +5,10 @@
 //! is at every moment the fold over the stored events. A step that finds the guard broken is
 //! computed again.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use ahash::RandomState;
 use weaver_firewall::{Placeholders, Session, SessionBudget};
 use weaver_types::ledger::{Ledger, Put, Record};
 use weaver_types::{Label, RunId, Tenant};
@@ -64,8 +65,9 @@ impl HotRun {
         self.held
     }
 
-    pub(crate) fn set_held(&mut self, held: Held) {
-        self.held = held;
+    /// Sets something else aside than before.
+    pub(crate) fn hold(&mut self, instead_of: Held, next: Held) {
+        self.held = self.held.minus(instead_of).plus(next);
     }
 
     /// How many of its calls have finished.
@@ -169,39 +171,33 @@ impl HotRun {
     }
 }
 
-/// The runs in memory.
-#[derive(Default)]
+/// The runs of a tenant in memory.
 pub(crate) struct Runs {
-    hot: Mutex<BTreeMap<(Tenant, RunId), RunSlot>>,
+    tenant: Tenant,
+    hot: Mutex<HashMap<RunId, RunSlot, RandomState>>,
     budget: Option<SessionBudget>,
 }
 
 impl Runs {
     /// No runs yet; each will have this budget of tokens.
-    pub(crate) fn new(budget: Option<SessionBudget>) -> Self {
-        Self { hot: Mutex::default(), budget }
+    pub(crate) fn new(tenant: Tenant, budget: Option<SessionBudget>) -> Self {
+        Self { tenant, hot: Mutex::default(), budget }
     }
 
     /// The run's slot, read from the ledger when it is not in memory.
-    pub(crate) fn slot(
-        &self,
-        tenant: &Tenant,
-        run: &RunId,
-        ledger: &dyn Ledger,
-    ) -> Result<RunSlot, KernelError> {
+    pub(crate) fn slot(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlot, KernelError> {
         let mut runs = self.hot.lock().map_err(|_| KernelError::Stored {
             what: "a run",
             problem: "a thread died while it held it".to_owned(),
         })?;
-        let name = (tenant.clone(), run.clone());
-        if let Some(slot) = runs.get(&name) {
+        if let Some(slot) = runs.get(run) {
             return Ok(Arc::clone(slot));
         }
         if runs.len() >= MAX_HOT {
             // What nobody holds is stored, or was abandoned and is found by the guards.
             runs.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
-        let mut hot = HotRun::default();
+        let (tenant, mut hot) = (&self.tenant, HotRun::default());
         hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
         hot.provenance = Arc::new(Mutex::new(provenance::read(tenant, run, ledger)?));
         let spent = hot.settled.meters.prompt_tokens;
@@ -210,7 +206,7 @@ impl Runs {
         let touched = u64::from(hot.settled.label != Label::clean());
         hot.finished = hot.settled.meters.tool_calls.max(touched);
         let slot = Arc::new(Mutex::new(hot));
-        runs.insert(name, Arc::clone(&slot));
+        runs.insert(run.clone(), Arc::clone(&slot));
         Ok(slot)
     }
 }

@@ -1,5 +1,6 @@
 //! The kernel itself: its parts, its settings, and how it is opened.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::explanation;
 use crate::hot_run::{Runs, lock};
+use crate::late::LateLog;
 use crate::pipeline::{Explanation, PendingGrants, Rejections};
 use crate::ports::Ports;
 use crate::rates::Rates;
@@ -186,6 +188,7 @@ pub struct Kernel {
     /// The log of the ledger.
     pub(crate) log: LogId,
     pub(crate) time: Arc<ClockGuard>,
+    pub(crate) late: Arc<LateLog>,
     pub(crate) telemetry: Telemetry,
     explained: Mutex<VecDeque<Arc<Explanation>>>,
 }
@@ -214,13 +217,19 @@ impl Kernel {
         let revocations = Revocations::load(tenant, ledger, lives)?;
         let log = ledger.head()?.log;
         let firewall = parts.ports.firewall.clone().unwrap_or_default();
-        let runs = Runs::new(parts.settings.session.clone());
+        let runs = Runs::new(tenant.clone(), parts.settings.session.clone());
+        let (ledger, clock, time) = (parts.ledger, parts.clock, Arc::new(time));
+        let late = LateLog {
+            ledger: Arc::clone(&ledger),
+            clock: Arc::clone(&clock),
+            time: Arc::clone(&time),
+        };
         let kernel = Self {
             registry: parts.registry,
             policy: RwLock::new(parts.policy),
-            ledger: parts.ledger,
+            ledger,
             blobs: parts.blobs,
-            clock: parts.clock,
+            clock,
             random: parts.random,
             timer: parts.timer,
             keys: RwLock::new(Arc::new(parts.keys)),
@@ -237,7 +246,8 @@ impl Kernel {
             baselines,
             rejections: Rejections::default(),
             log,
-            time: Arc::new(time),
+            time,
+            late: Arc::new(late),
             telemetry: Telemetry::default(),
             explained: Mutex::new(VecDeque::new()),
         };
@@ -287,14 +297,14 @@ impl Kernel {
     }
 
     /// The firewall as a run sees it. A run that cannot be read sees plain masks.
-    pub(crate) fn firewall_of(&self, run: &RunContext) -> Firewall {
-        let plain = || self.firewall.clone();
+    pub(crate) fn firewall_of(&self, run: &RunContext) -> Cow<'_, Firewall> {
+        let plain = || Cow::Borrowed(&self.firewall);
         if !self.settings.placeholders {
             return plain();
         }
-        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref());
+        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref());
         let held = slot.ok().and_then(|slot| Some(Arc::clone(lock(&slot)?.placeholders())));
-        held.map_or_else(plain, |held| self.firewall.with_placeholders(held))
+        held.map_or_else(plain, |held| Cow::Owned(self.firewall.with_placeholders(held)))
     }
 
     /// The ledger.
@@ -307,7 +317,7 @@ impl Kernel {
     /// now. `None` where the settings bound none, and when the run cannot be read.
     #[must_use]
     pub fn session(&self, run: &RunContext) -> Option<Session> {
-        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
         lock(&slot)?.session().cloned()
     }
 

@@ -11,11 +11,16 @@ use crate::clock_guard::ClockGuard;
 use crate::driver::{CallParts, DriverError};
 use crate::record::Payload;
 
-/// How a late result reaches the log.
-pub(crate) struct LateDoor {
+/// Where late results are taken down: one for all calls of a kernel.
+pub(crate) struct LateLog {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) time: Arc<ClockGuard>,
+}
+
+/// How a late result of one call reaches the log.
+pub(crate) struct LateDoor {
+    pub(crate) log: Arc<LateLog>,
     pub(crate) principal: PrincipalId,
     /// The attempts that were told, a bit each.
     pub(crate) told: AtomicU8,
@@ -35,6 +40,7 @@ impl LateDoor {
             return;
         }
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
+        let LateLog { ledger, clock, time } = &*self.log;
         let event = Payload::new()
             .with("principal", json!(self.principal))
             .with("capability", json!(call.capability.id()))
@@ -42,15 +48,10 @@ impl LateDoor {
             .with("attempt", json!(attempt))
             .with("success", json!(success))
             .maybe("error", result.as_ref().err().map(|error| json!(error.code())))
-            .event(
-                EventKind::Late,
-                self.time.moment(self.clock.as_ref()).now,
-                &call.run,
-                Some(&call.call),
-            );
+            .event(EventKind::Late, time.moment(clock.as_ref()).now, &call.run, Some(&call.call));
         if let Some(event) = event {
             // Nobody is left to wait for it, and nothing depends on it.
-            drop(self.ledger.commit(Batch::new(Durability::Os).with_event(event)));
+            drop(ledger.commit(Batch::new(Durability::Os).with_event(event)));
         }
     }
 }

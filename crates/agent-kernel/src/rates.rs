@@ -1,6 +1,7 @@
 //! Rates: the allowed calls of late, which the limits of the policy count.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, RwLock};
 
 use weaver_policy::{PolicySet, Query, Windows};
@@ -31,6 +32,8 @@ struct Past {
 pub(crate) struct Rates {
     windows: RwLock<Windows>,
     past: Mutex<BTreeMap<CapabilityId, Vec<Past>>>,
+    /// Whether nothing of before is left to count.
+    caught_up: AtomicBool,
 }
 
 impl Rates {
@@ -45,7 +48,11 @@ impl Rates {
                 past.entry(capability).or_default().push(one);
             }
         })?;
-        Ok(Self { windows: RwLock::new(Windows::new()), past: Mutex::new(past) })
+        Ok(Self {
+            windows: RwLock::new(Windows::new()),
+            caught_up: AtomicBool::new(past.is_empty()),
+            past: Mutex::new(past),
+        })
     }
 
     /// What the limits say against one more call.
@@ -95,10 +102,10 @@ impl Rates {
 
     /// Counts the calls of before whose capability is known by now.
     fn catch_up(&self, policy: &PolicySet, registry: &Registry, tenant: &Tenant) -> Option<()> {
-        let mut past = self.past.lock().ok()?;
-        if past.is_empty() {
+        if self.caught_up.load(Ordering::Acquire) {
             return Some(());
         }
+        let mut past = self.past.lock().ok()?;
         let mut windows = self.windows.write().ok()?;
         past.retain(|id, calls| {
             let Some(entry) = registry.get(id) else { return true };
@@ -121,6 +128,7 @@ impl Rates {
             }
             false
         });
+        self.caught_up.store(past.is_empty(), Ordering::Release);
         Some(())
     }
 }

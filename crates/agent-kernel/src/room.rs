@@ -22,7 +22,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
             latency_us: self.latency_us.saturating_add(other.latency_us),
@@ -30,7 +30,7 @@ impl Held {
         }
     }
 
-    fn minus(self, other: Self) -> Self {
+    pub(crate) fn minus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_sub(other.tokens),
             latency_us: self.latency_us.saturating_sub(other.latency_us),
@@ -74,7 +74,8 @@ impl Room {
         let short = free.tokens.is_some_and(|left| left < LEAST_TOKENS && tokens > 0);
         let next = if short { Err("max_prompt_tokens") } else { next };
         let next = next.map_err(|cap| full(cap, &meters, budget))?;
-        room.set(&mut hot, next);
+        hot.hold(room.held, next);
+        room.held = next;
         drop(hot);
         Ok(room)
     }
@@ -88,11 +89,11 @@ impl Room {
         spent: (Duration, Millicents),
         want: Want,
     ) -> Result<(), &'static str> {
-        let slot = self.slot.clone();
-        let mut hot = lock(&slot).ok_or("max_tool_calls")?;
+        let mut hot = lock(&self.slot).ok_or("max_tool_calls")?;
         let free = free(&hot, &self.budget, self.held);
         let next = self.attempt_in(free, spent, want)?;
-        self.set(&mut hot, next);
+        hot.hold(self.held, next);
+        self.held = next;
         Ok(())
     }
 
@@ -130,18 +131,12 @@ impl Room {
         let latency_us = spent.saturating_add(left.map_or(time, |left| left.min(time)));
         Ok(Held { latency_us, cost: Millicents(cost), ..self.held })
     }
-
-    fn set(&mut self, hot: &mut HotRun, next: Held) {
-        hot.set_held(hot.held().minus(self.held).plus(next));
-        self.held = next;
-    }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        let slot = self.slot.clone();
-        if let Some(mut hot) = lock(&slot) {
-            self.set(&mut hot, Held::default());
+        if let Some(mut hot) = lock(&self.slot) {
+            hot.hold(self.held, Held::default());
         }
     }
 }

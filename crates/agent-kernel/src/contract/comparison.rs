@@ -86,7 +86,8 @@ pub(super) fn compare(
     effective: &Capability,
     older: &dyn Fn(&CapabilityId) -> Option<Capability>,
 ) -> Contract {
-    let (live, first) = (entry.capability(), entry.registered());
+    let (live, first) = (entry.capability(), entry.first());
+    let first: &Capability = &first;
     let enforcement = policy.policy().contract_enforcement;
     let mut out = Contract {
         fingerprint: live.fingerprint(),
@@ -101,10 +102,10 @@ pub(super) fn compare(
         return out;
     }
     let found = match policy.contract_status(live) {
-        ContractStatus::Changed { approved, .. } => Some(pinned(live, &first, approved)),
+        ContractStatus::Changed { approved, .. } => Some(pinned(live, first, approved)),
         // Somebody signed exactly this version, whatever was registered or approved before.
         ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
-        _ => registered(live, &first).or_else(|| approved(live, known, older)),
+        _ => registered(live, first).or_else(|| approved(live, known, older)),
     };
     let Some(found) = found else { return out };
     let reads = [first.spec().effects, live.spec().effects, effective.spec().effects]
@@ -112,7 +113,7 @@ pub(super) fn compare(
         .fold(found.effects, Effects::join)
         .class()
         == SafetyClass::ReadOnly;
-    let outside = [&*first, live].iter().any(|one| one.spec().tags.contains(EXTERNAL_WRITE));
+    let outside = [first, live].iter().any(|one| one.spec().tags.contains(EXTERNAL_WRITE));
     let verdict = match enforcement {
         Enforcement::Enforce if found.guarded || outside || !reads => Verdict::Deny,
         _ => Verdict::Allow,

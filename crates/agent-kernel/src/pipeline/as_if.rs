@@ -33,8 +33,8 @@ impl Kernel {
         let Call { request, arguments, mode } = call;
         let repaired = self.repaired(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
-        let (operation, facts) = (Operation::Invoke, None);
-        let question = Question { caller, request, arguments, operation, facts, resumes: true };
+        let (operation, at, facts) = (Operation::Invoke, self.moment(), None);
+        let question = Question { caller, request, arguments, operation, at, facts, resumes: true };
         let mut evaluated = self.evaluate(&policy, question);
         evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
         look(AsIf { policy: &policy, question, mode, evaluated })

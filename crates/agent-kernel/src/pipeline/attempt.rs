@@ -13,7 +13,7 @@ use super::evaluate::Target;
 use super::invoke::Ready;
 use super::unfinished::Watch;
 use crate::driver::{AuthorizedCall, CallParts, DriverError};
-use crate::hot_run::lock;
+use crate::hot_run::{RunSlot, lock};
 use crate::kernel::Kernel;
 use crate::late::LateDoor;
 use crate::room::Want;
@@ -33,7 +33,7 @@ pub(crate) struct Attempted {
 impl Kernel {
     /// Executes a committed call. What it took stands in the watch.
     pub(crate) async fn attempt(&self, ready: &Ready<'_>, watch: &mut Watch<'_>) -> Attempted {
-        let inner = self.authorized(ready);
+        let inner = self.authorized(ready, &watch.slot);
         let most = retries(&ready.target, &ready.caller.run.settings.budget);
         let mut retries = 0;
         loop {
@@ -88,11 +88,10 @@ impl Kernel {
     }
 
     /// What a driver gets of a committed call.
-    pub(crate) fn authorized(&self, ready: &Ready<'_>) -> Arc<CallParts> {
+    pub(crate) fn authorized(&self, ready: &Ready<'_>, slot: &RunSlot) -> Arc<CallParts> {
         let target = &ready.target;
         let arguments = ready.arguments.as_object().cloned().unwrap_or_default();
-        let slot = self.slot_of(ready.caller);
-        let label = slot.and_then(|slot| lock(&slot).map(|run| run.state().label.clone()));
+        let label = lock(slot).map(|run| run.state().label.clone());
         // A run that cannot be read may have seen anything.
         let worst = || Label::of(Confidentiality::Restricted, Integrity::Untrusted);
         Arc::new(CallParts {
@@ -102,9 +101,7 @@ impl Kernel {
             arguments,
             label: label.unwrap_or_else(worst),
             late: LateDoor {
-                ledger: Arc::clone(&self.ledger),
-                clock: Arc::clone(&self.clock),
-                time: Arc::clone(&self.time),
+                log: Arc::clone(&self.late),
                 principal: ready.caller.principal.id.clone(),
                 told: AtomicU8::new(0),
             },

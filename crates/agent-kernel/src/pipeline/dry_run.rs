@@ -92,14 +92,14 @@ impl Kernel {
     /// What a run has used up so far. `None` when it cannot be read.
     #[must_use]
     pub fn meters(&self, run: &RunContext) -> Option<RunMeters> {
-        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
         Some(lock(&slot)?.state().meters)
     }
 
     /// What is left of the budgets of a run. `None` when the run cannot be read.
     #[must_use]
     pub fn budget_remaining(&self, run: &RunContext) -> Option<BudgetRemaining> {
-        let slot = self.runs.slot(&self.settings.tenant, &run.run_id, self.ledger.as_ref()).ok()?;
+        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref()).ok()?;
         let hot = lock(&slot)?;
         let session_tokens = hot.session().map(Session::remaining);
         let budget = &run.settings.budget;

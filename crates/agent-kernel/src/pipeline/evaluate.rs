@@ -16,6 +16,7 @@ use super::resume::{Ending, Held, Holding, is_releasable};
 
 use super::share::spent;
 use crate::arguments::Arguments;
+use crate::clock_guard::Moment;
 use crate::contract::Contract;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
@@ -29,6 +30,8 @@ pub(crate) struct Question<'a> {
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) arguments: Option<&'a Value>,
     pub(crate) operation: Operation,
+    /// When it is asked.
+    pub(crate) at: Moment,
     /// What was observed when the call was granted; `None` where it is being granted.
     pub(crate) facts: Option<&'a [Observed]>,
     /// Whether what was held before may be released now.
@@ -103,7 +106,7 @@ pub(crate) fn denied(
 impl Kernel {
     pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Box<Evaluated> {
         let run = &question.caller.run.run_id;
-        match self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()) {
+        match self.runs.slot(run, self.ledger.as_ref()) {
             Ok(slot) => match self.find_target(policy, question) {
                 Ok(target) => self.judge(policy, question, target, slot),
                 Err(decision) => Evaluated::new(*decision, Some(slot)),
@@ -177,7 +180,7 @@ impl Kernel {
             operation,
             mode: settings.safety_mode,
             label: &label,
-            now: self.now(),
+            now: question.at.now,
             human_channel: self.settings.human_channel,
             run: Some(run),
             signals: &signals,

@@ -65,6 +65,7 @@ impl Kernel {
             request: &request,
             arguments: None,
             operation,
+            at: self.moment(),
             facts: None,
             resumes: true,
         };
@@ -247,7 +248,8 @@ fn refusal(error: &HandleError) -> Contribution {
 
 /// The label of a frame of the capability, as little to be trusted as what is stored.
 fn view_label(target: &Target, record: &HandleRecord) -> Label {
-    let framed = label::framed(&target.capability, ResponseMode::Table, &record.call);
+    let stored = label::stored(&target.capability, &record.call);
+    let framed = label::framed(&target.capability, ResponseMode::Table, &stored);
     let stored = Label { confidentiality: framed.confidentiality, ..record.label.clone() };
     framed.join(&stored)
 }

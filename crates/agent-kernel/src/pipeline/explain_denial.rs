@@ -66,7 +66,7 @@ impl Kernel {
                 operation,
                 mode: settings.safety_mode,
                 label: &evaluated.label,
-                now: self.now(),
+                now: question.at.now,
                 human_channel: self.settings.human_channel,
                 run: Some(&caller.run.run_id),
                 signals: &evaluated.signals,

@@ -164,7 +164,7 @@ impl Kernel {
             constraints: &ready.limits,
             pii_reader: ready.caller.principal.has_role(PII_READER),
             handle: None,
-            label: label::framed(capability, mode, &ready.call),
+            label: label::framed(capability, mode, &ready.worst),
             now: self.now(),
             strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
             goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
@@ -191,10 +191,7 @@ impl Kernel {
             capability: &ready.target.capability,
             constraints: spec.constraints,
             pii_reader: spec.pii_reader,
-            label: &label::known(
-                label::stored(&ready.target.capability, &ready.call),
-                raw.label.as_ref(),
-            ),
+            label: &label::known(ready.worst.clone(), raw.label.as_ref()),
             views: self.firewall.views(),
             now: spec.now,
         };
@@ -226,9 +223,9 @@ impl Kernel {
         let result = ToolResult::error(ready.call.clone(), capability.id().clone(), code, message);
         // The words of an error are the tool's as much as its data are, except ours on a timeout.
         let shown = match error {
-            _ if unknown => Some(label::stored(capability, &ready.call)),
+            _ if unknown => Some(ready.worst.clone()),
             DriverError::Timeout(_) => None,
-            _ => Some(label::framed(capability, ResponseMode::Summary, &ready.call)),
+            _ => Some(label::framed(capability, ResponseMode::Summary, &ready.worst)),
         };
         Ended { failure: Some(reason), shown, ..Ended::new(result, kind) }
     }

@@ -50,8 +50,8 @@ impl Kernel {
         let repaired = self.repaired(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
         let operation = Operation::Invoke;
-        let question =
-            Question { caller, request, arguments, operation, facts: None, resumes: true };
+        let (at, facts) = (self.moment(), None);
+        let question = Question { caller, request, arguments, operation, at, facts, resumes: true };
         let tighten = |mut evaluated: Box<Evaluated>| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated
@@ -86,7 +86,7 @@ impl Kernel {
         target: &Target,
         (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        let Moment { now, latest } = self.moment();
+        let Moment { now, latest } = question.at;
         let (decision, keys) = (&evaluated.decision, self.keys());
         let claims = TokenClaims {
             v: 1,

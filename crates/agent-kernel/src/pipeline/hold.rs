@@ -147,7 +147,7 @@ impl Kernel {
         let key = key(&self.settings.tenant, &id);
         let batch =
             Batch::new(Durability::Disk).create(key, put.value, put.expires_at).with_event(event);
-        let slot = self.runs.slot(&self.settings.tenant, &run, self.ledger.as_ref());
+        let slot = self.runs.slot(&run, self.ledger.as_ref());
         let done = match (&slot, by) {
             (Ok(slot), Some((caller, _))) => {
                 let step = Step::new(caller, slot, RunDelta::default(), batch);

@@ -148,7 +148,7 @@ impl Kernel {
             run: ready.caller.run.run_id.clone(),
             principal: ready.caller.principal.id.clone(),
             capability: capability.id().clone(),
-            worst: label::stored(capability, &ready.call),
+            worst: ready.worst.clone(),
             tokens: ready.outlet.as_ref().map_or(0, |_| ready.share.held()),
         }
     }
@@ -185,7 +185,7 @@ impl Kernel {
             .maybe("repaired", ready.repaired)
             .maybe("released_by", released)
             .run(delta)
-            .event(EventKind::Intent, self.now(), &open.run, Some(&ready.call))?;
+            .event(EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
         let token = &ready.claims.token_id;
         let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
         let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &ready.call);
@@ -202,7 +202,7 @@ impl Kernel {
 fn shown_early(ready: &Ready<'_>) -> Option<Label> {
     let mode = ready.effective_mode();
     let early = ready.outlet.is_some() && mode <= ResponseMode::Table;
-    early.then(|| label::framed(&ready.target.capability, mode, &ready.call))
+    early.then(|| label::framed(&ready.target.capability, mode, &ready.worst))
 }
 
 /// Why an intent was not taken.

@@ -6,13 +6,14 @@ use serde_json::Value;
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Constraints, Contribution,
-    Decision, Frame, Integrity, Label, Operation, ReasonCode, RequestId, ResponseMode, TokenClaims,
-    ToolResult, Verdict,
+    Decision, Frame, Integrity, Label, Operation, ReasonCode, RequestId, ResponseMode, Timestamp,
+    TokenClaims, ToolResult, Verdict,
 };
 
 use super::attempt::want;
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
+use super::label;
 use super::resume::{Holding, Released};
 use super::share::Share;
 use crate::call_stream::{CallStream, Outlet};
@@ -50,12 +51,16 @@ pub(crate) struct Ready<'a> {
     pub(crate) limits: Constraints,
     pub(crate) mode: ResponseMode,
     pub(crate) arguments: &'a Value,
+    /// The label of the stored result: the worst that the call can bring.
+    pub(crate) worst: Label,
     /// What was repaired in them.
     pub(crate) repaired: Option<&'a Value>,
     /// What released it, to be used up with its intent.
     pub(crate) released: Option<Box<Released>>,
     /// What it may take of its session.
     pub(crate) share: Share,
+    /// When it was counted, right before its commit.
+    pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
     pub(crate) room: Option<Room>,
     /// Where its result is shown as it comes; `None` for a call that is answered in one.
@@ -124,7 +129,8 @@ impl Kernel {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        let (claims, pending) = match self.verify(&policy, caller, token) {
+        let at = self.moment();
+        let (claims, pending) = match self.verify(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
                 let decision = denied(&policy, Check::System, reason, detail);
@@ -141,6 +147,7 @@ impl Kernel {
             request,
             arguments: Some(arguments),
             operation,
+            at,
             facts,
             resumes: true,
         };
@@ -162,6 +169,7 @@ impl Kernel {
                 let ready = Box::new(Ready {
                     caller,
                     request,
+                    worst: label::stored(&target.capability, &call),
                     call,
                     claims,
                     target,
@@ -172,6 +180,7 @@ impl Kernel {
                     repaired: repaired.as_ref().map(|repaired| &repaired.done),
                     released,
                     share: Share::default(),
+                    counted: at.now,
                     room: None,
                     outlet,
                 });
@@ -197,6 +206,7 @@ impl Kernel {
                 request: None,
             };
         }
+        ready.counted = self.now();
         let reserved = self.set_aside(&mut ready, &slot);
         let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
             Err(said) => ready.decision.clone().tightened(*said),
@@ -250,7 +260,7 @@ impl Kernel {
             arguments: Some(ready.arguments),
             mode: ready.caller.run.settings.safety_mode,
             label: &label,
-            now: self.now(),
+            now: ready.counted,
             human_channel: self.settings.human_channel,
             origins: Some(&origins),
             run: Some(&ready.caller.run.run_id),
@@ -299,7 +309,7 @@ impl Kernel {
     /// The run's slot, where its state can be read.
     pub(crate) fn slot_of(&self, caller: Caller<'_>) -> Option<RunSlot> {
         let run = &caller.run.run_id;
-        self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()).ok()
+        self.runs.slot(run, self.ledger.as_ref()).ok()
     }
 }
 

@@ -1,20 +1,23 @@
 //! The labels of what a call brings.
 
-use weaver_types::{CallId, Capability, Label, ResponseMode, SensitivityTag};
-
-/// The label of a frame: the contract's, at least that of the sensitive data in it.
-pub(crate) fn framed(capability: &Capability, mode: ResponseMode, call: &CallId) -> Label {
-    match mode {
-        ResponseMode::Raw => stored(capability, call),
-        ResponseMode::Table | ResponseMode::Summary | ResponseMode::HandleOnly => {
-            at_least(capability, call, SensitivityTag::framed)
-        }
-    }
-}
+use weaver_types::{CallId, Capability, Confidentiality, Label, ResponseMode, SensitivityTag};
 
 /// The label of the stored, unredacted result: also the worst that a call can bring.
 pub(crate) fn stored(capability: &Capability, call: &CallId) -> Label {
-    at_least(capability, call, SensitivityTag::stored)
+    let label = capability.spec().output_label.clone().tainted_by(call);
+    Label { confidentiality: at_least(capability, SensitivityTag::stored), ..label }
+}
+
+/// The label of a frame of what is stored so: the contract's, at least that of the sensitive data
+/// in it.
+pub(crate) fn framed(capability: &Capability, mode: ResponseMode, stored: &Label) -> Label {
+    let confidentiality = match mode {
+        ResponseMode::Raw => stored.confidentiality,
+        ResponseMode::Table | ResponseMode::Summary | ResponseMode::HandleOnly => {
+            at_least(capability, SensitivityTag::framed)
+        }
+    };
+    Label { confidentiality, ..stored.clone() }
 }
 
 /// The same, under what the result's own source knows of it.
@@ -27,13 +30,9 @@ pub(crate) fn known(label: Label, own: Option<&Label>) -> Label {
 
 fn at_least(
     capability: &Capability,
-    call: &CallId,
-    floor: fn(SensitivityTag) -> weaver_types::Confidentiality,
-) -> Label {
+    floor: fn(SensitivityTag) -> Confidentiality,
+) -> Confidentiality {
     let spec = capability.spec();
-    let mut label = spec.output_label.clone().tainted_by(call);
-    if let Some(floor) = spec.sensitivity.iter().map(|tag| floor(*tag)).max() {
-        label.confidentiality = label.confidentiality.max(floor);
-    }
-    label
+    let floors = spec.sensitivity.iter().map(|tag| floor(*tag));
+    floors.fold(spec.output_label.confidentiality, Confidentiality::max)
 }

@@ -56,7 +56,7 @@ impl Kernel {
             return Ok(());
         }
         let run = &caller.run.run_id;
-        let slot = self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref())?;
+        let slot = self.runs.slot(run, self.ledger.as_ref())?;
         let (kind, key, seen) = match note.access {
             MemoryAccess::Put => (EventKind::MemoryPut, DecisionKey::MemoryPut, None),
             MemoryAccess::Get => (EventKind::MemoryGet, DecisionKey::MemoryGet, Some(note.label)),

@@ -54,7 +54,7 @@ impl Kernel {
             return Ok(());
         }
         let run = &caller.run.run_id;
-        let slot = self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref())?;
+        let slot = self.runs.slot(run, self.ledger.as_ref())?;
         let shown: Vec<&CapabilityId> = shortlist.iter().take(MAX_SHORTLIST).collect();
         let event = Payload::new()
             .who(caller.principal)
@@ -79,8 +79,7 @@ impl Kernel {
     ) -> Result<(), StepError> {
         let run = &caller.run.run_id;
         let unread = |error: KernelError| LedgerError::Failed(error.to_string());
-        let slot =
-            self.runs.slot(&self.settings.tenant, run, self.ledger.as_ref()).map_err(unread)?;
+        let slot = self.runs.slot(run, self.ledger.as_ref()).map_err(unread)?;
         let event = Payload::new()
             .key(DecisionKey::RunFinished)
             .who(caller.principal)

@@ -1,7 +1,7 @@
 //! Grants that wait for their invocation.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use ahash::RandomState;
 use weaver_policy::approval::Observed;
@@ -26,8 +26,7 @@ pub(crate) struct Pending {
 pub(crate) struct PendingGrants(Mutex<Grants>);
 
 struct Grants {
-    /// In boxes, so that a table that grows moves little.
-    by_token: HashMap<TokenId, Box<Pending>, RandomState>,
+    by_token: HashMap<TokenId, Arc<Pending>, RandomState>,
     /// The oldest first. Some may be gone by now; a token never comes again.
     by_age: VecDeque<TokenId>,
 }
@@ -55,11 +54,11 @@ impl PendingGrants {
             by_age.retain(|token| by_token.contains_key(token));
         }
         by_age.push_back(token.clone());
-        by_token.insert(token, Box::new(pending));
+        by_token.insert(token, Arc::new(pending));
     }
 
-    pub(crate) fn get(&self, token: &TokenId) -> Option<Pending> {
-        self.0.lock().ok()?.by_token.get(token).map(|pending| pending.as_ref().clone())
+    pub(crate) fn get(&self, token: &TokenId) -> Option<Arc<Pending>> {
+        self.0.lock().ok()?.by_token.get(token).cloned()
     }
 
     pub(crate) fn remove(&self, token: &TokenId) {

@@ -40,7 +40,7 @@ impl Kernel {
         let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
         let call = CallId::parse(id).map_err(|error| stored(error.to_string()))?;
         let open = OpenCall::read(value)?;
-        let slot = self.runs.slot(&self.settings.tenant, &open.run, self.ledger.as_ref())?;
+        let slot = self.runs.slot(&open.run, self.ledger.as_ref())?;
         let (delta, batch) = self
             .unknown_end(&call, &open)
             .ok_or_else(|| stored("it has no recordable form".to_owned()))?;

@@ -88,6 +88,7 @@ impl Kernel {
             request: &asked.request,
             arguments: Some(&old.arguments),
             operation: Operation::Invoke,
+            at: self.moment(),
             facts: None,
             resumes: false,
         };

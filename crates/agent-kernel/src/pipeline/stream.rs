@@ -33,7 +33,7 @@ impl Kernel {
         mut watch: Watch<'_>,
         outlet: &Outlet,
     ) -> Invocation {
-        let (limit, inner) = (want(&ready).time, self.authorized(&ready));
+        let (limit, inner) = (want(&ready).time, self.authorized(&ready, &watch.slot));
         let call = AuthorizedCall { inner, attempt: 0, timeout: watch.time_left(limit) };
         let entry = ready.target.entry.clone();
         // A driver that panics here has not begun; `execute` then says what is wrong with it. What

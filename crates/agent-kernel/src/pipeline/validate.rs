@@ -52,7 +52,7 @@ impl Kernel {
         let (call, id) = (ready.call.clone(), capability.id().clone());
         let result = ToolResult::error(call, id, ToolErrorCode::Unexpected, message);
         // Names of fields are the tool's words.
-        let framed = label::framed(capability, ResponseMode::Summary, &ready.call);
+        let framed = label::framed(capability, ResponseMode::Summary, &ready.worst);
         let shown = Some(label::known(framed, raw.label.as_ref()));
         Ended { failure: Some(reason), shown, ..Ended::new(result, EventKind::Outcome) }
     }

@@ -1,5 +1,7 @@
 //! Verifying a token: everything that it is bound to, compared one by one.
 
+use std::sync::Arc;
+
 use weaver_policy::PolicySet;
 use weaver_types::{ReasonCode, TokenClaims};
 
@@ -16,13 +18,13 @@ impl Kernel {
         policy: &PolicySet,
         caller: Caller<'_>,
         token: &Token,
-    ) -> Result<(TokenClaims, Pending), (ReasonCode, &'static str)> {
+        Moment { now, latest }: Moment,
+    ) -> Result<(TokenClaims, Arc<Pending>), (ReasonCode, &'static str)> {
         let refused = |reason, detail| Err((reason, detail));
         let Ok(Narrowed { claims, agent, void }) = self.keys().verify(token) else {
             let detail = "the token is malformed or not made by this kernel";
             return refused(ReasonCode::TokenInvalid, detail);
         };
-        let Moment { now, latest } = self.moment();
         if latest >= claims.expires_at || now < claims.issued_at {
             let detail = "the token is past its time; ask for a new grant";
             return refused(ReasonCode::TokenExpired, detail);

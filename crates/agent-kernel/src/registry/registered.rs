@@ -1,6 +1,6 @@
 //! One registered capability: what executes it, and how it stood at first.
 
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{Capability, Digest};
@@ -70,10 +70,12 @@ impl Registered {
     /// compared with it.
     #[must_use]
     pub fn registered(&self) -> Arc<Capability> {
-        match self.first.read() {
-            Ok(first) => Arc::clone(&first),
-            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
+        Arc::clone(&self.first())
+    }
+
+    /// The same, where it lies.
+    pub(crate) fn first(&self) -> RwLockReadGuard<'_, Arc<Capability>> {
+        self.first.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn set_registered(&self, first: Arc<Capability>) {
@@ -86,6 +88,6 @@ impl Registered {
     /// The fingerprint at registration.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
-        self.registered().fingerprint()
+        self.first().fingerprint()
     }
 }
