@@ -19,6 +19,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use weaver_types::{CallId, TokenId};
 
 pub use caveat::{Caveat, MAX_CAVEATS, Narrowed};
+pub(crate) use key_ring::Seal;
 pub use key_ring::{KeyRing, MAX_KEYS};
 
 use crate::error::TokenError;
@@ -72,6 +73,11 @@ impl Token {
 
     fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Its MAC.
+    pub(crate) fn seal(&self) -> Option<&Seal> {
+        self.0.last_chunk()
     }
 }
 

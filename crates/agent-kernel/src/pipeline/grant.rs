@@ -1,5 +1,7 @@
 //! Granting: evaluate a request and, if it may go on, mint a token for exactly one invocation.
 
+use std::sync::Arc;
+
 use weaver_types::{
     CallId, CapabilityRequest, Check, Constraints, Contribution, Decision, Operation, ReasonCode,
     RequestId, ResponseMode, TokenClaims, Verdict,
@@ -106,9 +108,13 @@ impl Kernel {
             expires_at: latest.after(self.settings.token_ttl),
         };
         let token = keys.sign(&claims)?;
-        let facts = evaluated.facts.clone();
-        let pending = Pending { call: call.clone(), request: question.request.clone(), facts };
-        self.pending.insert(claims.token_id, pending);
+        self.pending.insert(Pending {
+            claims: Arc::new(claims),
+            seal: *token.seal()?,
+            call: call.clone(),
+            request: question.request.clone(),
+            facts: evaluated.facts.clone(),
+        });
         Some(token)
     }
 }

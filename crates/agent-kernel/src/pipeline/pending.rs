@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use ahash::RandomState;
 use weaver_policy::approval::Observed;
-use weaver_types::{CallId, CapabilityRequest, TokenId};
+use weaver_types::{CallId, CapabilityRequest, TokenClaims, TokenId};
+
+use crate::token::Seal;
 
 /// How many grants may wait; beyond it the oldest are void.
 const MAX_PENDING: usize = 65_536;
@@ -15,6 +17,9 @@ const MOST_GONE: usize = 1_024;
 /// A grant that waits for its invocation.
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
+    /// What its token says, and the MAC by which a token is known to say just that.
+    pub(crate) claims: Arc<TokenClaims>,
+    pub(crate) seal: Seal,
     pub(crate) call: CallId,
     pub(crate) request: CapabilityRequest,
     /// What the preconditions were.
@@ -42,7 +47,7 @@ impl Default for Grants {
 }
 
 impl PendingGrants {
-    pub(crate) fn insert(&self, token: TokenId, pending: Pending) {
+    pub(crate) fn insert(&self, pending: Pending) {
         let Ok(mut grants) = self.0.lock() else { return };
         while grants.by_token.len() >= MAX_PENDING {
             let Some(oldest) = grants.by_age.pop_front() else { break };
@@ -53,11 +58,12 @@ impl PendingGrants {
         if by_age.len() > MOST_GONE + by_token.len() * 2 {
             by_age.retain(|token| by_token.contains_key(token));
         }
+        let token = &pending.claims.token_id;
         by_age.push_back(token.clone());
-        by_token.insert(token, Arc::new(pending));
+        by_token.insert(token.clone(), Arc::new(pending));
     }
 
-    pub(crate) fn get(&self, token: &TokenId) -> Option<Arc<Pending>> {
+    pub(crate) fn get(&self, token: &str) -> Option<Arc<Pending>> {
         self.0.lock().ok()?.by_token.get(token).cloned()
     }
 
@@ -71,23 +77,53 @@ impl PendingGrants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weaver_types::CapabilityId;
+    use weaver_types::{
+        CapabilityId, Constraints, Digest, KeyId, PrincipalId, RunId, Tenant, Timestamp,
+    };
+
+    fn token(n: usize) -> String {
+        format!("tok_{n:08}")
+    }
+
+    fn pending(n: usize) -> Pending {
+        let capability = CapabilityId::parse("fs.read").unwrap();
+        let claims = TokenClaims {
+            v: 1,
+            token_id: TokenId::parse(token(n)).unwrap(),
+            key_id: KeyId::parse("key_1").unwrap(),
+            tenant: Tenant::default(),
+            principal: PrincipalId::parse("ana").unwrap(),
+            capability: capability.clone(),
+            fingerprint: Digest::from_bytes([0; 32]),
+            run: RunId::parse("run_1").unwrap(),
+            arguments: None,
+            audience: String::new(),
+            policy: Digest::from_bytes([0; 32]),
+            constraints: Constraints::default(),
+            raw: false,
+            issued_at: Timestamp::default(),
+            expires_at: Timestamp::default(),
+        };
+        Pending {
+            claims: Arc::new(claims),
+            seal: [0; 32],
+            call: CallId::parse("call_1").unwrap(),
+            request: CapabilityRequest::new(capability, ""),
+            facts: Vec::new(),
+        }
+    }
 
     #[test]
     fn the_oldest_grants_give_way() {
         let grants = PendingGrants::default();
-        let token = |n: usize| TokenId::parse(format!("tok_{:08}", MAX_PENDING + 9 - n)).unwrap();
-        let pending = Pending {
-            call: CallId::parse("call_1").unwrap(),
-            request: CapabilityRequest::new(CapabilityId::parse("fs.read").unwrap(), ""),
-            facts: Vec::new(),
-        };
+        // The names of tokens do not come in the order of their age.
+        let of_age = |n: usize| MAX_PENDING + 9 - n;
         for n in 0..=MAX_PENDING {
-            grants.insert(token(n), pending.clone());
+            grants.insert(pending(of_age(n)));
         }
-        assert!(grants.get(&token(0)).is_none());
-        assert!(grants.get(&token(1)).is_some());
-        grants.remove(&token(1));
+        assert!(grants.get(&token(of_age(0))).is_none());
+        let next = grants.get(&token(of_age(1))).unwrap();
+        grants.remove(&next.claims.token_id);
         let all = grants.0.lock().unwrap();
         assert_eq!(all.by_token.len(), MAX_PENDING - 1);
         assert!(all.by_age.len() <= MAX_PENDING);
@@ -96,16 +132,12 @@ mod tests {
     #[test]
     fn what_was_used_leaves_nothing_behind() {
         let grants = PendingGrants::default();
-        let pending = Pending {
-            call: CallId::parse("call_1").unwrap(),
-            request: CapabilityRequest::new(CapabilityId::parse("fs.read").unwrap(), ""),
-            facts: Vec::new(),
-        };
-        let token = |n: usize| TokenId::parse(format!("tok_{n}")).unwrap();
-        grants.insert(token(0), pending.clone());
+        grants.insert(pending(0));
         for n in 1..10 * MOST_GONE {
-            grants.insert(token(n), pending.clone());
-            grants.remove(&token(n));
+            let used = pending(n);
+            let token = used.claims.token_id.clone();
+            grants.insert(used);
+            grants.remove(&token);
         }
         assert!(grants.get(&token(0)).is_some(), "the one that was not used still waits");
         let all = grants.0.lock().unwrap();

@@ -3,13 +3,27 @@
 use std::sync::Arc;
 
 use weaver_policy::PolicySet;
-use weaver_types::{ReasonCode, TokenClaims};
+use weaver_types::{AgentId, ReasonCode, TokenClaims};
 
 use super::pending::Pending;
 use crate::clock_guard::Moment;
 use crate::kernel::{Caller, Kernel};
 use crate::revocation::Granted;
 use crate::token::{Narrowed, Token};
+
+/// Why a token does not count, and in words.
+type Refusal = (ReasonCode, &'static str);
+
+/// A genuine token.
+struct Genuine {
+    claims: Arc<TokenClaims>,
+    /// The one agent that may use it, where a caveat names one.
+    agent: Option<AgentId>,
+    /// Whether its caveats exclude each other.
+    void: bool,
+    /// Its grant, while it waits for its invocation.
+    pending: Option<Arc<Pending>>,
+}
 
 impl Kernel {
     /// Reads and checks a token for this caller at this moment.
@@ -19,9 +33,9 @@ impl Kernel {
         caller: Caller<'_>,
         token: &Token,
         Moment { now, latest }: Moment,
-    ) -> Result<(TokenClaims, Arc<Pending>), (ReasonCode, &'static str)> {
+    ) -> Result<(Arc<TokenClaims>, Arc<Pending>), Refusal> {
         let refused = |reason, detail| Err((reason, detail));
-        let Ok(Narrowed { claims, agent, void }) = self.keys().verify(token) else {
+        let Some(Genuine { claims, agent, void, pending }) = self.genuine(token) else {
             let detail = "the token is malformed or not made by this kernel";
             return refused(ReasonCode::TokenInvalid, detail);
         };
@@ -50,13 +64,27 @@ impl Kernel {
         if self.is_revoked(&claims) {
             return refused(ReasonCode::TokenRevoked, "the grant was revoked");
         }
-        match self.pending.get(&claims.token_id) {
+        match pending {
             Some(pending) => Ok((claims, pending)),
             None => {
                 let detail = "the token was used before, or its grant is no longer known";
                 refused(ReasonCode::TokenUsed, detail)
             }
         }
+    }
+
+    /// What a genuine token says.
+    fn genuine(&self, token: &Token) -> Option<Genuine> {
+        let keys = self.keys();
+        let sealed = keys.genuine(token)?;
+        let pending = sealed.name().and_then(|name| self.pending.get(name));
+        // What was put under this MAC is remembered, and need not be read again.
+        if let Some(minted) = pending.as_ref().filter(|one| sealed.seal() == Some(&one.seal)) {
+            let claims = Arc::clone(&minted.claims);
+            return Some(Genuine { claims, agent: None, void: false, pending });
+        }
+        let Narrowed { claims, agent, void } = sealed.read()?;
+        Some(Genuine { claims: Arc::new(claims), agent, void, pending })
     }
 
     /// True when what the token stands for was revoked.

@@ -118,6 +118,14 @@ pub(super) fn head(claims: &TokenClaims) -> Option<Vec<u8>> {
     (out.0.len() + MAC <= MAX_BYTES).then_some(out.0)
 }
 
+/// The name of the token in a head that was found genuine.
+pub(super) fn name(head: &[u8]) -> Option<&str> {
+    let (_version, rest) = head.split_first()?;
+    let mut claims = Reader(Reader(rest).bytes()?);
+    claims.bytes()?;
+    claims.text()
+}
+
 /// The claims in a head that was found genuine.
 pub(super) fn claims(head: &[u8]) -> Option<TokenClaims> {
     let mut rest = Reader(head);

@@ -38,6 +38,16 @@ struct Key {
     mac: Hmac<Sha256>,
 }
 
+/// A MAC.
+pub(crate) type Seal = [u8; form::MAC];
+
+/// The parts of a token whose MAC holds.
+pub(crate) struct Genuine<'t> {
+    head: &'t [u8],
+    caveats: Vec<&'t [u8]>,
+    mac: &'t Seal,
+}
+
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyRing").field("current", &self.current).finish_non_exhaustive()
@@ -174,11 +184,12 @@ impl KeyRing {
     /// It says what the token is, not that it may be used: time, caller, policy, revocations and
     /// earlier uses are looked at by [`Kernel::invoke`](crate::Kernel::invoke) alone.
     pub fn verify(&self, token: &Token) -> Result<Narrowed, ReasonCode> {
-        self.read(token.bytes()).ok_or(ReasonCode::TokenInvalid)
+        self.genuine(token).and_then(|genuine| genuine.read()).ok_or(ReasonCode::TokenInvalid)
     }
 
-    fn read(&self, token: &[u8]) -> Option<Narrowed> {
-        let parts = form::split(token)?;
+    /// A token that one of the keys made, before it is read.
+    pub(crate) fn genuine<'t>(&self, token: &'t Token) -> Option<Genuine<'t>> {
+        let parts = form::split(token.bytes())?;
         let caveats = form::caveats(parts.caveats)?;
         // The name of the key only chooses the key; that the name is true shows with the MAC.
         let mut mac = self.keys.get(parts.key)?.mac(parts.head);
@@ -186,8 +197,28 @@ impl KeyRing {
             mac = form::chain(&mac.finalize().into_bytes(), caveat)?;
         }
         mac.verify_slice(parts.mac).ok()?;
-        let root = Narrowed::root(form::claims(parts.head)?);
-        caveats.iter().try_fold(root, |narrowed, bytes| Some(narrowed.by(form::caveat(bytes)?)))
+        Some(Genuine { head: parts.head, caveats, mac: parts.mac })
+    }
+}
+
+impl<'t> Genuine<'t> {
+    /// What it allows; `None` when its claims or its caveats cannot be read.
+    pub(crate) fn read(&self) -> Option<Narrowed> {
+        let root = Narrowed::root(form::claims(self.head)?);
+        self.caveats
+            .iter()
+            .try_fold(root, |narrowed, bytes| Some(narrowed.by(form::caveat(bytes)?)))
+    }
+
+    /// The MAC of its head, when no caveat stands between them: it stands for all that the head
+    /// says.
+    pub(crate) fn seal(&self) -> Option<&'t Seal> {
+        self.caveats.is_empty().then_some(self.mac)
+    }
+
+    /// The name of the token.
+    pub(crate) fn name(&self) -> Option<&'t str> {
+        form::name(self.head)
     }
 }
 
