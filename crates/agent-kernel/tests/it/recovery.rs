@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use weaver_agent_kernel::FnDriver;
@@ -19,13 +19,17 @@ use crate::support::{
 const LEDGER: &str = "WEAVER_TEST_KERNEL_LEDGER";
 const RUN: &str = "run_of_the_child";
 
-/// What the child does: eight threads call for ever, one of them something that never ends.
+/// What the child does: threads call for ever, once a call that never ends has begun.
 #[test]
 fn child() {
     let Ok(path) = std::env::var(LEDGER) else { return };
     let world = World::on(sqlite(Path::new(&path)), open_policy());
     world.tool("fs.read", Effects::READ_LOCAL).tool("fs.write", Effects::WRITE_LOCAL);
-    let stuck = FnDriver::blocking(|_| {
+    let ids = ["fs.read", "fs.write", "fs.read", "fs.write", "fs.read"];
+    let begun = Arc::new(Barrier::new(ids.len() + 1));
+    let at_last = Arc::clone(&begun);
+    let stuck = FnDriver::blocking(move |_| {
+        at_last.wait();
         std::thread::sleep(Duration::from_secs(3_600));
         Ok(RawResult::text("never"))
     });
@@ -34,9 +38,11 @@ fn child() {
     world.driven(spec, stuck);
     let run = world.run().named(RunId::parse(RUN).unwrap());
     std::thread::scope(|scope| {
-        for id in ["fs.stuck", "fs.read", "fs.write", "fs.read", "fs.write", "fs.read"] {
-            let (world, run) = (&world, &run);
+        scope.spawn(|| world.call(&run, &ana(), &Asked::new("fs.stuck")));
+        for id in ids {
+            let (world, run, begun) = (&world, &run, &begun);
             scope.spawn(move || {
+                begun.wait();
                 loop {
                     let done = world.call(run, &ana(), &Asked::new(id));
                     assert!(succeeded(&done), "{done:?}");
