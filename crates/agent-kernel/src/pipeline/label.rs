@@ -36,3 +36,26 @@ fn at_least(
     let floors = spec.sensitivity.iter().map(|tag| floor(*tag));
     floors.fold(spec.output_label.confidentiality, Confidentiality::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects, Integrity};
+
+    #[test]
+    fn a_frame_is_as_confidential_as_what_it_shows() {
+        let id = CapabilityId::parse("people.list").unwrap();
+        let mut draft = CapabilityDraft::new(id, "List people", Effects::READ_LOCAL, Agents::Any);
+        draft.sensitivity.insert(SensitivityTag::Pii);
+        let capability = draft.build().unwrap();
+        let call = CallId::parse("call_1").unwrap();
+        let stored = stored(&capability, &call);
+        assert_eq!(stored.confidentiality, SensitivityTag::Pii.stored());
+        assert_eq!((stored.integrity, stored.taints.contains(&call)), (Integrity::Untrusted, true));
+        assert_eq!(framed(&capability, ResponseMode::Raw, &stored), stored);
+        let masked = framed(&capability, ResponseMode::Summary, &stored);
+        assert_eq!(masked.confidentiality, SensitivityTag::Pii.framed());
+        assert!(masked.confidentiality < stored.confidentiality);
+        assert_eq!(masked.taints, stored.taints);
+    }
+}
