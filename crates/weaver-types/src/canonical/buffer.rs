@@ -39,6 +39,7 @@ impl Buffer {
     }
 
     /// The place of the next bytes; nothing where there is no room for them.
+    #[inline(always)]
     fn claim(&mut self, count: usize) -> Option<&mut [u8]> {
         let place = self.bytes.get_mut(self.len..)?.get_mut(..count)?;
         self.len += count;
@@ -46,6 +47,7 @@ impl Buffer {
     }
 
     /// The same, with room made where there is none.
+    #[inline(always)]
     fn place(&mut self, count: usize) -> &mut [u8] {
         if self.bytes.len() - self.len < count {
             self.grow(count);
@@ -65,6 +67,7 @@ impl Buffer {
         }
     }
 
+    #[inline(always)]
     pub(super) fn word(&mut self, word: &[u8]) {
         self.place(word.len()).copy_from_slice(word);
     }
@@ -87,6 +90,7 @@ impl Buffer {
     }
 
     /// Writes a text with its quotes.
+    #[inline(always)]
     pub(super) fn text(&mut self, text: &str) {
         let (text, start) = (text.as_bytes(), self.len);
         if let Some([open, place @ .., close]) = self.claim(text.len() + 2) {

@@ -14,6 +14,7 @@ pub(super) fn is_special(byte: u8) -> bool {
 }
 
 /// Whether one of the bytes is such, without a branch for each.
+#[inline(always)]
 fn any<const N: usize>(block: &[u8; N], is_one: impl Fn(u8) -> bool) -> bool {
     block.iter().fold(false, |any, byte| any | is_one(*byte))
 }
@@ -90,21 +91,25 @@ fn copy_ends<const N: usize>(text: &[u8], place: &mut [u8]) -> Option<([u8; N], 
 
 #[inline(always)]
 fn copy_blocks(text: &[u8], place: &mut [u8]) -> Option<u64> {
-    let (blocks, places) = (text.as_chunks::<BLOCK>().0, place.as_chunks_mut::<BLOCK>().0);
+    let (blocks, places) = (text.as_chunks().0, place.as_chunks_mut().0);
     for (block, place) in blocks.iter().zip(places) {
         *place = *block;
-        if block_flags(block) != 0 {
+        if has_uncommon(block) {
             return None;
         }
     }
     let last = text.last_chunk()?;
     *place.last_chunk_mut()? = *last;
-    (block_flags(last) == 0).then_some(u64::from_be_bytes(*text.first_chunk()?))
+    (!has_uncommon(last)).then_some(u64::from_be_bytes(*text.first_chunk()?))
 }
 
-fn block_flags(block: &[u8; BLOCK]) -> u64 {
-    let [first, last] = block.as_chunks().0 else { return HIGH };
-    flags(u64::from_ne_bytes(*first)) | flags(u64::from_ne_bytes(*last))
+/// Whether one of the bytes is not ASCII, or does not stand for itself. One comparison with a sign
+/// sees the lowest bytes and the highest.
+#[inline(always)]
+fn has_uncommon(block: &[u8; BLOCK]) -> bool {
+    any(block, |byte| byte.cast_signed() < 0x20)
+        | any(block, |byte| byte == b'"')
+        | any(block, |byte| byte == b'\\')
 }
 
 /// How many bytes stand for themselves before the first that does not.

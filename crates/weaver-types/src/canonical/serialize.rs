@@ -5,6 +5,7 @@
 //! the long way over text and reader, which decides and names what is wrong.
 
 mod members;
+mod order;
 mod out;
 
 use std::fmt;
@@ -16,12 +17,11 @@ use out::{List, Object, Out};
 
 pub use members::Members;
 
-/// Bytes for which there is room from the beginning: a record, and its members once more in order.
-const ROOM: usize = 2_048;
-
 /// The canonical bytes of `value`; `None` where the long way has to decide.
 pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
-    let mut out = Out::new(profile, ROOM);
+    // What is written is larger than what it is written of, but seldom so much.
+    let room = (size_of_val(value) * 4).clamp(256, 2_048);
+    let mut out = Out::new(profile, room);
     value.serialize(&mut out).ok()?;
     Some(out.bytes.into_vec())
 }
@@ -90,6 +90,7 @@ impl<'a> ser::Serializer for &'a mut Out {
         self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
+    #[inline(never)]
     fn serialize_str(self, value: &str) -> Result<(), Stop> {
         self.bytes.text(value);
         Ok(())
@@ -111,13 +112,15 @@ impl<'a> ser::Serializer for &'a mut Out {
         value.serialize(self)
     }
 
+    #[inline(always)]
     fn serialize_unit_variant(
         self,
         _: &'static str,
         _: u32,
         variant: &'static str,
     ) -> Result<(), Stop> {
-        self.serialize_str(variant)
+        self.bytes.text(variant);
+        Ok(())
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -170,6 +173,7 @@ impl<'a> ser::Serializer for &'a mut Out {
     }
 
     /// The private structs of `serde_json` stand for bytes or numbers that are written as they are.
+    #[inline(always)]
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Object<'a>, Stop> {
         if name.starts_with('$') { Err(Stop) } else { self.object() }
     }
@@ -210,17 +214,19 @@ macro_rules! fields {
             type Ok = ();
             type Error = Stop;
 
+            #[inline(always)]
             fn serialize_field<T: Serialize + ?Sized>(
                 &mut self,
                 key: &'static str,
                 value: &T,
             ) -> Result<(), Stop> {
-                self.name(key)?;
-                self.value(value)
+                self.out.name(&mut self.keys, key)?;
+                value.serialize(&mut *self.out)
             }
 
+            #[inline(always)]
             fn end(self) -> Result<(), Stop> {
-                self.close()
+                self.out.end(&self.keys, self.tail)
             }
         })*
     };
@@ -240,14 +246,14 @@ impl ser::SerializeMap for Object<'_> {
     type Error = Stop;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
-        self.key(key)
+        self.out.key(&mut self.keys, key)
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        self.value(value)
+        value.serialize(&mut *self.out)
     }
 
     fn end(self) -> Result<(), Stop> {
-        self.close()
+        self.out.end(&self.keys, self.tail)
     }
 }

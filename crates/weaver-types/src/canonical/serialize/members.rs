@@ -3,7 +3,7 @@
 use serde::ser::Serialize;
 
 use super::Stop;
-use super::out::{Object, Out};
+use super::out::{Keys, Out};
 use crate::canonical::{CanonicalError, CanonicalFault, Profile, RecordBytes, closely};
 
 /// Bytes for which there is room from the beginning: what an event has, more or less.
@@ -22,6 +22,7 @@ const ROOM: usize = 2_048;
 #[derive(Debug)]
 pub struct Members {
     out: Out,
+    keys: Keys,
     profile: Profile,
     failed: Option<CanonicalError>,
     /// Whether the long way wrote a part, which counts the depth of that part alone.
@@ -34,18 +35,17 @@ impl Members {
     pub fn new(profile: Profile) -> Self {
         let mut out = Out::new(profile, ROOM);
         out.depth = 1;
-        Self { out, profile, failed: None, unsure: false }
+        Self { out, keys: Keys::at(0), profile, failed: None, unsure: false }
     }
 
     /// Adds a member. What cannot be written is said by [`Members::finish`].
     pub fn add<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
-        let Ok(()) = Object::outermost(&mut self.out).name(key) else {
+        if self.name(key).is_err() {
             return self.fail(CanonicalFault::Serialize.nowhere());
-        };
-        let (begin, open) = (self.out.bytes.len(), self.out.members.len());
+        }
+        let begin = self.out.bytes.len();
         if value.serialize(&mut self.out).is_err() {
             self.out.bytes.truncate(begin);
-            self.out.members.truncate(open);
             self.out.depth = 1;
             match closely(value, self.profile) {
                 Ok(bytes) => self.out.bytes.word(&bytes),
@@ -54,6 +54,11 @@ impl Members {
             self.unsure = true;
         }
         self
+    }
+
+    #[inline(never)]
+    fn name(&mut self, key: &str) -> Result<(), Stop> {
+        self.out.name(&mut self.keys, key)
     }
 
     fn fail(&mut self, error: CanonicalError) -> &mut Self {
@@ -66,12 +71,13 @@ impl Members {
     /// # Errors
     /// [`CanonicalError`]: a value that the profile refuses or that does not serialise, a key that
     /// stands twice or is no plain text.
-    pub fn finish(self) -> Result<RecordBytes, CanonicalError> {
+    pub fn finish(mut self) -> Result<RecordBytes, CanonicalError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let bytes =
-            self.out.into_object().map_err(|Stop| CanonicalFault::DuplicateKey.nowhere())?;
+        let end = self.out.end(&self.keys, b"}");
+        end.map_err(|Stop| CanonicalFault::DuplicateKey.nowhere())?;
+        let bytes = self.out.bytes.into_vec();
         if self.unsure {
             return Ok(bytes.into());
         }

@@ -1,38 +1,16 @@
-//! Open arrays and objects, and the order of members.
-
-use std::ops::Range;
+//! Open arrays and objects.
 
 use serde::ser::Serialize;
 
 use super::Stop;
+use super::order::arrange;
 use crate::canonical::buffer::Buffer;
 use crate::canonical::plain::{head, is_plain_name};
 use crate::canonical::{MAX_DEPTH, Profile};
 
-/// A member of an open object.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Member {
-    /// The first eight bytes of its key as a number, so that keys are seldom compared as texts. No
-    /// key has a byte of zero, so a short one stands before those that it begins.
-    head: u64,
-    /// Where it begins: with the brace or the comma before its key.
-    start: u32,
-    /// Where it ends, which is only looked up where members have to move.
-    end: u32,
-}
-
-impl Member {
-    /// Where its key and its value stand.
-    fn range(self) -> Range<usize> {
-        self.start as usize + 1..self.end as usize
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Out {
     pub(super) bytes: Buffer,
-    /// The members of all open objects, those of the innermost last.
-    pub(super) members: Vec<Member>,
     /// The greatest magnitude of an integer.
     most: u64,
     pub(super) depth: usize,
@@ -42,10 +20,10 @@ impl Out {
     /// An output with room for so many bytes.
     pub(super) fn new(profile: Profile, room: usize) -> Self {
         let most = if profile == Profile::Foreign { u64::MAX } else { 1 << 53 };
-        let bytes = Buffer::with_room(room);
-        Self { bytes, members: Vec::with_capacity(32), most, depth: 0 }
+        Self { bytes: Buffer::with_room(room), most, depth: 0 }
     }
 
+    #[inline(always)]
     pub(super) fn word(&mut self, word: &[u8]) -> Result<(), Stop> {
         self.bytes.word(word);
         Ok(())
@@ -76,9 +54,11 @@ impl Out {
         Ok(List { out: self, lead: b'[', tail: b"]" })
     }
 
+    #[inline(always)]
     pub(super) fn object(&mut self) -> Result<Object<'_>, Stop> {
         self.deeper()?;
-        Ok(Object::of(self))
+        let keys = Keys::at(self.bytes.len());
+        Ok(Object { out: self, keys, tail: b"}" })
     }
 
     /// `{"name":`, to which the caller adds a value and the end of the object.
@@ -88,63 +68,6 @@ impl Out {
         self.bytes.text(name);
         self.word(b":")
     }
-
-    /// Sorts the members from `base` on, which end with what is written, by their keys.
-    fn sort(&mut self, base: usize) -> Result<(), Stop> {
-        let Self { bytes, members, .. } = self;
-        let own = members.get_mut(base..).ok_or(Stop)?;
-        let end = u32::try_from(bytes.len()).map_err(|_| Stop)?;
-        own.iter_mut().rfold(end, |end, member| {
-            member.end = end;
-            member.start
-        });
-        own.sort_unstable_by_key(|member| member.head);
-        if own.windows(2).any(|pair| matches!(pair, [a, b] if a.head == b.head)) {
-            settle(own, bytes)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Brings the members from `base` on into the order of their keys.
-    fn arrange(&mut self, base: usize) -> Result<(), Stop> {
-        let Some(first) = self.members.get(base) else { return Ok(()) };
-        let start = first.start as usize;
-        self.sort(base)?;
-        let parts = self.members.iter().skip(base).map(|member| member.range());
-        self.bytes.reorder(start, parts).ok_or(Stop)
-    }
-
-    /// The object that all members make, in the order of their keys.
-    pub(super) fn into_object(mut self) -> Result<Vec<u8>, Stop> {
-        self.sort(0)?;
-        let mut object = Vec::with_capacity(self.bytes.len().max(1) + 1);
-        for member in &self.members {
-            object.push(if object.is_empty() { b'{' } else { b',' });
-            object.extend_from_slice(self.bytes.get(member.range()).ok_or(Stop)?);
-        }
-        object.extend_from_slice(if object.is_empty() { b"{}" } else { b"}" });
-        Ok(object)
-    }
-}
-
-/// Sorts members of the same head by the whole of their keys.
-#[cold]
-fn settle(members: &mut [Member], bytes: &Buffer) -> Result<(), Stop> {
-    let key = |member: &Member| {
-        let key = bytes.get(member.start as usize + 2..)?;
-        key.get(..key.iter().position(|byte| *byte == b'"')?)
-    };
-    for alike in members.chunk_by_mut(|a, b| a.head == b.head).filter(|alike| alike.len() > 1) {
-        let mut keyed: Vec<_> = alike.iter().map(|member| (key(member), *member)).collect();
-        // Of plain keys, the order by bytes is the one by UTF-16 units.
-        keyed.sort_unstable_by_key(|(key, _)| *key);
-        if keyed.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b)) {
-            return Err(Stop);
-        }
-        alike.iter_mut().zip(keyed).for_each(|(place, (_, member))| *place = member);
-    }
-    Ok(())
 }
 
 /// An open array.
@@ -172,96 +95,119 @@ impl List<'_> {
     }
 }
 
-/// An open object.
-pub(super) struct Object<'a> {
-    pub(super) out: &'a mut Out,
-    /// The number of members that were open before.
-    pub(super) base: usize,
+/// What stands of an open object.
+#[derive(Debug)]
+pub(super) struct Keys {
+    /// Where it begins.
+    start: usize,
     /// What stands before the next key.
-    pub(super) lead: u8,
-    /// The head of the last key.
-    pub(super) last: u64,
+    lead: u8,
+    /// Where the last member begins: with the brace or the comma before its key.
+    last: usize,
+    /// The head of its key.
+    head: u64,
     /// Whether the keys surely came in order so far.
-    pub(super) in_order: bool,
-    /// What stands after the last member.
-    pub(super) tail: &'static [u8],
+    in_order: bool,
 }
 
-impl<'a> Object<'a> {
-    pub(super) fn of(out: &'a mut Out) -> Self {
-        let base = out.members.len();
-        Self { out, base, lead: b'{', last: 0, in_order: true, tail: b"}" }
+impl Keys {
+    #[inline(always)]
+    pub(super) fn at(start: usize) -> Self {
+        Self { start, lead: b'{', last: start, head: 0, in_order: true }
+    }
+}
+
+impl Out {
+    /// Writes a key that is a plain text. Inlined, a name that the compiler knows costs as much as
+    /// storing its bytes.
+    #[inline(always)]
+    pub(super) fn name(&mut self, keys: &mut Keys, name: &str) -> Result<(), Stop> {
+        let start = self.bytes.len();
+        let head = match self.bytes.name(keys.lead, name.as_bytes()) {
+            Some(head) => head,
+            None => self.name_closely(start, keys.lead, name.as_bytes())?,
+        };
+        self.begin(keys, start, head);
+        Ok(())
     }
 
-    /// The object whose members are all of those so far.
-    pub(super) fn outermost(out: &'a mut Out) -> Self {
-        let lead = if out.members.is_empty() { b'{' } else { b',' };
-        Self { base: 0, lead, ..Self::of(out) }
-    }
-
-    /// Writes a key that is a plain text.
-    pub(super) fn name(&mut self, name: &str) -> Result<(), Stop> {
-        let start = self.out.bytes.len();
-        match self.out.bytes.name(self.lead, name.as_bytes()) {
-            Some(head) => self.begin(start, head),
-            None => self.name_closely(start, name.as_bytes()),
+    /// Takes down the member whose key was just written.
+    #[inline(always)]
+    fn begin(&mut self, keys: &mut Keys, start: usize, head: u64) {
+        if head <= keys.head && keys.lead == b',' {
+            keys.in_order &= self.is_after(start, keys.last);
         }
+        (keys.last, keys.head, keys.lead) = (start, head, b',');
+    }
+
+    /// Whether the key that was just written, in the member that begins at `this`, surely stands
+    /// after the one of `last`.
+    #[cold]
+    #[inline(never)]
+    fn is_after(&self, this: usize, last: usize) -> bool {
+        let keys = self.bytes.get(this + 2..self.bytes.len() - 2).zip(self.bytes.get(last + 2..));
+        let (this, last) = keys.unwrap_or_default();
+        // Of plain keys, the order by bytes is the one by UTF-16 units. A key that has ended goes on
+        // with a quote, which is lower than most of what the other may go on with.
+        this.iter()
+            .zip(last)
+            .find(|(this, last)| this != last)
+            .is_some_and(|(this, last)| this > last)
     }
 
     /// The same where there is no room yet, or where the name has to be looked at more closely.
     #[cold]
     #[inline(never)]
-    fn name_closely(&mut self, start: usize, name: &[u8]) -> Result<(), Stop> {
+    fn name_closely(&mut self, start: usize, lead: u8, name: &[u8]) -> Result<u64, Stop> {
         if !is_plain_name(name) {
             return Err(Stop);
         }
-        let bytes = &mut self.out.bytes;
-        bytes.truncate(start);
-        bytes.word(&[self.lead, b'"']);
-        bytes.word(name);
-        bytes.word(b"\":");
-        self.begin(start, head(name))
+        self.bytes.truncate(start);
+        self.bytes.word(&[lead, b'"']);
+        self.bytes.word(name);
+        self.bytes.word(b"\":");
+        Ok(head(name))
     }
 
     /// Writes a key, which must come out as plain text in quotes.
-    pub(super) fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
-        let start = self.out.bytes.len();
-        self.out.bytes.push(self.lead);
-        key.serialize(&mut *self.out)?;
-        let Some([b'"', name @ .., b'"']) = self.out.bytes.get(start + 1..) else {
+    pub(super) fn key<T: Serialize + ?Sized>(
+        &mut self,
+        keys: &mut Keys,
+        key: &T,
+    ) -> Result<(), Stop> {
+        let start = self.bytes.len();
+        self.bytes.push(keys.lead);
+        key.serialize(&mut *self)?;
+        let Some([b'"', name @ .., b'"']) = self.bytes.get(start + 1..) else {
             return Err(Stop);
         };
         if !is_plain_name(name) {
             return Err(Stop);
         }
         let head = head(name);
-        self.out.bytes.push(b':');
-        self.begin(start, head)
-    }
-
-    /// Takes down the member whose key was just written.
-    fn begin(&mut self, start: usize, head: u64) -> Result<(), Stop> {
-        let start = u32::try_from(start).map_err(|_| Stop)?;
-        self.in_order &= head > self.last || self.lead == b'{';
-        self.last = head;
-        self.lead = b',';
-        self.out.members.push(Member { head, start, end: 0 });
+        self.bytes.push(b':');
+        self.begin(keys, start, head);
         Ok(())
     }
 
-    pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
-        value.serialize(&mut *self.out)
+    /// Writes the end of an object, with its members in order.
+    #[inline(always)]
+    pub(super) fn end(&mut self, keys: &Keys, tail: &[u8]) -> Result<(), Stop> {
+        if !keys.in_order {
+            arrange(&mut self.bytes, keys.start)?;
+        }
+        if keys.lead == b'{' {
+            self.bytes.push(b'{');
+        }
+        self.depth -= tail.len();
+        self.word(tail)
     }
+}
 
-    pub(super) fn close(self) -> Result<(), Stop> {
-        if !self.in_order {
-            self.out.arrange(self.base)?;
-        }
-        self.out.members.truncate(self.base);
-        if self.lead == b'{' {
-            self.out.bytes.push(b'{');
-        }
-        self.out.depth -= self.tail.len();
-        self.out.word(self.tail)
-    }
+/// An open object.
+pub(super) struct Object<'a> {
+    pub(super) out: &'a mut Out,
+    pub(super) keys: Keys,
+    /// What stands after the last member.
+    pub(super) tail: &'static [u8],
 }
