@@ -4,6 +4,11 @@ use std::ops::{Range, RangeBounds};
 
 use super::plain::{copy, is_special, plain_bytes};
 
+/// A number of this size has more than eight digits.
+const EIGHT_DIGITS: u64 = 100_000_000;
+/// The digit zero in each byte.
+const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+
 /// Bytes that grow at their end. The room ahead is there as bytes already, so that a text with its
 /// quotes asks for its place once, where pushes onto a vector would ask for each byte.
 #[derive(Debug)]
@@ -73,20 +78,19 @@ impl Buffer {
     }
 
     /// Writes a number without a sign.
-    pub(super) fn number(&mut self, mut value: u64) {
+    pub(super) fn number(&mut self, value: u64) {
         if let 0..10 = value {
             return self.push(b'0' + u8::try_from(value).unwrap_or(0));
         }
-        let count = value.checked_ilog10().unwrap_or(0) as usize + 1;
-        let (first, pairs) = self.place(count).as_rchunks_mut::<2>();
-        for pair in pairs.iter_mut().rev() {
-            let two = u8::try_from(value % 100).unwrap_or(0);
-            *pair = [b'0' + two / 10, b'0' + two % 10];
-            value /= 100;
+        if value >= EIGHT_DIGITS {
+            self.number(value / EIGHT_DIGITS);
+            return self.word(&(digits(value % EIGHT_DIGITS) | ZEROS).to_le_bytes());
         }
-        if let [first] = first {
-            *first = b'0' + u8::try_from(value % 10).unwrap_or(0);
-        }
+        let digits = digits(value);
+        // The first digits are in the lowest bytes, and those that are zero are not written.
+        let zeros = digits.trailing_zeros() / 8;
+        self.word(&((digits | ZEROS) >> (8 * zeros)).to_le_bytes());
+        self.len -= zeros as usize;
     }
 
     /// Writes a text with its quotes.
@@ -177,4 +181,15 @@ impl Buffer {
         }
         Some(())
     }
+}
+
+/// The eight digits of a number, the first in the lowest byte. It is taken apart into halves, into
+/// pairs, and into digits, side by side; a division is a multiplication and a shift, exact for
+/// numbers so small.
+fn digits(value: u64) -> u64 {
+    let halves = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | ((halves - hundreds * 100) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - tens * 10) << 8)
 }

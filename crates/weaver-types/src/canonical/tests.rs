@@ -178,6 +178,13 @@ fn every_number_is_written_digit_by_digit() {
         let quick = serialize::quickly(&number, Profile::Foreign).unwrap();
         assert_eq!(quick, number.to_string().into_bytes());
     }
+    for four in 0..10_000_u64 {
+        let eight = four * 10_000 + 9_999 - four;
+        for number in [four, eight, eight * 100_000_000 + four] {
+            let quick = serialize::quickly(&number, Profile::Foreign).unwrap();
+            assert_eq!(quick, number.to_string().into_bytes());
+        }
+    }
     assert_eq!(serialize::quickly(&i64::MIN, Profile::Foreign).unwrap(), b"-9223372036854775808");
 }
 
