@@ -115,22 +115,22 @@ pub enum Discharge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contribution {
-    /// Which check.
-    pub check: Check,
-    /// What it says.
-    pub verdict: Verdict,
-    /// Why.
-    pub reason: ReasonCode,
-    /// What exactly, in words, for people; at most [`MAX_DETAIL`] characters.
-    pub detail: String,
     /// Who could release it.
     #[serde(default)]
     pub authority: Authority,
+    /// Which check.
+    pub check: Check,
     /// What it limits.
     #[serde(default)]
     pub constraints: Constraints,
+    /// What exactly, in words, for people; at most [`MAX_DETAIL`] characters.
+    pub detail: String,
     /// What would take it away.
     pub discharge: Discharge,
+    /// Why.
+    pub reason: ReasonCode,
+    /// What it says.
+    pub verdict: Verdict,
 }
 
 impl Contribution {
@@ -201,12 +201,12 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Basis {
-    /// The digest of the policy.
-    pub policy: Digest,
     /// The digest of the contracts.
     pub contracts: Digest,
     /// Where they came from.
     pub origin: Origin,
+    /// The digest of the policy.
+    pub policy: Digest,
 }
 
 /// The decision on one request: a value, not an error. It carries its own explanation.

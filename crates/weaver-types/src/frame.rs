@@ -39,31 +39,31 @@ impl ResponseMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Warning {
-    /// A stable word, for example `redacted_email` or `rows_omitted`.
-    pub kind: String,
     /// How often.
     pub count: u64,
+    /// A stable word, for example `redacted_email` or `rows_omitted`.
+    pub kind: String,
 }
 
 /// A reference to a stored result. Knowing its id gives no access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handle {
-    /// Its name.
-    pub handle_id: HandleId,
+    /// The size of what is stored, in bytes.
+    pub byte_size: u64,
     /// What produced the result.
     pub capability_id: CapabilityId,
-    /// The media type of what is stored.
-    pub media_type: String,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends.
     pub expires_at: Timestamp,
+    /// Its name.
+    pub handle_id: HandleId,
+    /// The media type of what is stored.
+    pub media_type: String,
     /// How many rows the whole result has, where it has rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_rows: Option<u64>,
-    /// The size of what is stored, in bytes.
-    pub byte_size: u64,
     /// The names of the views that a drill-down can ask for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<String>,
@@ -79,35 +79,35 @@ pub struct Frame {
     pub call_id: CallId,
     /// The capability that produced it.
     pub capability_id: CapabilityId,
-    /// How much it shows.
-    pub mode: ResponseMode,
-    /// Whether the result was a success, an error, or cut short.
-    pub status: Status,
+    /// When it was made.
+    pub created_at: Timestamp,
     /// Facts, most important first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
-    /// Rows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub table: Vec<Map<String, Value>>,
-    /// The whole result, only in raw mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raw: Option<Value>,
     /// Where the rest is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<Handle>,
-    /// What was redacted or left out, counted by kind.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
-    /// Where the data came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provenance: Option<ToolProvenance>,
-    /// How confidential and how trustworthy it is.
-    pub label: Label,
-    /// When it was made.
-    pub created_at: Timestamp,
     /// False for all but the last frame of a stream.
     #[serde(default = "last")]
     pub is_final: bool,
+    /// How confidential and how trustworthy it is.
+    pub label: Label,
+    /// How much it shows.
+    pub mode: ResponseMode,
+    /// Where the data came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<ToolProvenance>,
+    /// The whole result, only in raw mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Value>,
+    /// Whether the result was a success, an error, or cut short.
+    pub status: Status,
+    /// Rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<Map<String, Value>>,
+    /// What was redacted or left out, counted by kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 fn last() -> bool {
@@ -131,36 +131,36 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArtifactRef {
+    /// Its size in bytes.
+    pub byte_size: u64,
     /// The handle behind it.
     pub handle_id: HandleId,
     /// Its media type.
     pub media_type: String,
-    /// Its size in bytes.
-    pub byte_size: u64,
 }
 
 /// A processed tool result as the context engine takes it: a projection of a [`Frame`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultEnvelope {
-    /// A compact summary.
-    pub summary: String,
-    /// Extracted facts.
-    #[serde(default)]
-    pub facts: Vec<String>,
     /// Where the raw data is.
     #[serde(default)]
     pub artifacts: Vec<ArtifactRef>,
-    /// Names of the views that can be asked for.
+    /// Extracted facts.
     #[serde(default)]
-    pub views: Vec<String>,
-    /// How it ended.
-    pub status: Status,
+    pub facts: Vec<String>,
     /// How confidential and how trustworthy it is.
     pub label: Label,
     /// Where the data came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<ToolProvenance>,
+    /// How it ended.
+    pub status: Status,
+    /// A compact summary.
+    pub summary: String,
+    /// Names of the views that can be asked for.
+    #[serde(default)]
+    pub views: Vec<String>,
 }
 
 impl From<&Frame> for ResultEnvelope {

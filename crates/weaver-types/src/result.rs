@@ -44,11 +44,11 @@ impl ToolErrorCode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolProvenance {
-    /// The source, as a URI or path.
-    pub source_uri: String,
     /// How old the data may be, in seconds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freshness_s: Option<u64>,
+    /// The source, as a URI or path.
+    pub source_uri: String,
 }
 
 /// The result of a call: data or an error, with what is needed to find it again.

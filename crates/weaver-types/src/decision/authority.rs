@@ -10,18 +10,18 @@ use crate::label::Confidentiality;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Authority {
-    /// The least trust of an approver, in thousandths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_trust: Option<u16>,
     /// The least clearance of an approver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clearance: Option<Confidentiality>,
-    /// Scopes that an approver must cover, all of them.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub scopes: BTreeSet<String>,
+    /// The least trust of an approver, in thousandths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_trust: Option<u16>,
     /// How many distinct people must agree; 0 and 1 both mean one.
     #[serde(default)]
     pub quorum: u8,
+    /// Scopes that an approver must cover, all of them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub scopes: BTreeSet<String>,
 }
 
 impl Authority {

@@ -10,18 +10,18 @@ use crate::frame::ResponseMode;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Constraints {
-    /// At most so many rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_rows: Option<u32>,
-    /// At most so many fields a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_fields: Option<u32>,
-    /// At most so many characters in the frame.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_chars: Option<u32>,
     /// Only these fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_fields: Option<BTreeSet<String>>,
+    /// At most so many characters in the frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<u32>,
+    /// At most so many fields a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_fields: Option<u32>,
+    /// At most so many rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u32>,
     /// No more revealing than this mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ResponseMode>,

@@ -1,10 +1,13 @@
 //! Results: the eight words, the times, and the projection of a frame.
 
+use serde::Serialize;
 use serde_json::json;
+use weaver_types::canonical::{self, Profile};
 use weaver_types::{
-    CallId, CapabilityId, Frame, Handle, HandleId, Label, LocaleCode, ResponseMode, ResultEnvelope,
-    RunBudget, RunMeters, RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance,
-    ToolResult,
+    Authority, CallId, CapabilityId, Check, Confidentiality, Constraints, Contribution, Frame,
+    Handle, HandleId, Label, LocaleCode, ReasonCode, ResponseMode, ResultEnvelope, RunBudget,
+    RunMeters, RunSettings, Status, Timestamp, ToolErrorCode, ToolProvenance, ToolResult, Verdict,
+    Warning,
 };
 
 #[test]
@@ -74,9 +77,8 @@ fn frame(handle: Option<Handle>) -> Frame {
     }
 }
 
-#[test]
-fn an_envelope_is_the_projection_of_a_frame() {
-    let handle = Handle {
+fn handle() -> Handle {
+    Handle {
         handle_id: HandleId::parse("hdl_1").unwrap(),
         capability_id: ids().1,
         media_type: "application/json".to_owned(),
@@ -85,8 +87,42 @@ fn an_envelope_is_the_projection_of_a_frame() {
         total_rows: Some(2),
         byte_size: 42,
         views: vec!["keys".to_owned(), "get".to_owned()],
+    }
+}
+
+#[test]
+fn what_each_call_writes_is_declared_in_the_order_in_which_it_is_written() {
+    fn in_order<T: Serialize>(value: &T) {
+        let declared = serde_json::to_string(value).unwrap();
+        let written = canonical::of(value, Profile::Foreign).unwrap();
+        assert_eq!(declared.as_bytes(), written);
+    }
+    let warning = Warning { kind: "rows_omitted".to_owned(), count: 1 };
+    let source = ToolProvenance { source_uri: "file:x".to_owned(), freshness_s: Some(1) };
+    in_order(&Frame { warnings: vec![warning], provenance: Some(source), ..frame(Some(handle())) });
+    in_order(&RunMeters::default());
+    let reason = ReasonCode::FloorHold;
+    let said = Contribution::new(Check::Floor, Verdict::Hold, reason, "rung L4");
+    let authority = Authority {
+        min_trust: Some(1),
+        clearance: Some(Confidentiality::Internal),
+        scopes: ["ops".to_owned()].into(),
+        quorum: 2,
     };
-    let whole = frame(Some(handle));
+    let constraints = Constraints {
+        max_rows: Some(1),
+        max_fields: Some(2),
+        max_chars: Some(3),
+        allowed_fields: Some(["id".to_owned()].into()),
+        mode: Some(ResponseMode::Summary),
+        timeout_ms: Some(4),
+    };
+    in_order(&said.with_authority(authority).with_constraints(constraints));
+}
+
+#[test]
+fn an_envelope_is_the_projection_of_a_frame() {
+    let whole = frame(Some(handle()));
     let wanted = json!({
         "summary": "2 rows; 1 field",
         "facts": ["2 rows", "1 field"],
