@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 
-use crate::id::{hex, hex_pair};
+use crate::id::{hex, write_hex};
 
 /// The domain of a hash or a signature: the ASCII text that stands, with a zero byte, before the
 /// bytes. Each form has its own, so that equal bytes of two forms never have equal digests.
@@ -160,17 +160,24 @@ impl Digest {
     }
 }
 
-impl Digest {
+/// The text of a digest, at the beginning of a word, so that whole words of it are looked at when it
+/// becomes a `str`.
+#[repr(align(8))]
+struct Text([u8; 71]);
+
+impl Text {
     /// `sha256:` and the digits.
-    fn text(&self) -> [u8; 71] {
+    fn of(digest: &Digest) -> Self {
         let mut text = [0; 71];
-        if let Some((name, digits)) = text.split_first_chunk_mut::<7>() {
+        if let Some((name, digits)) = text.split_first_chunk_mut() {
             *name = *b"sha256:";
-            for (pair, byte) in digits.as_chunks_mut::<2>().0.iter_mut().zip(&self.0) {
-                *pair = hex_pair(*byte);
-            }
+            write_hex(&digest.0, digits);
         }
-        text
+        Self(text)
+    }
+
+    fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -221,7 +228,7 @@ fn nibble(digit: u8) -> Result<u8, DigestError> {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
+        f.write_str(Text::of(self).as_str())
     }
 }
 
@@ -233,7 +240,7 @@ impl fmt::Debug for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(str::from_utf8(&self.text()).unwrap_or_default())
+        serializer.serialize_str(Text::of(self).as_str())
     }
 }
 

@@ -207,18 +207,23 @@ pub fn hex(bytes: &[u8]) -> String {
 
 fn push_hex(out: &mut String, bytes: &[u8]) {
     for bytes in bytes.chunks(16) {
-        let mut digits = [[0; 2]; 16];
-        for (pair, byte) in digits.iter_mut().zip(bytes) {
-            *pair = hex_pair(*byte);
-        }
-        let digits = digits.get(..bytes.len()).unwrap_or_default().as_flattened();
+        let mut digits = [0; 32];
+        write_hex(bytes, &mut digits);
+        let digits = digits.get(..2 * bytes.len()).unwrap_or_default();
         out.push_str(str::from_utf8(digits).unwrap_or_default());
+    }
+}
+
+/// Writes the digits of bytes to a place that has room for them.
+pub(crate) fn write_hex(bytes: &[u8], place: &mut [u8]) {
+    for (pair, byte) in place.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *pair = hex_pair(*byte);
     }
 }
 
 /// The two lower-case hexadecimal digits of a byte. Without a table, so that the compiler does
 /// several at once.
-pub(crate) fn hex_pair(byte: u8) -> [u8; 2] {
+fn hex_pair(byte: u8) -> [u8; 2] {
     let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
     [digit(byte >> 4), digit(byte & 15)]
 }
@@ -231,20 +236,27 @@ macro_rules! random_ids {
             /// # Errors
             /// [`RandomError`], when the source of randomness fails.
             pub fn random(random: &dyn Random) -> Result<Self, RandomError> {
-                Ok(Self(Arc::from(random_text($prefix, $bytes, random)?)))
+                let mut bytes = [0; $bytes];
+                random.fill(&mut bytes)?;
+                let mut text = [0; $prefix.len() + 2 * $bytes];
+                if let Some((prefix, digits)) = text.split_first_chunk_mut() {
+                    *prefix = *$prefix;
+                    write_hex(&bytes, digits);
+                }
+                Ok(Self(Arc::from(str::from_utf8(&text).unwrap_or_default())))
             }
         }
     )*};
 }
 
 random_ids! {
-    LogId "log_" 16;
-    RunId "run_" 8;
-    CallId "call_" 16;
-    TokenId "tok_" 16;
-    HandleId "hdl_" 16;
-    RequestId "apr_" 16;
-    StandingId "std_" 16;
+    LogId b"log_" 16;
+    RunId b"run_" 8;
+    CallId b"call_" 16;
+    TokenId b"tok_" 16;
+    HandleId b"hdl_" 16;
+    RequestId b"apr_" 16;
+    StandingId b"std_" 16;
 }
 
 #[cfg(test)]
