@@ -97,13 +97,22 @@ impl WrittenLabel {
     /// The canonical bytes of a state.
     fn state(&mut self, state: &RunState) -> Option<Vec<u8>> {
         let RunState { label, meters, v } = state;
-        let meters = canonical::of(meters, Profile::Record).ok()?;
-        let label = self.of(label)?;
-        let v = v.to_string();
-        let parts: [&[u8]; 7] =
-            [b"{\"label\":", label, b",\"meters\":", &meters, b",\"v\":", v.as_bytes(), b"}"];
-        Some(parts.concat())
+        let rest = canonical::of(&Rest { meters, v: *v }, Profile::Record).ok()?;
+        let (rest, label) = (rest.strip_prefix(b"{")?, self.of(label)?);
+        let mut bytes = Vec::with_capacity(label.len() + rest.len() + 16);
+        bytes.extend_from_slice(b"{\"label\":");
+        bytes.extend_from_slice(label);
+        bytes.push(b',');
+        bytes.extend_from_slice(rest);
+        Some(bytes)
     }
+}
+
+/// What stands after the label of a [`RunState`].
+#[derive(Serialize)]
+struct Rest<'a> {
+    meters: &'a RunMeters,
+    v: u8,
 }
 
 /// The ledger's record of a state.
