@@ -1,21 +1,29 @@
 //! The payloads of events: redacted, bounded, canonical.
 
-use std::borrow::Cow;
+mod judged;
+mod outcome;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use weaver_firewall::Firewall;
 use weaver_types::canonical::{self, Members, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::NewEvent;
 use weaver_types::{
     CallId, Capability, CapabilityRequest, Contribution, Decision, DecisionKey, EventKind,
-    Principal, Random, ReasonCode, RunId, Timestamp, Verdict, hex,
+    Justification, JustificationSource, Principal, Random, ReasonCode, RunId, Timestamp, Verdict,
+    hex,
 };
 
 use crate::arguments::Arguments;
 use crate::contract::{Contract, ContractState};
 use crate::run_state::RunDelta;
+
+pub(crate) use judged::Judged;
+pub(crate) use outcome::{Outcome, Shown};
 
 /// How many contributions of a decision are recorded one by one.
 const MAX_CONTRIBUTIONS: usize = 32;
@@ -59,63 +67,25 @@ impl Payload {
         self.maybe("agent", principal.agent.as_ref()).with("principal", &principal.id)
     }
 
-    pub(crate) fn what(self, capability: &Capability) -> Self {
-        self.with("capability", capability.id())
-            .with("class", capability.class())
-            .with("fingerprint", capability.fingerprint())
-            .with("rung", capability.rung())
-            .tagged(Some(capability))
-            .maybe("upstream_digest", capability.spec().upstream_digest)
-    }
-
-    /// How the capability stands against its contract, under the keys of the SecondBrain kernel.
-    pub(crate) fn compared(self, contract: &Contract) -> Self {
-        let registered =
-            (contract.state != ContractState::NotCompared).then_some(contract.registered);
-        self.with("tool_contract_enforcement", contract.enforcement)
-            .with("tool_contract_fingerprint", contract.fingerprint)
-            .with("tool_contract_mismatch", contract.mismatch())
-            .maybe("tool_contract_registered_fingerprint", registered)
-            .with("tool_contract_status", contract.state)
-    }
-
-    /// The tags of a capability, by which retention can name what is said of it.
     pub(crate) fn tagged(self, capability: Option<&Capability>) -> Self {
-        let tags = capability.into_iter().flat_map(|capability| &capability.spec().tags);
-        let tags: Vec<&String> = tags.take(MAX_TAGS).collect();
-        let some = (!tags.is_empty()).then_some(tags);
-        self.maybe("tags", some)
+        self.maybe("tags", capability.map(Tags::of).filter(|tags| !tags.is_empty()))
     }
 
     pub(crate) fn decided(self, decision: &Decision, firewall: &Firewall) -> Self {
-        let said = decision.contributions().iter().take(MAX_CONTRIBUTIONS).map(|said| {
-            // What stands in the way, or stood there, may quote the request.
-            let released =
-                matches!(said.reason, ReasonCode::ApprovalGranted | ReasonCode::StandingApproval);
-            if said.verdict > Verdict::Allow || released {
-                let detail = words(firewall, &said.detail);
-                Cow::Owned(Contribution { detail, ..said.clone() })
-            } else {
-                Cow::Borrowed(said)
-            }
-        });
-        self.with("checks", said.collect::<Vec<_>>())
+        let basis = decision.basis();
+        self.with("checks", Checks::of(decision, firewall))
             .with("checks_total", decision.contributions().len())
-            .with("contracts", decision.basis().contracts)
-            .with("origin", decision.basis().origin)
-            .with("policy", decision.basis().policy)
+            .with("contracts", basis.contracts)
+            .with("origin", basis.origin)
+            .with("policy", basis.policy)
             .with("reason", decision.primary())
             .with("verdict", decision.verdict())
     }
 
     pub(crate) fn asked(self, request: &CapabilityRequest, firewall: &Firewall) -> Self {
-        let justification = request
-            .justification
-            .as_ref()
-            .map(|j| json!({ "text": words(firewall, &j.text), "source": j.source }));
         self.with("goal", words(firewall, &request.goal))
             .maybe("intent", request.intent.as_ref().map(|intent| words(firewall, intent)))
-            .maybe("justification", justification)
+            .maybe("justification", request.justification.as_ref().map(|j| Why::of(j, firewall)))
     }
 
     pub(crate) fn run(self, delta: &RunDelta) -> Self {
@@ -138,6 +108,86 @@ impl Payload {
         let payload = self.0.finish().ok()?;
         Some(NewEvent { kind, at, run: None, call: None, payload })
     }
+}
+
+/// An event of a run with a payload whose members are declared in the order in which they are
+/// written.
+pub(crate) fn event(
+    payload: &impl Serialize,
+    kind: EventKind,
+    at: Timestamp,
+    run: &RunId,
+    call: Option<&CallId>,
+) -> Option<NewEvent> {
+    let payload = canonical::record(payload).ok()?;
+    Some(NewEvent { kind, at, run: Some(run.clone()), call: call.cloned(), payload })
+}
+
+/// The tags of a capability, by which retention can name what is said of it.
+#[derive(Debug, Default)]
+pub(crate) struct Tags<'a>(Option<&'a BTreeSet<String>>);
+
+impl<'a> Tags<'a> {
+    pub(crate) fn of(capability: &'a Capability) -> Self {
+        Self(Some(&capability.spec().tags))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none_or(BTreeSet::is_empty)
+    }
+}
+
+impl Serialize for Tags<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.into_iter().flatten().take(MAX_TAGS))
+    }
+}
+
+/// What the checks of a decision said, one by one.
+#[derive(Debug)]
+struct Checks<'a> {
+    said: &'a [Contribution],
+    firewall: &'a Firewall,
+}
+
+impl<'a> Checks<'a> {
+    fn of(decision: &'a Decision, firewall: &'a Firewall) -> Self {
+        Self { said: decision.contributions(), firewall }
+    }
+}
+
+impl Serialize for Checks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.said.iter().take(MAX_CONTRIBUTIONS).map(|said| {
+            // What stands in the way, or stood there, may quote the request.
+            let released =
+                matches!(said.reason, ReasonCode::ApprovalGranted | ReasonCode::StandingApproval);
+            if said.verdict > Verdict::Allow || released {
+                let detail = words(self.firewall, &said.detail);
+                Cow::Owned(Contribution { detail, ..said.clone() })
+            } else {
+                Cow::Borrowed(said)
+            }
+        }))
+    }
+}
+
+/// A justification, redacted.
+#[derive(Debug, Serialize)]
+struct Why {
+    source: JustificationSource,
+    text: String,
+}
+
+impl Why {
+    fn of(justification: &Justification, firewall: &Firewall) -> Self {
+        Self { source: justification.source, text: words(firewall, &justification.text) }
+    }
+}
+
+/// The fingerprint that a capability was registered with, where it was compared with that.
+fn registered(contract: &Contract) -> Option<Digest> {
+    (contract.state != ContractState::NotCompared).then_some(contract.registered)
 }
 
 fn words(firewall: &Firewall, text: &str) -> String {

@@ -109,6 +109,15 @@ pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>,
     }
 }
 
+/// Writes a record: what [`of`] writes under [`Profile::Record`], as bytes that are known to be so.
+///
+/// # Errors
+///
+/// As [`of`].
+pub fn record<T: Serialize + ?Sized>(value: &T) -> Result<RecordBytes, CanonicalError> {
+    Ok(RecordBytes::written(of(value, Profile::Record)?, Profile::Record))
+}
+
 /// What [`of`] does where the quick way is not sure: it names what is wrong.
 fn closely<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>, CanonicalError> {
     value.serialize(Finite).map_err(|stop| match stop {

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
 use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameSpec, HandleError};
-use weaver_types::canonical::{self, Profile};
-use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::Durability;
 use weaver_types::{
-    DecisionKey, EventKind, Frame, HandleId, Impact, Label, Random, RawResult, ReasonCode,
-    ResponseMode, SafetyMode, SensitivityTag, Status, ToolErrorCode, ToolResult, Warning, hex,
+    DecisionKey, EventKind, Frame, Impact, Label, RawResult, ReasonCode, ResponseMode, SafetyMode,
+    SensitivityTag, Status, ToolErrorCode, ToolResult,
 };
 
 use super::attempt::Attempted;
@@ -22,7 +19,7 @@ use super::unfinished::Watch;
 use super::{Explanation, Invocation, label};
 use crate::driver::DriverError;
 use crate::kernel::Kernel;
-use crate::record::{Payload, error_text};
+use crate::record::{Outcome, Shown, Tags, error_text, event};
 use crate::run_state::RunDelta;
 
 /// The role that is exempt from a capability's own list of allowed fields.
@@ -244,24 +241,27 @@ impl Kernel {
             cost: watch.paid,
             ..RunDelta::default()
         };
-        let said = (!result.error_message.is_empty()).then_some(&result.error_message);
-        let frame = result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref()));
-        let event = Payload::new()
-            .with("capability", ready.target.capability.id())
-            .maybe("decision_key", memory_key(ready, result.success))
-            .maybe("error", result.error_code)
-            .maybe("error_message", said)
-            .maybe("frame", frame)
-            .with("latency_us", result.latency_us)
-            .who(ready.caller.principal)
-            .maybe("reason", ended.failure)
-            .with("retries", result.retries)
-            .maybe("retry_stopped", ended.stopped)
-            .run(&delta)
-            .maybe("stream", ended.stream.as_ref())
-            .with("success", result.success)
-            .tagged(Some(&ready.target.capability))
-            .event(ended.kind, self.now(), &ready.caller.run.run_id, Some(&ready.call))
+        let capability = &ready.target.capability;
+        let outcome = Outcome {
+            agent: ready.caller.principal.agent.as_ref(),
+            capability: capability.id(),
+            decision_key: memory_key(ready, result.success),
+            error: result.error_code,
+            error_message: &result.error_message,
+            frame: result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref())),
+            latency_us: result.latency_us,
+            principal: &ready.caller.principal.id,
+            reason: ended.failure,
+            retries: result.retries,
+            retry_stopped: ended.stopped,
+            run: &delta,
+            stream: ended.stream.as_ref(),
+            success: result.success,
+            tags: Tags::of(capability),
+            v: 1,
+        };
+        let run = &ready.caller.run.run_id;
+        let event = event(&outcome, ended.kind, self.now(), run, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
         if let Some((stored, _)) = ended.kept.as_deref() {
@@ -314,61 +314,6 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
         }
         DriverError::RateLimited { .. } => ToolErrorCode::RateLimited,
         DriverError::Failed(_) => ToolErrorCode::Unexpected,
-    }
-}
-
-/// What the log keeps of a frame: how much was shown and what was hidden, and the [`Seal`], in the
-/// order in which it is written.
-#[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<Digest>,
-    facts: usize,
-    handle: Option<&'a HandleId>,
-    label: &'a Label,
-    mode: ResponseMode,
-    rows: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    salt: Option<String>,
-    status: Status,
-    warnings: &'a [Warning],
-}
-
-/// A commitment to all of a frame under a salt of its own, so that somebody who has the frame can
-/// show that it was this one.
-struct Seal {
-    bytes: usize,
-    salt: String,
-    commit: Digest,
-}
-
-impl<'a> Shown<'a> {
-    fn of(frame: &'a Frame, random: &dyn Random) -> Self {
-        let seal = Seal::of(frame, random);
-        Self {
-            bytes: seal.as_ref().map(|seal| seal.bytes),
-            commit: seal.as_ref().map(|seal| seal.commit),
-            facts: frame.facts.len(),
-            handle: frame.handle.as_ref().map(|handle| &handle.handle_id),
-            label: &frame.label,
-            mode: frame.mode,
-            rows: frame.table.len(),
-            salt: seal.map(|seal| seal.salt),
-            status: frame.status,
-            warnings: &frame.warnings,
-        }
-    }
-}
-
-impl Seal {
-    fn of(frame: &Frame, random: &dyn Random) -> Option<Self> {
-        let mut salt = [0_u8; 16];
-        let bytes = canonical::of(frame, Profile::Foreign).ok()?;
-        random.fill(&mut salt).ok()?;
-        let commit = Digest::of_parts(Tag::FRAME_COMMIT, &[&salt, &bytes]);
-        Some(Self { bytes: bytes.len(), salt: hex(&salt), commit })
     }
 }
 

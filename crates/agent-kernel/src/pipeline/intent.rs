@@ -16,7 +16,7 @@ use super::transition::{Step, StepError};
 use super::unfinished::{OpenCall, Watch};
 use crate::hot_run::RunSlot;
 use crate::kernel::Kernel;
-use crate::record::{Payload, arguments};
+use crate::record::{Judged, arguments, event};
 use crate::room::Room;
 use crate::run_state::RunDelta;
 
@@ -170,22 +170,20 @@ impl Kernel {
             }
             None => None,
         };
-        let event = Payload::new()
-            .key(DecisionKey::ToolDispatch)
-            .who(ready.caller.principal)
-            .what(capability)
-            .compared(&ready.target.contract)
-            .asked(ready.request, &self.firewall)
-            .decided(&ready.decision, &self.firewall)
-            .with("token", &ready.claims.token_id)
-            .with("driver", ready.target.entry.driver.name())
-            .with("mode", ready.effective_mode())
-            .with("worst_label", &open.worst)
-            .maybe("arguments", args)
-            .maybe("repaired", ready.repaired)
-            .maybe("released_by", released)
-            .run(delta)
-            .event(EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
+        let principal = ready.caller.principal;
+        let (request, decision) = (ready.request, &ready.decision);
+        let mut judged = Judged::new(principal, request, decision, delta, &self.firewall);
+        judged.about(capability, &ready.target.contract);
+        judged.decision_key = DecisionKey::ToolDispatch;
+        judged.token = Some(&ready.claims.token_id);
+        judged.driver = Some(ready.target.entry.driver.name());
+        judged.mode = Some(ready.effective_mode());
+        judged.worst_label = Some(&open.worst);
+        judged.arguments = args;
+        judged.repaired = ready.repaired;
+        judged.released_by = released;
+        let event =
+            event(&judged, EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
         let token = &ready.claims.token_id;
         let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
         let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &ready.call);

@@ -1,6 +1,5 @@
 //! Refusals: recorded, charged to the run as a denial, and handed back as a value.
 
-use serde_json::json;
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
     CallId, CapabilityRequest, Check, Contribution, Decision, EventKind, ReasonCode, ToolErrorCode,
@@ -11,7 +10,7 @@ use super::evaluate::Evaluated;
 use super::transition::Step;
 use super::{Explanation, Invocation};
 use crate::kernel::{Caller, Kernel};
-use crate::record::{Payload, refusal_key};
+use crate::record::{Judged, event};
 use crate::run_state::RunDelta;
 
 impl Kernel {
@@ -54,19 +53,13 @@ impl Kernel {
         let Evaluated { decision, target, slot, request: open, .. } = *evaluated;
         let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut payload = Payload::new()
-            .key(refusal_key(decision.primary()))
-            .who(caller.principal)
-            .asked(request, &self.firewall)
-            .decided(&decision, &self.firewall)
-            .maybe("request", open.map(|id| json!(id)))
-            .run(&delta);
-        payload = match &target {
-            Some(target) => payload.what(&target.capability).compared(&target.contract),
-            None => payload.with("capability", &request.capability_id),
-        };
-        let event = payload
-            .event(EventKind::Refused, self.now(), &caller.run.run_id, Some(call))
+        let mut judged = Judged::new(caller.principal, request, &decision, &delta, &self.firewall);
+        judged.request = open;
+        if let Some(target) = &target {
+            judged.about(&target.capability, &target.contract);
+        }
+        let run = &caller.run.run_id;
+        let event = event(&judged, EventKind::Refused, self.now(), run, Some(call))
             .ok_or_else(|| "it has no recordable form".to_owned())?;
         let batch = Batch::new(Durability::Os).with_event(event);
         let step = Step::new(caller, &slot, delta, batch);

@@ -6,15 +6,13 @@ use super::{Profile, is_canonical};
 
 /// Bytes that are meant to be canonical under [`Profile::Record`].
 ///
-/// What [`Members`](super::Members) wrote is so by construction and is not read again. Bytes from
-/// anywhere else are checked where it matters.
+/// What [`record`](super::record) or [`Members`](super::Members) wrote is so by construction and is
+/// not read again. Bytes from anywhere else are checked where it matters.
 ///
 /// ```
-/// use weaver_types::canonical::{Members, Profile, RecordBytes};
+/// use weaver_types::canonical::{self, RecordBytes};
 ///
-/// let mut object = Members::new(Profile::Record);
-/// object.add("at", &7);
-/// assert!(object.finish()?.is_canonical());
+/// assert!(canonical::record(&[7])?.is_canonical());
 /// assert!(RecordBytes::from(b"{}".to_vec()).is_canonical());
 /// assert!(!RecordBytes::from(b"{ }".to_vec()).is_canonical());
 /// # Ok::<(), weaver_types::canonical::CanonicalError>(())

@@ -1,0 +1,141 @@
+//! The payload of an intent and of a refusal.
+
+use serde::Serialize;
+use serde_json::Value;
+use weaver_firewall::Firewall;
+use weaver_policy::Enforcement;
+use weaver_types::{
+    AgentId, Capability, CapabilityId, CapabilityRequest, Decision, DecisionKey, Digest, Label,
+    Origin, Principal, PrincipalId, ReasonCode, RequestId, ResponseMode, Rung, SafetyClass,
+    TokenId, Verdict,
+};
+
+use super::{Checks, Recorded, Tags, Why, refusal_key, registered, words};
+use crate::contract::{Contract, ContractState};
+use crate::run_state::RunDelta;
+
+/// What is recorded of a call that was decided on, in the order in which it is written. What is
+/// `None` is left out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Judged<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a AgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) arguments: Option<Recorded>,
+    capability: &'a CapabilityId,
+    checks: Checks<'a>,
+    checks_total: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<SafetyClass>,
+    contracts: Digest,
+    pub(crate) decision_key: DecisionKey,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) driver: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<Digest>,
+    goal: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    justification: Option<Why>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<ResponseMode>,
+    origin: Origin,
+    policy: Digest,
+    principal: &'a PrincipalId,
+    reason: ReasonCode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) released_by: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) repaired: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request: Option<RequestId>,
+    run: &'a RunDelta,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rung: Option<Rung>,
+    #[serde(skip_serializing_if = "Tags::is_empty")]
+    tags: Tags<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<&'a TokenId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_contract_enforcement: Option<Enforcement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_contract_fingerprint: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_contract_mismatch: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_contract_registered_fingerprint: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_contract_status: Option<ContractState>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_digest: Option<Digest>,
+    v: u8,
+    verdict: Verdict,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) worst_label: Option<&'a Label>,
+}
+
+impl<'a> Judged<'a> {
+    /// A refusal of a capability that nobody knows.
+    pub(crate) fn new(
+        principal: &'a Principal,
+        request: &'a CapabilityRequest,
+        decision: &'a Decision,
+        run: &'a RunDelta,
+        firewall: &'a Firewall,
+    ) -> Self {
+        let basis = decision.basis();
+        Self {
+            agent: principal.agent.as_ref(),
+            arguments: None,
+            capability: &request.capability_id,
+            checks: Checks::of(decision, firewall),
+            checks_total: decision.contributions().len(),
+            class: None,
+            contracts: basis.contracts,
+            decision_key: refusal_key(decision.primary()),
+            driver: None,
+            fingerprint: None,
+            goal: words(firewall, &request.goal),
+            intent: request.intent.as_ref().map(|intent| words(firewall, intent)),
+            justification: request.justification.as_ref().map(|why| Why::of(why, firewall)),
+            mode: None,
+            origin: basis.origin,
+            policy: basis.policy,
+            principal: &principal.id,
+            reason: decision.primary(),
+            released_by: None,
+            repaired: None,
+            request: None,
+            run,
+            rung: None,
+            tags: Tags::default(),
+            token: None,
+            tool_contract_enforcement: None,
+            tool_contract_fingerprint: None,
+            tool_contract_mismatch: None,
+            tool_contract_registered_fingerprint: None,
+            tool_contract_status: None,
+            upstream_digest: None,
+            v: 1,
+            verdict: decision.verdict(),
+            worst_label: None,
+        }
+    }
+
+    /// Says what the capability is, and how it stands against its contract, under the keys of the
+    /// SecondBrain kernel.
+    pub(crate) fn about(&mut self, capability: &'a Capability, contract: &Contract) {
+        self.capability = capability.id();
+        self.class = Some(capability.class());
+        self.fingerprint = Some(capability.fingerprint());
+        self.rung = Some(capability.rung());
+        self.tags = Tags::of(capability);
+        self.tool_contract_enforcement = Some(contract.enforcement);
+        self.tool_contract_fingerprint = Some(contract.fingerprint);
+        self.tool_contract_mismatch = Some(contract.mismatch());
+        self.tool_contract_registered_fingerprint = registered(contract);
+        self.tool_contract_status = Some(contract.state);
+        self.upstream_digest = capability.spec().upstream_digest;
+    }
+}

@@ -1,0 +1,99 @@
+//! The payload of an outcome.
+
+use serde::Serialize;
+use serde_json::Value;
+use weaver_types::canonical::{self, Profile};
+use weaver_types::digest::{Digest, Tag};
+use weaver_types::{
+    AgentId, CapabilityId, DecisionKey, Frame, HandleId, Label, PrincipalId, Random, ReasonCode,
+    ResponseMode, Status, ToolErrorCode, Warning, hex,
+};
+
+use super::Tags;
+use crate::run_state::RunDelta;
+
+/// What is recorded of the end of a call, in the order in which it is written. What is `None` is
+/// left out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outcome<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<&'a AgentId>,
+    pub(crate) capability: &'a CapabilityId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decision_key: Option<DecisionKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<ToolErrorCode>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) error_message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) frame: Option<Shown<'a>>,
+    pub(crate) latency_us: u64,
+    pub(crate) principal: &'a PrincipalId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reason: Option<ReasonCode>,
+    pub(crate) retries: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retry_stopped: Option<ReasonCode>,
+    pub(crate) run: &'a RunDelta,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream: Option<&'a Value>,
+    pub(crate) success: bool,
+    #[serde(skip_serializing_if = "Tags::is_empty")]
+    pub(crate) tags: Tags<'a>,
+    pub(crate) v: u8,
+}
+
+/// What the log keeps of a frame: how much was shown and what was hidden, and the [`Seal`], in the
+/// order in which it is written.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<Digest>,
+    facts: usize,
+    handle: Option<&'a HandleId>,
+    label: &'a Label,
+    mode: ResponseMode,
+    rows: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salt: Option<String>,
+    status: Status,
+    warnings: &'a [Warning],
+}
+
+/// A commitment to all of a frame under a salt of its own, so that somebody who has the frame can
+/// show that it was this one.
+struct Seal {
+    bytes: usize,
+    salt: String,
+    commit: Digest,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn of(frame: &'a Frame, random: &dyn Random) -> Self {
+        let seal = Seal::of(frame, random);
+        Self {
+            bytes: seal.as_ref().map(|seal| seal.bytes),
+            commit: seal.as_ref().map(|seal| seal.commit),
+            facts: frame.facts.len(),
+            handle: frame.handle.as_ref().map(|handle| &handle.handle_id),
+            label: &frame.label,
+            mode: frame.mode,
+            rows: frame.table.len(),
+            salt: seal.map(|seal| seal.salt),
+            status: frame.status,
+            warnings: &frame.warnings,
+        }
+    }
+}
+
+impl Seal {
+    fn of(frame: &Frame, random: &dyn Random) -> Option<Self> {
+        let mut salt = [0_u8; 16];
+        let bytes = canonical::of(frame, Profile::Foreign).ok()?;
+        random.fill(&mut salt).ok()?;
+        let commit = Digest::of_parts(Tag::FRAME_COMMIT, &[&salt, &bytes]);
+        Some(Self { bytes: bytes.len(), salt: hex(&salt), commit })
+    }
+}
