@@ -1,5 +1,7 @@
-//! Rules compiled: the index, and for each rule in a few words of memory what rules it out.
+//! Rules compiled: the index, and for each rule in a few words of memory what settles whether it
+//! matches.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use weaver_text::glob::Kind;
@@ -10,6 +12,7 @@ use crate::index::RuleIndex;
 use crate::matching::{Match, Sensitivity};
 use crate::query::Query;
 use crate::rule::{Roles, Rule};
+use crate::truth::Truth;
 
 /// How many names of roles fit into the bits of a word.
 const MAX_ROLES: usize = 64;
@@ -18,9 +21,18 @@ const MAX_ROLES: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct CompiledRules {
     index: RuleIndex,
-    filters: Vec<Filter>,
+    sieves: Vec<Sieve>,
     details: Vec<Box<str>>,
     roles: NameMap<u8>,
+}
+
+/// A match as far as bits settle it, with the matches nested in it.
+#[derive(Debug)]
+struct Sieve {
+    own: Filter,
+    any: Vec<Sieve>,
+    /// What must not hold.
+    not: Vec<Sieve>,
 }
 
 /// What a match asks for of everything that has few values, one bit for each value.
@@ -44,36 +56,38 @@ pub(crate) struct Bits {
     roles: u64,
 }
 
-/// What the filter of a rule says of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sieved {
-    /// The rule does not match.
-    Out,
-    /// The rule matches.
-    In,
-    /// The rest of the match settles it.
-    Open,
-}
-
 impl CompiledRules {
     pub(crate) fn new(rules: &[Rule]) -> Self {
         let mut out = Self { index: RuleIndex::new(rules), ..Self::default() };
         for rule in rules {
-            let filter = out.filter(&rule.matches);
-            out.filters.push(filter);
+            // That the id fits an exact pattern, a prefix or a suffix is known from the index.
+            let general = |kind| matches!(kind, Kind::General);
+            let patterns = &rule.matches.capability;
+            let by_name = patterns.iter().any(|pattern| general(pattern.glob().kind()));
+            let sieve = out.sieve_of(&rule.matches, by_name);
+            out.sieves.push(sieve);
             out.details.push(detail(rule).into_boxed_str());
         }
         out
     }
 
-    fn filter(&mut self, matches: &Match) -> Filter {
+    /// The sieve of a match; `by_name` when the name of the capability has to be looked at.
+    fn sieve_of(&mut self, matches: &Match, by_name: bool) -> Sieve {
+        let own = self.filter(matches, by_name);
+        let mut nested = |one: &Match| self.sieve_of(one, !one.capability.is_empty());
+        let any = matches.any.iter().map(&mut nested).collect();
+        let not = [&matches.not, &matches.unless].into_iter().flatten();
+        Sieve { own, any, not: not.map(|one| nested(one)).collect() }
+    }
+
+    fn filter(&mut self, matches: &Match, by_name: bool) -> Filter {
         let (any, more_any) = self.role_bits(&matches.roles.any);
         let (all, more_all) = self.role_bits(&matches.roles.all);
         let sensitivity = matches.sensitivity.iter().map(|one| 1 << (*one as u8));
         Filter {
             excluded: excluded(matches),
             sensitivity: sensitivity.fold(0, |all, one: u8| all | one),
-            more: asks_more(matches) || more_any || more_all,
+            more: by_name || asks_more(matches) || more_any || more_all,
             roles_any: if more_any { 0 } else { any },
             roles_all: if more_all { 0 } else { all },
         }
@@ -97,7 +111,7 @@ impl CompiledRules {
     }
 
     /// The places of the rules that may match a capability, in order.
-    pub(crate) fn candidates(&self, id: &str) -> Vec<u32> {
+    pub(crate) fn candidates(&self, id: &str) -> Cow<'_, [u32]> {
         self.index.candidates(id)
     }
 
@@ -110,22 +124,44 @@ impl CompiledRules {
         }
     }
 
-    pub(crate) fn sieve(&self, rule: usize, bits: Bits) -> Sieved {
-        let Some(filter) = self.filters.get(rule) else { return Sieved::Open };
-        let out = filter.excluded & bits.values != 0
-            || (filter.sensitivity != 0 && filter.sensitivity & bits.sensitivity == 0)
-            || (filter.roles_any != 0 && filter.roles_any & bits.roles == 0)
-            || filter.roles_all & bits.roles != filter.roles_all;
-        match (out, filter.more) {
-            (true, _) => Sieved::Out,
-            (false, true) => Sieved::Open,
-            (false, false) => Sieved::In,
-        }
+    /// Whether a rule matches, as far as the bits say.
+    pub(crate) fn sieve(&self, rule: usize, bits: Bits) -> Truth {
+        self.sieves.get(rule).map_or(Truth::Unknown, |sieve| sieve.truth(bits))
     }
 
     /// The words of a rule, for the contributions that it makes.
     pub(crate) fn detail(&self, rule: usize) -> &str {
         self.details.get(rule).map_or("", |detail| detail)
+    }
+}
+
+impl Sieve {
+    /// Whether the match applies: as the match itself says it, but unknown wherever more than bits
+    /// has to be looked at.
+    fn truth(&self, bits: Bits) -> Truth {
+        let mut out = self.own.truth(bits);
+        if out == Truth::No {
+            return out;
+        }
+        if !self.any.is_empty() {
+            let any = self.any.iter().map(|one| one.truth(bits)).max();
+            out = out.min(any.unwrap_or(Truth::No));
+        }
+        self.not.iter().fold(out, |out, not| out.min(!not.truth(bits)))
+    }
+}
+
+impl Filter {
+    fn truth(&self, bits: Bits) -> Truth {
+        let out = self.excluded & bits.values != 0
+            || (self.sensitivity != 0 && self.sensitivity & bits.sensitivity == 0)
+            || (self.roles_any != 0 && self.roles_any & bits.roles == 0)
+            || self.roles_all & bits.roles != self.roles_all;
+        match (out, self.more) {
+            (true, _) => Truth::No,
+            (false, true) => Truth::Unknown,
+            (false, false) => Truth::Yes,
+        }
     }
 }
 
@@ -206,12 +242,9 @@ fn sensitivity(query: &Query<'_>) -> u8 {
     tags.iter().map(bit).fold(0, |all, one: u8| all | one)
 }
 
-/// Whether a match asks for anything that has no bits. That the id fits an exact pattern, a prefix
-/// or a suffix is known from the index.
+/// Whether a match itself asks for anything but the capability's name that has no bits.
 fn asks_more(matches: &Match) -> bool {
-    let general = |kind| matches!(kind, Kind::General);
-    matches.capability.iter().any(|pattern| general(pattern.glob().kind()))
-        || matches.tags != Roles::default()
+    matches.tags != Roles::default()
         || !matches.intent.is_empty()
         || !matches.scope.is_empty()
         || !matches.principal.is_empty()
@@ -219,7 +252,7 @@ fn asks_more(matches: &Match) -> bool {
         || !matches.agent.is_empty()
         || matches.time.is_some()
         || !matches.arguments.is_empty()
-        || !matches.any.is_empty()
-        || matches.not.is_some()
-        || matches.unless.is_some()
 }
+
+#[cfg(test)]
+mod tests;

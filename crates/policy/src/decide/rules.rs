@@ -12,7 +12,6 @@ use weaver_types::{
 };
 
 use super::condition::applies;
-use crate::compiled::Sieved;
 use crate::query::Query;
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Roles, Rule};
 use crate::set::PolicySet;
@@ -34,14 +33,14 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     let bits = compiled.bits(query);
     let (mut denied, mut held, mut met) = (Vec::new(), Vec::new(), Vec::new());
     let mut mildest: Option<Shortfall<'_>> = None;
-    for place in compiled.candidates(query.capability.id().as_str()) {
-        let Ok(place) = usize::try_from(place) else { continue };
+    for place in compiled.candidates(query.capability.id().as_str()).iter() {
+        let Ok(place) = usize::try_from(*place) else { continue };
         let sieved = compiled.sieve(place, bits);
-        if sieved == Sieved::Out {
+        if sieved == Truth::No {
             continue;
         }
         let Some(rule) = all.get(place) else { continue };
-        if sieved == Sieved::Open && !counts(rule, query) {
+        if sieved == Truth::Unknown && !counts(rule, query) {
             continue;
         }
         let matched = Matched { rule, words: compiled.detail(place) };

@@ -56,8 +56,8 @@ impl<'s> Search<'s> {
         let all = &set.policy().rules;
         let places = set.compiled().candidates(capability.id().as_str());
         let rules: Vec<&'s Rule> = places
-            .into_iter()
-            .filter_map(|place| all.get(usize::try_from(place).ok()?))
+            .iter()
+            .filter_map(|place| all.get(usize::try_from(*place).ok()?))
             .filter(|rule| crate::decide::about_capability(&rule.matches, capability))
             .collect();
         let space = Space::new(question, set, capability, &rules, whom);

@@ -19,7 +19,7 @@ const MAX_NEAR: usize = 3;
 fn candidates<'s>(set: &'s PolicySet, query: &Query<'_>) -> impl Iterator<Item = &'s Rule> {
     let all = &set.policy().rules;
     let places = set.compiled().candidates(query.capability.id().as_str());
-    places.into_iter().filter_map(|place| all.get(usize::try_from(place).ok()?))
+    places.into_owned().into_iter().filter_map(|place| all.get(usize::try_from(place).ok()?))
 }
 
 /// The rule that a contribution names, where it names one that matches.

@@ -21,8 +21,8 @@ pub(super) fn coverage(set: &PolicySet, findings: &mut Findings) {
     for (place, narrow) in all.iter().enumerate() {
         let first = narrow.matches.capability.first();
         let id = first.map_or_else(|| "\u{1}".to_owned(), stand_in);
-        for other in set.compiled().candidates(&id) {
-            let Some(at) = usize::try_from(other).ok().filter(|at| *at != place) else { continue };
+        for other in set.compiled().candidates(&id).iter() {
+            let Some(at) = usize::try_from(*other).ok().filter(|at| *at != place) else { continue };
             let Some(wide) = all.get(at) else { continue };
             if left == 0 {
                 let message = "there are too many rules about every capability".to_owned();
@@ -91,7 +91,7 @@ pub(super) fn catalogue(
             let remedy = "join rules with `any`, or let them name fewer capabilities";
             findings.add(LintCode::ManyRulesForTool, place, message, remedy);
         }
-        for place in candidates.into_iter().filter_map(|place| usize::try_from(place).ok()) {
+        for place in candidates.iter().filter_map(|place| usize::try_from(*place).ok()) {
             if let (Some(rule), Some(used)) = (all.get(place), used.get_mut(place)) {
                 *used = *used || about_capability(&rule.matches, tool);
             }
