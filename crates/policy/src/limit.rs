@@ -68,7 +68,8 @@ impl Limit {
     /// How many calls somebody with these roles may make: the greatest number that applies.
     #[must_use]
     pub fn calls_for(&self, roles: &BTreeSet<String>) -> u32 {
-        let raised = self.for_roles.iter().filter(|one| !one.any.is_disjoint(roles));
+        let concerns = |one: &&RoleLimit| one.any.iter().any(|role| roles.contains(role));
+        let raised = self.for_roles.iter().filter(concerns);
         raised.map(|one| one.max_calls).fold(self.max_calls, u32::max)
     }
 }

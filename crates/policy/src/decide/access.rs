@@ -31,8 +31,9 @@ pub(super) fn visibility(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contr
 /// The capability's own permissions, all of them.
 pub(super) fn permissions(query: &Query<'_>, out: &mut Vec<Contribution>) {
     let needed = &query.capability.spec().permissions;
-    let missing: Vec<_> = needed.difference(&query.principal.permissions).cloned().collect();
-    if !missing.is_empty() {
+    let held = &query.principal.permissions;
+    if !needed.is_subset(held) {
+        let missing: Vec<_> = needed.difference(held).cloned().collect();
         let detail = format!("the capability requires the permissions {}", missing.join(", "));
         let reason = ReasonCode::MissingPermission;
         out.push(Contribution::new(Check::Permission, Verdict::Deny, reason, detail));

@@ -21,6 +21,9 @@ pub fn contributions(
     operation: Operation,
 ) -> Vec<Contribution> {
     let mut out = Vec::new();
+    if report.signals().is_empty() && report.failed().is_empty() {
+        return out;
+    }
     let failed: Vec<_> = report
         .failed()
         .iter()
