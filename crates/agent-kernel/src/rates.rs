@@ -86,11 +86,7 @@ impl Rates {
             return Ok(());
         }
         let Ok(mut windows) = self.windows.write() else { return Err(Box::new(unusable())) };
-        if let Some(said) = windows.check(query, policy.limits()).into_iter().next() {
-            return Err(Box::new(said));
-        }
-        windows.record(query, policy.limits());
-        Ok(())
+        windows.take(query, policy.limits())
     }
 
     /// Forgets what limits counted that are gone.

@@ -84,20 +84,15 @@ impl Windows {
     /// is used up. Views are not limited.
     #[must_use]
     pub fn check(&self, query: &Query<'_>, limits: &[Limit]) -> Vec<Contribution> {
-        let mut out = Vec::new();
-        if query.operation == Operation::Invoke {
-            for limit in limits.iter().filter(|limit| counts(limit, query)) {
-                out.extend(self.one(query, limit));
-            }
-        }
-        out
+        let counted = counted(query, limits);
+        counted.filter_map(|(limit, group)| self.one(query, limit, &group)).collect()
     }
 
-    fn one(&self, query: &Query<'_>, limit: &Limit) -> Option<Contribution> {
+    fn one(&self, query: &Query<'_>, limit: &Limit, group: &Group) -> Option<Contribution> {
         let window = Duration::from_secs(limit.window_s.into());
         let allowed = limit.calls_for(&query.principal.roles);
         let most = usize::try_from(allowed).unwrap_or(usize::MAX);
-        let times = self.groups.get(&Group::of(limit, query));
+        let times = self.groups.get(group);
         let counted = times.map_or(0, |times| times.calls.len() - times.past(query.now, window));
         let (name, seconds) = (&limit.name, limit.window_s);
         if counted >= most {
@@ -130,22 +125,41 @@ impl Windows {
 
     /// Counts an invocation that was allowed, at the query's time.
     pub fn record(&mut self, query: &Query<'_>, limits: &[Limit]) {
-        if query.operation != Operation::Invoke {
-            return;
+        if query.operation == Operation::Invoke {
+            self.add(query.now, counted(query, limits));
         }
+    }
+
+    /// Counts an invocation, unless [`Windows::check`] has something to say against it.
+    ///
+    /// # Errors
+    /// The first of what it says. Nothing was counted.
+    pub fn take(&mut self, query: &Query<'_>, limits: &[Limit]) -> Result<(), Box<Contribution>> {
+        let counted: Vec<_> = counted(query, limits).collect();
+        for (limit, group) in &counted {
+            if let Some(said) = self.one(query, limit, group) {
+                return Err(Box::new(said));
+            }
+        }
+        if query.operation == Operation::Invoke {
+            self.add(query.now, counted);
+        }
+        Ok(())
+    }
+
+    fn add<'l>(&mut self, now: Timestamp, counted: impl IntoIterator<Item = (&'l Limit, Group)>) {
         let full = self.remembered >= MAX_REMEMBERED || self.groups.len() >= MAX_GROUPS;
-        if full || query.now.since(self.swept) >= SWEEP {
-            self.sweep(query.now);
+        if full || now.since(self.swept) >= SWEEP {
+            self.sweep(now);
         }
-        for limit in limits.iter().filter(|limit| counts(limit, query)) {
-            let group = Group::of(limit, query);
+        for (limit, group) in counted {
             let room = self.remembered < MAX_REMEMBERED
                 && (self.groups.len() < MAX_GROUPS || self.groups.contains_key(&group));
             if room {
                 let times = self.groups.entry(group).or_default();
                 times.window = Duration::from_secs(limit.window_s.into());
-                let place = times.calls.partition_point(|at| *at <= query.now);
-                times.calls.insert(place, query.now);
+                let place = times.calls.partition_point(|at| *at <= now);
+                times.calls.insert(place, now);
                 self.remembered += 1;
             }
         }
@@ -168,6 +182,16 @@ impl Windows {
         self.groups.retain(|group, _| names.contains(group.limit.as_str()));
         self.remembered = self.groups.values().map(|times| times.calls.len()).sum();
     }
+}
+
+/// The limits that count this call, with what each counts it with. Views are not counted.
+fn counted<'a>(
+    query: &'a Query<'_>,
+    limits: &'a [Limit],
+) -> impl Iterator<Item = (&'a Limit, Group)> {
+    let invoked = query.operation == Operation::Invoke;
+    let counting = limits.iter().filter(move |limit| invoked && counts(limit, query));
+    counting.map(|limit| (limit, Group::of(limit, query)))
 }
 
 /// What is not known counts as applying: a limit only tightens.

@@ -48,6 +48,25 @@ fn the_window_is_exact_to_the_microsecond() {
 }
 
 #[test]
+fn what_is_taken_is_what_is_checked_and_recorded() {
+    let world = world("a", "ana");
+    let limits = [Limit::new("few", 3, 60), Limit::new("slow", 2, 10)];
+    let (mut taking, mut recording) = (Windows::new(), Windows::new());
+    for second in [0, 1, 2, 9, 10, 11, 12, 30, 61, 62, 63] {
+        for operation in [Operation::Invoke, Operation::View] {
+            let query = Query { operation, ..world.at(second * 1_000_000) };
+            let said = recording.check(&query, &limits).into_iter().next();
+            if said.is_none() {
+                recording.record(&query, &limits);
+            }
+            assert_eq!(taking.take(&query, &limits).err().map(|said| *said), said);
+            assert_eq!(taking.check(&query, &limits), recording.check(&query, &limits));
+            assert_eq!(taking.remembered, recording.remembered);
+        }
+    }
+}
+
+#[test]
 fn calls_are_counted_by_what_the_limit_says() {
     let (a, b, c) = (world("a", "ana"), world("b", "ana"), world("a", "bo"));
     let mut windows = Windows::new();
