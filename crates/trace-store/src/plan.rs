@@ -88,3 +88,89 @@ fn number(value: &[u8], key: &RecordKey) -> Result<i64, LedgerError> {
         .and_then(|text| text.parse::<i64>().ok())
         .ok_or_else(|| LedgerError::Malformed(format!("record {key} is no counter")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+    use weaver_types::Tenant;
+    use weaver_types::ledger::{Durability, Expect, Namespace, Put};
+
+    use super::*;
+
+    type Records = BTreeMap<RecordKey, Kept>;
+
+    impl Before for Records {
+        fn record(&mut self, key: &RecordKey) -> Result<Option<&Kept>, LedgerError> {
+            Ok(self.get(key))
+        }
+    }
+
+    fn key() -> impl Strategy<Value = RecordKey> {
+        let namespaces = select(vec![Namespace::Standing, Namespace::Run]);
+        let key = |(namespace, id)| RecordKey::new(Tenant::default(), namespace, id);
+        (namespaces, select(vec!["a", "b"])).prop_map(key)
+    }
+
+    fn batch() -> impl Strategy<Value = Batch> {
+        let expect = (key(), select(vec![None, Some(1)]));
+        let expect = expect.prop_map(|(key, version)| Expect { key, version });
+        let add = (key(), -2_i64..=3).prop_map(|(key, delta)| Add { key, delta, min: 0, max: 4 });
+        let put = (key(), 0..9_u8, any::<bool>()).prop_map(|(key, digit, ends)| Put {
+            key,
+            value: digit.to_string().into(),
+            expires_at: ends.then(Timestamp::default),
+        });
+        (vec(expect, 0..2), vec(add, 0..4), vec(put, 0..4), vec(key(), 0..2)).prop_map(
+            |(expect, add, put, delete)| Batch {
+                expect,
+                add,
+                put,
+                delete,
+                ..Batch::new(Durability::Os)
+            },
+        )
+    }
+
+    /// One step after the other, each applied before the next.
+    fn slowly(batch: &Batch, mut records: Records) -> Result<Records, LedgerError> {
+        for guard in &batch.expect {
+            if records.get(&guard.key).map(|kept| kept.version) != guard.version {
+                return Err(LedgerError::Conflict { key: guard.key.clone() });
+            }
+        }
+        for add in &batch.add {
+            let moved = moved(records.get(&add.key), add)?;
+            records.insert(add.key.clone(), moved);
+        }
+        for Put { key, value, expires_at } in batch.put.clone() {
+            let version = records.get(&key).map_or(1, |kept| kept.version + 1);
+            records.insert(key, Kept { version, value, expires_at });
+        }
+        records.retain(|key, _| !batch.delete.contains(key));
+        Ok(records)
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_does_what_its_steps_do(first in batch(), then in batch()) {
+            let first = slowly(&Batch { expect: vec![], ..first }, Records::new());
+            let mut records = first.unwrap_or_default();
+            let slowly = slowly(&then, records.clone());
+            let planned = plan(&then, &mut records).map(|writes| {
+                let mut after = records.clone();
+                for (key, kept) in writes {
+                    match kept {
+                        Some(kept) => after.insert(key.clone(), kept),
+                        None => after.remove(key),
+                    };
+                }
+                after
+            });
+            prop_assert_eq!(planned, slowly);
+        }
+    }
+}
