@@ -97,7 +97,15 @@ impl Header {
     /// # Errors
     /// [`HeaderError`], when a number lies beyond 2^53.
     pub fn to_bytes(&self) -> Result<Vec<u8>, HeaderError> {
-        bytes::write(self).ok_or(HeaderError::Form)
+        self.as_ref().to_bytes()
+    }
+
+    fn as_ref(&self) -> HeaderRef<'_> {
+        let Self { seq, at, kind, commit, .. } = *self;
+        let log = Cow::Borrowed(self.log.as_str());
+        let run = self.run.as_ref().map(|run| Cow::Borrowed(run.as_str()));
+        let call = self.call.as_ref().map(|call| Cow::Borrowed(call.as_str()));
+        HeaderRef { log, seq, at, kind, run, call, commit }
     }
 
     /// Reads the canonical bytes, and nothing but them.
@@ -156,6 +164,11 @@ pub(crate) struct HeaderRef<'a> {
 }
 
 impl<'a> HeaderRef<'a> {
+    /// As [`Header::to_bytes`].
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, HeaderError> {
+        bytes::write(self).ok_or(HeaderError::Form)
+    }
+
     /// As [`Header::parse`].
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, HeaderError> {
         match bytes::glance(bytes) {

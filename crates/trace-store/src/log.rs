@@ -1,12 +1,13 @@
 //! The growing end of the log: the frontier and the highest time.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{Durability, Head, LedgerError, NewEvent, StoredEvent};
 use weaver_types::{LogId, Timestamp};
 
-use crate::entry::{HEADER_VERSION, Header, SALT};
+use crate::entry::{HEADER_VERSION, HeaderRef, SALT};
 use crate::merkle::{self, Frontier, Hash};
 use crate::prepare::Seal;
 
@@ -73,14 +74,14 @@ impl Row {
 
 /// An event that is being appended, whose payload is there.
 #[derive(Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct Sealed<'b> {
     #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a row has its number"))]
     pub(crate) seq: u64,
     pub(crate) header: Vec<u8>,
     #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "a row has its leaf"))]
     pub(crate) leaf: Hash,
     pub(crate) salt: [u8; SALT],
-    pub(crate) payload: Vec<u8>,
+    pub(crate) payload: &'b [u8],
 }
 
 /// Where the log goes on.
@@ -119,31 +120,33 @@ impl Tip {
 
     /// Appends the events of a batch and gives each to `take`. `complete` is given every leaf and
     /// every subtree that became complete, as [`Frontier::push_with`] gives them.
-    pub(crate) fn append(
+    pub(crate) fn append<'b>(
         &mut self,
-        events: impl ExactSizeIterator<Item = (NewEvent, Seal)>,
+        events: impl ExactSizeIterator<Item = (&'b NewEvent, &'b Seal)>,
         complete: &mut dyn FnMut(u32, u64, Hash),
-        take: &mut dyn FnMut(Sealed) -> Result<(), LedgerError>,
+        take: &mut dyn FnMut(Sealed<'b>) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError> {
         if events.len() > 0 {
             self.root.take();
         }
-        let mut log = self.log.clone();
         for (event, seal) in events {
             self.highest = self.highest.max(event.at);
             let seq = self.frontier.size();
-            let NewEvent { kind, run, call, .. } = event;
-            let header =
-                Header { log, seq, at: self.highest, kind, run, call, commit: seal.commit };
-            let bytes = header.to_bytes();
-            log = header.log;
-            let header = bytes.map_err(|error| {
+            let header = HeaderRef {
+                log: Cow::Borrowed(self.log.as_str()),
+                seq,
+                at: self.highest,
+                kind: event.kind,
+                run: event.run.as_ref().map(|run| Cow::Borrowed(run.as_str())),
+                call: event.call.as_ref().map(|call| Cow::Borrowed(call.as_str())),
+                commit: seal.commit,
+            };
+            let header = header.to_bytes().map_err(|error| {
                 LedgerError::Failed(format!("event {seq} (header v{HEADER_VERSION}): {error}"))
             })?;
             let leaf = merkle::leaf_hash(&header);
             self.frontier.push_with(leaf, complete);
-            let payload = event.payload.into_vec();
-            take(Sealed { seq, header, leaf, salt: seal.salt, payload })?;
+            take(Sealed { seq, header, leaf, salt: seal.salt, payload: &event.payload })?;
         }
         Ok(())
     }

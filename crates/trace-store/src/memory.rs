@@ -85,26 +85,23 @@ impl MemoryLedger {
             .map_err(|_| LedgerError::Failed("a thread died while it wrote".to_owned()))
     }
 
-    fn apply(&self, batch: Batch) -> Result<Receipt, LedgerError> {
-        let mut prepared = prepare(batch, &self.salts)?;
+    fn apply(&self, batch: Arc<Batch>) -> Result<Receipt, LedgerError> {
+        let prepared = prepare(batch, &self.salts)?;
         let durability = prepared.batch.durability;
         let mut state = self.lock()?;
         let first = state.tip.frontier.size();
         let now = prune::time_after(state.tip.highest, &prepared.batch);
-        let events = prepared.take_events();
         let writes = state.records.plan(&prepared.batch)?;
-        prune::check(&prepared.batch, (first, now), &mut *state)?;
+        prune::check(&prepared, (first, now), &mut *state)?;
         let State { tip, tree, entries, .. } = &mut *state;
         let mut complete = |level: u32, _, hash| tree.put(level as usize, hash);
-        tip.append(events, &mut complete, &mut |sealed| {
-            let Sealed { header, salt, mut payload, .. } = sealed;
-            // It stays as long as the ledger: without the room that it was written with.
-            payload.shrink_to_fit();
-            entries.push(Entry { header, open: Some((salt, payload)), durability });
+        tip.append(prepared.events(), &mut complete, &mut |sealed| {
+            let Sealed { header, salt, payload, .. } = sealed;
+            entries.push(Entry { header, open: Some((salt, payload.to_vec())), durability });
             Ok(())
         })?;
         let first_seq = (tip.frontier.size() > first).then_some(first);
-        state.prune(&prepared.batch.prune);
+        state.prune(&prepared.prune);
         let now = state.tip.highest;
         state.records.write(writes, now);
         let (log, size) = (state.tip.log.clone(), state.tip.frontier.size());
@@ -152,7 +149,7 @@ impl prune::Standing for State {
 }
 
 impl Ledger for MemoryLedger {
-    fn commit(&self, batch: Batch) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> Ticket {
         Ticket::ready(self.apply(batch))
     }
 

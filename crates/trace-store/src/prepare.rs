@@ -2,6 +2,7 @@
 //! payloads, salts and commitments. It runs on the caller's thread, so that the writer need not.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use weaver_types::Timestamp;
 use weaver_types::digest::Digest;
@@ -18,10 +19,13 @@ use crate::salt::Salts;
 const MAX_INTEGER: u64 = 1 << 53;
 
 /// A batch that is well formed, with a salt and a commitment for each event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Prepared {
-    pub(crate) batch: Batch,
+    pub(crate) batch: Arc<Batch>,
+    /// One for each event.
     pub(crate) seals: Vec<Seal>,
+    /// What it prunes, sorted.
+    pub(crate) prune: Vec<u64>,
     /// Roughly the bytes that it will write.
     #[cfg_attr(
         not(feature = "sqlite"),
@@ -31,12 +35,9 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Takes out the events, each with its seal.
-    pub(crate) fn take_events(
-        &mut self,
-    ) -> impl ExactSizeIterator<Item = (NewEvent, Seal)> + use<> {
-        let events = std::mem::take(&mut self.batch.events);
-        events.into_iter().zip(std::mem::take(&mut self.seals))
+    /// The events, each with its seal.
+    pub(crate) fn events(&self) -> impl ExactSizeIterator<Item = (&NewEvent, &Seal)> {
+        self.batch.events.iter().zip(&self.seals)
     }
 }
 
@@ -48,13 +49,13 @@ pub(crate) struct Seal {
 }
 
 /// Checks a batch and seals its events.
-pub(crate) fn prepare(mut batch: Batch, salts: &Salts) -> Result<Prepared, LedgerError> {
+pub(crate) fn prepare(batch: Arc<Batch>, salts: &Salts) -> Result<Prepared, LedgerError> {
     let bytes = check_records(&batch)? + check_events(&batch.events)?;
-    prune::of_batch(&mut batch)?;
+    let prune = prune::of_batch(&batch)?;
     let salts = salts.take(batch.events.len())?;
     let seals = batch.events.iter().zip(salts);
     let seals = seals.map(|(event, salt)| Seal { salt, commit: commitment(&salt, &event.payload) });
-    Ok(Prepared { seals: seals.collect(), batch, bytes })
+    Ok(Prepared { seals: seals.collect(), batch, prune, bytes })
 }
 
 /// Checks the batch of a store of records, which has no log and no blobs.

@@ -114,7 +114,7 @@ impl SqliteLedger {
 }
 
 impl Ledger for SqliteLedger {
-    fn commit(&self, batch: Batch) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> Ticket {
         match prepare(batch, &self.salts) {
             Ok(prepared) => self.queue.submit(prepared, None),
             Err(error) => Ticket::ready(Err(error)),

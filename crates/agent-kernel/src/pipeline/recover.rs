@@ -45,7 +45,7 @@ impl Kernel {
             .unknown_end(&call, &open)
             .ok_or_else(|| stored("it has no recordable form".to_owned()))?;
         let (run, slot) = (&open.run, &slot);
-        let step = Step { run, slot, opener: None, delta, batch, budget: None };
+        let step = Step::of_nobody(run, slot, delta, batch);
         block_on(self.step(step)).map_err(|error| stored(error.to_string()))?;
         if let Some(session) = lock(slot).and_then(|run| run.session().cloned()) {
             session.charge(open.tokens);

@@ -1,6 +1,8 @@
 //! A step of a run: its change, its snapshot and its events in one batch.
 
-use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Ticket};
+use std::sync::Arc;
+
+use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Put, Ticket};
 use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
 
 use crate::hot_run::{RunSlot, lock};
@@ -18,7 +20,10 @@ pub(crate) struct Step<'a> {
     /// Who begins the run, if it has not begun.
     pub(crate) opener: Option<Caller<'a>>,
     pub(crate) delta: RunDelta,
-    pub(crate) batch: Batch,
+    /// What it does beside the run, and for as long as it is on its way what it does to the run.
+    pub(crate) batch: Arc<Batch>,
+    /// Whether the batch on its way begins the run.
+    pub(crate) begins: bool,
     /// The budget that must have room for it.
     pub(crate) budget: Option<&'a RunBudget>,
 }
@@ -39,16 +44,44 @@ impl<'a> Step<'a> {
         delta: RunDelta,
         batch: Batch,
     ) -> Self {
-        Self { run: &caller.run.run_id, slot, opener: Some(caller), delta, batch, budget: None }
+        Self { opener: Some(caller), ..Self::of_nobody(&caller.run.run_id, slot, delta, batch) }
+    }
+
+    /// A step of a run that has begun.
+    pub(crate) fn of_nobody(
+        run: &'a RunId,
+        slot: &'a RunSlot,
+        delta: RunDelta,
+        batch: Batch,
+    ) -> Self {
+        let batch = Arc::new(batch);
+        Self { run, slot, opener: None, delta, batch, begins: false, budget: None }
+    }
+
+    /// Adds the run's change to the batch.
+    fn add(&mut self, expect: Expect, put: Put, started: Option<NewEvent>) {
+        let batch = Arc::make_mut(&mut self.batch);
+        batch.expect.push(expect);
+        batch.put.push(put);
+        self.begins = started.is_some();
+        batch.events.splice(0..0, started);
+    }
+
+    /// Takes the run's change out of the batch again, for another try.
+    fn take_back(&mut self) {
+        let batch = Arc::make_mut(&mut self.batch);
+        batch.expect.pop();
+        batch.put.pop();
+        batch.events.drain(..usize::from(self.begins));
     }
 }
 
 impl Kernel {
     /// Takes a step: done when it is committed.
-    pub(crate) async fn step(&self, step: Step<'_>) -> Result<(), StepError> {
+    pub(crate) async fn step(&self, mut step: Step<'_>) -> Result<(), StepError> {
         let record = key(&self.settings.tenant, step.run);
         for _ in 0..MAX_TRIES {
-            let (id, ticket) = self.submit(&step)?;
+            let (id, ticket) = self.submit(&mut step)?;
             let outcome = ticket.await;
             let mut hot = lock(step.slot).ok_or_else(unusable)?;
             match outcome {
@@ -57,6 +90,7 @@ impl Kernel {
                     return Ok(());
                 }
                 Err(LedgerError::Conflict { key }) if key == record => {
+                    step.take_back();
                     if hot.counts_on(id) {
                         let stored = self.ledger.read(&record)?;
                         hot.reset(stored.as_ref()).map_err(|error| failed(&error.to_string()))?;
@@ -72,7 +106,7 @@ impl Kernel {
     }
 
     /// Hands a step to the ledger, once, and gives its number in the run.
-    pub(crate) fn submit(&self, step: &Step<'_>) -> Result<(u64, Ticket), StepError> {
+    pub(crate) fn submit(&self, step: &mut Step<'_>) -> Result<(u64, Ticket), StepError> {
         let tenant = &self.settings.tenant;
         let malformed = || LedgerError::Malformed("the run's state has no canonical form".into());
         let mut hot = lock(step.slot).ok_or_else(unusable)?;
@@ -85,13 +119,13 @@ impl Kernel {
             return Err(StepError::Budget(cap));
         }
         let next = hot.state().clone().after(&step.delta);
-        let mut batch = step.batch.clone();
-        batch.expect.push(Expect { key: key(tenant, step.run), version: hot.expected() });
-        batch.put.push(hot.put(tenant, step.run, &next).ok_or_else(malformed)?);
-        if let Some(caller) = step.opener.filter(|_| hot.is_fresh()) {
-            batch.events.insert(0, self.started(caller).ok_or_else(malformed)?);
-        }
-        let ticket = self.ledger.commit(batch);
+        let put = hot.put(tenant, step.run, &next).ok_or_else(malformed)?;
+        let expect = Expect { key: put.key.clone(), version: hot.expected() };
+        let opener = step.opener.filter(|_| hot.is_fresh());
+        let started =
+            opener.map(|caller| self.started(caller).ok_or_else(malformed)).transpose()?;
+        step.add(expect, put, started);
+        let ticket = self.ledger.submit(Arc::clone(&step.batch));
         Ok((hot.launch(step.delta.clone(), next), ticket))
     }
 

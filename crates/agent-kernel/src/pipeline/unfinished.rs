@@ -183,9 +183,9 @@ impl Drop for Watch<'_> {
         };
         if let Some((delta, batch)) = self.kernel.early_end(&self.call, &self.open, end) {
             let (run, slot) = (&self.open.run, &self.slot);
-            let step = Step { run, slot, opener: None, delta, batch, budget: None };
+            let mut step = Step::of_nobody(run, slot, delta, batch);
             // Nobody is left to wait for it. If it is not taken, the next opening records it.
-            drop(self.kernel.submit(&step));
+            drop(self.kernel.submit(&mut step));
         }
     }
 }

@@ -6,12 +6,15 @@ use std::sync::{Arc, Barrier};
 use serde_json::json;
 use weaver_agent_kernel::{Caller, Invocation, Kernel, block_on};
 use weaver_trace_store::verify::verify;
+use weaver_types::ledger::Namespace;
 use weaver_types::{
-    Effects, OsRandom, Random, RandomError, ReasonCode, ResponseMode, RunBudget, SafetyMode,
+    Effects, EventKind, OsRandom, Random, RandomError, ReasonCode, ResponseMode, RunBudget,
+    SafetyMode, Tenant,
 };
 
 use crate::support::{
-    Asked, World, ana, draft, fold, log, memory, open_policy, parts, snapshot, sqlite, succeeded,
+    Asked, World, ana, draft, fold, kinds, log, memory, open_policy, parts, snapshot, sqlite,
+    succeeded,
 };
 
 const THREADS: usize = 64;
@@ -178,4 +181,37 @@ fn two_calls_decided_at_once_do_not_share_the_last_of_a_budget() {
     let (done, executed) = meet(false, budget);
     assert_eq!((losers(&done), executed), (vec![ReasonCode::BudgetExceeded], 1));
     assert_eq!(meet(false, RunBudget::unlimited()).1, 2, "it is the budget that stops it");
+}
+
+/// Each of two kernels on one ledger finds the run changed under its next step, also under the
+/// step with which it would begin the run, and takes that step again.
+#[test]
+fn a_step_that_is_taken_again_does_no_more_than_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for ledger in [memory(), sqlite(&folder.path().join("ledger.db"))] {
+        let worlds = [(); 2].map(|()| World::on(Arc::clone(&ledger), open_policy()));
+        let (run, who, asked) = (worlds[0].run(), ana(), Asked::new("fs.write"));
+        let caller = Caller { run: &run, principal: &who };
+        let granted = worlds.each_ref().map(|world| {
+            world.tool("fs.write", Effects::WRITE_LOCAL);
+            block_on(world.kernel.grant(caller, asked.call())).token.unwrap()
+        });
+        for (world, token) in worlds.iter().zip(&granted) {
+            let mode = ResponseMode::Table;
+            let done = block_on(world.kernel.invoke(caller, token, &asked.arguments, mode));
+            assert!(succeeded(&done), "{:?}", done.decision);
+        }
+        for world in worlds.iter().cycle().take(4) {
+            assert!(succeeded(&world.call(&run, &who, &asked)));
+        }
+        let state = snapshot(&*ledger, &run.run_id).unwrap();
+        assert_eq!(state.meters.tool_calls, 6);
+        assert_eq!(state, fold(&*ledger, &run.run_id));
+        let kinds = kinds(&*ledger);
+        let count = |of: EventKind| kinds.iter().filter(|kind| *kind == of.as_str()).count();
+        let counts = [EventKind::RunStarted, EventKind::Intent, EventKind::Outcome].map(count);
+        assert_eq!(counts, [1, 6, 6]);
+        let left = ledger.list(&Tenant::default(), Namespace::OpenCall, None, 9).unwrap();
+        assert!(left.is_empty(), "{left:?}");
+    }
 }

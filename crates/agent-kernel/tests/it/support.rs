@@ -74,11 +74,11 @@ impl Faulty {
 }
 
 impl Ledger for Faulty {
-    fn commit(&self, batch: Batch) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> Ticket {
         let fault = self.fault.lock().unwrap().as_ref().and_then(|fault| fault(&batch));
         match fault {
             Some(error) => Ticket::ready(Err(error)),
-            None => self.inner.commit(batch),
+            None => self.inner.submit(batch),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Checks of records alone. The checks of a ledger's records are used again: a store of records
 //! is shown to them as a ledger whose log is empty.
 
+use std::sync::Arc;
+
 use weaver_types::ledger::{
     Batch, Head, Ledger, LedgerError, Namespace, Record, RecordKey, RecordStore, StoredEvent,
     Ticket,
@@ -38,9 +40,9 @@ impl Alone {
 }
 
 impl Ledger for Alone {
-    fn commit(&self, batch: Batch) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> Ticket {
         let durability = batch.durability;
-        let receipt = self.0.apply(batch).and_then(|()| {
+        let receipt = self.0.apply(Arc::unwrap_or_clone(batch)).and_then(|()| {
             let (at, head) = (Timestamp::default(), Self::empty()?);
             Ok(weaver_types::ledger::Receipt { first_seq: None, at, durability, head: head.into() })
         });

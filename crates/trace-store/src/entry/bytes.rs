@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use weaver_types::digest::Digest;
 use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
 
-use super::{HEADER_VERSION, Header, HeaderRef};
+use super::{HEADER_VERSION, HeaderRef};
 
 /// The largest magnitude of an integer in a record.
 const SAFE: u64 = 1 << 53;
@@ -14,14 +14,14 @@ const SAFE: u64 = 1 << 53;
 const FIXED: usize = 176;
 
 /// The canonical bytes; `None` when a number lies beyond 2^53.
-pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
+pub(super) fn write(header: &HeaderRef<'_>) -> Option<Vec<u8>> {
     let at = header.at.micros();
     if at.unsigned_abs() > SAFE || header.seq > SAFE {
         return None;
     }
-    let texts = header.call.as_ref().map_or(0, |call| call.as_str().len())
-        + header.run.as_ref().map_or(0, |run| run.as_str().len())
-        + header.log.as_str().len()
+    let texts = header.call.as_ref().map_or(0, |call| call.len())
+        + header.run.as_ref().map_or(0, |run| run.len())
+        + header.log.len()
         + header.kind.as_str().len();
     let mut out = Vec::with_capacity(FIXED + texts);
     out.extend_from_slice(b"{\"at\":");
@@ -31,15 +31,15 @@ pub(super) fn write(header: &Header) -> Option<Vec<u8>> {
     number(&mut out, at.unsigned_abs());
     if let Some(call) = &header.call {
         out.extend_from_slice(b",\"call\":");
-        text(&mut out, call.as_str());
+        text(&mut out, call);
     }
     out.extend_from_slice(b",\"commit\":\"sha256:");
     out.extend_from_slice(&hex(header.commit.as_bytes()));
     out.extend_from_slice(b"\",\"log\":");
-    text(&mut out, header.log.as_str());
+    text(&mut out, &header.log);
     if let Some(run) = &header.run {
         out.extend_from_slice(b",\"run\":");
-        text(&mut out, run.as_str());
+        text(&mut out, run);
     }
     out.extend_from_slice(b",\"seq\":");
     number(&mut out, header.seq);

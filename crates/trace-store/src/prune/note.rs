@@ -220,8 +220,8 @@ fn range(value: &Value) -> Option<(u64, u64)> {
     }
 }
 
-/// Sorts what a batch prunes, and refuses it unless its notes name exactly that.
-pub(crate) fn of_batch(batch: &mut Batch) -> Result<(), LedgerError> {
+/// What a batch prunes, sorted. It is refused unless its notes name exactly that.
+pub(crate) fn of_batch(batch: &Batch) -> Result<Vec<u64>, LedgerError> {
     let refuse = |what: String| Err(LedgerError::Malformed(what));
     let mut noted = Vec::new();
     for event in batch.events.iter().filter(|event| event.kind == EventKind::Pruned) {
@@ -236,17 +236,18 @@ pub(crate) fn of_batch(batch: &mut Batch) -> Result<(), LedgerError> {
         let count = batch.prune.len();
         return refuse(format!("it prunes {count} events, at most {MAX_BATCH_PRUNE}"));
     }
-    batch.prune.sort_unstable();
+    let mut prune = batch.prune.clone();
+    prune.sort_unstable();
     noted.sort_unstable();
-    if batch.prune != noted {
+    if prune != noted {
         return refuse(
             "its events of the kind log.pruned do not name exactly what it prunes".to_owned(),
         );
     }
-    if batch.prune.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
+    if prune.windows(2).any(|pair| matches!(pair, [a, b] if a == b)) {
         return refuse("it prunes an event twice".to_owned());
     }
-    Ok(())
+    Ok(prune)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use weaver_types::{EventKind, Timestamp};
 
 use crate::entry::Header;
 use crate::log::Row;
+use crate::prepare::Prepared;
 
 /// How old an intent is at least before its payload may go, in microseconds: the limits of the
 /// policy count the calls of the last hour in the log.
@@ -38,12 +39,12 @@ pub(crate) fn time_after(highest: Timestamp, batch: &Batch) -> Timestamp {
 /// Refuses a batch that prunes what must stay. `size` is the log's before the batch, `now` its
 /// time after it.
 pub(crate) fn check(
-    batch: &Batch,
+    Prepared { batch, prune, .. }: &Prepared,
     (size, now): (u64, Timestamp),
     store: &mut dyn Standing,
 ) -> Result<(), LedgerError> {
     let made = made(batch);
-    for seq in batch.prune.iter().copied() {
+    for seq in prune.iter().copied() {
         if seq >= size {
             return kept(seq, "there is no such event yet");
         }

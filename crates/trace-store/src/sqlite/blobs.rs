@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weaver_types::ledger::{Batch, BlobId, BlobStore, Durability, LedgerError};
+use weaver_types::ledger::{BlobId, BlobStore, LedgerError};
 
 use super::queue::{BlobChange, Queue};
 use super::reader::Snapshots;
@@ -23,8 +23,7 @@ impl SqliteBlobs {
     /// Sends one change through the writer, so that it stands in the write-ahead log before any
     /// batch that is committed later.
     fn change(&self, change: BlobChange, bytes: usize) -> Result<(), LedgerError> {
-        let batch = Batch::new(Durability::Os);
-        let prepared = Prepared { batch, seals: Vec::new(), bytes: bytes + 64 };
+        let prepared = Prepared { bytes: bytes + 64, ..Prepared::default() };
         self.queue.submit(prepared, Some(change)).wait().map(drop)
     }
 }

@@ -129,10 +129,10 @@ fn event<'a>(row: &'a SqlRow<'_>) -> Read<RowRef<'a>> {
 }
 
 /// Appends the events of a batch.
-pub(super) fn append(
+pub(super) fn append<'b>(
     db: &Connection,
     (tip, tiles, sums): (&mut Tip, &mut Growing, &mut Sums),
-    events: impl ExactSizeIterator<Item = (NewEvent, Seal)>,
+    events: impl ExactSizeIterator<Item = (&'b NewEvent, &'b Seal)>,
     durability: Durability,
 ) -> Read<()> {
     let mut waiting = Vec::with_capacity(events.len().min(TOGETHER));
@@ -150,7 +150,7 @@ pub(super) fn append(
 }
 
 /// Inserts as many events as the statement has rows.
-fn insert(db: &Connection, sql: &str, events: &[Sealed], durability: Durability) -> Read<()> {
+fn insert(db: &Connection, sql: &str, events: &[Sealed<'_>], durability: Durability) -> Read<()> {
     let level = i64::from(durability == Durability::Disk);
     let mut statement = db.prepare_cached(sql).map_err(|error| from_sql(&error))?;
     for (row, sealed) in events.iter().enumerate() {

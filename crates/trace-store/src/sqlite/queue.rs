@@ -178,12 +178,10 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use weaver_types::ledger::{Batch, Durability};
-
     use super::*;
 
     fn prepared(bytes: usize) -> Prepared {
-        Prepared { batch: Batch::new(Durability::Os), seals: Vec::new(), bytes }
+        Prepared { bytes, ..Prepared::default() }
     }
 
     #[test]

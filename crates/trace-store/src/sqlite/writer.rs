@@ -248,17 +248,15 @@ impl Writer {
         let db = &self.db;
         let first = self.tip.frontier.size();
         let now = prune::time_after(self.tip.highest, &prepared.batch);
-        let events = prepared.take_events();
         let mut seen = Seen::new(db);
         let writes = plan(&prepared.batch, &mut seen)?;
-        prune::check(&prepared.batch, (first, now), &mut Transaction::new(db))?;
+        prune::check(prepared, (first, now), &mut Transaction::new(db))?;
         let log = (&mut self.tip, &mut self.tiles, &mut self.sums);
-        events::append(db, log, events, level)?;
+        events::append(db, log, prepared.events(), level)?;
         rows::write(db, &writes, &seen, &mut self.sums)?;
         self.litter.name(db, &prepared.batch)?;
-        if !prepared.batch.prune.is_empty() {
-            prepared.bytes =
-                prepared.bytes.saturating_add(events::prune(db, &prepared.batch.prune)?);
+        if !prepared.prune.is_empty() {
+            prepared.bytes = prepared.bytes.saturating_add(events::prune(db, &prepared.prune)?);
             self.erasing.store(true, Ordering::Release);
         }
         if let Some(change) = blob {

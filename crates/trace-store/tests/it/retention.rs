@@ -1,6 +1,7 @@
 //! Retention: what the rules name goes, step by step, and nothing else.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -202,11 +203,11 @@ struct Counting<'l> {
 }
 
 impl Ledger for Counting<'_> {
-    fn commit(&self, batch: Batch) -> Ticket {
+    fn submit(&self, batch: Arc<Batch>) -> Ticket {
         let left =
             self.commits.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
         match left {
-            Ok(_) => self.inner.commit(batch),
+            Ok(_) => self.inner.submit(batch),
             Err(_) => Ticket::ready(Err(LedgerError::Failed("the disk is full".to_owned()))),
         }
     }

@@ -1,5 +1,7 @@
 //! The port itself, and what reading gives.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Batch, Durability, LedgerError, Namespace, RecordKey, Ticket};
@@ -47,8 +49,14 @@ pub struct StoredEvent {
 
 /// The append-only log and the small records that change with it.
 pub trait Ledger: Send + Sync {
-    /// Applies a batch. The ticket is done when the batch's durability is reached.
-    fn commit(&self, batch: Batch) -> Ticket;
+    /// Applies a batch, which is shared with whoever may have to submit it once more. The ticket is
+    /// done when the batch's durability is reached.
+    fn submit(&self, batch: Arc<Batch>) -> Ticket;
+
+    /// Applies a batch that nobody else needs.
+    fn commit(&self, batch: Batch) -> Ticket {
+        self.submit(Arc::new(batch))
+    }
 
     /// Reads one record.
     ///
