@@ -311,6 +311,14 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_is_written_as_it_is() {
+        for kind in EventKind::ALL {
+            let header = Header { kind: *kind, ..header() };
+            assert_eq!(header.to_bytes().unwrap(), slowly(&header));
+        }
+    }
+
+    #[test]
     fn plain_headers_need_no_closer_look() {
         let bytes = header().to_bytes().unwrap();
         assert_eq!(bytes::glance(&bytes), Some(HeaderRef::from(header())));

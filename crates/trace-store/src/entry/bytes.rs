@@ -43,9 +43,9 @@ pub(super) fn write(header: &HeaderRef<'_>) -> Option<Vec<u8>> {
     }
     out.extend_from_slice(b",\"seq\":");
     number(&mut out, header.seq);
-    out.extend_from_slice(b",\"type\":");
-    text(&mut out, header.kind.as_str());
-    out.extend_from_slice(b",\"v\":");
+    out.extend_from_slice(b",\"type\":\"");
+    out.extend_from_slice(header.kind.as_str().as_bytes());
+    out.extend_from_slice(b"\",\"v\":");
     number(&mut out, HEADER_VERSION);
     out.push(b'}');
     Some(out)
@@ -75,7 +75,7 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(digits.get(digits.len() - length..).unwrap_or_default());
 }
 
-/// Identifiers and kinds have no control characters, so only two have to be escaped.
+/// Identifiers have no control characters, so only two have to be escaped.
 fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let (words, rest) = text.as_bytes().as_chunks();
