@@ -1,7 +1,7 @@
 //! Building a frame: read the result, show what may be shown, fit it into the budget.
 
 mod build;
-mod finding;
+pub(crate) mod finding;
 pub(crate) mod fit;
 mod shape;
 mod shown;

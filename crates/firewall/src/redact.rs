@@ -35,6 +35,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::firewall::RuleName;
 
+pub(crate) use brief::Brief;
 use engine::Engine;
 use machine::Machine;
 use output::{Output, Places, Spans};
@@ -112,14 +113,17 @@ impl Redactor {
         out.push_str(name.as_deref().unwrap_or(MASK));
     }
 
-    /// True only for a text of plain words, printable ASCII, with no value in it.
-    pub(crate) fn is_brief(&self, text: &str) -> bool {
-        self.engine().is_some_and(|engine| brief::is_brief(engine, text))
+    /// Something only for a brief text.
+    pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
+        self.engine()?.brief(text)
     }
 
     /// The text with every value masked.
     pub(crate) fn text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
-        if self.is_brief(text) { Cow::Borrowed(text) } else { self.long_text(text, counts) }
+        match self.brief(text) {
+            Some(_) => Cow::Borrowed(text),
+            None => self.long_text(text, counts),
+        }
     }
 
     /// The same for a text that is not brief.

@@ -16,6 +16,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use regex::{Regex, RegexBuilder};
 use weaver_text::{hidden, normalise};
 
+use crate::redact::Brief;
 use crate::redact::sieve::{SHORTEST, Sieve};
 use pattern::{PATTERNS, Pattern};
 
@@ -50,6 +51,11 @@ impl Findings {
         found
     }
 
+    /// False only for a brief text of which nothing can be told.
+    pub(crate) fn may_tell(how: Brief) -> bool {
+        how.speaks || DETECTOR.is_none()
+    }
+
     /// How many of each kind.
     pub(crate) fn counts(self) -> BTreeMap<&'static str, u64> {
         self.counts
@@ -61,9 +67,9 @@ impl Findings {
     }
 }
 
-/// False only for a printable text of ASCII of which nothing can be told. For no other text.
-pub(crate) fn may_tell(printable: &str) -> bool {
-    DETECTOR.as_ref().is_none_or(|detector| detector.is_anchored(printable))
+/// What stands in every text that speaks to a model, in lower case, and what hides something aside.
+pub(crate) fn anchors() -> Vec<&'static str> {
+    PATTERNS.iter().flat_map(|pattern| pattern.anchors).copied().collect()
 }
 
 fn is_tag(c: char) -> bool {

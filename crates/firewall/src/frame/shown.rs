@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value};
 use weaver_text::escape;
 
-use super::finding::{self, Findings};
-use crate::redact::Redactor;
+use super::finding::Findings;
 use crate::redact::value::{Bounds, Finish, Named, Omitted, Pairing, Walk};
+use crate::redact::{Brief, Redactor};
 use crate::spec::Limits;
 use crate::summary::Goal;
 
@@ -68,15 +68,16 @@ impl Finish for Shown<'_> {
         self.cut(redacted, self.cell, omitted)
     }
 
-    fn brief<'t>(&mut self, text: &'t str, omitted: &mut Omitted) -> Cow<'t, str> {
-        if text.len() <= self.cell && !finding::may_tell(text) {
+    fn brief<'t>(&mut self, text: &'t str, how: Brief, omitted: &mut Omitted) -> Cow<'t, str> {
+        if text.len() <= self.cell && !Findings::may_tell(how) {
             return Cow::Borrowed(text);
         }
         self.cut(Cow::Borrowed(text), self.cell, omitted)
     }
 
-    fn is_plain(&self, name: &str) -> bool {
-        name.len() <= MAX_KEY && !finding::may_tell(name)
+    /// No brief name is too long.
+    fn is_plain(&self, how: Brief) -> bool {
+        !Findings::may_tell(how)
     }
 
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {

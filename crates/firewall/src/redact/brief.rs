@@ -1,6 +1,6 @@
 //! Short plain words, told apart in one pass: most cells and names are, and hold no value.
 
-use super::engine::Engine;
+use super::sieve::Sieve;
 
 /// The longest text that is looked at, in bytes.
 const LONGEST: usize = 64;
@@ -11,24 +11,65 @@ const DIGITS: usize = 2;
 /// The fewest letters of the word before that number. Shorter ones may be a part of it.
 const BEFORE: usize = 5;
 
-/// True only for a text in which nothing can be found: a few words of ASCII letters, perhaps with a
-/// small number or the mark of a sentence at their end, and no anchor of a rule among them. That
-/// mark stands behind the last word and before nothing. There is no other sign that could assign
-/// a value to a name, stand in an address or begin an encoding, no word that could be a token, and
-/// no digit that could be one of a person's number: a passport or a number plate has few of them.
-pub(super) fn is_brief(engine: &Engine, text: &str) -> bool {
+/// Tells brief texts.
+#[derive(Debug)]
+pub(crate) struct Words {
+    /// The anchors of rules, and of words that speak to a model.
+    all: Sieve,
+    /// The anchors of rules.
+    rules: Sieve,
+}
+
+/// A text of a few plain words, printable ASCII, with no value in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Brief {
+    /// Whether there may be words among them that speak to a model.
+    pub(crate) speaks: bool,
+}
+
+impl Words {
+    /// Texts without one of these anchors, and what may speak to a model.
+    pub(super) fn without(mut rules: Vec<&str>, mut speech: Vec<&str>) -> Self {
+        rules.retain(|anchor| is_of_words(anchor));
+        speech.retain(|anchor| is_of_words(anchor));
+        let all = Sieve::new(rules.iter().chain(&speech).copied());
+        Self { all, rules: Sieve::new(rules.into_iter()) }
+    }
+
+    /// Something only for a text in which no value can be found: a few words of ASCII letters,
+    /// perhaps with a small number or the mark of a sentence at their end, and no anchor of a rule
+    /// among them. That mark stands behind the last word and before nothing. There is no other sign
+    /// that could assign a value to a name, stand in an address or begin an encoding, no word that
+    /// could be a token, and no digit that could be one of a person's number: a passport or a number
+    /// plate has few of them.
+    pub(super) fn brief(&self, text: &str) -> Option<Brief> {
+        let text = text.as_bytes();
+        if !is_few_words(text) {
+            return None;
+        }
+        let speaks = self.all.any(text);
+        (!speaks || !self.rules.any(text)).then_some(Brief { speaks })
+    }
+}
+
+/// True for an anchor that can stand among plain words, which have no other signs.
+fn is_of_words(anchor: &str) -> bool {
+    anchor.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'.' | b'?'))
+}
+
+fn is_few_words(text: &[u8]) -> bool {
     if text.len() > LONGEST {
         return false;
     }
-    let said = match text.as_bytes() {
+    let said = match text {
         [said @ .., b'.' | b'?'] if said.last().is_some_and(u8::is_ascii_alphabetic) => said,
         said => said,
     };
     let number = said.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let words = said.len() - number;
+    let (words, _) = said.split_at_checked(said.len() - number).unwrap_or_default();
     // Letters of the word that is read, and of the one before it.
     let (mut word, mut before) = (0, 0);
-    for byte in said.iter().take(words) {
+    for byte in words {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' if word < WORD => word += 1,
             b' ' => before = std::mem::take(&mut word),
@@ -36,16 +77,18 @@ pub(super) fn is_brief(engine: &Engine, text: &str) -> bool {
         }
     }
     // A number belongs to none of the words when it is alone, or when a blank parts it from one.
-    let apart = words == 0 || word == 0 && before >= BEFORE;
-    (number == 0 || number <= DIGITS && apart) && !engine.is_anchored(text)
+    let apart = words.is_empty() || word == 0 && before >= BEFORE;
+    number == 0 || number <= DIGITS && apart
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::engine::Engine;
     use super::super::{BUILTIN, settle};
-    use super::*;
+    use super::Brief;
+    use crate::frame::finding::{self, Findings};
 
     fn engine() -> &'static Engine {
         BUILTIN.as_ref().unwrap()
@@ -68,8 +111,24 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
         #[test]
         fn nothing_is_found_in_brief_texts(text in words()) {
-            if is_brief(engine(), &text) {
+            if engine().brief(&text).is_some() {
                 prop_assert_eq!(settle::masks(engine(), &text, &[]), []);
+            }
+        }
+
+        #[test]
+        fn brief_texts_that_may_speak_to_a_model_are_told(
+            (before, after) in (words(), words()),
+            anchor: prop::sample::Index,
+        ) {
+            let anchors = finding::anchors();
+            let spoken = format!("{before} {} {after}", anchor.get(&anchors)).to_uppercase();
+            for text in [before, spoken] {
+                let lower = text.to_lowercase();
+                if let Some(Brief { speaks }) = engine().brief(&text) {
+                    prop_assert_eq!(speaks, anchors.iter().any(|anchor| lower.contains(anchor)));
+                    prop_assert!(speaks || !Findings::default().look(&text));
+                }
             }
         }
     }
@@ -78,7 +137,7 @@ mod tests {
     fn examples_of_rules_are_not_brief() {
         for rule in 0..engine().names().len() {
             for (text, value) in engine().examples(rule) {
-                assert!(!is_brief(engine(), &text), "{text}: {value}");
+                assert!(engine().brief(&text).is_none(), "{text}: {value}");
             }
         }
     }
@@ -87,7 +146,7 @@ mod tests {
     fn cells_and_names_are_brief() {
         for text in ["", "id", "north", "Person 1", "in progress", "order 42", "7", "who is there?"]
         {
-            assert!(is_brief(engine(), text), "{text}");
+            assert!(engine().brief(text).is_some(), "{text}");
         }
         for text in [
             "a@b",
@@ -107,7 +166,7 @@ mod tests {
             "é",
             "a:b",
         ] {
-            assert!(!is_brief(engine(), text), "{text}");
+            assert!(engine().brief(text).is_none(), "{text}");
         }
     }
 }

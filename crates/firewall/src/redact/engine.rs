@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use weaver_text::suggest::nearest;
 
+use super::brief::{Brief, Words};
 use super::file::RuleFileError;
 use super::page::Page;
 use super::rule::{MAX_REACH, Rule};
@@ -17,6 +18,7 @@ use super::run;
 use super::scanner::{Hit, ScanRule, Scanner};
 use super::sieve::Sieve;
 use super::work;
+use crate::frame::finding;
 
 /// How far from a value the text may matter, in bytes, but for values that go on to the end of
 /// their run.
@@ -52,6 +54,8 @@ pub(crate) struct Engine {
     /// The kinds of values, in the capitals of a placeholder.
     kinds: BTreeSet<Vec<u8>>,
     anchors: Sieve,
+    /// Tells texts in which no rule finds anything.
+    words: Words,
     /// For each anchor, the rules that it wakes.
     wakes: Vec<Vec<usize>>,
     /// Each scanner, and the number of its first rule.
@@ -82,6 +86,7 @@ impl Engine {
             }
         }
         let anchors = Sieve::new(literals.keys().copied());
+        let words = Words::without(literals.keys().copied().collect(), finding::anchors());
         let wakes = literals.into_values().collect();
         let mut names: Vec<Name> =
             rules.iter().map(|r| Name { id: r.id.clone(), kind: r.kind.clone() }).collect();
@@ -100,7 +105,7 @@ impl Engine {
             names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
         let some_off = off.contains(&true);
         let kinds = names.iter().map(|n| n.kind.to_ascii_uppercase().into_bytes()).collect();
-        Ok(Self { rules, names, kinds, anchors, wakes, scanners: numbered, off, some_off })
+        Ok(Self { rules, names, kinds, anchors, words, wakes, scanners: numbered, off, some_off })
     }
 
     /// The number of the rule for runs that are masked for their length.
@@ -181,9 +186,9 @@ impl Engine {
         self.keep_wanted(found, before);
     }
 
-    /// Whether an anchor of a rule stands in the text.
-    pub(crate) fn is_anchored(&self, text: &str) -> bool {
-        self.anchors.any(text.as_bytes())
+    /// Something only for a brief text, in which nothing is found.
+    pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
+        self.words.brief(text)
     }
 
     fn verify(&self, text: &str, anchor: Anchor, runs: &mut run::Ends) -> Option<Found> {

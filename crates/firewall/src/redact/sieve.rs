@@ -22,11 +22,11 @@ pub(crate) struct Sieve {
 
 /// A set of places, a bit for each.
 #[derive(Debug)]
-struct Table(Vec<u64>);
+struct Table(Box<[u64; PLACES / 64]>);
 
 impl Table {
     fn new(places: impl Iterator<Item = usize>) -> Self {
-        let mut bits = vec![0; PLACES / 64];
+        let mut bits = Box::new([0; PLACES / 64]);
         for place in places {
             if let Some(word) = bits.get_mut(place / 64) {
                 *word |= 1 << (place % 64);

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::field::{Meaning, Names};
-use super::{Counts, MASK, Redactor, count};
+use super::{Brief, Counts, MASK, Redactor, count};
 pub(crate) use named::Named;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
@@ -56,11 +56,11 @@ pub(crate) type Omitted = BTreeMap<&'static str, u64>;
 pub(crate) trait Finish {
     /// A redacted string, as it goes into the result.
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
-    /// The same for a text of plain words, printable ASCII, in which there is nothing to mask.
-    fn brief<'t>(&mut self, text: &'t str, omitted: &mut Omitted) -> Cow<'t, str>;
-    /// Of a name of plain words, printable ASCII: true when it goes into the result as it is, with
-    /// nothing to tell of it, so that there is no need to ask again.
-    fn is_plain(&self, name: &str) -> bool;
+    /// The same for a brief text.
+    fn brief<'t>(&mut self, text: &'t str, how: Brief, omitted: &mut Omitted) -> Cow<'t, str>;
+    /// Of a brief name: true when it goes into the result as it is, with nothing to tell of it, so
+    /// that there is no need to ask again.
+    fn is_plain(&self, how: Brief) -> bool;
     /// A redacted key, as it goes into the result; and true where it is as it was and always will
     /// be, so that there is no need to ask again.
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
@@ -76,12 +76,12 @@ impl Finish for Whole {
         redacted
     }
 
-    fn brief<'t>(&mut self, text: &'t str, _: &mut Omitted) -> Cow<'t, str> {
+    fn brief<'t>(&mut self, text: &'t str, _: Brief, _: &mut Omitted) -> Cow<'t, str> {
         Cow::Borrowed(text)
     }
 
     /// What others ask of a name is not asked here.
-    fn is_plain(&self, _: &str) -> bool {
+    fn is_plain(&self, _: Brief) -> bool {
         false
     }
 
@@ -220,10 +220,10 @@ impl<'a, F: Finish> Walk<'a, F> {
                 }
                 None => Cow::Borrowed(text),
             },
-            None if self.redactor.is_brief(text) => {
-                return self.finish.brief(text, &mut self.omitted);
-            }
-            None => self.redactor.long_text(text, &mut self.masked),
+            None => match self.redactor.brief(text) {
+                Some(how) => return self.finish.brief(text, how, &mut self.omitted),
+                None => self.redactor.long_text(text, &mut self.masked),
+            },
         };
         self.finish.string(redacted, &mut self.omitted)
     }
@@ -250,7 +250,7 @@ impl<'a, F: Finish> Walk<'a, F> {
         if meaning.plain {
             return Cow::Borrowed(name);
         }
-        if self.finish.is_plain(name) && self.redactor.is_brief(name) {
+        if self.redactor.brief(name).is_some_and(|how| self.finish.is_plain(how)) {
             *meaning = Meaning { clean: true, plain: true, ..*meaning };
             return Cow::Borrowed(name);
         }
