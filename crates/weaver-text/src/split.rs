@@ -31,14 +31,26 @@ fn split(text: &str, digits: bool) -> Vec<String> {
     words
 }
 
-fn split_into(text: &str, digits: bool, each: impl FnMut(&str)) {
+fn split_into(text: &str, digits: bool, mut each: impl FnMut(&str)) {
     if text.is_ascii() {
-        Splitter::run(text.bytes().map(char::from), digits, each);
+        for run in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+            if is_word(run.as_bytes(), digits) {
+                each(run);
+            } else {
+                Splitter::run(run.chars(), digits, &mut each);
+            }
+        }
     } else if is_nfkc(text) && !text.contains(is_invisible) {
         Splitter::run(text.chars(), digits, each);
     } else {
         Splitter::run(text.chars().filter(|c| !is_invisible(*c)).nfkc(), digits, each);
     }
+}
+
+/// True for letters and digits that are one lower-case word.
+fn is_word(run: &[u8], digits: bool) -> bool {
+    let of_word = |byte: &u8| byte.is_ascii_lowercase() || !digits && byte.is_ascii_digit();
+    !run.is_empty() && run.iter().all(of_word)
 }
 
 /// What a character does to the word being built.
@@ -128,7 +140,18 @@ fn starts_word(before: Class, class: Class, next: Class, digits: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn plain_text_is_split_as_one_run(text in "[a-cA-C12 _-]{0,30}", digits: bool) {
+            let mut words = Vec::new();
+            Splitter::run(text.chars(), digits, |word| words.push(word.to_owned()));
+            prop_assert_eq!(split(&text, digits), words);
+        }
+    }
 
     #[test]
     fn every_naming_style_gives_the_same_words() {
