@@ -32,9 +32,7 @@ pub fn needs_escape(c: char) -> bool {
 }
 
 fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Most texts are printable ASCII, which is looked over without a branch for each byte.
-    let printable = text.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
-    if printable || !text.chars().any(|c| needs_escape(c) && !keep(c)) {
+    if is_printable(text.as_bytes()) || !text.chars().any(|c| needs_escape(c) && !keep(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -51,6 +49,13 @@ fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// True for printable ASCII, which most texts are: looked over without a branch for each byte.
+fn is_printable(text: &[u8]) -> bool {
+    let all = |part: &[u8]| part.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    let (words, rest) = text.as_chunks::<8>();
+    words.iter().all(|word| all(word)) && all(rest)
 }
 
 /// The first `max_chars` characters of `text`, never cutting one in two.
