@@ -31,6 +31,7 @@ use serde_json::Value;
 
 use finite::{Finite, Stop};
 
+pub use buffer::Buffer;
 pub use error::{CanonicalError, CanonicalFault};
 pub use record_bytes::RecordBytes;
 pub use serialize::Members;

@@ -223,7 +223,7 @@ pub(crate) fn write_hex(bytes: &[u8], place: &mut [u8]) {
 
 /// The two lower-case hexadecimal digits of a byte. Without a table, so that the compiler does
 /// several at once.
-fn hex_pair(byte: u8) -> [u8; 2] {
+pub(crate) fn hex_pair(byte: u8) -> [u8; 2] {
     let digit = |nibble: u8| nibble + b'0' + if nibble > 9 { b'a' - b'0' - 10 } else { 0 };
     [digit(byte >> 4), digit(byte & 15)]
 }

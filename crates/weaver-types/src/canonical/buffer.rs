@@ -2,24 +2,42 @@
 
 use std::ops::{Range, RangeBounds};
 
-use super::plain::{copy, is_special, plain_bytes};
+use super::plain::{copy, plain_bytes};
+use crate::id::hex_pair;
 
 /// A number of this size has more than eight digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
 /// The digit zero in each byte.
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
-/// Bytes that grow at their end. The room ahead is there as bytes already, so that a text with its
+/// Bytes of a text that are looked at together.
+const WORD: usize = 8;
+
+/// JSON that grows at its end. The room ahead is there as bytes already, so that a text with its
 /// quotes asks for its place once, where pushes onto a vector would ask for each byte.
+///
+/// ```
+/// use weaver_types::canonical::Buffer;
+///
+/// let mut json = Buffer::with_room(64);
+/// json.member(b'{', "a");
+/// json.text("a \"b\"");
+/// json.member(b',', "n");
+/// json.number(7);
+/// json.push(b'}');
+/// assert_eq!(json.into_vec(), br#"{"a":"a \"b\"","n":7}"#);
+/// ```
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub struct Buffer {
     /// What is written, up to `len`, and room.
     bytes: Vec<u8>,
     len: usize,
 }
 
 impl Buffer {
-    pub(super) fn with_room(room: usize) -> Self {
+    /// An empty one, with room for so many bytes.
+    #[must_use]
+    pub fn with_room(room: usize) -> Self {
         Self { bytes: vec![0; room], len: 0 }
     }
 
@@ -38,7 +56,9 @@ impl Buffer {
         self.len = self.len.min(len);
     }
 
-    pub(super) fn into_vec(mut self) -> Vec<u8> {
+    /// What was written.
+    #[must_use]
+    pub fn into_vec(mut self) -> Vec<u8> {
         self.bytes.truncate(self.len);
         self.bytes
     }
@@ -66,19 +86,21 @@ impl Buffer {
         self.bytes.resize((self.len + count).max(self.bytes.len() * 2), 0);
     }
 
-    pub(super) fn push(&mut self, byte: u8) {
+    /// Writes a byte.
+    pub fn push(&mut self, byte: u8) {
         if let [place] = self.place(1) {
             *place = byte;
         }
     }
 
+    /// Writes bytes as they are.
     #[inline(always)]
-    pub(super) fn word(&mut self, word: &[u8]) {
+    pub fn word(&mut self, word: &[u8]) {
         self.place(word.len()).copy_from_slice(word);
     }
 
     /// Writes a number without a sign.
-    pub(super) fn number(&mut self, value: u64) {
+    pub fn number(&mut self, value: u64) {
         if let 0..10 = value {
             return self.push(b'0' + u8::try_from(value).unwrap_or(0));
         }
@@ -93,9 +115,9 @@ impl Buffer {
         self.len -= zeros as usize;
     }
 
-    /// Writes a text with its quotes.
+    /// Writes a text with its quotes, and escapes what does not stand for itself between them.
     #[inline(always)]
-    pub(super) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         let (text, start) = (text.as_bytes(), self.len);
         if let Some([open, place @ .., close]) = self.claim(text.len() + 2) {
             (*open, *close) = (b'"', b'"');
@@ -110,39 +132,33 @@ impl Buffer {
     /// Writes a text of which not every byte may stand for itself, or for which there is no room yet.
     #[cold]
     #[inline(never)]
-    fn escape(&mut self, mut rest: &[u8]) {
+    fn escape(&mut self, mut text: &[u8]) {
         self.push(b'"');
-        while let Some((word, _)) = rest.split_first_chunk::<8>() {
-            // The whole word is written, and taken back from its first byte that is escaped on.
-            self.word(word);
-            let plain = plain_bytes(*word);
-            self.len -= word.len() - plain;
-            let (_, after) = rest.split_at_checked(plain).unwrap_or_default();
-            rest = match after {
-                [byte, after @ ..] if plain < word.len() => {
-                    self.escaped(*byte);
-                    after
+        loop {
+            let room = self.place(2 * text.len() + WORD);
+            let (rest, left) = escape_shortly(text, room);
+            self.len -= left;
+            match rest {
+                [byte, rest @ ..] => {
+                    self.word(b"\\u00");
+                    self.word(&hex_pair(*byte));
+                    text = rest;
                 }
-                _ => after,
-            };
-        }
-        for byte in rest {
-            if is_special(*byte) { self.escaped(*byte) } else { self.push(*byte) }
+                [] => break,
+            }
         }
         self.push(b'"');
     }
 
-    fn escaped(&mut self, byte: u8) {
-        let letter = match byte {
-            b'"' | b'\\' => byte,
-            0x08 => b'b',
-            0x09 => b't',
-            0x0a => b'n',
-            0x0c => b'f',
-            0x0d => b'r',
-            byte => return self.word(format!("\\u{byte:04x}").as_bytes()),
-        };
-        self.word(&[b'\\', letter]);
+    /// Writes what begins a member of an object: `lead`, the name in quotes, a colon.
+    pub fn member(&mut self, lead: u8, name: &str) {
+        let start = self.len;
+        if self.name(lead, name.as_bytes()).is_none() {
+            self.len = start;
+            self.push(lead);
+            self.text(name);
+            self.push(b':');
+        }
     }
 
     /// Writes what begins a member: `lead`, the name in quotes, a colon. Gives the head of the name;
@@ -192,4 +208,49 @@ fn digits(value: u64) -> u64 {
     let pairs = hundreds | ((halves - hundreds * 100) << 16);
     let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | ((pairs - tens * 10) << 8)
+}
+
+/// Writes a text as it stands between quotes, up to the first byte of which not even an escape is
+/// short. Gives the rest of the text, and how many places are left.
+fn escape_shortly<'t>(mut text: &'t [u8], mut places: &mut [u8]) -> (&'t [u8], usize) {
+    while !text.is_empty() {
+        let word = text.first_chunk().copied().unwrap_or_else(|| padded(text));
+        // The whole word is written, and what comes after its plain bytes is written over.
+        let Some(place) = places.first_chunk_mut() else { break };
+        *place = word;
+        let plain = plain_bytes(word).min(text.len());
+        text = text.get(plain..).unwrap_or_default();
+        places = std::mem::take(&mut places).get_mut(plain..).unwrap_or_default();
+        if plain == WORD {
+            continue;
+        }
+        let Some((byte, rest)) = text.split_first() else { break };
+        let Some(letter) = letter(*byte) else { break };
+        let Some((place, left)) = std::mem::take(&mut places).split_first_chunk_mut() else {
+            break;
+        };
+        *place = [b'\\', letter];
+        (text, places) = (rest, left);
+    }
+    (text, places.len())
+}
+
+/// Few bytes with blanks after them.
+fn padded(bytes: &[u8]) -> [u8; WORD] {
+    let mut word = [b' '; WORD];
+    word.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    word
+}
+
+/// What follows the backslash in the short escape of a byte.
+fn letter(byte: u8) -> Option<u8> {
+    match byte {
+        b'"' | b'\\' => Some(byte),
+        0x08 => Some(b'b'),
+        0x09 => Some(b't'),
+        0x0a => Some(b'n'),
+        0x0c => Some(b'f'),
+        0x0d => Some(b'r'),
+        _ => None,
+    }
 }
