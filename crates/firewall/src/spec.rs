@@ -51,7 +51,7 @@ pub struct FrameSpec<'a> {
     /// applies all the same.
     pub pii_reader: bool,
     /// The handle behind which the whole result lies, if it was stored.
-    pub handle: Option<Handle>,
+    pub handle: Option<&'a Handle>,
     /// The label of the frame.
     pub label: Label,
     /// When the frame is made.

@@ -152,7 +152,7 @@ impl Kernel {
             budget: self.settings.frame_budget,
             constraints: &limits,
             pii_reader,
-            handle: Some(record.handle.clone()),
+            handle: Some(&record.handle),
             label: view_label(view.target, record),
             now: self.now(),
             strict: view.caller.run.settings.safety_mode == SafetyMode::Strict,

@@ -127,7 +127,7 @@ impl Kernel {
         raw.findings.extend(share.finding());
         let spec = self.frame_spec(ready, mode);
         let stored = self.keep(ready, &spec, &mut raw, share.is_bounded());
-        let handle = stored.as_ref().map(|stored| stored.handle.clone());
+        let handle = stored.as_ref().map(|stored| &stored.handle);
         let label = label::known(spec.label, raw.label.as_ref());
         let spec = FrameSpec { handle, label, ..spec };
         let firewall = self.firewall_of(ready.caller.run);

@@ -133,7 +133,7 @@ impl Kernel {
         let mut whole = stream.whole();
         whole.findings.extend(share.finding());
         let stored = self.keep(ready, &self.frame_spec(ready, mode), &mut whole, true);
-        let handle = stored.as_ref().map(|stored| stored.handle.clone());
+        let handle = stored.as_ref().map(|stored| &stored.handle);
         let (frame, reserved) = stream.end(how, &whole, handle);
         share.put(reserved);
         let shown = Some(frame.label.clone());

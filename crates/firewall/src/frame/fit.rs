@@ -45,7 +45,7 @@ pub(crate) fn shell(spec: &FrameSpec<'_>) -> Frame {
         facts: Vec::new(),
         table: Vec::new(),
         raw: None,
-        handle: spec.handle.clone(),
+        handle: spec.handle.cloned(),
         warnings: Vec::new(),
         provenance: None,
         label: spec.label.clone(),

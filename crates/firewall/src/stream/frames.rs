@@ -147,7 +147,7 @@ impl<'a> FrameStream<'a> {
         mut self,
         how: StreamEnd,
         whole: &RawResult,
-        handle: Option<Handle>,
+        handle: Option<&Handle>,
     ) -> (Frame, Option<Reservation>) {
         if self.mode == ResponseMode::Table {
             self.intake.finish();

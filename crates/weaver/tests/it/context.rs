@@ -82,8 +82,8 @@ impl ResultFirewall for Port {
             RawContent::Binary { .. } => return None,
         };
         let none = Constraints::default();
-        let handle = Some(handle(&id, self.capability.id()));
-        let spec = FrameSpec { handle, ..self.spec(&label, &none) };
+        let handle = handle(&id, self.capability.id());
+        let spec = FrameSpec { handle: Some(&handle), ..self.spec(&label, &none) };
         let frame = self.firewall.frame(&output.result, &spec);
         self.kept.borrow_mut().insert(id, (content, label));
         Some(frame)

@@ -37,6 +37,7 @@ impl Look<'_> {
         let call = CallId::parse("call_0000000000000000").map_err(inside)?;
         let capability = capability().map_err(inside)?;
         let now = SystemClock::default().now();
+        let handle = self.handle(&capability, now)?;
         let spec = FrameSpec {
             call: &call,
             capability: &capability,
@@ -44,7 +45,7 @@ impl Look<'_> {
             budget: self.budget,
             constraints: &Constraints::default(),
             pii_reader: false,
-            handle: Some(self.handle(&capability, now)?),
+            handle: Some(&handle),
             label: Label::undeclared_output(),
             now,
             strict: false,
