@@ -13,6 +13,9 @@ use crate::query::{ViewRequest, wrong};
 
 /// The names of the views.
 pub(super) const NAMES: &[&str] = &["columns", "head", "rows", "summary", "tail"];
+/// The same, and those of any text that a table has too.
+pub(super) const ALL_NAMES: &[&str] =
+    &["columns", "head", "lines", "rows", "search", "summary", "tail"];
 /// The rows of a head or a tail, unless they are counted.
 const ROWS: usize = 10;
 /// The most rows that are read.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use weaver_types::RawContent;
 
-use super::binary;
+use super::{binary, csv, json, text};
 use crate::frame::{Content, media_type};
 
 /// Bytes and lines that are looked at to tell what a text is.
@@ -20,6 +20,18 @@ pub(super) enum Kind {
     Csv(u8),
     Text,
     Binary,
+}
+
+impl Kind {
+    /// The names of its views, sorted. A table in text has some of those that other text has.
+    pub(super) fn views(self) -> &'static [&'static str] {
+        match self {
+            Self::Json => json::NAMES,
+            Self::Csv(_) => csv::ALL_NAMES,
+            Self::Text => text::NAMES,
+            Self::Binary => binary::NAMES,
+        }
+    }
 }
 
 /// What content is: its media type for patterns, and its kind.
@@ -161,6 +173,16 @@ mod tests {
 
     fn kind(text: &str) -> Kind {
         Known::of(&RawContent::Text(text.to_owned())).kind
+    }
+
+    #[test]
+    fn the_names_of_views_are_sorted() {
+        for kind in [Kind::Json, Kind::Csv(b','), Kind::Text, Kind::Binary] {
+            assert!(kind.views().is_sorted_by(|a, b| a < b), "{kind:?}");
+        }
+        let own = |name: &&str| csv::NAMES.contains(name);
+        let (own, lines): (Vec<_>, Vec<_>) = csv::ALL_NAMES.iter().partition(|name| own(name));
+        assert_eq!((own.as_slice(), lines), (csv::NAMES, vec!["lines", "search"]));
     }
 
     #[test]

@@ -77,24 +77,20 @@ impl ViewRegistry {
     #[must_use]
     pub fn names(&self, content: &RawContent) -> Vec<String> {
         let known = Known::of(content);
-        self.of(&known, content).into_iter().map(str::to_owned).collect()
+        self.of(&known, content).iter().copied().map(str::to_owned).collect()
     }
 
-    fn of(&self, known: &Known<'_>, content: &RawContent) -> Vec<&'static str> {
-        let own: [&[&str]; 2] = match known.kind {
-            Kind::Json => [json::NAMES, &[]],
-            Kind::Csv(_) => [csv::NAMES, &["lines", "search"]],
-            Kind::Text => [text::NAMES, &[]],
-            Kind::Binary => [binary::NAMES, &[]],
-        };
-        let mut names: Vec<&str> = own.into_iter().flatten().copied().collect();
-        if !self.hosts.is_empty() {
-            let hosts = self.matching(known, content);
-            names.extend(hosts.flat_map(|host| host.names().iter().copied()));
+    fn of(&self, known: &Known<'_>, content: &RawContent) -> Cow<'static, [&'static str]> {
+        let own = known.kind.views();
+        if self.hosts.is_empty() {
+            return Cow::Borrowed(own);
         }
+        let mut names = own.to_vec();
+        let hosts = self.matching(known, content);
+        names.extend(hosts.flat_map(|host| host.names().iter().copied()));
         names.sort_unstable();
         names.dedup();
-        names
+        Cow::Owned(names)
     }
 
     fn matching<'r>(
