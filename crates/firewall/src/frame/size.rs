@@ -5,8 +5,6 @@ use std::fmt::{self, Write as _};
 use serde_json::{Map, Value};
 use weaver_types::{Frame, Handle, Warning};
 
-use crate::json::is_plain_text;
-
 /// The bytes of a value's JSON without blanks, or nothing as soon as there are more than `limit`:
 /// what `serde_json::to_string(value)` would be long, on any text. Nothing is written and nothing
 /// kept, and the walk stops where the limit is passed.
@@ -53,49 +51,85 @@ const WARNING: usize = 48;
 /// No number is longer.
 const NUMBER: usize = 32;
 
+/// How closely a text is looked at, to say how long it is as a JSON string at most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Look {
+    /// Not at all: each byte may be escaped.
+    Away,
+    /// Most texts have nothing to escape, and are looked over without a branch for each byte.
+    Over,
+}
+
 /// No fewer characters than the JSON of a frame has: its texts, and room for all else. It costs a
 /// fraction of what writing costs.
-pub(crate) fn frame_at_most(frame: &Frame) -> usize {
+pub(crate) fn frame_at_most(frame: &Frame, look: Look) -> usize {
     let Frame { call_id, capability_id, facts, table, raw, handle, warnings, label, .. } = frame;
-    let ids = text_at_most(call_id.as_str()) + text_at_most(capability_id.as_str());
-    let facts: usize = facts.iter().map(|fact| text_at_most(fact) + 1).sum();
-    let rows: usize = table.iter().map(|row| object_at_most(row) + 1).sum();
+    let ids = text_at_most(call_id.as_str(), look) + text_at_most(capability_id.as_str(), look);
+    let facts: usize = facts.iter().map(|fact| text_at_most(fact, look) + 1).sum();
+    let rows: usize = table.iter().map(|row| object_at_most(row, look) + 1).sum();
     let handle = handle.as_ref().map_or(0, |handle| {
         let Handle { handle_id, capability_id, media_type, views, .. } = handle;
         let texts = [handle_id.as_str(), capability_id.as_str(), media_type];
-        let texts: usize = texts.into_iter().map(text_at_most).sum();
-        texts + views.iter().map(|view| text_at_most(view) + 1).sum::<usize>()
+        let texts: usize = texts.into_iter().map(|text| text_at_most(text, look)).sum();
+        texts + views.iter().map(|view| text_at_most(view, look) + 1).sum::<usize>()
     });
-    let source = frame.provenance.as_ref().map_or(0, |source| text_at_most(&source.source_uri));
-    let taints: usize = label.taints.iter().map(|call| text_at_most(call.as_str()) + 1).sum();
-    let parts = [ids, facts, rows, handle, source, taints, warnings_at_most(warnings)];
-    AROUND + parts.iter().sum::<usize>() + raw.as_ref().map_or(0, value_at_most)
+    let source =
+        frame.provenance.as_ref().map_or(0, |source| text_at_most(&source.source_uri, look));
+    let taints: usize = label.taints.iter().map(|call| text_at_most(call.as_str(), look) + 1).sum();
+    let parts = [ids, facts, rows, handle, source, taints, warnings_at_most(warnings, look)];
+    AROUND + parts.iter().sum::<usize>() + raw.as_ref().map_or(0, |raw| value_at_most(raw, look))
 }
 
 /// No fewer characters than the JSON of these warnings has.
-pub(crate) fn warnings_at_most(warnings: &[Warning]) -> usize {
-    2 + warnings.iter().map(|warning| text_at_most(&warning.kind) + WARNING).sum::<usize>()
+pub(crate) fn warnings_at_most(warnings: &[Warning], look: Look) -> usize {
+    2 + warnings.iter().map(|warning| text_at_most(&warning.kind, look) + WARNING).sum::<usize>()
 }
 
 /// No fewer characters than the JSON of an object has.
-pub(crate) fn object_at_most(map: &Map<String, Value>) -> usize {
-    2 + map.iter().map(|(key, value)| text_at_most(key) + value_at_most(value) + 2).sum::<usize>()
+pub(crate) fn object_at_most(map: &Map<String, Value>, look: Look) -> usize {
+    2 + map
+        .iter()
+        .map(|(key, value)| text_at_most(key, look) + value_at_most(value, look) + 2)
+        .sum::<usize>()
 }
 
-fn value_at_most(value: &Value) -> usize {
+fn value_at_most(value: &Value, look: Look) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 5,
         Value::Number(_) => NUMBER,
-        Value::String(text) => text_at_most(text),
-        Value::Array(items) => 2 + items.iter().map(|item| value_at_most(item) + 1).sum::<usize>(),
-        Value::Object(map) => object_at_most(map),
+        Value::String(text) => text_at_most(text, look),
+        Value::Array(items) => {
+            2 + items.iter().map(|item| value_at_most(item, look) + 1).sum::<usize>()
+        }
+        Value::Object(map) => object_at_most(map, look),
     }
 }
 
-/// No fewer characters than a text has as a JSON string. Most texts have nothing to escape, and
-/// are looked over without a branch for each byte.
-pub(crate) fn text_at_most(text: &str) -> usize {
-    2 + text.len() * if is_plain_text(text) { 1 } else { 6 }
+/// No fewer characters than a text has as a JSON string.
+pub(crate) fn text_at_most(text: &str, look: Look) -> usize {
+    let plain = matches!(look, Look::Over) && is_plain_text(text);
+    2 + text.len() * if plain { 1 } else { 6 }
+}
+
+/// True for a byte of a string that is written as it is.
+fn is_plain(byte: u8) -> bool {
+    (byte >= b' ') & (byte != b'"') & (byte != b'\\')
+}
+
+/// True for a string that is written as it is.
+fn is_plain_text(text: &str) -> bool {
+    let text = text.as_bytes();
+    let by_blocks = is_plain_in::<16>(text).or_else(|| is_plain_in::<8>(text));
+    by_blocks.unwrap_or_else(|| text.iter().all(|byte| is_plain(*byte)))
+}
+
+/// The same, block by block, without a branch for each byte; none for a text shorter than a block.
+/// The end is looked at together with bytes before it.
+fn is_plain_in<const N: usize>(text: &[u8]) -> Option<bool> {
+    let plain = |block: &[u8; N]| block.iter().fold(true, |all, byte| all & is_plain(*byte));
+    let last = text.last_chunk()?;
+    let (blocks, _) = text.as_chunks();
+    Some(plain(last) && blocks.iter().all(plain))
 }
 
 /// What is left of the limit. Every step says whether it still fits.
@@ -178,7 +212,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::json::is_plain;
     use crate::json::tests::value;
 
     proptest! {
@@ -190,7 +223,20 @@ mod tests {
             prop_assert_eq!(estimated_size(&value, size), Some(size));
             prop_assert_eq!(estimated_size(&value, cut % size), None);
             prop_assert_eq!(value_chars(&value), text.chars().count());
-            prop_assert!(value_at_most(&value) >= text.chars().count());
+            let over = value_at_most(&value, Look::Over);
+            prop_assert!(over >= text.chars().count());
+            prop_assert!(value_at_most(&value, Look::Away) >= over);
+        }
+    }
+
+    #[test]
+    fn a_byte_that_is_not_plain_is_seen_wherever_it_stands() {
+        for length in 0..40 {
+            assert!(is_plain_text(&"a".repeat(length)));
+            for at in 0..length {
+                let text: String = (0..length).map(|i| if i == at { '"' } else { 'a' }).collect();
+                assert!(!is_plain_text(&text), "{text}");
+            }
         }
     }
 

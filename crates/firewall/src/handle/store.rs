@@ -239,7 +239,7 @@ fn written(content: &RawContent) -> Result<(ContentKind, String, Vec<u8>), Handl
                 let detail = format!("it nests deeper than {MAX_STORED_DEPTH} levels");
                 HandleError::Unstorable { detail }
             })?;
-            Ok((ContentKind::Json, "application/json".to_owned(), text.into_bytes()))
+            Ok((ContentKind::Json, "application/json".to_owned(), text))
         }
         RawContent::Text(text) => {
             Ok((ContentKind::Text, "text/plain".to_owned(), text.as_bytes().to_vec()))

@@ -50,8 +50,10 @@ proptest! {
         frame.facts.clone_from(&texts);
         frame.table = texts.iter().map(|text| Map::from_iter([(text.clone(), json!(number))])).collect();
         frame.raw = Some(json!(texts));
-        prop_assert!(chars(&frame.warnings) <= size::warnings_at_most(&frame.warnings));
-        prop_assert!(chars(&frame) <= size::frame_at_most(&frame));
+        for look in [Look::Away, Look::Over] {
+            prop_assert!(chars(&frame.warnings) <= size::warnings_at_most(&frame.warnings, look));
+            prop_assert!(chars(&frame) <= size::frame_at_most(&frame, look));
+        }
     }
 
     #[test]
