@@ -2,6 +2,10 @@
 
 /// Appends a whole number.
 pub(crate) fn push_whole(out: &mut String, mut whole: u64) {
+    // Counts are mostly small.
+    if whole < 10 {
+        return out.push(last_digit(whole).into());
+    }
     let mut digits = [0; 20];
     let mut from = digits.len();
     for digit in digits.iter_mut().rev() {

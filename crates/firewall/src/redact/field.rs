@@ -66,11 +66,12 @@ impl Names {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
-        let meaning = meaning(name, &self.tags);
         // What one word means is told as fast as it is remembered.
-        if !is_word(name) {
-            self.remember(name, meaning);
+        if is_word(name) {
+            return meaning_of_word(name, &self.tags);
         }
+        let meaning = meaning(name, &self.tags);
+        self.remember(name, meaning);
         meaning
     }
 }

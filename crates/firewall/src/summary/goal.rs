@@ -29,10 +29,10 @@ impl Goal {
                 stems.insert(stem::stem(word).into_owned());
             }
         });
-        let stems: Vec<String> = stems.into_iter().take(MAX_STEMS).collect();
         if stems.is_empty() {
             return None;
         }
+        let stems: Vec<String> = stems.into_iter().take(MAX_STEMS).collect();
         // `queries` and `query` share the stem `queri`, which is in neither as it stands.
         let starts = stems.iter().map(|stem| stem.strip_suffix('i').unwrap_or(stem));
         let finder = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(starts).ok()?;
