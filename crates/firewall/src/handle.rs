@@ -10,6 +10,7 @@
 mod budget;
 mod index;
 mod open_result;
+mod queue;
 mod record;
 mod seal;
 mod shelf;
