@@ -1,5 +1,7 @@
 //! Frames and handles: what a model may see of a result, and the reference to the rest.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -66,7 +68,7 @@ pub struct Handle {
     pub total_rows: Option<u64>,
     /// The names of the views that a drill-down can ask for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub views: Vec<String>,
+    pub views: Vec<Cow<'static, str>>,
 }
 
 /// What a model may see of one result: bounded, redacted, labelled.
@@ -170,11 +172,12 @@ impl From<&Frame> for ResultEnvelope {
             media_type: handle.media_type.clone(),
             byte_size: handle.byte_size,
         });
+        let views = frame.handle.as_ref().map(|handle| &handle.views);
         Self {
             summary: summary(frame),
             facts: frame.facts.clone(),
             artifacts: artifact.into_iter().collect(),
-            views: frame.handle.as_ref().map(|handle| handle.views.clone()).unwrap_or_default(),
+            views: views.into_iter().flatten().map(|view| view.clone().into_owned()).collect(),
             status: frame.status,
             label: frame.label.clone(),
             provenance: frame.provenance.clone(),

@@ -75,9 +75,9 @@ impl ViewRegistry {
 
     /// The names of the views that content has, sorted.
     #[must_use]
-    pub fn names(&self, content: &RawContent) -> Vec<String> {
+    pub fn names(&self, content: &RawContent) -> Vec<Cow<'static, str>> {
         let known = Known::of(content);
-        self.of(&known, content).iter().copied().map(str::to_owned).collect()
+        self.of(&known, content).iter().copied().map(Cow::Borrowed).collect()
     }
 
     fn of(&self, known: &Known<'_>, content: &RawContent) -> Cow<'static, [&'static str]> {

@@ -1,5 +1,6 @@
 //! Views: parts of a stored result, redacted and bounded like all else.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -18,7 +19,7 @@ fn table(raw: &RawResult, query: Value) -> Value {
     json!(look(raw, query).unwrap().table)
 }
 
-fn views(raw: &RawResult) -> Vec<String> {
+fn views(raw: &RawResult) -> Vec<Cow<'static, str>> {
     ViewRegistry::default().names(&raw.content)
 }
 
@@ -257,9 +258,7 @@ fn a_hosts_view_is_redacted_and_bounded_like_ours() {
         firewall.views().names(&raw.content),
         ["everything", "head", "lines", "search", "tail"]
     );
-    assert!(
-        !firewall.views().names(&RawContent::Text("p".into())).contains(&"everything".to_owned())
-    );
+    assert!(!firewall.views().names(&RawContent::Text("p".into())).contains(&"everything".into()));
     let ask = |query: Value| HandleQuery::parse(&query).unwrap();
     let frame = firewall
         .expand(&raw, &ask(json!({"view": "everything"})), &spec(ResponseMode::Table))

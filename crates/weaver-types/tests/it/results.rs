@@ -86,7 +86,7 @@ fn handle() -> Handle {
         expires_at: Timestamp::from_micros(2),
         total_rows: Some(2),
         byte_size: 42,
-        views: vec!["keys".to_owned(), "get".to_owned()],
+        views: vec!["keys".into(), "get".into()],
     }
 }
 

@@ -18,7 +18,7 @@ fn frame(texts: &[String], number: u64) -> Frame {
         expires_at: weaver_types::Timestamp::from_micros(i64::MAX),
         total_rows: Some(number),
         byte_size: number,
-        views: texts.to_vec(),
+        views: texts.iter().cloned().map(Into::into).collect(),
     };
     let provenance = ToolProvenance { source_uri: text(3), freshness_s: Some(number) };
     Frame {
