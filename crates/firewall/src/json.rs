@@ -26,26 +26,30 @@ fn push(value: &Value, levels: usize, out: &mut Buffer) -> bool {
 }
 
 fn push_items(items: &[Value], levels: usize, out: &mut Buffer) -> bool {
-    let mut lead = b'[';
-    for item in items {
-        out.push(std::mem::replace(&mut lead, b','));
+    if items.is_empty() {
+        out.push(b'[');
+    }
+    for (at, item) in items.iter().enumerate() {
+        out.push(if at == 0 { b'[' } else { b',' });
         if !push(item, levels, out) {
             return false;
         }
     }
-    out.word(if items.is_empty() { b"[]" } else { b"]" });
+    out.push(b']');
     true
 }
 
 fn push_members(map: &Map<String, Value>, levels: usize, out: &mut Buffer) -> bool {
-    let mut lead = b'{';
-    for (key, value) in map {
-        out.member(std::mem::replace(&mut lead, b','), key);
+    if map.is_empty() {
+        out.push(b'{');
+    }
+    for (at, (key, value)) in map.iter().enumerate() {
+        out.member(if at == 0 { b'{' } else { b',' }, key);
         if !push(value, levels, out) {
             return false;
         }
     }
-    out.word(if map.is_empty() { b"{}" } else { b"}" });
+    out.push(b'}');
     true
 }
 
