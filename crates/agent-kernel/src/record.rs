@@ -38,8 +38,7 @@ const MAX_ERROR: usize = 500;
 /// How much of a text is looked at, in characters.
 const MAX_READ: usize = 32 * 1024;
 
-/// A payload in the making. Its members may come in any order; in the order of their names they are
-/// sorted soonest.
+/// The payload of an event that is not written with each call. Its members may come in any order.
 pub(crate) struct Payload(Members);
 
 impl Payload {
