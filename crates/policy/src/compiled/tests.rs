@@ -95,3 +95,17 @@ fn roles_and_what_a_capability_does_need_no_look_at_the_match() {
         assert_ne!(compiled.sieve(place, compiled.bits(&query)), Truth::Unknown);
     }
 }
+
+#[test]
+fn a_name_in_a_nested_match_is_looked_at() {
+    let tool = ToolSpec::new("t.a", "Tool").with_effects(Effects::READ_LOCAL).build().unwrap();
+    let who = Principal::new(PrincipalId::parse("ana").unwrap());
+    let request = CapabilityRequest::new(tool.id().clone(), "goal");
+    let other = || Match { capability: vec![Pattern::parse("x.*").unwrap()], ..Match::default() };
+    let not = Match { not: Some(Box::new(other())), ..Match::default() };
+    for matches in [not, Match { any: vec![other()], ..Match::default() }] {
+        let compiled = CompiledRules::new(&[Rule { matches, ..Rule::new("r", Effect::Allow) }]);
+        let bits = compiled.bits(&Query::new(&tool, &who, &request));
+        assert_eq!(compiled.sieve(0, bits), Truth::Unknown);
+    }
+}
