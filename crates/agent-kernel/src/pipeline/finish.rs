@@ -63,17 +63,17 @@ impl Kernel {
     pub(crate) async fn run_to_end(
         &self,
         mut ready: Box<Ready<'_>>,
-        mut watch: Watch<'_>,
+        mut watch: Box<Watch<'_>>,
     ) -> Invocation {
         let Attempted { result, retries, stopped } = self.attempt(&ready, &mut watch).await;
         let mut share = std::mem::take(&mut ready.share);
-        let mut ended = match result {
+        let mut ended = Box::new(match result {
             Ok(raw) => match self.misfit(&ready, &raw) {
                 Some(problem) => self.misfitting(&ready, &raw, &problem),
                 None => self.shown(&ready, raw, &mut share),
             },
             Err(error) => self.failed(&ready, &error),
-        };
+        });
         ended.result.retries = retries;
         ended.stopped = stopped;
         self.conclude(ready, watch, ended, share).await
@@ -83,8 +83,8 @@ impl Kernel {
     pub(crate) async fn conclude(
         &self,
         ready: Box<Ready<'_>>,
-        mut watch: Watch<'_>,
-        mut ended: Ended,
+        mut watch: Box<Watch<'_>>,
+        mut ended: Box<Ended>,
         share: Share,
     ) -> Invocation {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
@@ -106,7 +106,7 @@ impl Kernel {
                 if let Some((stored, _)) = ended.kept.as_deref() {
                     self.shelf.abandon(stored, self.blobs.as_ref());
                 }
-                ended = unrecorded(&ready, &problem);
+                *ended = unrecorded(&ready, &problem);
             }
         }
         self.remember(Explanation {

@@ -30,19 +30,20 @@ impl Kernel {
         &self,
         ready: &Ready<'_>,
         slot: &RunSlot,
-    ) -> Result<Watch<'_>, Decision> {
+    ) -> Result<Box<Watch<'_>>, Box<Decision>> {
         let mut released = ready.released.as_deref().cloned();
         for _ in 0..MAX_TRIES {
             match self.try_intent(ready, slot, released.as_ref()).await {
                 Ok(watch) => return Ok(watch),
-                Err(Untaken::Refused(decision)) => return Err(*decision),
+                Err(Untaken::Refused(decision)) => return Err(decision),
                 Err(Untaken::Shared) => {
-                    self.count_again(ready, released.as_mut()).map_err(|said| *said)?;
+                    self.count_again(ready, released.as_mut())?;
                 }
             }
         }
         let detail = "the standing approval changes too fast; try again".to_owned();
-        Err(deny(ready, Check::System, ReasonCode::LedgerUnavailable, detail))
+        let reason = ReasonCode::LedgerUnavailable;
+        Err(Box::new(deny(ready, Check::System, reason, detail)))
     }
 
     async fn try_intent(
@@ -50,7 +51,7 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
         released: Option<&Released>,
-    ) -> Result<Watch<'_>, Untaken> {
+    ) -> Result<Box<Watch<'_>>, Untaken> {
         let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
         // Verified before; looked at again, now that the next thing is the commit.
         if self.is_revoked(ready.claims) {
@@ -80,7 +81,7 @@ impl Kernel {
         }
         let effects = ready.target.capability.spec().effects;
         let slot_of = slot.clone();
-        let mut watch = Watch {
+        let mut watch = Box::new(Watch {
             kernel: self,
             slot: slot_of,
             call,
@@ -93,7 +94,7 @@ impl Kernel {
             spent: Duration::ZERO,
             paid: Millicents(0),
             begun: None,
-        };
+        });
         let budget = Some(&ready.caller.run.settings.budget);
         let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
         let Err(error) = self.step(step).await else {
@@ -182,8 +183,7 @@ impl Kernel {
         judged.arguments = args;
         judged.repaired = ready.repaired;
         judged.released_by = released;
-        let event =
-            event(&judged, EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
+        let event = event(&judged, EventKind::Intent, ready.counted, &open.run, Some(&ready.call))?;
         let token = &ready.claims.token_id;
         let used = RecordKey::new(tenant.clone(), Namespace::TokenUse, token);
         let opened = RecordKey::new(tenant.clone(), Namespace::OpenCall, &ready.call);

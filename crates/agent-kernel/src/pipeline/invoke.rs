@@ -218,7 +218,7 @@ impl Kernel {
                         None => Box::pin(self.run_to_end(ready, watch)).await,
                     };
                 }
-                Err(decision) => decision,
+                Err(decision) => *decision,
             },
         };
         // Whoever lost a race for the token is refused under a name of its own: the call belongs

@@ -30,7 +30,7 @@ impl Kernel {
     pub(crate) async fn stream_to_end(
         &self,
         mut ready: Box<Ready<'_>>,
-        mut watch: Watch<'_>,
+        mut watch: Box<Watch<'_>>,
         outlet: &Outlet,
     ) -> Invocation {
         let (limit, inner) = (want(&ready).time, self.authorized(&ready, &watch.slot));
@@ -58,7 +58,7 @@ impl Kernel {
         let firewall = self.firewall_of(ready.caller.run);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
         let over = self.pump(&ready, &mut watch, (source, limit), &mut stream, outlet).await;
-        let ended = self.stream_ended(&ready, mode, stream, over, &mut share);
+        let ended = Box::new(self.stream_ended(&ready, mode, stream, over, &mut share));
         let end = ended.result.data.clone();
         let done = self.conclude(ready, watch, ended, share).await;
         // The outcome stands in the log; now the last frame may be seen.
