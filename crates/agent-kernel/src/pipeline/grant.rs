@@ -88,7 +88,8 @@ impl Kernel {
         target: &Target,
         (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        let Moment { now, latest } = question.at;
+        // Not the moment of the question: people may have been asked since.
+        let Moment { now, latest } = self.moment();
         let (decision, keys) = (&evaluated.decision, self.keys());
         let claims = TokenClaims {
             v: 1,

@@ -61,6 +61,8 @@ impl Kernel {
         match Box::pin(self.ask(policy, &id, port)).await {
             Asked::Open => evaluated,
             Asked::Granted => {
+                // People take their time.
+                let question = Question { at: self.moment(), ..question };
                 let again = tighten(self.evaluate(policy, question));
                 self.held(policy, question, call, again).await
             }

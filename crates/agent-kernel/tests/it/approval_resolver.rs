@@ -1,13 +1,13 @@
 //! Answers inside the process: every one of them leaves a last word in the log.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use weaver_agent_kernel::{Answer, Ports, Resolver, ResolverError, ResolverPort};
 use weaver_policy::approval::{ApprovalRequest, Phase};
-use weaver_types::{BoxFuture, ReasonCode, Verdict};
+use weaver_types::{BoxFuture, Clock, ManualClock, ReasonCode, Verdict};
 
 use crate::approvals::{ALICE, Desk, RULES, documents, push};
 use crate::support::{answer, memory, succeeded};
@@ -111,6 +111,25 @@ fn a_grant_of_the_process_does_not_outlive_it() {
     assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     assert_eq!(desk.world.executed(), 0);
+}
+
+#[test]
+fn a_token_lives_from_when_people_have_answered() {
+    let clock: Arc<OnceLock<Arc<ManualClock>>> = Arc::default();
+    let seen = Arc::clone(&clock);
+    let (desk, _) = desk(move |_| {
+        seen.get().unwrap().advance(Duration::from_secs(600));
+        granted(&["alice"])
+    });
+    clock.set(Arc::clone(&desk.world.clock)).unwrap();
+    let before = desk.world.clock.now();
+    let caller = weaver_agent_kernel::Caller { run: &desk.run, principal: &desk.who };
+    let asked = push();
+    let grant = weaver_agent_kernel::block_on(desk.world.kernel.grant(caller, asked.call()));
+    let claims = desk.world.kernel.keys().verify(&grant.token.unwrap()).unwrap().claims;
+    let answered = before.after(Duration::from_secs(600));
+    assert_eq!(claims.issued_at, answered);
+    assert_eq!(claims.expires_at, answered.after(Duration::from_secs(3_600)));
 }
 
 #[test]
