@@ -10,7 +10,6 @@
 mod budget;
 mod index;
 mod open_result;
-mod queue;
 mod record;
 mod seal;
 mod shelf;

@@ -1,13 +1,12 @@
 //! What is kept, by age and by end. It is rebuilt from the ledger in one pass; nothing of it is
 //! stored.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use weaver_types::ledger::{BlobId, BlobStore};
 use weaver_types::{HandleId, Timestamp};
 
 use super::budget::HandleBudget;
-use super::queue::Queue;
 use super::record::{HandleRecord, StoredBytes};
 
 /// The most records that one call removes; more wait for the next calls.
@@ -30,8 +29,8 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: BTreeMap<HandleId, Entry>,
-    by_age: Queue<u64>,
-    by_end: Queue<Timestamp>,
+    by_age: BTreeMap<u64, HandleId>,
+    by_end: BTreeSet<(Timestamp, HandleId)>,
     /// How many results lie in one blob: equal bytes are stored once.
     blobs: BTreeMap<BlobId, u32>,
     bytes: u64,
@@ -70,16 +69,16 @@ impl Index {
         let entry = Entry { age: self.next, expires_at, size, blob };
         self.next += 1;
         self.bytes = self.bytes.saturating_add(size);
-        self.by_age.add(entry.age, id.clone());
-        self.by_end.add(expires_at, id.clone());
+        self.by_age.insert(entry.age, id.clone());
+        self.by_end.insert((expires_at, id.clone()));
         self.entries.insert(id, entry);
     }
 
     /// Takes a result out; gives its blob when nothing else lies in it.
     pub(super) fn take(&mut self, id: &HandleId) -> Option<BlobId> {
         let entry = self.entries.remove(id)?;
-        self.by_age.remove(entry.age, id);
-        self.by_end.remove(entry.expires_at, id);
+        self.by_age.remove(&entry.age);
+        self.by_end.remove(&(entry.expires_at, id.clone()));
         self.bytes = self.bytes.saturating_sub(entry.size);
         let blob = entry.blob?;
         let count = self.blobs.get_mut(&blob)?;
@@ -107,8 +106,9 @@ impl Index {
                 || budget.max_total_bytes.is_some_and(|max| index.bytes > max)
         };
         while full(self) {
-            let oldest = self.by_age.iter().map(|(_, id)| id).find(|id| *id != newest).cloned();
-            let Some(oldest) = oldest else { return };
+            let Some(oldest) = self.by_age.values().find(|id| *id != newest).cloned() else {
+                return;
+            };
             self.doom(oldest, blobs);
         }
     }
