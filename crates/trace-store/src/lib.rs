@@ -46,6 +46,7 @@ pub mod checkpoint;
 pub mod conformance;
 pub mod entry;
 pub mod export;
+mod id_map;
 #[cfg(feature = "sqlite")]
 pub mod index;
 mod limits;

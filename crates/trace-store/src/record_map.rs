@@ -1,29 +1,28 @@
 //! Records in memory, and which of them end when: what both stores in memory keep.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
-use std::sync::Arc;
 
 use weaver_types::ledger::{Batch, LedgerError, MAX_PAGE, Namespace, Record, RecordKey};
 use weaver_types::{Tenant, Timestamp};
 
+use crate::id_map::IdMap;
 use crate::limits::SWEEP;
 use crate::plan::{Before, Kept, Writes, plan};
 
-/// The records of one tenant in one namespace, by their ids.
-type Ids = BTreeMap<Arc<str>, Kept>;
+/// The records of one tenant by their ids, each namespace by itself, so that a look at one with few
+/// records does not go through those of all.
+type Spaces = BTreeMap<Namespace, IdMap<Kept>>;
 
-/// Records by namespace, tenant and id. Each namespace of a tenant is by itself, so that a look at
-/// one with few records does not go through those of all.
+/// Records by tenant, namespace and id.
 #[derive(Debug, Default)]
 pub(crate) struct RecordMap {
-    records: BTreeMap<Namespace, BTreeMap<Tenant, Ids>>,
+    tenants: BTreeMap<Tenant, Spaces>,
     expiring: BTreeSet<(Timestamp, RecordKey)>,
 }
 
 impl RecordMap {
-    fn ids(&self, tenant: &Tenant, namespace: Namespace) -> Option<&Ids> {
-        self.records.get(&namespace)?.get(tenant)
+    fn ids(&self, tenant: &Tenant, namespace: Namespace) -> Option<&IdMap<Kept>> {
+        self.tenants.get(tenant)?.get(&namespace)
     }
 
     /// A record.
@@ -52,18 +51,17 @@ impl RecordMap {
         after: Option<&str>,
         limit: usize,
     ) -> Vec<(String, Record)> {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let ids = self.ids(tenant, namespace).into_iter();
-        ids.flat_map(|ids| ids.range::<str, _>((from, Bound::Unbounded)))
+        ids.flat_map(|ids| ids.after(after))
             .take(limit.min(MAX_PAGE))
-            .map(|(id, kept)| (id.as_ref().to_owned(), kept.clone().into()))
+            .map(|(id, kept)| (id.to_owned(), kept.clone().into()))
             .collect()
     }
 
     /// Whether any tenant has a record of this id.
     pub(crate) fn stands(&self, namespace: Namespace, id: &str) -> bool {
-        let tenants = self.records.get(&namespace).into_iter().flat_map(BTreeMap::values);
-        tenants.into_iter().any(|ids| ids.contains_key(id))
+        let mut spaces = self.tenants.values().filter_map(|spaces| spaces.get(&namespace));
+        spaces.any(|ids| ids.get(id).is_some())
     }
 
     fn set(&mut self, key: &RecordKey, kept: Option<Kept>) {
@@ -83,20 +81,16 @@ impl RecordMap {
     }
 
     fn insert(&mut self, key: &RecordKey, kept: Kept) -> Option<Kept> {
-        let tenants = self.records.entry(key.namespace).or_default();
         // A tenant is copied only where it is new.
-        match tenants.get_mut(&key.tenant) {
-            Some(ids) => ids.insert(key.id.clone(), kept),
-            None => {
-                tenants.insert(key.tenant.clone(), Ids::from([(key.id.clone(), kept)]));
-                None
-            }
-        }
+        let spaces = match self.tenants.get_mut(&key.tenant) {
+            Some(spaces) => spaces,
+            None => self.tenants.entry(key.tenant.clone()).or_default(),
+        };
+        spaces.entry(key.namespace).or_default().insert(&key.id, kept)
     }
 
     fn remove(&mut self, key: &RecordKey) -> Option<Kept> {
-        let ids = self.records.get_mut(&key.namespace)?.get_mut(&key.tenant)?;
-        ids.remove(&key.id)
+        self.tenants.get_mut(&key.tenant)?.get_mut(&key.namespace)?.remove(&key.id)
     }
 
     fn sweep(&mut self, now: Timestamp, limit: usize) {

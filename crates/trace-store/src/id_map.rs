@@ -1,0 +1,154 @@
+//! What lies under ids, in their order. The front of an id is compared as one number, so that a
+//! search follows no pointer before it is nearly at its end.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// How many bytes of an id are compared as one number.
+const FRONT: usize = 16;
+
+/// Values by id, in the order of the ids.
+#[derive(Debug)]
+pub(crate) struct IdMap<T> {
+    fronts: BTreeMap<u128, Ids<T>>,
+}
+
+/// What lies under the ids of one front.
+#[derive(Debug)]
+enum Ids<T> {
+    /// Mostly there is one.
+    One(Arc<str>, T),
+    Many(BTreeMap<Arc<str>, T>),
+}
+
+impl<T> Default for IdMap<T> {
+    fn default() -> Self {
+        Self { fronts: BTreeMap::new() }
+    }
+}
+
+/// The first bytes of an id as a number that is ordered as they are; zeros follow a short one.
+fn front(id: &str) -> u128 {
+    let bytes = id.as_bytes();
+    if let Some(whole) = bytes.first_chunk::<FRONT>() {
+        return u128::from_be_bytes(*whole);
+    }
+    let mut padded = [0; FRONT];
+    for (to, from) in padded.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    u128::from_be_bytes(padded)
+}
+
+impl<T> IdMap<T> {
+    pub(crate) fn get(&self, id: &str) -> Option<&T> {
+        match self.fronts.get(&front(id))? {
+            Ids::One(own, value) => (own.as_ref() == id).then_some(value),
+            Ids::Many(ids) => ids.get(id),
+        }
+    }
+
+    /// Gives what was there before.
+    pub(crate) fn insert(&mut self, id: &Arc<str>, value: T) -> Option<T> {
+        use std::collections::btree_map::Entry;
+        let mut found = match self.fronts.entry(front(id)) {
+            Entry::Vacant(free) => {
+                free.insert(Ids::One(Arc::clone(id), value));
+                return None;
+            }
+            Entry::Occupied(found) => found,
+        };
+        match found.get_mut() {
+            Ids::One(own, before) if own == id => Some(std::mem::replace(before, value)),
+            Ids::Many(ids) => ids.insert(Arc::clone(id), value),
+            ids @ Ids::One(..) => {
+                let one = std::mem::replace(ids, Ids::Many(BTreeMap::new()));
+                if let (Ids::One(own, before), Ids::Many(ids)) = (one, ids) {
+                    ids.extend([(own, before), (Arc::clone(id), value)]);
+                }
+                None
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: &str) -> Option<T> {
+        use std::collections::btree_map::Entry;
+        let Entry::Occupied(mut found) = self.fronts.entry(front(id)) else { return None };
+        match found.get_mut() {
+            Ids::One(own, _) if own.as_ref() != id => None,
+            Ids::One(..) => match found.remove() {
+                Ids::One(_, value) => Some(value),
+                Ids::Many(_) => None,
+            },
+            Ids::Many(ids) => {
+                let value = ids.remove(id);
+                if ids.is_empty() {
+                    found.remove();
+                }
+                value
+            }
+        }
+    }
+
+    /// In the order of the ids, those that follow `after`.
+    pub(crate) fn after<'m>(
+        &'m self,
+        after: Option<&'m str>,
+    ) -> impl Iterator<Item = (&'m str, &'m T)> {
+        let fronts = self.fronts.range(after.map_or(0, front)..);
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        fronts.flat_map(move |(_, ids)| {
+            let (one, many) = match ids {
+                Ids::One(own, value) => (Some((own, value)), None),
+                Ids::Many(ids) => (None, Some(ids.range::<str, _>((from, Bound::Unbounded)))),
+            };
+            let one = one.filter(|(own, _)| after.is_none_or(|after| own.as_ref() > after));
+            let all = one.into_iter().chain(many.into_iter().flatten());
+            all.map(|(id, value)| (id.as_ref(), value))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Ids that differ before, at and after the end of the front, some with zero bytes.
+    fn id() -> impl Strategy<Value = String> {
+        let front =
+            prop_oneof![Just(""), Just("a"), Just("fourteen_bytes"), Just("fifteen___bytes")];
+        (front, "[ab\0\u{e9}]{0,4}").prop_map(|(front, rest)| front.to_owned() + &rest)
+    }
+
+    fn list<'m>(found: impl Iterator<Item = (&'m str, &'m u8)>) -> Vec<(String, u8)> {
+        found.map(|(id, value)| (id.to_owned(), *value)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_a_plain_map_holds(
+            steps in proptest::collection::vec((id(), proptest::option::of(0..9_u8)), 0..60),
+            after in proptest::option::of(id()),
+        ) {
+            let (mut map, mut plain) = (IdMap::default(), BTreeMap::new());
+            for (id, value) in steps {
+                let before = match value {
+                    Some(value) => (map.insert(&id.as_str().into(), value), plain.insert(id.clone(), value)),
+                    None => (map.remove(&id), plain.remove(&id)),
+                };
+                prop_assert_eq!(before.0, before.1);
+                prop_assert_eq!(map.get(&id), plain.get(&id));
+            }
+            let from = after.clone().map_or(Bound::Unbounded, Bound::Excluded);
+            let rest = plain.range((from, Bound::Unbounded)).map(|(id, value)| (id.as_str(), value));
+            prop_assert_eq!(list(map.after(after.as_deref())), list(rest));
+            for id in plain.keys() {
+                map.remove(id);
+            }
+            prop_assert!(map.fronts.is_empty(), "nothing is left behind");
+        }
+    }
+}
