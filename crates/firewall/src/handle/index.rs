@@ -1,8 +1,9 @@
 //! What is kept, by age and by end. It is rebuilt from the ledger in one pass; nothing of it is
 //! stored.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use ahash::RandomState;
 use weaver_types::ledger::{BlobId, BlobStore};
 use weaver_types::{HandleId, Timestamp};
 
@@ -28,9 +29,11 @@ struct Entry {
 /// All stored results of a tenant.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    entries: BTreeMap<HandleId, Entry>,
+    entries: HashMap<HandleId, Entry, RandomState>,
+    /// A result's age is its place in the order in which they came.
     by_age: BTreeMap<u64, HandleId>,
-    by_end: BTreeSet<(Timestamp, HandleId)>,
+    /// Ends, with the age of what ends then.
+    by_end: BTreeSet<(Timestamp, u64)>,
     /// How many results lie in one blob: equal bytes are stored once.
     blobs: BTreeMap<BlobId, u32>,
     bytes: u64,
@@ -70,7 +73,7 @@ impl Index {
         self.next += 1;
         self.bytes = self.bytes.saturating_add(size);
         self.by_age.insert(entry.age, id.clone());
-        self.by_end.insert((expires_at, id.clone()));
+        self.by_end.insert((expires_at, entry.age));
         self.entries.insert(id, entry);
     }
 
@@ -78,7 +81,7 @@ impl Index {
     pub(super) fn take(&mut self, id: &HandleId) -> Option<BlobId> {
         let entry = self.entries.remove(id)?;
         self.by_age.remove(&entry.age);
-        self.by_end.remove(&(entry.expires_at, id.clone()));
+        self.by_end.remove(&(entry.expires_at, entry.age));
         self.bytes = self.bytes.saturating_sub(entry.size);
         let blob = entry.blob?;
         let count = self.blobs.get_mut(&blob)?;
@@ -116,13 +119,11 @@ impl Index {
     /// Takes out what has ended, at most so many.
     pub(super) fn end(&mut self, now: Timestamp, blobs: &dyn BlobStore) {
         for _ in 0..MAX_ENDED {
-            match self.by_end.first() {
-                Some((at, id)) if *at <= now => {
-                    let id = id.clone();
-                    self.doom(id, blobs);
-                }
-                _ => return,
-            }
+            let ended = self.by_end.first().filter(|(at, _)| *at <= now);
+            let Some(id) = ended.and_then(|(_, age)| self.by_age.get(age)).cloned() else {
+                return;
+            };
+            self.doom(id, blobs);
         }
     }
 
