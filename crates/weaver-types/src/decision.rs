@@ -5,8 +5,9 @@ mod constraints;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::digest::Digest;
 use crate::reason::ReasonCode;
@@ -226,14 +227,25 @@ pub struct Basis {
 /// let decision = decision.tightened(hold);
 /// assert_eq!((decision.verdict(), decision.primary()), (Verdict::Hold, ReasonCode::FloorHold));
 /// ```
+///
+/// It is handed on and kept many times, so copies share what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision(Arc<Joined>);
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Decision {
+struct Joined {
     verdict: Verdict,
     primary: ReasonCode,
     contributions: Vec<Contribution>,
     authority: Authority,
     constraints: Constraints,
     basis: Basis,
+}
+
+impl Serialize for Decision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
 }
 
 impl Decision {
@@ -266,73 +278,74 @@ impl Decision {
             authority = authority.join(&contribution.authority);
             constraints = constraints.join(&contribution.constraints);
         }
-        Self { verdict, primary, contributions, authority, constraints, basis }
+        Self(Arc::new(Joined { verdict, primary, contributions, authority, constraints, basis }))
     }
 
     /// The same decision with one more contribution joined in.
     #[must_use]
     pub fn tightened(self, contribution: Contribution) -> Self {
-        let mut contributions = self.contributions;
+        let Joined { mut contributions, basis, .. } = Arc::unwrap_or_clone(self.0);
         contributions.push(contribution);
-        Self::join(contributions, self.basis)
+        Self::join(contributions, basis)
     }
 
     /// The strictest verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        self.verdict
+        self.0.verdict
     }
 
     /// True only for [`Verdict::Allow`].
     #[must_use]
     pub fn allowed(&self) -> bool {
-        self.verdict == Verdict::Allow
+        self.0.verdict == Verdict::Allow
     }
 
     /// The first reason at the winning verdict.
     #[must_use]
     pub fn primary(&self) -> ReasonCode {
-        self.primary
+        self.0.primary
     }
 
     /// The words of the contribution that gave the primary reason.
     #[must_use]
     pub fn detail(&self) -> &str {
-        self.contributions
+        self.0
+            .contributions
             .iter()
-            .find(|c| c.verdict == self.verdict)
+            .find(|c| c.verdict == self.0.verdict)
             .map_or("", |c| c.detail.as_str())
     }
 
     /// Everything that was said, in the order of the checks.
     #[must_use]
     pub fn contributions(&self) -> &[Contribution] {
-        &self.contributions
+        &self.0.contributions
     }
 
     /// The contributions that stand in the way, strictest first.
     pub fn obstacles(&self) -> impl Iterator<Item = &Contribution> {
         [Verdict::Deny, Verdict::Hold, Verdict::Ask]
             .into_iter()
-            .flat_map(|verdict| self.contributions.iter().filter(move |c| c.verdict == verdict))
+            .flat_map(|verdict| self.0.contributions.iter().filter(move |c| c.verdict == verdict))
     }
 
     /// The authority that could release it.
     #[must_use]
     pub fn authority(&self) -> &Authority {
-        &self.authority
+        &self.0.authority
     }
 
     /// The limits that go with it.
     #[must_use]
     pub fn constraints(&self) -> &Constraints {
-        &self.constraints
+        &self.0.constraints
     }
 
     /// The documents behind it.
     #[must_use]
     pub fn basis(&self) -> &Basis {
-        &self.basis
+        &self.0.basis
     }
 }
 
