@@ -38,6 +38,9 @@ impl Kernel {
         operation: Operation,
         finished: u64,
     ) -> SignalReport {
+        if self.ports.signals.is_idle() {
+            return SignalReport::none();
+        }
         let declaration = Declaration::default();
         let call = Proposed { run, capability, operation, finished, declaration: &declaration };
         catch_unwind(AssertUnwindSafe(|| self.ports.signals.report(&call))).unwrap_or_else(|_| {
@@ -48,6 +51,9 @@ impl Kernel {
 
     /// Tells the sources of a finished call.
     pub(crate) fn observed(&self, slot: &RunSlot, over: &Finished<'_>) {
+        if self.ports.signals.is_idle() {
+            return;
+        }
         let Some(finished) = lock(slot).map(|mut run| run.finish()) else { return };
         let seen = Seen {
             run: over.run,
@@ -71,6 +77,9 @@ impl Kernel {
         slot: Option<&RunSlot>,
         report: &SignalReport,
     ) {
+        if self.ports.signals.is_idle() {
+            return;
+        }
         let Some(slot) = slot.filter(|_| !caller.run.dry_run) else { return };
         let anew = lock(slot).is_some_and(|mut run| run.tell(sorts(report)));
         if !anew {

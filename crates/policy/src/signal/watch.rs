@@ -35,6 +35,12 @@ impl Watch {
         Self { sources, book: BeliefBook::new() }
     }
 
+    /// True without sources: nothing is watched, and nothing is ever reported.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.sources.is_empty()
+    }
+
     /// Tells every source of a finished call, and notes the belief that it brings into its run.
     ///
     /// # Errors
