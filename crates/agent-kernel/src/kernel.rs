@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -190,7 +190,7 @@ pub struct Kernel {
     pub(crate) time: Arc<ClockGuard>,
     pub(crate) late: Arc<LateLog>,
     pub(crate) telemetry: Telemetry,
-    explained: Mutex<VecDeque<Arc<Explanation>>>,
+    explained: Mutex<VecDeque<Explanation>>,
 }
 
 impl Kernel {
@@ -275,10 +275,12 @@ impl Kernel {
     /// The keys of tokens that are in force.
     #[must_use]
     pub fn keys(&self) -> Arc<KeyRing> {
-        match self.keys.read() {
-            Ok(keys) => Arc::clone(&keys),
-            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
+        Arc::clone(&self.key_ring())
+    }
+
+    /// The same, where they lie.
+    pub(crate) fn key_ring(&self) -> RwLockReadGuard<'_, Arc<KeyRing>> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts other keys of tokens in force: rotated ones, or without those that are retired. Tokens
@@ -330,12 +332,13 @@ impl Kernel {
             return None;
         }
         let in_log = || explanation::in_log(self.ledger.as_ref(), &self.settings.tenant, call);
-        let known = self.remembered(call).or_else(|| in_log().map(Arc::new))?;
-        (known.principal == principal.id || principal.has_role("admin")).then_some(known)
+        let known = self.remembered(call).or_else(in_log)?;
+        let may_know = known.principal == principal.id || principal.has_role("admin");
+        may_know.then(|| Arc::new(known))
     }
 
     /// What is in memory of a call.
-    pub(crate) fn remembered(&self, call: &CallId) -> Option<Arc<Explanation>> {
+    pub(crate) fn remembered(&self, call: &CallId) -> Option<Explanation> {
         self.explained.lock().ok()?.iter().rev().find(|one| one.call == *call).cloned()
     }
 
@@ -355,7 +358,7 @@ impl Kernel {
             if explained.len() >= MAX_EXPLAINED {
                 explained.pop_front();
             }
-            explained.push_back(Arc::new(explanation));
+            explained.push_back(explanation);
         }
     }
 }

@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use weaver_policy::{ValueOrigin, ValueOrigins};
 use weaver_text::values::Token;
 
+use crate::hot_run::{RunSlot, lock};
+
 pub(crate) use collect::{answered, echoes, said, written};
 pub(crate) use index::{Index, Kind, Part};
 pub(crate) use record::{puts, read};
@@ -26,19 +28,20 @@ pub(crate) use record::{puts, read};
 /// The index of one run, shared with the decisions that look into it.
 pub(crate) type Shared = Arc<Mutex<Index>>;
 
-/// The index as a decision sees it. An index that a thread died over vouches for nothing.
+/// The index of a run as a decision sees it. One that a thread died over vouches for nothing.
 #[derive(Clone)]
-pub(crate) struct Origins(pub(crate) Shared);
+pub(crate) struct Origins<'a>(pub(crate) &'a RunSlot);
 
-impl fmt::Debug for Origins {
+impl fmt::Debug for Origins<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Origins(..)")
     }
 }
 
-impl ValueOrigins for Origins {
+impl ValueOrigins for Origins<'_> {
     fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
-        look(&self.0)?.vouched(token)
+        let index = lock(self.0)?.provenance().clone();
+        look(&index)?.vouched(token)
     }
 }
 

@@ -215,30 +215,29 @@ fn first(text: &str, most: usize) -> &str {
 /// Arguments as the log holds them: redacted text, and a commitment to the exact bytes under a
 /// salt of its own.
 #[derive(Debug, Serialize)]
-pub(crate) struct Recorded {
+pub(crate) struct Recorded<'a> {
     bytes: usize,
     commit: Digest,
     salt: String,
-    text: Option<String>,
+    text: Option<Cow<'a, str>>,
 }
 
 /// What the log holds of `value`, which was read as `arguments`. `None` when there is no randomness
 /// for the salt.
-pub(crate) fn arguments(
+pub(crate) fn arguments<'a>(
     value: &Value,
-    arguments: &Arguments,
+    arguments: &'a Arguments,
     firewall: &Firewall,
     random: &dyn Random,
-) -> Option<Recorded> {
+) -> Option<Recorded<'a>> {
     let (redacted, _) = firewall.redact_value(value);
-    let bytes = if redacted == *value {
-        Some(arguments.bytes.clone())
+    let text = if redacted == *value {
+        str::from_utf8(&arguments.bytes).ok().map(Cow::Borrowed)
     } else {
-        canonical::to_bytes(&redacted, Profile::Foreign).ok()
+        let bytes = canonical::to_bytes(&redacted, Profile::Foreign).ok();
+        bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(Cow::Owned)
     };
-    let text = bytes
-        .and_then(|bytes| String::from_utf8(bytes).ok())
-        .filter(|text| text.len() <= MAX_ARGUMENT_TEXT);
+    let text = text.filter(|text| text.len() <= MAX_ARGUMENT_TEXT);
     let mut salt = [0_u8; 16];
     random.fill(&mut salt).ok()?;
     let commit = Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &arguments.bytes]);

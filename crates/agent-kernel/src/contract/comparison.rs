@@ -43,7 +43,7 @@ pub struct Contract {
     /// What changed, where the older version is at hand.
     pub drift: Drift,
     /// What that means for a call: nothing, a denial, or an allowance that says what was seen.
-    pub contribution: Option<Contribution>,
+    pub contribution: Option<Box<Contribution>>,
 }
 
 impl Contract {
@@ -119,7 +119,7 @@ pub(super) fn compare(
         _ => Verdict::Allow,
     };
     let said = Contribution::new(Check::Contract, verdict, found.reason, found.detail);
-    Contract { state: found.state, drift: found.drift, contribution: Some(said), ..out }
+    Contract { state: found.state, drift: found.drift, contribution: Some(Box::new(said)), ..out }
 }
 
 impl Difference {

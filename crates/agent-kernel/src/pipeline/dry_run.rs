@@ -119,7 +119,7 @@ impl Kernel {
         let tokens = self.tokens_of_a_frame(slot, mode);
         let room = Room::take(slot, &caller.run.settings.budget, tokens, want)?;
         let mut share = Share::default();
-        share.reserve(slot, mode, room.tokens())?;
+        share.reserve((self, slot), mode, room.tokens())?;
         Ok(share.floor().max(mode))
     }
 }

@@ -153,11 +153,10 @@ impl Kernel {
     ) -> Box<Evaluated> {
         let Question { caller, request, arguments, operation, .. } = question;
         let settings = &caller.run.settings;
-        let Some((label, exceeded, finished, spent, origins)) = lock(&slot).map(|hot| {
+        let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
             let (state, spent) = (hot.state(), spent(&hot, &settings.budget, operation));
             let exceeded = state.meters.exceeded(&settings.budget);
-            let origins = Origins(Arc::clone(hot.provenance()));
-            (state.label.clone(), exceeded, hot.finished(), spent, origins)
+            (state.label.clone(), exceeded, hot.finished(), spent)
         }) else {
             let detail = "the run's state is unusable";
             let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
@@ -165,7 +164,7 @@ impl Kernel {
         };
         let run = &caller.run.run_id;
         let signals = self.signals(run, &target.capability, operation, finished);
-        let changed = target.contract.contribution.clone();
+        let changed = target.contract.contribution.as_deref().cloned();
         let mut beside: Vec<Contribution> = changed.into_iter().chain(spent).collect();
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
@@ -184,7 +183,7 @@ impl Kernel {
             human_channel: self.settings.human_channel,
             run: Some(run),
             signals: &signals,
-            origins: Some(&origins),
+            origins: Some(&Origins(&slot)),
             ..Query::new(&target.capability, caller.principal, request)
         };
         beside.extend(self.rates.check(policy, &self.registry, &query));
@@ -192,11 +191,12 @@ impl Kernel {
             let decision = policy.decide(&Query { release, ..query });
             beside.iter().cloned().fold(decision, Decision::tightened)
         };
-        let mut evaluated = Evaluated::new(decide(None), Some(slot));
+        let mut evaluated = Evaluated::new(decide(None), None);
         if operation == Operation::Invoke {
             evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
         }
         evaluated.target = Some(target);
+        evaluated.slot = Some(slot);
         evaluated.label = label;
         evaluated.signals = signals;
         evaluated

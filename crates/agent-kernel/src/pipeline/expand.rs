@@ -132,7 +132,7 @@ impl Kernel {
         let tokens = self.tokens_of_a_frame(&view.slot, mode);
         let budget = &view.caller.run.settings.budget;
         let room = Room::take(&view.slot, budget, tokens, Want::default())?;
-        share.reserve(&view.slot, mode, room.tokens())?;
+        share.reserve((self, &view.slot), mode, room.tokens())?;
         Ok(room)
     }
 

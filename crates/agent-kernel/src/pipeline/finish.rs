@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use weaver_firewall::handle::{HandleGrant, StoredHandle};
 use weaver_firewall::{FrameSpec, HandleError};
-use weaver_types::ledger::Durability;
+use weaver_types::ledger::{Durability, Put};
 use weaver_types::{
     DecisionKey, EventKind, Frame, Impact, Label, RawResult, ReasonCode, ResponseMode, SafetyMode,
-    SensitivityTag, Status, ToolErrorCode, ToolResult,
+    SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
 };
 
 use super::attempt::Attempted;
+use super::hear::Addition;
 use super::invoke::Ready;
 use super::refuse::span_id;
 use super::share::Share;
@@ -64,33 +65,33 @@ impl Kernel {
         &self,
         mut ready: Box<Ready<'_>>,
         mut watch: Box<Watch<'_>>,
-    ) -> Invocation {
+    ) -> Box<Invocation> {
         let Attempted { result, retries, stopped } = self.attempt(&ready, &mut watch).await;
-        let mut share = std::mem::take(&mut ready.share);
+        let (mut share, now) = (std::mem::take(&mut ready.share), self.now());
         let mut ended = Box::new(match result {
             Ok(raw) => match self.misfit(&ready, &raw) {
                 Some(problem) => self.misfitting(&ready, &raw, &problem),
-                None => self.shown(&ready, raw, &mut share),
+                None => self.shown(&ready, raw, &mut share, now),
             },
             Err(error) => self.failed(&ready, &error),
         });
         ended.result.retries = retries;
         ended.stopped = stopped;
-        self.conclude(ready, watch, ended, share).await
+        self.conclude(ready, watch, (ended, now), share).await
     }
 
-    /// Records how a call ended, charges what was shown, and answers.
+    /// Records how a call ended and when, charges what was shown, and answers.
     pub(crate) async fn conclude(
         &self,
         ready: Box<Ready<'_>>,
         mut watch: Box<Watch<'_>>,
-        mut ended: Box<Ended>,
+        (mut ended, at): (Box<Ended>, Timestamp),
         share: Share,
-    ) -> Invocation {
+    ) -> Box<Invocation> {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
         ended.result.latency_us = micros(watch.spent);
-        let recorded = self.record_end(&ready, &watch, &ended).await;
+        let recorded = self.record_end(&ready, &watch, (&mut ended, at)).await;
         watch.tell(ended.shown.as_ref());
         match recorded {
             Ok(()) => {
@@ -118,14 +119,20 @@ impl Kernel {
         });
         let request = ready.released.as_ref().and_then(|released| released.request()).cloned();
         let Ready { call, decision, .. } = *ready;
-        Invocation { call, decision, result: Some(ended.result), request }
+        Box::new(Invocation { call, decision, result: Some(ended.result), request })
     }
 
-    fn shown(&self, ready: &Ready<'_>, mut raw: RawResult, share: &mut Share) -> Ended {
+    fn shown(
+        &self,
+        ready: &Ready<'_>,
+        mut raw: RawResult,
+        share: &mut Share,
+        now: Timestamp,
+    ) -> Ended {
         let capability = &ready.target.capability;
         let mode = ready.effective_mode().max(share.floor());
         raw.findings.extend(share.finding());
-        let spec = self.frame_spec(ready, mode);
+        let spec = self.frame_spec(ready, mode, now);
         let stored = self.keep(ready, &spec, &mut raw, share.is_bounded());
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let label = label::known(spec.label, raw.label.as_ref());
@@ -151,7 +158,12 @@ impl Kernel {
     }
 
     /// What decides how much a frame of this call may show.
-    pub(crate) fn frame_spec<'a>(&self, ready: &'a Ready<'_>, mode: ResponseMode) -> FrameSpec<'a> {
+    pub(crate) fn frame_spec<'a>(
+        &self,
+        ready: &'a Ready<'_>,
+        mode: ResponseMode,
+        now: Timestamp,
+    ) -> FrameSpec<'a> {
         let capability = &ready.target.capability;
         FrameSpec {
             call: &ready.call,
@@ -162,7 +174,7 @@ impl Kernel {
             pii_reader: ready.caller.principal.has_role(PII_READER),
             handle: None,
             label: label::framed(capability, mode, &ready.worst),
-            now: self.now(),
+            now,
             strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
             goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
         }
@@ -231,8 +243,20 @@ impl Kernel {
         &self,
         ready: &Ready<'_>,
         watch: &Watch<'_>,
-        ended: &Ended,
+        ended: (&mut Ended, Timestamp),
     ) -> Result<(), String> {
+        let (step, told) = self.prepare_end(ready, watch, ended)?;
+        self.step(step).await.map_err(|error| error.to_string())?;
+        told.take(&watch.slot);
+        Ok(())
+    }
+
+    fn prepare_end<'a>(
+        &self,
+        ready: &'a Ready<'_>,
+        watch: &'a Watch<'_>,
+        (ended, at): (&mut Ended, Timestamp),
+    ) -> Result<(Step<'a>, Addition), String> {
         let result = &ended.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
@@ -261,20 +285,18 @@ impl Kernel {
             v: 1,
         };
         let run = &ready.caller.run.run_id;
-        let event = event(&outcome, ended.kind, self.now(), run, Some(&ready.call))
+        let event = event(&outcome, ended.kind, at, run, Some(&ready.call))
             .ok_or_else(|| "the outcome has no recordable form".to_owned())?;
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
-        if let Some((stored, _)) = ended.kept.as_deref() {
+        if let Some((stored, _)) = ended.kept.as_deref_mut() {
             batch.blobs.extend(stored.blob.clone());
-            batch.put.push(stored.put.clone());
+            let value = std::mem::take(&mut stored.put.value);
+            batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
         let told = self.told(ready, &watch.slot, ended.result.data.as_ref());
         batch.put.extend(told.puts.iter().cloned());
-        let step = Step::new(ready.caller, &watch.slot, delta, batch);
-        self.step(step).await.map_err(|error| error.to_string())?;
-        told.take(&watch.slot);
-        Ok(())
+        Ok((Step::new(ready.caller, &watch.slot, delta, batch), told))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Granting: evaluate a request and, if it may go on, mint a token for exactly one invocation.
 
-use std::sync::Arc;
-
 use weaver_types::{
     CallId, CapabilityRequest, Check, Constraints, Contribution, Decision, Operation, ReasonCode,
     RequestId, ResponseMode, TokenClaims, Verdict,
@@ -53,12 +51,13 @@ impl Kernel {
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
         let operation = Operation::Invoke;
         let (at, facts) = (self.moment(), None);
-        let question = Question { caller, request, arguments, operation, at, facts, resumes: true };
+        let mut question =
+            Question { caller, request, arguments, operation, at, facts, resumes: true };
         let tighten = |mut evaluated: Box<Evaluated>| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated
         };
-        let mut evaluated = self.decided(&policy, question, &id, &tighten).await;
+        let mut evaluated = self.decided(&policy, &mut question, &id, &tighten).await;
         if evaluated.decision.allowed()
             && !caller.run.dry_run
             && let Some(target) = &evaluated.target
@@ -88,9 +87,8 @@ impl Kernel {
         target: &Target,
         (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        // Not the moment of the question: people may have been asked since.
-        let Moment { now, latest } = self.moment();
-        let (decision, keys) = (&evaluated.decision, self.keys());
+        let Moment { now, latest } = question.at;
+        let (decision, keys) = (&evaluated.decision, self.key_ring());
         let claims = TokenClaims {
             v: 1,
             token_id: token_of(call)?,
@@ -110,7 +108,7 @@ impl Kernel {
         };
         let token = keys.sign(&claims)?;
         self.pending.insert(Pending {
-            claims: Arc::new(claims),
+            claims,
             seal: *token.seal()?,
             call: call.clone(),
             request: question.request.clone(),

@@ -9,9 +9,11 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
+use super::hear::Addition;
 use super::invoke::Ready;
 use super::label;
 use super::resume::Released;
+use super::stand_in::Noted;
 use super::transition::{Step, StepError};
 use super::unfinished::{OpenCall, Watch};
 use crate::hot_run::RunSlot;
@@ -31,13 +33,13 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<Box<Watch<'_>>, Box<Decision>> {
-        let mut released = ready.released.as_deref().cloned();
+        let mut released = ready.released.clone();
         for _ in 0..MAX_TRIES {
-            match self.try_intent(ready, slot, released.as_ref()).await {
+            match self.try_intent(ready, slot, released.as_deref()).await {
                 Ok(watch) => return Ok(watch),
                 Err(Untaken::Refused(decision)) => return Err(decision),
                 Err(Untaken::Shared) => {
-                    self.count_again(ready, released.as_mut())?;
+                    self.count_again(ready, released.as_deref_mut())?;
                 }
             }
         }
@@ -52,6 +54,35 @@ impl Kernel {
         slot: &RunSlot,
         released: Option<&Released>,
     ) -> Result<Box<Watch<'_>>, Untaken> {
+        let Prepared { step, mut watch, written, noted } =
+            self.prepare_intent(ready, slot, released)?;
+        let Err(error) = self.step(step).await else {
+            self.pending.remove(&ready.claims.token_id);
+            written.take(slot);
+            if let Some(noted) = noted {
+                self.consumed(*noted);
+            }
+            return Ok(watch);
+        };
+        watch.over = true;
+        let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
+        Err(match (conflicting(&error), released) {
+            (Some(Namespace::Standing), Some(_)) => Untaken::Shared,
+            (Some(Namespace::Hold), Some(Released::Request { hold, .. })) => {
+                // Whoever used it may not have come to note it.
+                let _ = self.reload(&hold.open.request.id, hold);
+                refused(gone(ready))
+            }
+            _ => refused(not_committed(ready, &error)),
+        })
+    }
+
+    fn prepare_intent<'a, 'k>(
+        &'k self,
+        ready: &'a Ready<'_>,
+        slot: &'a RunSlot,
+        released: Option<&Released>,
+    ) -> Result<Prepared<'a, 'k>, Untaken> {
         let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
         // Verified before; looked at again, now that the next thing is the commit.
         if self.is_revoked(ready.claims) {
@@ -77,16 +108,14 @@ impl Kernel {
         let mut noted = None;
         if let Some(used) = used {
             batch = batch.join(used.batch);
-            noted = Some(used.noted);
+            noted = Some(Box::new(used.noted));
         }
-        let effects = ready.target.capability.spec().effects;
-        let slot_of = slot.clone();
-        let mut watch = Box::new(Watch {
+        let watch = Box::new(Watch {
             kernel: self,
-            slot: slot_of,
+            slot: slot.clone(),
             call,
             open,
-            effects,
+            effects: ready.target.capability.spec().effects,
             over: false,
             told: false,
             harmless: false,
@@ -97,24 +126,7 @@ impl Kernel {
         });
         let budget = Some(&ready.caller.run.settings.budget);
         let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
-        let Err(error) = self.step(step).await else {
-            self.pending.remove(&ready.claims.token_id);
-            written.take(slot);
-            if let Some(noted) = noted {
-                self.consumed(noted);
-            }
-            return Ok(watch);
-        };
-        watch.over = true;
-        Err(match (conflicting(&error), released) {
-            (Some(Namespace::Standing), Some(_)) => Untaken::Shared,
-            (Some(Namespace::Hold), Some(Released::Request { hold, .. })) => {
-                // Whoever used it may not have come to note it.
-                let _ = self.reload(&hold.open.request.id, hold);
-                refused(gone(ready))
-            }
-            _ => refused(not_committed(ready, &error)),
-        })
+        Ok(Prepared { step, watch, written, noted })
     }
 
     /// Others use the same standing approval: count on what they left.
@@ -201,6 +213,16 @@ fn shown_early(ready: &Ready<'_>) -> Option<Label> {
     let mode = ready.effective_mode();
     let early = ready.outlet.is_some() && mode <= ResponseMode::Table;
     early.then(|| label::framed(&ready.target.capability, mode, &ready.worst))
+}
+
+/// An intent before its commit.
+struct Prepared<'a, 'k> {
+    step: Step<'a>,
+    watch: Box<Watch<'k>>,
+    /// What the run then knows of its values.
+    written: Addition,
+    /// What memory then has to know of what released the call.
+    noted: Option<Box<Noted>>,
 }
 
 /// Why an intent was not taken.

@@ -1,7 +1,5 @@
 //! Invoking: verify, decide again on the exact arguments, commit, execute, finish.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{
@@ -59,7 +57,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) released: Option<Box<Released>>,
     /// What it may take of its session.
     pub(crate) share: Share,
-    /// When it was counted, right before its commit.
+    /// When it was decided, which is when it counts for the limits.
     pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
     pub(crate) room: Option<Room>,
@@ -115,7 +113,7 @@ impl Kernel {
             Box::pin(self.invoke_now((caller, &mut measure), token, arguments, mode, outlet));
         let done = work.await;
         measure.invoked(&done);
-        done
+        *done
     }
 
     async fn invoke_now(
@@ -125,24 +123,26 @@ impl Kernel {
         arguments: &Value,
         mode: ResponseMode,
         outlet: Option<Outlet>,
-    ) -> Invocation {
+    ) -> Box<Invocation> {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
         let at = self.moment();
-        let (claims, pending) = match self.verify(&policy, caller, token, at) {
+        let verified = match self.verify(&policy, caller, token, at) {
             Ok(verified) => verified,
             Err((reason, detail)) => {
                 let decision = denied(&policy, Check::System, reason, detail);
-                return Box::pin(self.refuse_token(caller, token, decision)).await;
+                let refused = Box::pin(self.refuse_token(caller, token, decision)).await;
+                return Box::new(refused);
             }
         };
+        let (claims, pending) = (verified.claims(), verified.pending());
         measure.about(&claims.capability);
         let (request, operation) = (&pending.request, Operation::Invoke);
         let facts = Some(pending.facts.as_slice());
         let repaired = self.repaired(&policy, request, Some(arguments));
         let arguments = repaired.as_ref().map_or(arguments, |repaired| &repaired.arguments);
-        let question = Question {
+        let mut question = Question {
             caller,
             request,
             arguments: Some(arguments),
@@ -152,20 +152,20 @@ impl Kernel {
             resumes: true,
         };
         let tighten = |mut evaluated: Box<Evaluated>| {
-            evaluated.decision = bound(evaluated.decision, &claims, evaluated.target.as_ref());
+            evaluated.decision = bound(evaluated.decision, claims, evaluated.target.as_ref());
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-            evaluated.decision = raw_needs_token(evaluated.decision, &claims, mode);
+            evaluated.decision = raw_needs_token(evaluated.decision, claims, mode);
             evaluated
         };
         let call = pending.call.clone();
-        let mut evaluated = self.decided(&policy, question, &call, &tighten).await;
+        let mut evaluated = self.decided(&policy, &mut question, &call, &tighten).await;
         let released = match std::mem::take(&mut evaluated.holding) {
             Holding::Released(released) => Some(released),
             _ => None,
         };
         match (evaluated.target.take(), evaluated.slot.take()) {
             (Some(target), Some(slot)) if evaluated.decision.allowed() => {
-                let (claims, decision) = (&claims, evaluated.decision);
+                let decision = evaluated.decision;
                 let ready = Box::new(Ready {
                     caller,
                     request,
@@ -180,7 +180,7 @@ impl Kernel {
                     repaired: repaired.as_ref().map(|repaired| &repaired.done),
                     released,
                     share: Share::default(),
-                    counted: at.now,
+                    counted: question.at.now,
                     room: None,
                     outlet,
                 });
@@ -190,23 +190,24 @@ impl Kernel {
                 (evaluated.target, evaluated.slot) = (target, slot);
                 let open = evaluated.request.clone();
                 let decision = self.refuse(caller, request, &call, evaluated).await;
-                Invocation { request: open, ..self.refused(caller, request, call, decision) }
+                let refused = self.refused(caller, request, call, decision);
+                Box::new(Invocation { request: open, ..refused })
             }
         }
     }
 
     /// Commits the intent, then executes; or refuses.
-    async fn go(&self, policy: &PolicySet, mut ready: Box<Ready<'_>>, slot: RunSlot) -> Invocation {
+    async fn go(
+        &self,
+        policy: &PolicySet,
+        mut ready: Box<Ready<'_>>,
+        slot: RunSlot,
+    ) -> Box<Invocation> {
         let Ready { caller, request, .. } = *ready;
         if caller.run.dry_run {
-            return Invocation {
-                call: ready.call,
-                decision: ready.decision,
-                result: None,
-                request: None,
-            };
+            let Ready { call, decision, .. } = *ready;
+            return Box::new(Invocation { call, decision, result: None, request: None });
         }
-        ready.counted = self.now();
         let reserved = self.set_aside(&mut ready, &slot);
         let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
             Err(said) => ready.decision.clone().tightened(*said),
@@ -230,7 +231,7 @@ impl Kernel {
         let mut evaluated = Evaluated::new(decision, Some(slot));
         evaluated.target = Some(ready.target);
         let decision = self.refuse(caller, request, &call, evaluated).await;
-        self.refused(caller, request, call, decision)
+        Box::new(self.refused(caller, request, call, decision))
     }
 
     /// Sets aside what the call may take of its run and of its session.
@@ -239,7 +240,7 @@ impl Kernel {
         let mode = ready.effective_mode();
         let tokens = self.tokens_of_a_frame(slot, mode);
         let room = Room::take(slot, budget, tokens, want(ready))?;
-        ready.share.reserve(slot, mode, room.tokens())?;
+        ready.share.reserve((self, slot), mode, room.tokens())?;
         ready.room = Some(room);
         Ok(())
     }
@@ -251,18 +252,16 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<(), Box<Contribution>> {
-        let known = lock(slot).map(|run| (run.state().label.clone(), Arc::clone(run.provenance())));
-        let (label, index) = known.unwrap_or_else(|| {
-            (Label::of(Confidentiality::Restricted, Integrity::Untrusted), Arc::default())
-        });
-        let origins = Origins(index);
+        let label = lock(slot).map(|run| run.state().label.clone());
+        let unknown = || Label::of(Confidentiality::Restricted, Integrity::Untrusted);
+        let label = label.unwrap_or_else(unknown);
         let query = Query {
             arguments: Some(ready.arguments),
             mode: ready.caller.run.settings.safety_mode,
             label: &label,
             now: ready.counted,
             human_channel: self.settings.human_channel,
-            origins: Some(&origins),
+            origins: Some(&Origins(slot)),
             run: Some(&ready.caller.run.run_id),
             ..Query::new(&ready.target.capability, ready.caller.principal, ready.request)
         };
@@ -294,7 +293,7 @@ impl Kernel {
         decision: Decision,
     ) -> Invocation {
         // What the token claims is worth naming only when its signature holds.
-        let known = self.keys().verify(token).ok().map(|known| known.claims.capability);
+        let known = self.key_ring().verify(token).ok().map(|known| known.claims.capability);
         let capability = known.or_else(|| CapabilityId::parse("unknown").ok());
         let (Some(capability), Ok(call)) = (capability, CallId::random(self.random.as_ref()))
         else {

@@ -18,7 +18,7 @@ const MOST_GONE: usize = 1_024;
 #[derive(Debug, Clone)]
 pub(crate) struct Pending {
     /// What its token says, and the MAC by which a token is known to say just that.
-    pub(crate) claims: Arc<TokenClaims>,
+    pub(crate) claims: TokenClaims,
     pub(crate) seal: Seal,
     pub(crate) call: CallId,
     pub(crate) request: CapabilityRequest,
@@ -30,20 +30,11 @@ pub(crate) struct Pending {
 #[derive(Default)]
 pub(crate) struct PendingGrants(Mutex<Grants>);
 
+#[derive(Default)]
 struct Grants {
     by_token: HashMap<TokenId, Arc<Pending>, RandomState>,
     /// The oldest first. Some may be gone by now; a token never comes again.
     by_age: VecDeque<TokenId>,
-}
-
-impl Default for Grants {
-    fn default() -> Self {
-        let (by_token, by_age) = (
-            HashMap::with_capacity_and_hasher(MOST_GONE, RandomState::new()),
-            VecDeque::with_capacity(2 * MOST_GONE),
-        );
-        Self { by_token, by_age }
-    }
 }
 
 impl PendingGrants {
@@ -68,8 +59,11 @@ impl PendingGrants {
     }
 
     pub(crate) fn remove(&self, token: &TokenId) {
-        if let Ok(mut grants) = self.0.lock() {
-            grants.by_token.remove(token);
+        let Ok(mut grants) = self.0.lock() else { return };
+        grants.by_token.remove(token);
+        // Mostly the oldest goes first, and its name is at hand now.
+        if grants.by_age.front() == Some(token) {
+            grants.by_age.pop_front();
         }
     }
 }
@@ -105,7 +99,7 @@ mod tests {
             expires_at: Timestamp::default(),
         };
         Pending {
-            claims: Arc::new(claims),
+            claims,
             seal: [0; 32],
             call: CallId::parse("call_1").unwrap(),
             request: CapabilityRequest::new(capability, ""),

@@ -43,18 +43,19 @@ impl Drop for Asking<'_> {
 }
 
 impl Kernel {
-    /// Decides on a call that is to be made, with all that follows when it is held.
+    /// Decides on a call that is to be made, with all that follows when it is held. Where people
+    /// were asked, the question is that of afterwards.
     pub(crate) async fn decided(
         &self,
         policy: &PolicySet,
-        question: Question<'_>,
+        question: &mut Question<'_>,
         call: &CallId,
         tighten: Tighten<'_>,
     ) -> Box<Evaluated> {
-        let evaluated = tighten(self.evaluate(policy, question));
+        let evaluated = tighten(self.evaluate(policy, *question));
         let (caller, slot) = (question.caller, evaluated.slot.as_ref());
         self.raised(caller, call, slot, &evaluated.signals).await;
-        let mut evaluated = self.held(policy, question, call, evaluated).await;
+        let mut evaluated = self.held(policy, *question, call, evaluated).await;
         let (Some(id), Some(port)) = (evaluated.request.clone(), &self.ports.resolver) else {
             return evaluated;
         };
@@ -62,9 +63,9 @@ impl Kernel {
             Asked::Open => evaluated,
             Asked::Granted => {
                 // People take their time.
-                let question = Question { at: self.moment(), ..question };
-                let again = tighten(self.evaluate(policy, question));
-                self.held(policy, question, call, again).await
+                question.at = self.moment();
+                let again = tighten(self.evaluate(policy, *question));
+                self.held(policy, *question, call, again).await
             }
             Asked::Refused(said) => {
                 evaluated.request = None;

@@ -20,9 +20,18 @@ impl Kernel {
         if mode == ResponseMode::Raw {
             return u64::from(u32::MAX);
         }
-        let session = lock(slot).and_then(|run| run.session().map(Session::reservation));
+        let session = self.session_of(slot).flatten().map(|session| session.reservation());
         session
             .map_or_else(|| u64::from(self.settings.frame_budget.max_chars) / 4 + AROUND, u64::from)
+    }
+
+    /// The session of a run, where the settings bound one; nothing at all when the run's state is
+    /// unusable.
+    fn session_of(&self, slot: &RunSlot) -> Option<Option<Session>> {
+        match self.settings.session {
+            None => Some(None),
+            Some(_) => lock(slot).map(|run| run.session().cloned()),
+        }
     }
 }
 
@@ -40,11 +49,11 @@ impl Share {
     /// so many aside. Where no session counts, a counter of four characters a token does.
     pub(crate) fn reserve(
         &mut self,
-        slot: &RunSlot,
+        (kernel, slot): (&Kernel, &RunSlot),
         asked: ResponseMode,
         cap: Option<u64>,
     ) -> Result<(), Box<Contribution>> {
-        let Some(session) = lock(slot).map(|run| run.session().cloned()) else {
+        let Some(session) = kernel.session_of(slot) else {
             let detail = "the run's state is unusable";
             let reason = ReasonCode::InternalError;
             return Err(Box::new(Contribution::new(Check::System, Verdict::Deny, reason, detail)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
-use weaver_types::{EventKind, Millicents, ResponseMode, ToolResult};
+use weaver_types::{EventKind, Millicents, ResponseMode, Timestamp, ToolResult};
 
 use super::Invocation;
 use super::attempt::want;
@@ -32,7 +32,7 @@ impl Kernel {
         mut ready: Box<Ready<'_>>,
         mut watch: Box<Watch<'_>>,
         outlet: &Outlet,
-    ) -> Invocation {
+    ) -> Box<Invocation> {
         let (limit, inner) = (want(&ready).time, self.authorized(&ready, &watch.slot));
         let call = AuthorizedCall { inner, attempt: 0, timeout: watch.time_left(limit) };
         let entry = ready.target.entry.clone();
@@ -54,13 +54,14 @@ impl Kernel {
         };
         let mut share = std::mem::take(&mut ready.share);
         let mode = ready.effective_mode().max(share.floor());
-        let spec = self.frame_spec(&ready, mode);
+        let spec = self.frame_spec(&ready, mode, self.now());
         let firewall = self.firewall_of(ready.caller.run);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
         let over = self.pump(&ready, &mut watch, (source, limit), &mut stream, outlet).await;
-        let ended = Box::new(self.stream_ended(&ready, mode, stream, over, &mut share));
+        let now = self.now();
+        let ended = Box::new(self.stream_ended(&ready, (mode, now), stream, over, &mut share));
         let end = ended.result.data.clone();
-        let done = self.conclude(ready, watch, ended, share).await;
+        let done = self.conclude(ready, watch, (ended, now), share).await;
         // The outcome stands in the log; now the last frame may be seen.
         if let Some(frame) = end.filter(|_| done.result.as_ref().is_some_and(|r| r.data.is_some()))
         {
@@ -122,7 +123,7 @@ impl Kernel {
     fn stream_ended(
         &self,
         ready: &Ready<'_>,
-        mode: ResponseMode,
+        (mode, now): (ResponseMode, Timestamp),
         mut stream: FrameStream<'_>,
         over: Over,
         share: &mut Share,
@@ -132,7 +133,7 @@ impl Kernel {
         let (chunks, parts) = (stream.chunks(), stream.parts());
         let mut whole = stream.whole();
         whole.findings.extend(share.finding());
-        let stored = self.keep(ready, &self.frame_spec(ready, mode), &mut whole, true);
+        let stored = self.keep(ready, &self.frame_spec(ready, mode, now), &mut whole, true);
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let (frame, reserved) = stream.end(how, &whole, handle);
         share.put(reserved);

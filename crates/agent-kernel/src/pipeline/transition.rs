@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Put, Ticket};
+use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Put, RecordKey, Ticket};
 use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
 
 use crate::hot_run::{RunSlot, lock};
@@ -79,7 +79,6 @@ impl<'a> Step<'a> {
 impl Kernel {
     /// Takes a step: done when it is committed.
     pub(crate) async fn step(&self, mut step: Step<'_>) -> Result<(), StepError> {
-        let record = key(&self.settings.tenant, step.run);
         for _ in 0..MAX_TRIES {
             let (id, ticket) = self.submit(&mut step)?;
             let outcome = ticket.await;
@@ -89,10 +88,10 @@ impl Kernel {
                     hot.landed(id);
                     return Ok(());
                 }
-                Err(LedgerError::Conflict { key }) if key == record => {
+                Err(LedgerError::Conflict { key }) if key == self.record_of(&step) => {
                     step.take_back();
                     if hot.counts_on(id) {
-                        let stored = self.ledger.read(&record)?;
+                        let stored = self.ledger.read(&key)?;
                         hot.reset(stored.as_ref()).map_err(|error| failed(&error.to_string()))?;
                     }
                 }
@@ -105,13 +104,17 @@ impl Kernel {
         Err(LedgerError::Malformed("the run changes too fast; try again".to_owned()).into())
     }
 
+    fn record_of(&self, step: &Step<'_>) -> RecordKey {
+        key(&self.settings.tenant, step.run)
+    }
+
     /// Hands a step to the ledger, once, and gives its number in the run.
     pub(crate) fn submit(&self, step: &mut Step<'_>) -> Result<(u64, Ticket), StepError> {
         let tenant = &self.settings.tenant;
         let malformed = || LedgerError::Malformed("the run's state has no canonical form".into());
         let mut hot = lock(step.slot).ok_or_else(unusable)?;
         if hot.is_crowded() {
-            let stored = self.ledger.read(&key(tenant, step.run))?;
+            let stored = self.ledger.read(&self.record_of(step))?;
             hot.reset(stored.as_ref()).map_err(|error| failed(&error.to_string()))?;
         }
         // Decided before; decided again now that nobody else can charge the run.

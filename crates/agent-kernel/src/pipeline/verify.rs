@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weaver_policy::PolicySet;
-use weaver_types::{AgentId, ReasonCode, TokenClaims};
+use weaver_types::{ReasonCode, TokenClaims};
 
 use super::pending::Pending;
 use crate::clock_guard::Moment;
@@ -14,15 +14,37 @@ use crate::token::{Narrowed, Token};
 /// Why a token does not count, and in words.
 type Refusal = (ReasonCode, &'static str);
 
+/// A token that counts, with the grant that it was made for.
+pub(crate) struct Verified {
+    pending: Arc<Pending>,
+    narrowed: Option<TokenClaims>,
+}
+
+impl Verified {
+    /// What the token says.
+    pub(crate) fn claims(&self) -> &TokenClaims {
+        self.narrowed.as_ref().unwrap_or(&self.pending.claims)
+    }
+
+    /// What was granted.
+    pub(crate) fn pending(&self) -> &Pending {
+        &self.pending
+    }
+}
+
 /// A genuine token.
 struct Genuine {
-    claims: Arc<TokenClaims>,
-    /// The one agent that may use it, where a caveat names one.
-    agent: Option<AgentId>,
-    /// Whether its caveats exclude each other.
-    void: bool,
     /// Its grant, while it waits for its invocation.
     pending: Option<Arc<Pending>>,
+    /// What it says, where its grant does not say just that.
+    read: Option<Narrowed>,
+}
+
+impl Genuine {
+    fn claims(&self) -> Option<&TokenClaims> {
+        let granted = || self.pending.as_ref().map(|pending| &pending.claims);
+        self.read.as_ref().map(|read| &read.claims).or_else(granted)
+    }
 }
 
 impl Kernel {
@@ -32,59 +54,72 @@ impl Kernel {
         policy: &PolicySet,
         caller: Caller<'_>,
         token: &Token,
-        Moment { now, latest }: Moment,
-    ) -> Result<(Arc<TokenClaims>, Arc<Pending>), Refusal> {
-        let refused = |reason, detail| Err((reason, detail));
-        let Some(Genuine { claims, agent, void, pending }) = self.genuine(token) else {
+        at: Moment,
+    ) -> Result<Verified, Refusal> {
+        let genuine = self.genuine(token);
+        let Some((genuine, claims)) = genuine.as_ref().and_then(|it| Some((it, it.claims()?)))
+        else {
             let detail = "the token is malformed or not made by this kernel";
-            return refused(ReasonCode::TokenInvalid, detail);
+            return Err((ReasonCode::TokenInvalid, detail));
         };
+        self.check(policy, caller, (claims, genuine.read.as_ref()), at)?;
+        match &genuine.pending {
+            Some(pending) => Ok(Verified {
+                pending: Arc::clone(pending),
+                narrowed: genuine.read.as_ref().map(|read| read.claims.clone()),
+            }),
+            None => {
+                let detail = "the token was used before, or its grant is no longer known";
+                Err((ReasonCode::TokenUsed, detail))
+            }
+        }
+    }
+
+    fn check(
+        &self,
+        policy: &PolicySet,
+        caller: Caller<'_>,
+        (claims, narrowed): (&TokenClaims, Option<&Narrowed>),
+        Moment { now, latest }: Moment,
+    ) -> Result<(), Refusal> {
+        let refused = |reason, detail| Err((reason, detail));
         if latest >= claims.expires_at || now < claims.issued_at {
             let detail = "the token is past its time; ask for a new grant";
             return refused(ReasonCode::TokenExpired, detail);
         }
         let acting = caller.principal.agent.as_ref().unwrap_or(&caller.run.agent);
+        let agent = narrowed.and_then(|narrowed| narrowed.agent.as_ref());
         if claims.tenant != self.settings.tenant
             || claims.tenant != caller.principal.tenant
             || claims.principal != caller.principal.id
             || claims.run != caller.run.run_id
             || claims.audience != self.settings.audience
-            || agent.is_some_and(|agent| agent != *acting)
+            || agent.is_some_and(|agent| agent != acting)
         {
             let detail = "the token was made for another principal, agent, run or audience";
             return refused(ReasonCode::TokenScope, detail);
         }
-        if void {
+        if narrowed.is_some_and(|narrowed| narrowed.void) {
             return refused(ReasonCode::TokenScope, "the caveats of the token exclude each other");
         }
         if claims.policy != policy.basis().policy {
             let detail = "the policy has changed since the grant; ask again";
             return refused(ReasonCode::PolicyChanged, detail);
         }
-        if self.is_revoked(&claims) {
+        if self.is_revoked(claims) {
             return refused(ReasonCode::TokenRevoked, "the grant was revoked");
         }
-        match pending {
-            Some(pending) => Ok((claims, pending)),
-            None => {
-                let detail = "the token was used before, or its grant is no longer known";
-                refused(ReasonCode::TokenUsed, detail)
-            }
-        }
+        Ok(())
     }
 
-    /// What a genuine token says.
     fn genuine(&self, token: &Token) -> Option<Genuine> {
-        let keys = self.keys();
+        let keys = self.key_ring();
         let sealed = keys.genuine(token)?;
         let pending = sealed.name().and_then(|name| self.pending.get(name));
         // What was put under this MAC is remembered, and need not be read again.
-        if let Some(minted) = pending.as_ref().filter(|one| sealed.seal() == Some(&one.seal)) {
-            let claims = Arc::clone(&minted.claims);
-            return Some(Genuine { claims, agent: None, void: false, pending });
-        }
-        let Narrowed { claims, agent, void } = sealed.read()?;
-        Some(Genuine { claims: Arc::new(claims), agent, void, pending })
+        let known = pending.as_ref().is_some_and(|one| sealed.seal() == Some(&one.seal));
+        let read = if known { None } else { Some(sealed.read()?) };
+        Some(Genuine { pending, read })
     }
 
     /// True when what the token stands for was revoked.

@@ -21,7 +21,7 @@ pub(crate) struct Judged<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<&'a AgentId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) arguments: Option<Recorded>,
+    pub(crate) arguments: Option<Recorded<'a>>,
     capability: &'a CapabilityId,
     checks: Checks<'a>,
     checks_total: usize,

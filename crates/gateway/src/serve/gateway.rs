@@ -171,7 +171,7 @@ impl Gateway {
     /// registered or approved. What it says now is shown to no model; this quotes nothing of it.
     pub(crate) fn changed(&self, id: &CapabilityId) -> Option<Contribution> {
         let contract = self.kernel.contract(id)?;
-        if contract.denied() { contract.contribution } else { None }
+        if contract.denied() { contract.contribution.map(|said| *said) } else { None }
     }
 
     /// True when the capability is shown to the principal.
