@@ -1,16 +1,15 @@
 //! Sliding windows: how often something was allowed in the last seconds.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+mod group;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ahash::RandomState;
-use weaver_types::{
-    AgentId, CapabilityId, Check, Contribution, Discharge, Operation, PrincipalId, ReasonCode,
-    RunId, Tenant, Timestamp, Verdict,
-};
+use weaver_types::{Check, Contribution, Discharge, Operation, ReasonCode, Timestamp, Verdict};
 
+use self::group::{GroupRef, Groups};
 use crate::decide::applies;
-use crate::limit::{Counted, Limit};
+use crate::limit::Limit;
 use crate::query::Query;
 use crate::truth::Truth;
 
@@ -21,46 +20,6 @@ pub const MAX_REMEMBERED: usize = 1_000_000;
 /// How often forgotten calls are cleared away.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// Calls that one limit counts together.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Group {
-    limit: String,
-    tenant: Tenant,
-    principal: Option<PrincipalId>,
-    capability: Option<CapabilityId>,
-    run: Option<RunId>,
-    agent: Option<AgentId>,
-}
-
-impl Group {
-    fn of(limit: &Limit, query: &Query<'_>) -> Self {
-        let by = |counted| limit.by.contains(&counted);
-        let principal = query.principal;
-        Self {
-            limit: limit.name.clone(),
-            tenant: principal.tenant.clone(),
-            principal: by(Counted::Principal).then(|| principal.id.clone()),
-            capability: by(Counted::Capability).then(|| query.capability.id().clone()),
-            run: query.run.filter(|_| by(Counted::Run)).cloned(),
-            agent: principal.agent.clone().filter(|_| by(Counted::Agent)),
-        }
-    }
-}
-
-/// The times of the calls of a group, earliest first, with how long each counts.
-#[derive(Debug, Clone, Default)]
-struct Times {
-    window: Duration,
-    calls: VecDeque<Timestamp>,
-}
-
-impl Times {
-    /// How many calls no longer count: those at `now - window` and before.
-    fn past(&self, now: Timestamp, window: Duration) -> usize {
-        self.calls.partition_point(|at| at.after(window) <= now)
-    }
-}
-
 /// The allowed invocations of late, in bounded memory. The order in which calls are recorded does
 /// not matter.
 ///
@@ -68,7 +27,7 @@ impl Times {
 /// lock, so that two calls cannot both take the last place.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
-    groups: HashMap<Group, Times, RandomState>,
+    groups: Groups,
     remembered: usize,
     swept: Timestamp,
 }
@@ -85,10 +44,10 @@ impl Windows {
     #[must_use]
     pub fn check(&self, query: &Query<'_>, limits: &[Limit]) -> Vec<Contribution> {
         let counted = counted(query, limits);
-        counted.filter_map(|(limit, group)| self.one(query, limit, &group)).collect()
+        counted.filter_map(|(limit, group)| self.one(query, limit, group)).collect()
     }
 
-    fn one(&self, query: &Query<'_>, limit: &Limit, group: &Group) -> Option<Contribution> {
+    fn one(&self, query: &Query<'_>, limit: &Limit, group: GroupRef<'_>) -> Option<Contribution> {
         let window = Duration::from_secs(limit.window_s.into());
         let allowed = limit.calls_for(&query.principal.roles);
         let most = usize::try_from(allowed).unwrap_or(usize::MAX);
@@ -115,7 +74,7 @@ impl Windows {
             return false;
         }
         let (mut groups, mut calls) = (0_usize, 0_usize);
-        for times in self.groups.values() {
+        for times in self.groups.times() {
             let counted = times.calls.len() - times.past(now, times.window);
             groups += usize::from(counted > 0);
             calls += counted;
@@ -137,7 +96,7 @@ impl Windows {
     pub fn take(&mut self, query: &Query<'_>, limits: &[Limit]) -> Result<(), Box<Contribution>> {
         let counted: Vec<_> = counted(query, limits).collect();
         for (limit, group) in &counted {
-            if let Some(said) = self.one(query, limit, group) {
+            if let Some(said) = self.one(query, limit, *group) {
                 return Err(Box::new(said));
             }
         }
@@ -147,16 +106,20 @@ impl Windows {
         Ok(())
     }
 
-    fn add<'l>(&mut self, now: Timestamp, counted: impl IntoIterator<Item = (&'l Limit, Group)>) {
+    fn add<'l>(
+        &mut self,
+        now: Timestamp,
+        counted: impl IntoIterator<Item = (&'l Limit, GroupRef<'l>)>,
+    ) {
         let full = self.remembered >= MAX_REMEMBERED || self.groups.len() >= MAX_GROUPS;
         if full || now.since(self.swept) >= SWEEP {
             self.sweep(now);
         }
         for (limit, group) in counted {
             let room = self.remembered < MAX_REMEMBERED
-                && (self.groups.len() < MAX_GROUPS || self.groups.contains_key(&group));
+                && (self.groups.len() < MAX_GROUPS || self.groups.get(group).is_some());
             if room {
-                let times = self.groups.entry(group).or_default();
+                let times = self.groups.of(group);
                 times.window = Duration::from_secs(limit.window_s.into());
                 let place = times.calls.partition_point(|at| *at <= now);
                 times.calls.insert(place, now);
@@ -173,25 +136,25 @@ impl Windows {
             times.calls.drain(..past);
             !times.calls.is_empty()
         });
-        self.remembered = self.groups.values().map(|times| times.calls.len()).sum();
+        self.remembered = self.groups.times().map(|times| times.calls.len()).sum();
     }
 
     /// Forgets the groups of limits that are no longer among these: for a policy that changed.
     pub fn keep(&mut self, limits: &[Limit]) {
         let names: BTreeSet<_> = limits.iter().map(|limit| limit.name.as_str()).collect();
-        self.groups.retain(|group, _| names.contains(group.limit.as_str()));
-        self.remembered = self.groups.values().map(|times| times.calls.len()).sum();
+        self.groups.retain(|limit, _| names.contains(limit));
+        self.remembered = self.groups.times().map(|times| times.calls.len()).sum();
     }
 }
 
 /// The limits that count this call, with what each counts it with. Views are not counted.
 fn counted<'a>(
-    query: &'a Query<'_>,
+    query: &'a Query<'a>,
     limits: &'a [Limit],
-) -> impl Iterator<Item = (&'a Limit, Group)> {
+) -> impl Iterator<Item = (&'a Limit, GroupRef<'a>)> {
     let invoked = query.operation == Operation::Invoke;
     let counting = limits.iter().filter(move |limit| invoked && counts(limit, query));
-    counting.map(|limit| (limit, Group::of(limit, query)))
+    counting.map(|limit| (limit, GroupRef::of(limit, query)))
 }
 
 /// What is not known counts as applying: a limit only tightens.

@@ -1,8 +1,10 @@
 use super::*;
-use crate::limit::RoleLimit;
+use crate::limit::{Counted, RoleLimit};
 use crate::matching::Match;
 use crate::rule::Pattern;
-use weaver_types::{Capability, CapabilityRequest, Effects, Principal, ToolSpec};
+use weaver_types::{
+    Capability, CapabilityRequest, Effects, Principal, PrincipalId, RunId, ToolSpec,
+};
 
 struct World {
     tool: Capability,
