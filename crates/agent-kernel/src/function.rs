@@ -96,10 +96,7 @@ pub(crate) fn caught<T>(f: impl FnOnce() -> Result<T, DriverError>) -> Result<T,
 impl Driver for FnDriver {
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         match &self.body {
-            Body::Inline(f) => {
-                let f = Arc::clone(f);
-                Box::pin(async move { f(call) })
-            }
+            Body::Inline(f) => Box::pin(async move { f(call) }),
             Body::Blocking(f, workers) => {
                 let (f, own) = (Arc::clone(f), call.clone());
                 workers.run(move || f(call), move |result| own.report_late(result))

@@ -5,11 +5,16 @@
 //! made, under the key `run`, so that the fold over the events gives the same state.
 
 use serde::{Deserialize, Serialize};
-use weaver_types::canonical::{self, Profile};
+use weaver_types::canonical::{self, Buffer, Profile};
 use weaver_types::ledger::{Namespace, Put, RecordKey};
 use weaver_types::{Label, Millicents, RunId, RunMeters, Tenant};
 
 use crate::error::KernelError;
+
+/// The largest number of a record.
+const LARGEST: u64 = 1 << 53;
+/// Bytes of a state beside its label, with the longest numbers.
+const AROUND_LABEL: usize = 192;
 
 /// What is known of a run. The fields stand in the order in which they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,22 +102,28 @@ impl WrittenLabel {
     /// The canonical bytes of a state.
     fn state(&mut self, state: &RunState) -> Option<Vec<u8>> {
         let RunState { label, meters, v } = state;
-        let rest = canonical::of(&Rest { meters, v: *v }, Profile::Record).ok()?;
-        let (rest, label) = (rest.strip_prefix(b"{")?, self.of(label)?);
-        let mut bytes = Vec::with_capacity(label.len() + rest.len() + 16);
-        bytes.extend_from_slice(b"{\"label\":");
-        bytes.extend_from_slice(label);
-        bytes.push(b',');
-        bytes.extend_from_slice(rest);
-        Some(bytes)
+        let RunMeters { cost, denials, latency_us, prompt_tokens, tool_calls } = *meters;
+        let meters = [
+            ("cost", cost.0),
+            ("denials", denials),
+            ("latency_us", latency_us),
+            ("prompt_tokens", prompt_tokens),
+            ("tool_calls", tool_calls),
+        ];
+        let label = self.of(label)?;
+        let mut out = Buffer::with_room(label.len() + AROUND_LABEL);
+        out.word(b"{\"label\":");
+        out.word(label);
+        out.word(b",\"meters\":");
+        for (place, (name, value)) in meters.into_iter().enumerate() {
+            out.member(if place == 0 { b'{' } else { b',' }, name);
+            out.number(Some(value).filter(|value| *value <= LARGEST)?);
+        }
+        out.word(b"},\"v\":");
+        out.number((*v).into());
+        out.push(b'}');
+        Some(out.into_vec())
     }
-}
-
-/// What stands after the label of a [`RunState`].
-#[derive(Serialize)]
-struct Rest<'a> {
-    meters: &'a RunMeters,
-    v: u8,
 }
 
 /// The ledger's record of a state.
@@ -173,7 +184,9 @@ mod tests {
                 assert_eq!(read(&whole).unwrap(), state);
             }
         }
-        state.meters.cost = Millicents((1 << 53) + 1);
+        state.meters.cost = Millicents(LARGEST);
+        assert_eq!(written.state(&state), canonical::of(&state, Profile::Record).ok());
+        state.meters.cost = Millicents(LARGEST + 1);
         assert!(written.state(&state).is_none(), "beyond what a record holds");
     }
 }
