@@ -3,6 +3,7 @@
 //! Each line is `{"kind": TITLE, "json": CONTRACT}`. Without arguments the lines come from our own
 //! types; with `--read` they are read from standard input, validated and written again.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -169,12 +170,12 @@ fn frame(capability: &Capability) -> Outcome<Frame> {
     let handle = Handle {
         handle_id: HandleId::parse("hdl_1")?,
         capability_id: capability.id().clone(),
-        media_type: "application/json".to_owned(),
+        media_type: "application/json".into(),
         created_at: AT,
         expires_at: AT,
         total_rows: Some(7),
         byte_size: 4096,
-        views: Vec::new(),
+        views: Cow::default(),
     };
     Ok(Frame {
         call_id: CallId::parse("call_1")?,

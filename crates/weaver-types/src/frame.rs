@@ -62,13 +62,17 @@ pub struct Handle {
     /// Its name.
     pub handle_id: HandleId,
     /// The media type of what is stored.
-    pub media_type: String,
+    pub media_type: Cow<'static, str>,
     /// How many rows the whole result has, where it has rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_rows: Option<u64>,
     /// The names of the views that a drill-down can ask for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub views: Vec<Cow<'static, str>>,
+    #[serde(default, skip_serializing_if = "no_views")]
+    pub views: Cow<'static, [Cow<'static, str>]>,
+}
+
+fn no_views(views: &[Cow<'static, str>]) -> bool {
+    views.is_empty()
 }
 
 /// What a model may see of one result: bounded, redacted, labelled.
@@ -169,10 +173,10 @@ impl From<&Frame> for ResultEnvelope {
     fn from(frame: &Frame) -> Self {
         let artifact = frame.handle.as_ref().map(|handle| ArtifactRef {
             handle_id: handle.handle_id.clone(),
-            media_type: handle.media_type.clone(),
+            media_type: handle.media_type.clone().into_owned(),
             byte_size: handle.byte_size,
         });
-        let views = frame.handle.as_ref().map(|handle| &handle.views);
+        let views = frame.handle.as_ref().map(|handle| handle.views.as_ref());
         Self {
             summary: summary(frame),
             facts: frame.facts.clone(),

@@ -1,5 +1,6 @@
 //! Storing a result, finding its record again, and reading it back.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -222,7 +223,7 @@ pub fn content(
             String::from_utf8(bytes).map_err(|_| damaged("its content is no text"))?,
         ),
         ContentKind::Binary => {
-            RawContent::Binary { media_type: record.handle.media_type.clone(), bytes }
+            RawContent::Binary { media_type: record.handle.media_type.clone().into_owned(), bytes }
         }
     };
     Ok(RawResult {
@@ -232,20 +233,22 @@ pub fn content(
     })
 }
 
-fn written(content: &RawContent) -> Result<(ContentKind, String, Vec<u8>), HandleError> {
+type Written = (ContentKind, Cow<'static, str>, Vec<u8>);
+
+fn written(content: &RawContent) -> Result<Written, HandleError> {
     match content {
         RawContent::Json(value) => {
             let text = json::written(value, MAX_STORED_DEPTH).ok_or_else(|| {
                 let detail = format!("it nests deeper than {MAX_STORED_DEPTH} levels");
                 HandleError::Unstorable { detail }
             })?;
-            Ok((ContentKind::Json, "application/json".to_owned(), text))
+            Ok((ContentKind::Json, "application/json".into(), text))
         }
         RawContent::Text(text) => {
-            Ok((ContentKind::Text, "text/plain".to_owned(), text.as_bytes().to_vec()))
+            Ok((ContentKind::Text, "text/plain".into(), text.as_bytes().to_vec()))
         }
         RawContent::Binary { media_type: declared, bytes } => {
-            Ok((ContentKind::Binary, media_type(declared), bytes.clone()))
+            Ok((ContentKind::Binary, media_type(declared).into(), bytes.clone()))
         }
     }
 }

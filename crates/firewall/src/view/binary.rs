@@ -49,7 +49,7 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
 ];
 
 /// The names of the views.
-pub(super) const NAMES: &[&str] = &["type"];
+pub(super) const NAMES: &[Cow<'static, str>] = &[Cow::Borrowed("type")];
 
 /// What bytes are by their first ones.
 pub(super) fn media_type(bytes: &[u8]) -> &'static str {

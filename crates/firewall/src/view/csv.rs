@@ -12,10 +12,23 @@ use crate::frame::{Content, Shower};
 use crate::query::{ViewRequest, wrong};
 
 /// The names of the views.
-pub(super) const NAMES: &[&str] = &["columns", "head", "rows", "summary", "tail"];
+pub(super) const NAMES: &[Cow<'static, str>] = &[
+    Cow::Borrowed("columns"),
+    Cow::Borrowed("head"),
+    Cow::Borrowed("rows"),
+    Cow::Borrowed("summary"),
+    Cow::Borrowed("tail"),
+];
 /// The same, and those of any text that a table has too.
-pub(super) const ALL_NAMES: &[&str] =
-    &["columns", "head", "lines", "rows", "search", "summary", "tail"];
+pub(super) const ALL_NAMES: &[Cow<'static, str>] = &[
+    Cow::Borrowed("columns"),
+    Cow::Borrowed("head"),
+    Cow::Borrowed("lines"),
+    Cow::Borrowed("rows"),
+    Cow::Borrowed("search"),
+    Cow::Borrowed("summary"),
+    Cow::Borrowed("tail"),
+];
 /// The rows of a head or a tail, unless they are counted.
 const ROWS: usize = 10;
 /// The most rows that are read.

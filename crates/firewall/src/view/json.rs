@@ -17,7 +17,8 @@ use crate::query::{ViewRequest, unknown, wrong};
 use crate::redact::MASK;
 
 /// The names of the views.
-pub(super) const NAMES: &[&str] = &["get", "keys", "paths"];
+pub(super) const NAMES: &[Cow<'static, str>] =
+    &[Cow::Borrowed("get"), Cow::Borrowed("keys"), Cow::Borrowed("paths")];
 /// The most values at one path.
 const MAX_FOUND: usize = 100_000;
 /// The most different paths, and the most values that are looked at for them.

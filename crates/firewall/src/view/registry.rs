@@ -75,19 +75,18 @@ impl ViewRegistry {
 
     /// The names of the views that content has, sorted.
     #[must_use]
-    pub fn names(&self, content: &RawContent) -> Vec<Cow<'static, str>> {
-        let known = Known::of(content);
-        self.of(&known, content).iter().copied().map(Cow::Borrowed).collect()
+    pub fn names(&self, content: &RawContent) -> Cow<'static, [Cow<'static, str>]> {
+        self.of(&Known::of(content), content)
     }
 
-    fn of(&self, known: &Known<'_>, content: &RawContent) -> Cow<'static, [&'static str]> {
+    fn of(&self, known: &Known<'_>, content: &RawContent) -> Cow<'static, [Cow<'static, str>]> {
         let own = known.kind.views();
         if self.hosts.is_empty() {
             return Cow::Borrowed(own);
         }
         let mut names = own.to_vec();
         let hosts = self.matching(known, content);
-        names.extend(hosts.flat_map(|host| host.names().iter().copied()));
+        names.extend(hosts.flat_map(|host| host.names()).copied().map(Cow::Borrowed));
         names.sort_unstable();
         names.dedup();
         Cow::Owned(names)
@@ -122,12 +121,13 @@ impl ViewRegistry {
             return Ok(Viewed { free: false, ..Viewed::free(owned(made)) });
         }
         let names = self.of(&known, content);
-        if !names.contains(&name) {
+        if !names.iter().any(|known| known == name) {
+            let names: Vec<&str> = names.iter().map(Cow::as_ref).collect();
             return Err(unknown("view", name, &names));
         }
         match known.kind {
             Kind::Json => json::render(source.redacted_value(shower)?, request, shower),
-            Kind::Csv(delimiter) if csv::NAMES.contains(&name) => {
+            Kind::Csv(delimiter) if csv::NAMES.iter().any(|own| own == name) => {
                 csv::render(source.text()?, delimiter, request, shower)
             }
             Kind::Csv(_) | Kind::Text => {

@@ -13,7 +13,12 @@ use crate::frame::Content;
 use crate::query::{ViewRequest, wrong};
 
 /// The names of the views.
-pub(super) const NAMES: &[&str] = &["head", "lines", "search", "tail"];
+pub(super) const NAMES: &[Cow<'static, str>] = &[
+    Cow::Borrowed("head"),
+    Cow::Borrowed("lines"),
+    Cow::Borrowed("search"),
+    Cow::Borrowed("tail"),
+];
 /// The lines of a head or a tail, unless they are counted.
 const LINES: usize = 20;
 /// The most lines that a view gives.

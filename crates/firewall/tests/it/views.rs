@@ -20,7 +20,7 @@ fn table(raw: &RawResult, query: Value) -> Value {
 }
 
 fn views(raw: &RawResult) -> Vec<Cow<'static, str>> {
-    ViewRegistry::default().names(&raw.content)
+    ViewRegistry::default().names(&raw.content).into_owned()
 }
 
 fn bytes(media_type: &str, bytes: &[u8]) -> RawResult {
@@ -255,7 +255,7 @@ fn a_hosts_view_is_redacted_and_bounded_like_ours() {
     let firewall = Firewall::new().with_views(registry);
     let raw = RawResult::text("<p>mail jane.roe@corp.example.com");
     assert_eq!(
-        firewall.views().names(&raw.content),
+        *firewall.views().names(&raw.content),
         ["everything", "head", "lines", "search", "tail"]
     );
     assert!(!firewall.views().names(&RawContent::Text("p".into())).contains(&"everything".into()));

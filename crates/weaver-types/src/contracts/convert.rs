@@ -141,7 +141,7 @@ impl From<&crate::Handle> for Handle {
         Self {
             handle_id: handle.handle_id.to_string(),
             capability_id: handle.capability_id.to_string(),
-            artifact_type: or(handle.media_type.clone(), "application/octet-stream"),
+            artifact_type: or(handle.media_type.clone().into_owned(), "application/octet-stream"),
             created_at: handle.created_at.rfc3339(),
             expires_at: Nullable::Value(handle.expires_at.rfc3339()),
             access_policy: None,

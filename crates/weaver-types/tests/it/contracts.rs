@@ -1,5 +1,6 @@
 //! The public contracts: against their JSON Schemas, losslessly, and from our types.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
@@ -348,12 +349,12 @@ fn handle() -> Handle {
     Handle {
         handle_id: HandleId::parse("hdl_1").unwrap(),
         capability_id: capability_id(),
-        media_type: "application/json".to_owned(),
+        media_type: "application/json".into(),
         created_at: AT,
         expires_at: AT,
         total_rows: Some(7),
         byte_size: u64::MAX,
-        views: Vec::new(),
+        views: Cow::default(),
     }
 }
 

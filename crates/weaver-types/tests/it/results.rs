@@ -81,12 +81,12 @@ fn handle() -> Handle {
     Handle {
         handle_id: HandleId::parse("hdl_1").unwrap(),
         capability_id: ids().1,
-        media_type: "application/json".to_owned(),
+        media_type: "application/json".into(),
         created_at: Timestamp::from_micros(1),
         expires_at: Timestamp::from_micros(2),
         total_rows: Some(2),
         byte_size: 42,
-        views: vec!["keys".into(), "get".into()],
+        views: vec!["keys".into(), "get".into()].into(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The firewall behind the port of the context engine.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,12 +64,12 @@ fn handle(id: &HandleId, capability: &CapabilityId) -> Handle {
     Handle {
         handle_id: id.clone(),
         capability_id: capability.clone(),
-        media_type: "text/plain".to_owned(),
+        media_type: "text/plain".into(),
         created_at: time,
         expires_at: time,
         total_rows: None,
         byte_size: 1,
-        views: Vec::new(),
+        views: Cow::default(),
     }
 }
 

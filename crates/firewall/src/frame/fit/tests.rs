@@ -13,7 +13,7 @@ fn frame(texts: &[String], number: u64) -> Frame {
     let handle = Handle {
         handle_id: HandleId::parse(id(1)).unwrap(),
         capability_id: capability.clone(),
-        media_type: text(2),
+        media_type: text(2).into(),
         created_at: weaver_types::Timestamp::from_micros(i64::MIN),
         expires_at: weaver_types::Timestamp::from_micros(i64::MAX),
         total_rows: Some(number),

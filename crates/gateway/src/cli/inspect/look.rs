@@ -1,5 +1,6 @@
 //! Frames of one result, as a gateway would make them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,12 +76,12 @@ impl Look<'_> {
         Ok(Handle {
             handle_id: HandleId::parse("hdl_0000000000000000").map_err(inside)?,
             capability_id: capability.id().clone(),
-            media_type: media_type.to_owned(),
+            media_type: media_type.to_owned().into(),
             created_at: now,
             expires_at: now.after(KEPT),
             total_rows: rows,
             byte_size: size as u64,
-            views: Vec::new(),
+            views: Cow::default(),
         })
     }
 }
