@@ -110,6 +110,19 @@ pub fn of<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Result<Vec<u8>,
     }
 }
 
+/// The same where the caller knows about how many bytes it will be.
+///
+/// # Errors
+///
+/// As [`of`].
+pub fn of_about<T: Serialize + ?Sized>(
+    value: &T,
+    profile: Profile,
+    bytes: usize,
+) -> Result<Vec<u8>, CanonicalError> {
+    serialize::into_room(value, profile, bytes).map_or_else(|| closely(value, profile), Ok)
+}
+
 /// Writes a record: what [`of`] writes under [`Profile::Record`], as bytes that are known to be so.
 ///
 /// # Errors

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use ahash::RandomState;
 use weaver_types::ledger::{BlobId, BlobStore};
-use weaver_types::{HandleId, Timestamp};
+use weaver_types::{Handle, HandleId, Timestamp};
 
 use super::budget::HandleBudget;
-use super::record::{HandleRecord, StoredBytes};
+use super::record::StoredBytes;
 
 /// The most records that one call removes; more wait for the next calls.
 const MAX_REMOVED: usize = 256;
@@ -58,9 +58,9 @@ impl Index {
         self.by_end.last().map(|(end, _)| *end)
     }
 
-    pub(super) fn add(&mut self, record: &HandleRecord) {
-        let id = record.handle.handle_id.clone();
-        let blob = match &record.bytes {
+    pub(super) fn add(&mut self, handle: &Handle, bytes: &StoredBytes) {
+        let id = handle.handle_id.clone();
+        let blob = match bytes {
             StoredBytes::Inline(_) => None,
             StoredBytes::Blob(blob) => Some(*blob),
         };
@@ -68,7 +68,7 @@ impl Index {
             let count = self.blobs.entry(blob).or_default();
             *count = count.saturating_add(1);
         }
-        let (expires_at, size) = (record.handle.expires_at, record.handle.byte_size);
+        let (expires_at, size) = (handle.expires_at, handle.byte_size);
         let entry = Entry { age: self.next, expires_at, size, blob };
         self.next += 1;
         self.bytes = self.bytes.saturating_add(size);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Digest;
-use weaver_types::ledger::{BlobId, Namespace, Put, RecordKey};
+use weaver_types::ledger::BlobId;
 use weaver_types::{
     CallId, Constraints, Handle, Label, PrincipalId, RunId, Tenant, ToolProvenance,
 };
@@ -38,9 +38,7 @@ pub enum StoredBytes {
 }
 
 /// What stands behind a handle: for whom, from what, under which limits, and where the bytes are.
-///
-/// Its fields are in the order in which they are written, so that none has to be moved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandleRecord {
     /// The capability's list of allowed fields at that time; empty means no restriction.
@@ -66,12 +64,12 @@ pub struct HandleRecord {
     /// The only principal that may use it.
     pub principal: PrincipalId,
     /// Where the data came from, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub provenance: Option<ToolProvenance>,
     /// The run in which it was made.
     pub run: RunId,
     /// True when the bytes are encrypted; inline ones are then base64.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub sealed: bool,
     /// Whose data.
     pub tenant: Tenant,
@@ -79,8 +77,54 @@ pub struct HandleRecord {
     pub v: u64,
 }
 
+/// A record as it is written, of parts that lie elsewhere.
+///
+/// Its fields are in the order in which they are written, so that none has to be moved.
+#[derive(Serialize)]
+pub(super) struct Written<'a> {
+    pub(super) allowed_fields: &'a BTreeSet<String>,
+    pub(super) bytes: &'a StoredBytes,
+    pub(super) call: &'a CallId,
+    pub(super) capability: Digest,
+    pub(super) constraints: &'a Constraints,
+    pub(super) content: ContentKind,
+    pub(super) handle: &'a Handle,
+    pub(super) is_error: bool,
+    pub(super) label: &'a Label,
+    pub(super) pii: bool,
+    pub(super) principal: &'a PrincipalId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) provenance: Option<&'a ToolProvenance>,
+    pub(super) run: &'a RunId,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) sealed: bool,
+    pub(super) tenant: &'a Tenant,
+    pub(super) v: u64,
+}
+
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+/// Bytes that most records have beside those of their result, and a few more.
+const ROOM: usize = 768;
+
+impl Written<'_> {
+    /// The canonical bytes.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
+        let inline = match self.bytes {
+            StoredBytes::Inline(text) => text.len(),
+            StoredBytes::Blob(_) => 0,
+        };
+        canonical::of_about(self, Profile::Document, ROOM + inline)
+            .map_err(|error| HandleError::Unstorable { detail: error.to_string() })
+    }
+}
+
+impl Serialize for HandleRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.written().serialize(serializer)
+    }
 }
 
 impl HandleRecord {
@@ -101,11 +145,25 @@ impl HandleRecord {
         joined
     }
 
-    /// The record as it is written. The ledger does not forget it by itself: whoever removes it
-    /// removes its bytes too.
-    pub(super) fn to_put(&self) -> Result<Put, HandleError> {
-        let key = RecordKey::new(self.tenant.clone(), Namespace::Handle, &self.handle.handle_id);
-        Ok(Put { key, value: self.to_bytes()?, expires_at: None })
+    fn written(&self) -> Written<'_> {
+        Written {
+            allowed_fields: &self.allowed_fields,
+            bytes: &self.bytes,
+            call: &self.call,
+            capability: self.capability,
+            constraints: &self.constraints,
+            content: self.content,
+            handle: &self.handle,
+            is_error: self.is_error,
+            label: &self.label,
+            pii: self.pii,
+            principal: &self.principal,
+            provenance: self.provenance.as_ref(),
+            run: &self.run,
+            sealed: self.sealed,
+            tenant: &self.tenant,
+            v: self.v,
+        }
     }
 
     /// The canonical bytes.
@@ -113,8 +171,7 @@ impl HandleRecord {
     /// # Errors
     /// [`HandleError::Unstorable`], when a value has no canonical form.
     pub fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
-        canonical::of(self, Profile::Document)
-            .map_err(|error| HandleError::Unstorable { detail: error.to_string() })
+        self.written().to_bytes()
     }
 
     /// Reads canonical bytes; `id` names the record in errors.

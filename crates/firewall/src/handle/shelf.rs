@@ -60,7 +60,7 @@ impl Shelf {
         });
         let mut index = Index::default();
         for record in &records {
-            index.add(record);
+            index.add(&record.handle, &record.bytes);
         }
         let shelf = Self::new(tenant.clone(), budget, seal);
         Ok(Self { index: Mutex::new(index), ..shelf })
@@ -83,23 +83,23 @@ impl Shelf {
         random: &dyn Random,
     ) -> Result<StoredHandle, HandleError> {
         let mut new = store::encode(raw, grant, self.budget.ttl, random)?;
-        self.budget.check(new.record.handle.byte_size)?;
+        self.budget.check(new.handle.byte_size)?;
         if let Some(key) = &self.seal {
             new.seal(key, random)?;
         }
         // Equal bytes are one blob. Nobody may remove it between its writing and the mark that
         // this result lies in it, so both happen under the lock.
         let mut index = self.index()?;
-        let record = new.place(blobs)?;
-        let put = record.to_put()?;
-        index.add(&record);
+        let bytes = new.place(blobs)?;
+        let put = new.to_put(&bytes)?;
+        let handle = new.handle;
+        index.add(&handle, &bytes);
         index.tidy(blobs);
-        index.evict(&self.budget, &record.handle.handle_id, grant.now, blobs);
+        index.evict(&self.budget, &handle.handle_id, grant.now, blobs);
         let removed = index.removals();
         drop(index);
         self.close(&removed);
-        let digest = digest(&record);
-        let HandleRecord { handle, bytes, .. } = record;
+        let digest = digest(&bytes);
         let blob = match bytes {
             StoredBytes::Blob(blob) => Some(BlobUse { key: put.key.clone(), blob }),
             StoredBytes::Inline(_) => None,
@@ -162,7 +162,7 @@ impl Shelf {
             return Ok(open);
         }
         let raw = store::content(record, blobs, self.seal.as_ref())?;
-        let result = Arc::new(OpenResult::new(raw, handle.byte_size, digest(record)));
+        let result = Arc::new(OpenResult::new(raw, handle.byte_size, digest(&record.bytes)));
         if handle.byte_size > MIN_OPEN
             && let Ok(mut open) = self.open.lock()
         {
@@ -198,7 +198,9 @@ impl Shelf {
     }
 
     fn close(&self, ids: &[HandleId]) {
-        if let Ok(mut open) = self.open.lock() {
+        if !ids.is_empty()
+            && let Ok(mut open) = self.open.lock()
+        {
             for id in ids {
                 open.forget(id);
             }
@@ -207,8 +209,8 @@ impl Shelf {
 }
 
 /// The name of the stored bytes under the store's key.
-fn digest(record: &HandleRecord) -> Option<String> {
-    match &record.bytes {
+fn digest(bytes: &StoredBytes) -> Option<String> {
+    match bytes {
         StoredBytes::Blob(blob) => Some(blob.to_string()),
         StoredBytes::Inline(_) => None,
     }

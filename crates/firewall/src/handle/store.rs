@@ -11,7 +11,7 @@ use weaver_types::{
     RawResult, RunId, Tenant, Timestamp,
 };
 
-use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes};
+use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes, Written};
 use super::seal::HandleKey;
 use crate::error::HandleError;
 use crate::frame::{media_type, rows};
@@ -83,20 +83,23 @@ pub fn key(tenant: &Tenant, id: &HandleId) -> RecordKey {
 }
 
 /// A result that is about to be stored.
-pub(super) struct New {
-    pub(super) record: HandleRecord,
-    bytes: Vec<u8>,
+pub(super) struct New<'a> {
+    pub(super) handle: Handle,
+    raw: &'a RawResult,
+    grant: HandleGrant<'a>,
+    content: ContentKind,
+    bytes: Cow<'a, [u8]>,
+    sealed: bool,
 }
 
-/// The record and the bytes of a result. The driver's findings are not kept: the frame of the call
-/// itself carries them.
-pub(super) fn encode(
-    raw: &RawResult,
-    grant: HandleGrant<'_>,
+/// The handle and the bytes of a result.
+pub(super) fn encode<'a>(
+    raw: &'a RawResult,
+    grant: HandleGrant<'a>,
     ttl: Duration,
     random: &dyn Random,
-) -> Result<New, HandleError> {
-    let (kind, media, bytes) = written(&raw.content)?;
+) -> Result<New<'a>, HandleError> {
+    let (content, media_type, bytes) = written(&raw.content)?;
     if bytes.len() > MAX_STORED {
         let size = bytes.len() as u64;
         return Err(HandleError::TooLarge { size, max: MAX_STORED as u64 });
@@ -104,58 +107,66 @@ pub(super) fn encode(
     let handle = Handle {
         handle_id: HandleId::random(random)?,
         capability_id: grant.capability.id().clone(),
-        media_type: media,
+        media_type,
         created_at: grant.now,
         expires_at: grant.now.after(ttl),
         total_rows: rows(&raw.content).map(|rows| rows as u64),
         byte_size: bytes.len() as u64,
         views: grant.views.names(&raw.content),
     };
-    let record = HandleRecord {
-        v: RECORD_VERSION,
-        handle,
-        tenant: grant.tenant.clone(),
-        principal: grant.principal.clone(),
-        run: grant.run.clone(),
-        call: grant.call.clone(),
-        capability: grant.capability.fingerprint(),
-        constraints: grant.constraints.clone(),
-        allowed_fields: grant.capability.spec().allowed_fields.clone(),
-        pii: grant.pii_reader,
-        label: grant.label.clone(),
-        bytes: StoredBytes::Inline(String::new()),
-        sealed: false,
-        content: kind,
-        is_error: raw.is_error,
-        provenance: raw.provenance.clone(),
-    };
-    Ok(New { record, bytes })
+    Ok(New { handle, raw, grant, content, bytes, sealed: false })
 }
 
-impl New {
+impl New<'_> {
     /// Encrypts the bytes.
     pub(super) fn seal(&mut self, key: &HandleKey, random: &dyn Random) -> Result<(), HandleError> {
-        let of = (&self.record.tenant, &self.record.handle.handle_id);
-        self.bytes = key.seal(&self.bytes, of, random)?;
-        self.record.sealed = true;
+        let of = (self.grant.tenant, &self.handle.handle_id);
+        self.bytes = Cow::Owned(key.seal(&self.bytes, of, random)?);
+        self.sealed = true;
         Ok(())
     }
 
-    /// Puts the bytes where they belong: at most [`MAX_INLINE`] bytes of text and JSON into the
+    /// Takes the bytes to where they belong: at most [`MAX_INLINE`] bytes of text and JSON into the
     /// record, everything else into a blob.
-    pub(super) fn place(mut self, blobs: &dyn BlobStore) -> Result<HandleRecord, HandleError> {
-        let small = self.record.handle.byte_size <= MAX_INLINE as u64;
-        let inline = small && self.record.content != ContentKind::Binary;
-        let text = match (inline, self.record.sealed) {
-            (true, true) => Some(STANDARD.encode(&self.bytes)),
-            (true, false) => String::from_utf8(std::mem::take(&mut self.bytes)).ok(),
-            (false, _) => None,
+    pub(super) fn place(&mut self, blobs: &dyn BlobStore) -> Result<StoredBytes, HandleError> {
+        let small = self.handle.byte_size <= MAX_INLINE as u64;
+        let inline = small && self.content != ContentKind::Binary;
+        let bytes = std::mem::take(&mut self.bytes);
+        Ok(match (inline, self.sealed) {
+            (true, true) => StoredBytes::Inline(STANDARD.encode(&bytes)),
+            (true, false) => match String::from_utf8(bytes.into_owned()) {
+                Ok(text) => StoredBytes::Inline(text),
+                Err(error) => StoredBytes::Blob(blobs.put(error.as_bytes())?),
+            },
+            (false, _) => StoredBytes::Blob(blobs.put(&bytes)?),
+        })
+    }
+
+    /// The record, with where its bytes are. The ledger does not forget it by itself: whoever
+    /// removes it removes its bytes too. The driver's findings are not kept: the frame of the call
+    /// itself carries them.
+    pub(super) fn to_put(&self, bytes: &StoredBytes) -> Result<Put, HandleError> {
+        let Self { handle, raw, grant, content, sealed, .. } = self;
+        let record = Written {
+            allowed_fields: &grant.capability.spec().allowed_fields,
+            bytes,
+            call: grant.call,
+            capability: grant.capability.fingerprint(),
+            constraints: grant.constraints,
+            content: *content,
+            handle,
+            is_error: raw.is_error,
+            label: grant.label,
+            pii: grant.pii_reader,
+            principal: grant.principal,
+            provenance: raw.provenance.as_ref(),
+            run: grant.run,
+            sealed: *sealed,
+            tenant: grant.tenant,
+            v: RECORD_VERSION,
         };
-        self.record.bytes = match text {
-            Some(text) => StoredBytes::Inline(text),
-            None => StoredBytes::Blob(blobs.put(&self.bytes)?),
-        };
-        Ok(self.record)
+        let value = record.to_bytes()?;
+        Ok(Put { key: key(grant.tenant, &handle.handle_id), value, expires_at: None })
     }
 }
 
@@ -233,22 +244,22 @@ pub fn content(
     })
 }
 
-type Written = (ContentKind, Cow<'static, str>, Vec<u8>);
+type Bytes<'a> = (ContentKind, Cow<'static, str>, Cow<'a, [u8]>);
 
-fn written(content: &RawContent) -> Result<Written, HandleError> {
+fn written(content: &RawContent) -> Result<Bytes<'_>, HandleError> {
     match content {
         RawContent::Json(value) => {
             let text = json::written(value, MAX_STORED_DEPTH).ok_or_else(|| {
                 let detail = format!("it nests deeper than {MAX_STORED_DEPTH} levels");
                 HandleError::Unstorable { detail }
             })?;
-            Ok((ContentKind::Json, "application/json".into(), text))
+            Ok((ContentKind::Json, "application/json".into(), text.into()))
         }
         RawContent::Text(text) => {
-            Ok((ContentKind::Text, "text/plain".into(), text.as_bytes().to_vec()))
+            Ok((ContentKind::Text, "text/plain".into(), text.as_bytes().into()))
         }
         RawContent::Binary { media_type: declared, bytes } => {
-            Ok((ContentKind::Binary, media_type(declared).into(), bytes.clone()))
+            Ok((ContentKind::Binary, media_type(declared).into(), bytes.into()))
         }
     }
 }

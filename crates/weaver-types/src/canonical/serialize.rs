@@ -20,7 +20,15 @@ pub use members::Members;
 /// The canonical bytes of `value`; `None` where the long way has to decide.
 pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
     // What is written is larger than what it is written of, but seldom so much.
-    let room = (size_of_val(value) * 4).clamp(256, 2_048);
+    into_room(value, profile, (size_of_val(value) * 4).clamp(256, 2_048))
+}
+
+/// The same with room for so many bytes at first.
+pub(super) fn into_room<T: Serialize + ?Sized>(
+    value: &T,
+    profile: Profile,
+    room: usize,
+) -> Option<Vec<u8>> {
     let mut out = Out::new(profile, room);
     value.serialize(&mut out).ok()?;
     Some(out.bytes.into_vec())
