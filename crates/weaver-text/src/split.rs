@@ -33,12 +33,16 @@ fn split(text: &str, digits: bool) -> Vec<String> {
 
 fn split_into(text: &str, digits: bool, mut each: impl FnMut(&str)) {
     if text.is_ascii() {
-        for run in text.split(|c: char| !c.is_ascii_alphanumeric()) {
+        let mut left = Some(text);
+        while let Some(text) = left {
+            let gap = text.bytes().position(|byte| !byte.is_ascii_alphanumeric());
+            let (run, after) = text.split_at_checked(gap.unwrap_or(text.len())).unwrap_or_default();
             if is_word(run.as_bytes(), digits) {
                 each(run);
-            } else {
+            } else if !run.is_empty() {
                 Splitter::run(run.chars(), digits, &mut each);
             }
+            left = after.get(1..);
         }
     } else if is_nfkc(text) && !text.contains(is_invisible) {
         Splitter::run(text.chars(), digits, each);
