@@ -10,6 +10,8 @@ pub(crate) fn written(value: &Value, levels: usize) -> Option<Vec<u8>> {
     push(value, levels, &mut out).then(|| out.into_vec())
 }
 
+/// Inlined, so that what holds no other value costs no call.
+#[inline(always)]
 fn push(value: &Value, levels: usize, out: &mut Buffer) -> bool {
     match value {
         Value::Null => out.word(b"null"),
@@ -25,6 +27,7 @@ fn push(value: &Value, levels: usize, out: &mut Buffer) -> bool {
     true
 }
 
+#[inline(never)]
 fn push_items(items: &[Value], levels: usize, out: &mut Buffer) -> bool {
     if items.is_empty() {
         out.push(b'[');
@@ -39,6 +42,7 @@ fn push_items(items: &[Value], levels: usize, out: &mut Buffer) -> bool {
     true
 }
 
+#[inline(never)]
 fn push_members(map: &Map<String, Value>, levels: usize, out: &mut Buffer) -> bool {
     if map.is_empty() {
         out.push(b'{');
