@@ -57,8 +57,8 @@ impl Findings {
     }
 
     /// How many of each kind.
-    pub(crate) fn counts(self) -> BTreeMap<&'static str, u64> {
-        self.counts
+    pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
     }
 
     fn add(&mut self, kind: &'static str) {
@@ -171,7 +171,7 @@ mod tests {
     fn found(text: &str) -> Vec<&'static str> {
         let mut findings = Findings::default();
         findings.look(text);
-        findings.counts().into_keys().collect()
+        findings.counts().keys().copied().collect()
     }
 
     #[test]

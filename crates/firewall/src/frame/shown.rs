@@ -163,11 +163,11 @@ impl<'a> Shower<'a> {
     pub(crate) fn counts(self) -> BTreeMap<String, u64> {
         let Walk { masked, omitted, finish, .. } = self.walk;
         let mut counts = BTreeMap::new();
-        for (kind, n) in masked {
-            counts.insert(format!("redacted_{kind}"), n);
+        for (kind, n) in &masked {
+            counts.insert(format!("redacted_{kind}"), *n);
         }
-        for (kind, n) in finish.findings.counts().into_iter().chain(omitted) {
-            counts.insert(kind.to_owned(), n);
+        for (kind, n) in finish.findings.counts().iter().chain(&omitted) {
+            counts.insert((*kind).to_owned(), *n);
         }
         counts
     }
