@@ -1,6 +1,6 @@
 //! Facts about a list of objects.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use weaver_text::escape;
 
 use super::number::{push_count, push_rounded};
@@ -28,25 +28,47 @@ pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     if objects < rows.len() {
         facts.push(counted("Rows that are no objects: ", rows.len() - objects));
     }
-    let mut top = top_keys(rows, shower);
-    facts.push(listed(&mut top, shower));
+    let (sample, others) = rows.split_at_checked(SAMPLE).unwrap_or((rows, &[]));
+    let mut keys = top_keys(sample, shower);
+    facts.push(listed(&mut keys, shower));
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
-    top.retain(|key| !shower.hides(*key, &any) && !shower.tells(rows, key.name));
-    top.sort_by_key(|key| !shower.limits.bears(key.name));
-    let columns = columns(rows, &top);
+    keys.retain(|Key { named, .. }| !shower.hides(*named, &any) && !shower.tells(rows, named.name));
+    keys.sort_by_key(|key| !shower.limits.bears(key.named.name));
+    fill(&mut keys, others);
     let mut numeric = STATISTICS;
-    for (key, column) in top.iter_mut().zip(&columns) {
+    for Key { named, column } in &mut keys {
         if let Column::Numbers(numbers) = column
             && numeric > 0
         {
             numeric -= 1;
-            facts.push(numbers.statistics(key, shower));
+            facts.push(numbers.statistics(named, shower));
         }
     }
-    let looked_at = top.iter_mut().zip(columns).take(STATISTICS);
-    facts.extend(looked_at.filter_map(|(key, column)| column.distribution(key, shower)));
+    for Key { named, column } in keys.iter_mut().take(STATISTICS) {
+        facts.extend(column.distribution(named, shower));
+    }
     facts
+}
+
+/// A key, and what its values are.
+struct Key<'a> {
+    named: Named<'a>,
+    column: Column<'a>,
+}
+
+/// A key of the sample, how often it occurs there, and what its values are there.
+struct Sampled<'a> {
+    name: &'a str,
+    count: usize,
+    column: Column<'a>,
+}
+
+impl<'a> Sampled<'a> {
+    fn add(&mut self, value: &'a Value) {
+        self.count += 1;
+        self.column.add(value);
+    }
 }
 
 /// A fact that begins with this.
@@ -64,62 +86,68 @@ fn counted(what: &str, count: usize) -> String {
 }
 
 /// The names of keys.
-fn listed(keys: &mut [Named<'_>], shower: &mut Shower<'_>) -> String {
+fn listed(keys: &mut [Key<'_>], shower: &mut Shower<'_>) -> String {
     let mut fact = begun("Top keys: ");
     for (at, key) in keys.iter_mut().enumerate() {
         if at > 0 {
             fact.push_str(", ");
         }
-        fact.push_str(&shower.key_of(key));
+        fact.push_str(&shower.key_of(&mut key.named));
     }
     fact
 }
 
-/// The keys of the first rows that may be seen, by how often they occur and then by name.
-fn top_keys<'a>(rows: &'a [Value], shower: &mut Shower<'_>) -> Vec<Named<'a>> {
-    let mut keys = counts(rows.iter().take(SAMPLE).filter_map(Value::as_object));
+/// The keys of the sample that may be seen, by how often they occur and then by name.
+fn top_keys<'a>(sample: &'a [Value], shower: &mut Shower<'_>) -> Vec<Key<'a>> {
+    let mut keys = sampled(sample);
     let all = keys.len();
-    keys.retain(|(key, _)| shower.limits.admits(key));
+    keys.retain(|key| shower.limits.admits(key.name));
     shower.omit("fields_not_allowed", all - keys.len());
-    keys.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    keys.into_iter().take(TOP_KEYS).map(|(key, _)| shower.named(key)).collect()
+    keys.sort_by_key(|key| std::cmp::Reverse(key.count));
+    let top = keys.into_iter().take(TOP_KEYS);
+    top.map(|Sampled { name, column, .. }| Key { named: shower.named(name), column }).collect()
 }
 
-/// The keys of these rows by name, and how often each occurs.
-fn counts<'a>(rows: impl Iterator<Item = &'a Map<String, Value>>) -> Vec<(&'a str, usize)> {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for row in rows {
-        // Rows mostly have the same keys.
-        if row.len() == counts.len() && row.keys().zip(&counts).all(|(key, known)| key == known.0) {
-            counts.iter_mut().for_each(|(_, count)| *count += 1);
-            continue;
+/// The keys of these rows by name, in one walk over them.
+fn sampled(rows: &[Value]) -> Vec<Sampled<'_>> {
+    let mut keys: Vec<Sampled<'_>> = Vec::with_capacity(TOP_KEYS);
+    for row in rows.iter().filter_map(Value::as_object) {
+        let known = keys.len();
+        // Rows mostly have the same keys, in the same order.
+        let mut next = 0;
+        for (name, value) in row {
+            if keys.get(next).is_none_or(|key| key.name != name) {
+                let sorted = keys.get(..known).unwrap_or_default();
+                let found = sorted.binary_search_by(|key| key.name.cmp(name));
+                next = found.unwrap_or(keys.len());
+            }
+            match keys.get_mut(next) {
+                Some(key) => key.add(value),
+                None => keys.push(Sampled { name, count: 1, column: Column::of(value) }),
+            }
+            next += 1;
         }
-        counts.extend(row.keys().map(|key| (key.as_str(), 1)));
-        counts.sort_by_key(|(key, _)| *key);
-        counts.dedup_by(|next, known| {
-            let same = next.0 == known.0;
-            known.1 += if same { next.1 } else { 0 };
-            same
-        });
+        if keys.len() > known {
+            keys.sort_unstable_by_key(|key| key.name);
+        }
     }
-    counts
+    keys
 }
 
-/// The columns of these keys, in one walk over the rows.
-fn columns<'a>(rows: &'a [Value], keys: &[Named<'_>]) -> Vec<Column<'a>> {
-    let mut columns: Vec<Column<'_>> = keys.iter().map(|_| Column::Empty).collect();
+/// Adds the values of more rows to the columns of these keys, in one walk over the rows.
+fn fill<'a>(keys: &mut [Key<'a>], rows: &'a [Value]) {
     for row in rows.iter().filter_map(Value::as_object) {
         let mut all_mixed = true;
         // Mostly the fields stand in the order of the keys.
         let mut fields = row.iter();
-        for (key, column) in keys.iter().zip(&mut columns) {
+        for Key { named, column } in &mut *keys {
             let next = fields.next();
             if matches!(column, Column::Mixed) {
                 continue;
             }
             all_mixed = false;
-            let found = next.filter(|(name, _)| *name == key.name).map(|(_, value)| value);
-            if let Some(value) = found.or_else(|| row.get(key.name)) {
+            let found = next.filter(|(name, _)| *name == named.name).map(|(_, value)| value);
+            if let Some(value) = found.or_else(|| row.get(named.name)) {
                 column.add(value);
             }
         }
@@ -127,18 +155,18 @@ fn columns<'a>(rows: &'a [Value], keys: &[Named<'_>]) -> Vec<Column<'a>> {
             break;
         }
     }
-    columns
 }
 
 /// What the values of one key are, over all rows.
 #[derive(Debug, PartialEq)]
 enum Column<'a> {
-    Empty,
     Numbers(Numbers<'a>),
     Truth {
         yes: usize,
         no: usize,
     },
+    /// One text again and again, and how often.
+    Word(&'a str, usize),
     /// Distinct texts, at most [`DISTINCT`], and how often each occurs.
     Words(Vec<(&'a str, usize)>),
     Mixed,
@@ -157,13 +185,19 @@ impl<'a> Column<'a> {
     fn add(&mut self, value: &'a Value) {
         let fits = match (&mut *self, value) {
             (Self::Mixed, _) => return,
-            (Self::Empty, first) => {
-                *self = Self::of(first);
-                return;
-            }
             (Self::Numbers(numbers), Value::Number(number)) => numbers.add(number),
             (Self::Truth { yes, no }, Value::Bool(truth)) => {
                 *(if *truth { yes } else { no }) += 1;
+                true
+            }
+            (Self::Word(word, count), Value::String(text)) if word == text => {
+                *count += 1;
+                true
+            }
+            (Self::Word(word, count), Value::String(text)) => {
+                let mut words = Vec::with_capacity(DISTINCT + 1);
+                words.extend([(*word, *count), (text.as_str(), 1)]);
+                *self = Self::Words(words);
                 true
             }
             (Self::Words(words), Value::String(text)) => count_word(words, text),
@@ -180,31 +214,27 @@ impl<'a> Column<'a> {
             Value::Bool(truth) => {
                 Self::Truth { yes: usize::from(*truth), no: usize::from(!*truth) }
             }
-            Value::String(text) => {
-                let mut words = Vec::with_capacity(DISTINCT + 1);
-                words.push((text.as_str(), 1));
-                Self::Words(words)
-            }
+            Value::String(text) => Self::Word(text, 1),
             Value::Null | Value::Array(_) | Value::Object(_) => Self::Mixed,
         }
     }
 
     /// How often each value occurs, where there are few.
-    fn distribution(self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> Option<String> {
+    fn distribution(&mut self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> Option<String> {
         match self {
             Self::Truth { yes, no } => {
                 let mut fact = begun(&shower.key_of(key));
                 fact.push_str(": True=");
-                push_count(&mut fact, yes);
+                push_count(&mut fact, *yes);
                 fact.push_str(", False=");
-                push_count(&mut fact, no);
+                push_count(&mut fact, *no);
                 Some(fact)
             }
-            Self::Words(mut words) if words.len() >= 2 => {
+            Self::Words(words) if words.len() >= 2 => {
                 words.sort_unstable();
                 let mut fact = begun(&shower.key_of(key));
                 fact.push_str(" distribution: ");
-                push_words(&words, *key, shower, &mut fact);
+                push_words(words, *key, shower, &mut fact);
                 Some(fact)
             }
             _ => None,
@@ -304,21 +334,35 @@ mod tests {
         #[test]
         fn rows_of_any_keys_are_read_as_rows_of_the_same(
             rows in rows(),
-            order in Just(["b", "a", "d", "c", "e"]).prop_shuffle(),
+            (order, cut) in (Just(["b", "a", "d", "c", "e"]).prop_shuffle(), any::<usize>()),
         ) {
             let mut names = Names::default();
-            let keys = order.map(|key| Named::of(key, &mut names));
-            for (key, column) in order.iter().zip(columns(&rows, &keys)) {
-                let mut alone = Column::Empty;
-                rows.iter().filter_map(|row| row.get(*key)).for_each(|value| alone.add(value));
-                prop_assert_eq!(column, alone);
+            let alone = |key: &str| {
+                let mut values = rows.iter().filter_map(|row| row.get(key));
+                let mut column = Column::of(values.next()?);
+                values.for_each(|value| column.add(value));
+                Some(column)
+            };
+            // Some of the rows are the sample, and the others come after it, to keys in any order.
+            let (some, others) = rows.split_at(cut % (rows.len() + 1));
+            let mut known = sampled(some);
+            prop_assert!(known.is_sorted_by_key(|key| key.name));
+            known.sort_by_key(|key| order.iter().position(|name| *name == key.name));
+            let mut keys = Vec::new();
+            for Sampled { name, column, .. } in known {
+                keys.push(Key { named: Named::of(name, &mut names), column });
+            }
+            fill(&mut keys, others);
+            for Key { named, column } in keys {
+                prop_assert_eq!(Some(column), alone(named.name));
             }
             let maps = || rows.iter().filter_map(Value::as_object);
             let mut expected: BTreeMap<&str, usize> = BTreeMap::new();
             for key in maps().flat_map(|map| map.keys()) {
                 *expected.entry(key).or_default() += 1;
             }
-            prop_assert_eq!(counts(maps()), expected.into_iter().collect::<Vec<_>>());
+            let counts = sampled(&rows).into_iter().map(|key| (key.name, key.count));
+            prop_assert_eq!(counts.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
         }
     }
 }
