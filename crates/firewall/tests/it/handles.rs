@@ -66,6 +66,12 @@ fn what_is_stored_comes_back() {
         assert_eq!(stored.put.expires_at, None);
         let record = load(&stored, "ann", "local", 0).unwrap();
         assert_eq!(record.handle, stored.handle);
+        assert_eq!((record.call.as_str(), record.run.as_str()), ("call_1", "run_1"));
+        assert_eq!(record.constraints.max_rows, Some(7));
+        assert_eq!(record.allowed_fields, ["id", "note"].map(str::to_owned).into());
+        assert_eq!(record.label, Label::undeclared_output());
+        // Read and written again, it is the same.
+        assert_eq!(record.to_bytes().unwrap(), stored.put.value);
         assert_eq!(handle::content(&record, &blobs, None).unwrap(), raw);
     }
 }
