@@ -250,11 +250,18 @@ impl<'a, F: Finish> Walk<'a, F> {
         if meaning.plain {
             return Cow::Borrowed(name);
         }
-        if self.redactor.brief(name).is_some_and(|how| self.finish.is_plain(how)) {
-            *meaning = Meaning { clean: true, plain: true, ..*meaning };
-            return Cow::Borrowed(name);
-        }
-        let redacted = if meaning.clean { Cow::Borrowed(*name) } else { self.redacted(name) };
+        let redacted = if meaning.clean {
+            Cow::Borrowed(*name)
+        } else {
+            match self.redactor.brief(name) {
+                Some(how) if self.finish.is_plain(how) => {
+                    *meaning = Meaning { clean: true, plain: true, ..*meaning };
+                    return Cow::Borrowed(name);
+                }
+                Some(_) => Cow::Borrowed(*name),
+                None => self.redactor.long_text(name, &mut self.masked),
+            }
+        };
         let clean = redacted == *name;
         let (shown, plain) = self.finish.key(redacted);
         if clean {
@@ -346,7 +353,8 @@ impl<'a, F: Finish> Walk<'a, F> {
                 Role::Plain => self.under(known, value, depth + 1),
             };
             let name = self.key(&mut own).into_owned();
-            if own.meaning != known.meaning {
+            // There is one object at the top, whose names seldom come again.
+            if depth > 0 && own.meaning != known.meaning {
                 self.names.remember(key, own.meaning);
             }
             out.insert(fresh(name, &out, &mut doubles), shown);
