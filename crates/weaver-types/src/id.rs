@@ -2,6 +2,8 @@
 //!
 //! An identifier is compared byte for byte and never normalised. It is cheap to clone.
 
+mod tenant_text;
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::random::{Random, RandomError};
+use tenant_text::TenantText;
 
 /// Why a text is not an identifier of the kind asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,11 +64,11 @@ fn slug(text: &str, max: usize) -> bool {
 }
 
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident, $kind:literal, $rule:literal, $check:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($inner:ty), $kind:literal, $rule:literal, $check:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
         #[serde(try_from = "String")]
-        pub struct $name(Arc<str>);
+        pub struct $name($inner);
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -80,7 +83,7 @@ macro_rules! ids {
             /// [`IdError`], when the text breaks the rule of this kind.
             pub fn parse(text: impl AsRef<str>) -> Result<Self, IdError> {
                 let text = text.as_ref();
-                if Self::is_valid(text) { Ok(Self(Arc::from(text))) } else { Err(IdError::new($kind, $rule, text)) }
+                if Self::is_valid(text) { Ok(Self(text.into())) } else { Err(IdError::new($kind, $rule, text)) }
             }
 
             /// Whether the text keeps the rule of this kind.
@@ -105,7 +108,7 @@ macro_rules! ids {
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}({:?})", stringify!($name), &self.0)
+                write!(f, "{}({:?})", stringify!($name), self.as_str())
             }
         }
 
@@ -125,13 +128,13 @@ macro_rules! ids {
 
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0.as_ref().to_owned()
+                id.as_str().to_owned()
             }
         }
 
         impl From<&$name> for Arc<str> {
             fn from(id: &$name) -> Self {
-                Self::clone(&id.0)
+                id.0.clone().into()
             }
         }
 
@@ -151,36 +154,36 @@ macro_rules! ids {
 
 ids! {
     /// Whose data it is. Every stored key carries one; the default is `local`.
-    Tenant, "tenant", "1 to 64 of a-z, 0-9, `_`, `-`", |t| slug(t, 64);
+    Tenant(TenantText), "tenant", "1 to 64 of a-z, 0-9, `_`, `-`", |t| slug(t, 64);
     /// Names one log for ever; it is the origin of its checkpoints.
-    LogId, "log id", "1 to 128 visible characters without blanks", |t| visible(t, 128);
+    LogId(Arc<str>), "log id", "1 to 128 visible characters without blanks", |t| visible(t, 128);
     /// Names a capability. From an upstream: `<upstream>.<tool>`.
-    CapabilityId, "capability id", "1 to 512 bytes of visible characters without blanks", |t| visible(t, 512);
+    CapabilityId(Arc<str>), "capability id", "1 to 512 bytes of visible characters without blanks", |t| visible(t, 512);
     /// Names a principal: a person, a service, or a process owner.
-    PrincipalId, "principal id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
+    PrincipalId(Arc<str>), "principal id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
     /// Names an agent, the program that acts for a principal.
-    AgentId, "agent id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
+    AgentId(Arc<str>), "agent id", "1 to 256 bytes of visible characters without blanks", |t| visible(t, 256);
     /// Names a run.
-    RunId, "run id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    RunId(Arc<str>), "run id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names one call: one decision and at most one execution.
-    CallId, "call id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    CallId(Arc<str>), "call id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a token.
-    TokenId, "token id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    TokenId(Arc<str>), "token id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a handle. It is no bearer credential: the record behind it decides.
-    HandleId, "handle id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    HandleId(Arc<str>), "handle id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a request for an approval.
-    RequestId, "request id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    RequestId(Arc<str>), "request id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a standing approval.
-    StandingId, "standing approval id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    StandingId(Arc<str>), "standing approval id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names a signing key inside a keys document or a key ring.
-    KeyId, "key id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
+    KeyId(Arc<str>), "key id", "1 to 128 bytes of visible characters without blanks", |t| visible(t, 128);
     /// Names an upstream server in the gateway's configuration.
-    UpstreamName, "upstream name", "1 to 32 of a-z, 0-9, `_`, `-`", |t| slug(t, 32);
+    UpstreamName(Arc<str>), "upstream name", "1 to 32 of a-z, 0-9, `_`, `-`", |t| slug(t, 32);
 }
 
 impl Default for Tenant {
     fn default() -> Self {
-        Self(Arc::from("local"))
+        Self(TenantText::Local)
     }
 }
 
