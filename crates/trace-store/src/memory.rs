@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::digest::Digest;
 use weaver_types::ledger::{
-    Batch, Durability, Head, HeadAfter, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt, Record,
-    RecordKey, Roots, StoredEvent, Ticket,
+    Batch, Durability, Head, HeadAfter, Heads, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt,
+    Record, RecordKey, StoredEvent, Ticket,
 };
 use weaver_types::{LogId, Random, Tenant};
 
@@ -37,8 +37,8 @@ use crate::verify::{Extent, Prove, Source, no_such_proof};
 pub struct MemoryLedger {
     salts: Salts,
     state: Arc<Mutex<State>>,
-    /// What receipts ask for their roots.
-    roots: Roots,
+    /// What receipts ask for their heads.
+    heads: Heads,
 }
 
 struct State {
@@ -72,11 +72,12 @@ impl MemoryLedger {
         let state = Arc::new(Mutex::new(state));
         let asked = Arc::clone(&state);
         // A tree that a thread died over still has the roots of before.
-        let roots = move |size| {
+        let heads = move |size| {
             let state = asked.lock().unwrap_or_else(PoisonError::into_inner);
-            Digest::from_bytes(state.tree.root(size).unwrap_or_else(empty_root))
+            let root = state.tree.root(size).unwrap_or_else(empty_root);
+            Head { log: state.tip.log.clone(), size, root: Digest::from_bytes(root) }
         };
-        Self { salts: Salts::new(random), state, roots: Arc::new(roots) }
+        Self { salts: Salts::new(random), state, heads: Arc::new(heads) }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, State>, LedgerError> {
@@ -104,11 +105,11 @@ impl MemoryLedger {
         state.prune(&prepared.prune);
         let now = state.tip.highest;
         state.records.write(writes, now);
-        let (log, size) = (state.tip.log.clone(), state.tip.frontier.size());
+        let size = state.tip.frontier.size();
         if durability == Durability::Disk {
             state.synced = size;
         }
-        let head = HeadAfter::later(log, size, Arc::clone(&self.roots));
+        let head = HeadAfter::later(size, Arc::clone(&self.heads));
         Ok(Receipt { first_seq, at: state.tip.highest, durability, head })
     }
 }

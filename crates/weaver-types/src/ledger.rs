@@ -25,6 +25,6 @@ pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;
 pub use key::{Namespace, RecordKey};
 pub use port::{Head, Ledger, MAX_PAGE, Record, StoredEvent};
-pub use receipt::{HeadAfter, Receipt, Roots};
+pub use receipt::{HeadAfter, Heads, Receipt};
 pub use store::RecordStore;
 pub use ticket::{Completer, Ticket};

@@ -4,8 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Durability, Head};
-use crate::digest::Digest;
-use crate::id::LogId;
 use crate::time::Timestamp;
 
 /// What a commit gives back.
@@ -21,8 +19,8 @@ pub struct Receipt {
     pub head: HeadAfter,
 }
 
-/// Gives the root of a log at a size that it has or had.
-pub type Roots = Arc<dyn Fn(u64) -> Digest + Send + Sync>;
+/// Gives the head of a log at a size that it has or had.
+pub type Heads = Arc<dyn Fn(u64) -> Head + Send + Sync>;
 
 /// The head right after a batch. It is fixed from the start; its root takes some hashes, and a
 /// ledger may leave them to whoever asks for it first.
@@ -32,14 +30,14 @@ pub struct HeadAfter(Root);
 #[derive(Clone)]
 enum Root {
     Known(Head),
-    Later { log: LogId, size: u64, roots: Roots },
+    Later { size: u64, heads: Heads },
 }
 
 impl HeadAfter {
-    /// A head whose root is computed when it is asked for. `roots` gives the same each time.
+    /// A head whose root is computed when it is asked for. `heads` gives the same each time.
     #[must_use]
-    pub fn later(log: LogId, size: u64, roots: Roots) -> Self {
-        Self(Root::Later { log, size, roots })
+    pub fn later(size: u64, heads: Heads) -> Self {
+        Self(Root::Later { size, heads })
     }
 
     /// How many events the log has after it.
@@ -56,9 +54,7 @@ impl HeadAfter {
     pub fn head(&self) -> Head {
         match &self.0 {
             Root::Known(head) => head.clone(),
-            Root::Later { log, size, roots } => {
-                Head { log: log.clone(), size: *size, root: roots(*size) }
-            }
+            Root::Later { size, heads } => heads(*size),
         }
     }
 }
@@ -92,18 +88,22 @@ impl fmt::Debug for HeadAfter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::Digest;
+    use crate::id::LogId;
 
     #[test]
     fn a_head_is_the_same_whether_it_was_known_or_is_computed() {
         let log = LogId::parse("log_1").unwrap();
         let root = Digest::from_bytes([7; 32]);
-        let known = HeadAfter::from(Head { log: log.clone(), size: 3, root });
-        let later = HeadAfter::later(log.clone(), 3, Arc::new(move |_| root));
+        let head = move |size| Head { log: log.clone(), size, root };
+        let known = HeadAfter::from(head(3));
+        let later = HeadAfter::later(3, Arc::new(head));
         assert_eq!(known, later);
         assert_eq!((known.size(), later.size()), (3, 3));
         assert_eq!(later, known.head());
         assert_eq!(format!("{later:?}"), format!("{known:?}"));
-        let other = HeadAfter::later(log, 3, Arc::new(|_| Digest::from_bytes([8; 32])));
-        assert_ne!(other, known);
+        let root = Digest::from_bytes([8; 32]);
+        let other = HeadAfter::later(3, Arc::new(move |_| Head { root, ..known.head() }));
+        assert_ne!(other, later);
     }
 }

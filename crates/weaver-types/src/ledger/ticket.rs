@@ -31,7 +31,7 @@ pub struct Ticket(State);
 #[derive(Debug)]
 enum State {
     /// Done from the start; `None` once it was taken.
-    Ready(Option<Box<Outcome>>),
+    Ready(Option<Outcome>),
     Pending(Arc<Shared>),
 }
 
@@ -49,7 +49,7 @@ impl Ticket {
 
     /// A ticket that is done.
     pub fn ready(result: Result<Receipt, LedgerError>) -> Self {
-        Self(State::Ready(Some(Box::new(result))))
+        Self(State::Ready(Some(result)))
     }
 
     /// Blocks this thread until the commit is done.
@@ -58,7 +58,7 @@ impl Ticket {
     /// What the ledger reported.
     pub fn wait(self) -> Result<Receipt, LedgerError> {
         let shared = match self.0 {
-            State::Ready(result) => return result.map_or(Err(LedgerError::Closed), |done| *done),
+            State::Ready(result) => return result.unwrap_or(Err(LedgerError::Closed)),
             State::Pending(shared) => shared,
         };
         let mut slot = shared.slot.lock().map_err(|_| LedgerError::Closed)?;
@@ -79,7 +79,7 @@ impl Future for Ticket {
         let shared = match &mut self.get_mut().0 {
             State::Ready(result) => {
                 return match result.take() {
-                    Some(done) => Poll::Ready(*done),
+                    Some(done) => Poll::Ready(done),
                     None => Poll::Pending,
                 };
             }
