@@ -29,7 +29,7 @@ impl Random for OsRandom {
 }
 
 /// How much is drawn at once, in bytes.
-const BLOCK: usize = 512;
+const BLOCK: usize = 2_048;
 /// The most that is taken out of what was drawn before, in bytes.
 const SMALL: usize = 32;
 
@@ -68,13 +68,16 @@ impl<R: Random> Random for BufferedRandom<R> {
         }
         let mut drawn = self.drawn.lock().map_err(|_| RandomError)?;
         if drawn.len() < buffer.len() {
-            let mut block = vec![0; BLOCK];
+            // Taken out, so that nothing is there to hand out should the source fail half way.
+            let mut block = std::mem::take(&mut *drawn);
+            block.resize(BLOCK, 0);
             self.source.fill(&mut block)?;
             *drawn = block;
         }
         let left = drawn.len().saturating_sub(buffer.len());
-        for (to, from) in buffer.iter_mut().zip(drawn.iter_mut().skip(left)) {
-            *to = std::mem::take(from);
+        if let Some(last) = drawn.get_mut(left..) {
+            buffer.copy_from_slice(last);
+            last.fill(0);
         }
         drawn.truncate(left);
         Ok(())
