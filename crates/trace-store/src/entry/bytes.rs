@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use weaver_types::canonical::Buffer;
 use weaver_types::digest::Digest;
 use weaver_types::{CallId, EventKind, LogId, RunId, Timestamp};
 
@@ -23,32 +24,32 @@ pub(super) fn write(header: &HeaderRef<'_>) -> Option<Vec<u8>> {
         + header.run.as_ref().map_or(0, |run| run.len())
         + header.log.len()
         + header.kind.as_str().len();
-    let mut out = Vec::with_capacity(FIXED + texts);
-    out.extend_from_slice(b"{\"at\":");
+    let mut out = Buffer::with_room(FIXED + texts);
+    out.word(b"{\"at\":");
     if at < 0 {
         out.push(b'-');
     }
-    number(&mut out, at.unsigned_abs());
+    out.number(at.unsigned_abs());
     if let Some(call) = &header.call {
-        out.extend_from_slice(b",\"call\":");
-        text(&mut out, call);
+        out.word(b",\"call\":");
+        out.text(call);
     }
-    out.extend_from_slice(b",\"commit\":\"sha256:");
-    out.extend_from_slice(&hex(header.commit.as_bytes()));
-    out.extend_from_slice(b"\",\"log\":");
-    text(&mut out, &header.log);
+    out.word(b",\"commit\":\"sha256:");
+    out.word(&hex(header.commit.as_bytes()));
+    out.word(b"\",\"log\":");
+    out.text(&header.log);
     if let Some(run) = &header.run {
-        out.extend_from_slice(b",\"run\":");
-        text(&mut out, run);
+        out.word(b",\"run\":");
+        out.text(run);
     }
-    out.extend_from_slice(b",\"seq\":");
-    number(&mut out, header.seq);
-    out.extend_from_slice(b",\"type\":\"");
-    out.extend_from_slice(header.kind.as_str().as_bytes());
-    out.extend_from_slice(b"\",\"v\":");
-    number(&mut out, HEADER_VERSION);
+    out.word(b",\"seq\":");
+    out.number(header.seq);
+    out.word(b",\"type\":\"");
+    out.word(header.kind.as_str().as_bytes());
+    out.word(b"\",\"v\":");
+    out.number(HEADER_VERSION);
     out.push(b'}');
-    Some(out)
+    Some(out.into_vec())
 }
 
 fn hex(bytes: &[u8; 32]) -> [u8; 64] {
@@ -59,50 +60,6 @@ fn hex(bytes: &[u8; 32]) -> [u8; 64] {
         *pair = [digit(byte >> 4), digit(byte & 15)];
     }
     out
-}
-
-fn number(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [b'0'; 20];
-    let mut length = 0;
-    for digit in digits.iter_mut().rev() {
-        *digit += u8::try_from(value % 10).unwrap_or(0);
-        length += 1;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(digits.get(digits.len() - length..).unwrap_or_default());
-}
-
-/// Identifiers have no control characters, so only two have to be escaped.
-fn text(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    let (words, rest) = text.as_bytes().as_chunks();
-    if words.iter().any(is_escaped_in) || rest.iter().any(is_escaped) {
-        for byte in text.bytes() {
-            if is_escaped(&byte) {
-                out.push(b'\\');
-            }
-            out.push(byte);
-        }
-    } else {
-        out.extend_from_slice(text.as_bytes());
-    }
-    out.push(b'"');
-}
-
-fn is_escaped(byte: &u8) -> bool {
-    matches!(byte, b'"' | b'\\')
-}
-
-/// Whether one of eight bytes is escaped.
-fn is_escaped_in(word: &[u8; 8]) -> bool {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    let word = u64::from_ne_bytes(*word);
-    // The lowest byte that is zero, and no byte below it, has its highest bit set by the subtraction.
-    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7) != 0;
-    has_zero(word ^ (ONES * u64::from(b'"'))) || has_zero(word ^ (ONES * u64::from(b'\\')))
 }
 
 /// What stands in a header, when the bytes are canonical beyond doubt and every identifier keeps its
