@@ -9,9 +9,9 @@ use crate::id_map::IdMap;
 use crate::limits::SWEEP;
 use crate::plan::{Before, Kept, Writes, plan};
 
-/// The records of one tenant by their ids, each namespace by itself, so that a look at one with few
-/// records does not go through those of all.
-type Spaces = BTreeMap<Namespace, IdMap<Kept>>;
+/// The records of one tenant by their ids, each namespace by itself, in the order of the
+/// namespaces: a look at one with few records does not go through those of all.
+type Spaces = Vec<IdMap<Kept>>;
 
 /// Records by tenant, namespace and id.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct RecordMap {
 
 impl RecordMap {
     fn ids(&self, tenant: &Tenant, namespace: Namespace) -> Option<&IdMap<Kept>> {
-        self.tenants.get(tenant)?.get(&namespace)
+        self.tenants.get(tenant)?.get(namespace as usize)
     }
 
     /// A record.
@@ -60,7 +60,7 @@ impl RecordMap {
 
     /// Whether any tenant has a record of this id.
     pub(crate) fn stands(&self, namespace: Namespace, id: &str) -> bool {
-        let mut spaces = self.tenants.values().filter_map(|spaces| spaces.get(&namespace));
+        let mut spaces = self.tenants.values().filter_map(|spaces| spaces.get(namespace as usize));
         spaces.any(|ids| ids.get(id).is_some())
     }
 
@@ -86,11 +86,15 @@ impl RecordMap {
             Some(spaces) => spaces,
             None => self.tenants.entry(key.tenant.clone()).or_default(),
         };
-        spaces.entry(key.namespace).or_default().insert(&key.id, kept)
+        let place = key.namespace as usize;
+        if spaces.len() <= place {
+            spaces.resize_with(place + 1, IdMap::default);
+        }
+        spaces.get_mut(place)?.insert(&key.id, kept)
     }
 
     fn remove(&mut self, key: &RecordKey) -> Option<Kept> {
-        self.tenants.get_mut(&key.tenant)?.get_mut(&key.namespace)?.remove(&key.id)
+        self.tenants.get_mut(&key.tenant)?.get_mut(key.namespace as usize)?.remove(&key.id)
     }
 
     fn sweep(&mut self, now: Timestamp, limit: usize) {
