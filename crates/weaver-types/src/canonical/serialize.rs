@@ -19,8 +19,13 @@ pub use members::Members;
 
 /// The canonical bytes of `value`; `None` where the long way has to decide.
 pub(super) fn quickly<T: Serialize + ?Sized>(value: &T, profile: Profile) -> Option<Vec<u8>> {
-    // What is written is larger than what it is written of, but seldom so much.
-    into_room(value, profile, (size_of_val(value) * 4).clamp(256, 2_048))
+    // What is written is larger than what it is written of, but seldom so much. An allocator has a
+    // kilobyte at hand, and has to look for more.
+    let room = match size_of_val(value) * 4 {
+        room @ 0..2_048 => room.clamp(256, 1_024),
+        _ => 2_048,
+    };
+    into_room(value, profile, room)
 }
 
 /// The same with room for so many bytes at first.
