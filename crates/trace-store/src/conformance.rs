@@ -45,6 +45,7 @@ const CHECKS: &[Check] = &[
     ("an empty batch is a barrier", log::barrier),
     ("a batch applies whole or not at all", batches::whole),
     ("guards see the state before the batch", batches::guards),
+    ("a record is replaced where it stands at the version", batches::replaced),
     ("a record that must not exist is made once", batches::once),
     ("of many who race for one record one wins", batches::race),
     ("many callers share one log", load::concurrent),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weaver_types::Timestamp;
-use weaver_types::ledger::{Add, Batch, LedgerError, Record, RecordKey};
+use weaver_types::ledger::{Add, Batch, LedgerError, Put, Record, RecordKey, Replace};
 
 /// A record with all that is stored of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +20,72 @@ impl From<Kept> for Record {
     }
 }
 
-/// The records after a batch; `None` for one that is gone. The keys are those of the batch.
-pub(crate) type Writes<'b> = BTreeMap<&'b RecordKey, Option<Kept>>;
+/// The records after a batch, each once; `None` for one that is gone. The keys are those of the
+/// batch.
+pub(crate) type Writes<'b> = Vec<(&'b RecordKey, Option<Kept>)>;
+
+/// Records that are looked through for one of them, instead of kept in order.
+const FEW: usize = 16;
+
+/// The records that the steps so far have written.
+#[derive(Default)]
+struct Written<'b> {
+    writes: Writes<'b>,
+    /// Where each of them stands, once they are more than a few.
+    places: BTreeMap<&'b RecordKey, usize>,
+}
+
+impl<'b> Written<'b> {
+    #[inline]
+    fn place(&self, key: &RecordKey) -> Option<usize> {
+        if self.writes.len() > FEW {
+            return self.places.get(key).copied();
+        }
+        self.writes.iter().position(|(own, _)| *own == key)
+    }
+
+    /// Takes a step: `step` is given what an earlier one made of the record, if one has written it,
+    /// and gives what it makes of it.
+    fn step(
+        &mut self,
+        key: &'b RecordKey,
+        step: impl FnOnce(Option<&Option<Kept>>) -> Result<Option<Kept>, LedgerError>,
+    ) -> Result<(), LedgerError> {
+        let place = self.place(key);
+        let earlier = place.and_then(|place| self.writes.get_mut(place)).map(|(_, kept)| kept);
+        let kept = step(earlier.as_deref())?;
+        if let Some(earlier) = earlier {
+            *earlier = kept;
+            return Ok(());
+        }
+        self.writes.push((key, kept));
+        if self.writes.len() > FEW {
+            let new = self.writes.iter().enumerate().skip(self.places.len());
+            self.places.extend(new.map(|(place, (key, _))| (*key, place)));
+        }
+        Ok(())
+    }
+
+    /// Writes a record that stands at the version that `before` gives, unless an earlier step has
+    /// written it.
+    fn put(
+        &mut self,
+        put: &'b Put,
+        before: impl FnOnce() -> Result<Option<u64>, LedgerError>,
+    ) -> Result<(), LedgerError> {
+        self.step(&put.key, |earlier| {
+            let version = match earlier {
+                Some(earlier) => earlier.as_ref().map(|kept| kept.version),
+                None => before()?,
+            };
+            Ok(Some(Kept {
+                version: version.unwrap_or(0).saturating_add(1),
+                value: put.value.clone(),
+                expires_at: put.expires_at,
+            }))
+        })
+    }
+}
 
 /// The records as they stand before a batch.
 pub(crate) trait Before {
@@ -37,36 +101,37 @@ pub(crate) fn plan<'b>(
     batch: &'b Batch,
     before: &mut impl Before,
 ) -> Result<Writes<'b>, LedgerError> {
-    for guard in &batch.expect {
-        if before.record(&guard.key)?.map(|kept| kept.version) != guard.version {
-            return Err(LedgerError::Conflict { key: guard.key.clone() });
+    let version = |record: Option<&Kept>| record.map(|kept| kept.version);
+    batch.guards().try_for_each(|(key, wanted)| {
+        if version(before.record(key)?) == wanted {
+            Ok(())
+        } else {
+            Err(LedgerError::Conflict { key: key.clone() })
         }
-    }
-    let mut writes = Writes::new();
+    })?;
+    let steps = batch.add.len() + batch.replace.len() + batch.put.len() + batch.delete.len();
+    let mut written = Written { writes: Vec::with_capacity(steps), ..Written::default() };
     for add in &batch.add {
-        let earlier = match writes.get(&add.key) {
-            Some(written) => written.as_ref(),
-            None => before.record(&add.key)?,
-        };
-        let moved = moved(earlier, add)?;
-        writes.insert(&add.key, Some(moved));
+        written.step(&add.key, |earlier| match earlier {
+            Some(earlier) => moved(earlier.as_ref(), add).map(Some),
+            None => moved(before.record(&add.key)?, add).map(Some),
+        })?;
+    }
+    for Replace { put, version } in &batch.replace {
+        written.put(put, || Ok(*version))?;
     }
     for (place, put) in batch.put.iter().enumerate() {
-        let version = match (writes.get(&put.key), batch.expect.get(place)) {
-            (Some(written), _) => written.as_ref().map(|kept| kept.version),
-            // A record and its guard are mostly added to a batch together.
-            (None, Some(guard)) if guard.key == put.key => guard.version,
-            (None, _) => before.record(&put.key)?.map(|kept| kept.version),
-        };
-        let kept = Kept {
-            version: version.unwrap_or(0).saturating_add(1),
-            value: put.value.clone(),
-            expires_at: put.expires_at,
-        };
-        writes.insert(&put.key, Some(kept));
+        // A record and its guard are mostly added to a batch together.
+        let guard = batch.expect.get(place).filter(|guard| guard.key == put.key);
+        written.put(put, || match guard {
+            Some(guard) => Ok(guard.version),
+            None => before.record(&put.key).map(version),
+        })?;
     }
-    writes.extend(batch.delete.iter().map(|key| (key, None)));
-    Ok(writes)
+    for key in &batch.delete {
+        written.step(key, |_| Ok(None))?;
+    }
+    Ok(written.writes)
 }
 
 /// The counter after the step. A record that expires goes on expiring.
@@ -97,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
     use weaver_types::Tenant;
-    use weaver_types::ledger::{Durability, Expect, Namespace, Put};
+    use weaver_types::ledger::{Durability, Expect, Namespace};
 
     use super::*;
 
@@ -109,25 +174,33 @@ mod tests {
         }
     }
 
-    fn key() -> impl Strategy<Value = RecordKey> {
+    fn key(ids: u8) -> impl Strategy<Value = RecordKey> {
         let namespaces = select(vec![Namespace::Standing, Namespace::Run]);
         let key = |(namespace, id)| RecordKey::new(Tenant::default(), namespace, id);
-        (namespaces, select(vec!["a", "b"])).prop_map(key)
+        (namespaces, select((0..ids).map(|id| id.to_string()).collect::<Vec<_>>())).prop_map(key)
     }
 
-    fn batch() -> impl Strategy<Value = Batch> {
-        let expect = (key(), select(vec![None, Some(1)]));
+    /// A batch over so many ids, with so many steps of a kind at most.
+    fn batch(ids: u8, steps: usize) -> impl Strategy<Value = Batch> {
+        let expect = (key(ids), select(vec![None, Some(1)]));
         let expect = expect.prop_map(|(key, version)| Expect { key, version });
-        let add = (key(), -2_i64..=3).prop_map(|(key, delta)| Add { key, delta, min: 0, max: 4 });
-        let put = (key(), 0..9_u8, any::<bool>()).prop_map(|(key, digit, ends)| Put {
-            key,
-            value: digit.to_string().into(),
-            expires_at: ends.then(Timestamp::default),
-        });
-        (vec(expect, 0..2), vec(add, 0..4), vec(put, 0..4), vec(key(), 0..2)).prop_map(
-            |(expect, add, put, delete)| Batch {
+        let add =
+            (key(ids), -2_i64..=3).prop_map(|(key, delta)| Add { key, delta, min: 0, max: 4 });
+        let put = || {
+            (key(ids), 0..9_u8, any::<bool>()).prop_map(|(key, digit, ends)| Put {
+                key,
+                value: digit.to_string().into(),
+                expires_at: ends.then(Timestamp::default),
+            })
+        };
+        let replace = (put(), select(vec![None, Some(1)]));
+        let replace = replace.prop_map(|(put, version)| Replace { put, version });
+        let guarded = (vec(expect, 0..2), vec(replace, 0..2));
+        (guarded, vec(add, 0..4), vec(put(), 0..steps), vec(key(ids), 0..2)).prop_map(
+            |((expect, replace), add, put, delete)| Batch {
                 expect,
                 add,
+                replace,
                 put,
                 delete,
                 ..Batch::new(Durability::Os)
@@ -137,16 +210,16 @@ mod tests {
 
     /// One step after the other, each applied before the next.
     fn slowly(batch: &Batch, mut records: Records) -> Result<Records, LedgerError> {
-        for guard in &batch.expect {
-            if records.get(&guard.key).map(|kept| kept.version) != guard.version {
-                return Err(LedgerError::Conflict { key: guard.key.clone() });
+        for (key, version) in batch.guards() {
+            if records.get(key).map(|kept| kept.version) != version {
+                return Err(LedgerError::Conflict { key: key.clone() });
             }
         }
         for add in &batch.add {
             let moved = moved(records.get(&add.key), add)?;
             records.insert(add.key.clone(), moved);
         }
-        for Put { key, value, expires_at } in batch.put.clone() {
+        for Put { key, value, expires_at } in batch.puts().cloned() {
             let version = records.get(&key).map_or(1, |kept| kept.version + 1);
             records.insert(key, Kept { version, value, expires_at });
         }
@@ -154,10 +227,17 @@ mod tests {
         Ok(records)
     }
 
+    /// Few records and many.
+    fn batches() -> impl Strategy<Value = (Batch, Batch)> {
+        let few = (batch(2, 4), batch(2, 4));
+        let many = (batch(12, 4 * FEW), batch(12, 4 * FEW));
+        prop_oneof![few, many]
+    }
+
     proptest! {
         #[test]
-        fn a_plan_does_what_its_steps_do(first in batch(), then in batch()) {
-            let first = slowly(&Batch { expect: vec![], ..first }, Records::new());
+        fn a_plan_does_what_its_steps_do((first, then) in batches()) {
+            let first = slowly(&Batch { expect: vec![], replace: vec![], ..first }, Records::new());
             let mut records = first.unwrap_or_default();
             let slowly = slowly(&then, records.clone());
             let planned = plan(&then, &mut records).map(|writes| {

@@ -71,25 +71,27 @@ pub(crate) fn prepare_records(batch: &Batch) -> Result<(), LedgerError> {
 }
 
 fn check_records(batch: &Batch) -> Result<usize, LedgerError> {
-    let count = batch.expect.len() + batch.add.len() + batch.put.len() + batch.delete.len();
-    let count = count + batch.blobs.len();
+    // What replaces a record counts as its guard, too.
+    let count = batch.expect.len() + 2 * batch.replace.len() + batch.add.len() + batch.put.len();
+    let count = count + batch.delete.len() + batch.blobs.len();
     if count > MAX_BATCH_RECORDS {
         return refuse(format!("{count} guards and records, at most {MAX_BATCH_RECORDS}"));
     }
-    let keys = batch.expect.iter().map(|e| &e.key);
-    let keys = keys.chain(batch.add.iter().map(|a| &a.key)).chain(batch.put.iter().map(|p| &p.key));
+    let keys = batch.guards().map(|(key, _)| key).chain(batch.add.iter().map(|add| &add.key));
+    let keys = keys.chain(batch.puts().map(|put| &put.key));
     let mut bytes = 0;
-    for key in keys.chain(&batch.delete) {
-        check_key(key)?;
+    keys.chain(&batch.delete).try_for_each(|key| {
         bytes += key.id.len() + 64;
-    }
-    for put in &batch.put {
+        check_key(key)
+    })?;
+    batch.puts().try_for_each(|put| {
         if put.value.len() > MAX_VALUE {
             let (key, size) = (&put.key, put.value.len());
             return refuse(format!("record {key} holds {size} bytes, at most {MAX_VALUE}"));
         }
         bytes += put.value.len();
-    }
+        Ok(())
+    })?;
     check_uses(batch)?;
     Ok(bytes)
 }
@@ -99,7 +101,7 @@ fn check_uses(batch: &Batch) -> Result<(), LedgerError> {
     if batch.blobs.is_empty() {
         return Ok(());
     }
-    let mut written: BTreeSet<&RecordKey> = batch.put.iter().map(|put| &put.key).collect();
+    let mut written: BTreeSet<&RecordKey> = batch.puts().map(|put| &put.key).collect();
     for key in &batch.delete {
         written.remove(key);
     }

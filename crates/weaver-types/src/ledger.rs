@@ -19,7 +19,7 @@ mod sync {
 
 pub use batch::{
     Add, Batch, BlobUse, Durability, Expect, MAX_BATCH_EVENTS, MAX_BATCH_PRUNE, MAX_PAYLOAD,
-    NewEvent, Put,
+    NewEvent, Put, Replace,
 };
 pub use blob::{BlobId, BlobStore, MAX_BLOB};
 pub use error::LedgerError;

@@ -58,15 +58,17 @@ impl RecordStore for Heap {
     fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
         let mut records = self.lock()?;
         let mut staged = Staged { records: &records, changed: BTreeMap::new() };
-        for guard in batch.expect {
-            if staged.get(&guard.key).map(|record| record.version) != guard.version {
-                return Err(LedgerError::Conflict { key: guard.key });
+        for (key, version) in batch.guards() {
+            if staged.get(key).map(|record| record.version) != version {
+                return Err(LedgerError::Conflict { key: key.clone() });
             }
         }
-        for add in batch.add {
-            staged.add(add.key, add.delta, (add.min, add.max))?;
+        for add in &batch.add {
+            staged.add(add.key.clone(), add.delta, (add.min, add.max))?;
         }
-        batch.put.into_iter().for_each(|put| staged.put(put.key, put.value));
+        for put in batch.puts() {
+            staged.put(put.key.clone(), put.value.clone());
+        }
         for key in batch.delete {
             staged.changed.insert(key, None);
         }

@@ -1,8 +1,10 @@
 //! Checks of batches as a whole.
 
-use weaver_types::ledger::{Batch, Expect, Ledger, LedgerError};
+use weaver_types::ledger::{Batch, Expect, Ledger, LedgerError, Put, Replace};
 
-use super::support::{Found, add, batch, commit, ensure, event, key, no, put, record, refused};
+use super::support::{
+    Found, add, batch, commit, delete, ensure, event, key, no, put, record, refused,
+};
 
 pub(super) fn guard(id: &str, version: Option<u64>) -> Batch {
     Batch { expect: vec![Expect { key: key(id), version }], ..batch() }
@@ -34,6 +36,23 @@ pub(super) fn guards(ledger: &dyn Ledger) -> Found {
     commit(ledger, guard("a", Some(1)).join(put("a", b"2")))?;
     commit(ledger, guard("a", Some(2)).join(Batch { delete: vec![key("a")], ..batch() }))?;
     commit(ledger, guard("a", None))
+}
+
+pub(super) fn replaced(ledger: &dyn Ledger) -> Found {
+    let replace = |value: &[u8], version| {
+        let put = Put { key: key("a"), value: value.to_vec(), expires_at: None };
+        Batch { replace: vec![Replace { put, version }], ..batch() }
+    };
+    refused(ledger, replace(b"1", Some(1)).join(put("b", b"1")), conflict("a"))?;
+    commit(ledger, replace(b"1", None))?;
+    refused(ledger, replace(b"2", None), conflict("a"))?;
+    refused(ledger, replace(b"2", Some(1)).join(guard("a", Some(2))), conflict("a"))?;
+    commit(ledger, replace(b"2", Some(1)))?;
+    ensure(record(ledger, "a")? == Some((2, b"2".to_vec())), "the record was not replaced")?;
+    commit(ledger, put("a", b"4").join(replace(b"3", Some(2))))?;
+    ensure(record(ledger, "a")? == Some((4, b"4".to_vec())), "a later write was not the last")?;
+    commit(ledger, add("n", 1, (0, 9)).join(delete("a")).join(replace(b"5", Some(4))))?;
+    ensure(record(ledger, "a")?.is_none(), "the record was not removed")
 }
 
 pub(super) fn once(ledger: &dyn Ledger) -> Found {

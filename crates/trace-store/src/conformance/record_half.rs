@@ -18,6 +18,7 @@ pub(super) struct Alone(pub(super) Box<dyn RecordStore>);
 
 pub(super) const CHECKS: &[Check] = &[
     ("guards see the state before the batch", batches::guards),
+    ("a record is replaced where it stands at the version", batches::replaced),
     ("counters keep their bounds", records::counters),
     ("counters start at zero and count versions", records::counter_form),
     ("versions grow by one", records::versions),

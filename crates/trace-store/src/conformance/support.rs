@@ -71,7 +71,7 @@ pub(super) fn refused(
     batch: Batch,
     fits: impl FnOnce(&LedgerError) -> bool,
 ) -> Found {
-    let watched: Vec<RecordKey> = batch.put.iter().map(|put| put.key.clone()).collect();
+    let watched: Vec<RecordKey> = batch.puts().map(|put| put.key.clone()).collect();
     let read = |ledger: &dyn Ledger| -> Result<Vec<_>, String> {
         watched
             .iter()

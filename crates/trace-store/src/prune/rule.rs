@@ -91,7 +91,7 @@ pub(crate) fn named<'v>(header: &'v Header, payload: &'v Value) -> Vec<(Namespac
 
 /// The records that the batch itself writes.
 fn made(batch: &Batch) -> BTreeSet<(Namespace, &str)> {
-    let keys = batch.put.iter().map(|put| &put.key).chain(batch.add.iter().map(|add| &add.key));
+    let keys = batch.puts().map(|put| &put.key).chain(batch.add.iter().map(|add| &add.key));
     if batch.prune.is_empty() {
         return BTreeSet::new();
     }

@@ -149,7 +149,7 @@ impl Litter {
         if batch.blobs.is_empty() && !self.named {
             return Ok(());
         }
-        for put in &batch.put {
+        for put in batch.puts() {
             let (tenant, namespace) = (put.key.tenant.as_str(), put.key.namespace.as_str());
             run(db, UNNAME, params![tenant, namespace, put.key.id])?;
         }

@@ -211,7 +211,7 @@ impl Writer {
                 Err(error) if error.is_refusal() => {}
                 Err(error) => failed = Some(fatal(error)),
             }
-            written += usize::from(result.is_ok()) * (1 + prepared.batch.put.len());
+            written += usize::from(result.is_ok()) * (1 + prepared.batch.puts().count());
             applied.push(Applied { completer, result });
         }
         match failed {

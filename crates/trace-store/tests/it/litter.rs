@@ -75,10 +75,10 @@ fn a_record_written_again_or_expired_names_nothing_more() {
         ["old", "new", "dying"].map(|text| ledger.blobs().put(text.as_bytes()).unwrap());
     commit(&ledger, naming("r", old));
     let mut again = naming("r", new);
-    again.expect.clear();
+    again.replace[0].version = Some(1);
     commit(&ledger, again);
     let mut expiring = naming("e", dying);
-    expiring.put[0].expires_at = Some(Timestamp::from_micros(5));
+    expiring.replace[0].put.expires_at = Some(Timestamp::from_micros(5));
     commit(&ledger, expiring);
     commit(&ledger, Batch::new(Durability::Os).with_event(event(1_000, "{}".to_owned())));
     drop(ledger);
@@ -121,7 +121,7 @@ fn a_use_without_its_record_is_refused_and_a_refused_batch_names_nothing() {
     let path = folder.path().join("ledger.db");
     let ledger = open(&path);
     let blob = ledger.blobs().put(b"x").unwrap();
-    let alone = Batch { put: Vec::new(), expect: Vec::new(), ..naming("r", blob) };
+    let alone = Batch { replace: Vec::new(), ..naming("r", blob) };
     let gone = Batch { delete: vec![key("r")], ..naming("r", blob) };
     for bad in [alone, gone] {
         assert!(matches!(ledger.commit(bad).wait(), Err(LedgerError::Malformed(_))));

@@ -62,6 +62,15 @@ pub struct Put {
     pub expires_at: Option<Timestamp>,
 }
 
+/// Writes a record that stands at this version: a guard and a write under one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replace {
+    /// The record after.
+    pub put: Put,
+    /// Its version before; `None` for "does not exist".
+    pub version: Option<u64>,
+}
+
 /// Says that a record names a blob: the store keeps the blob as long as the record stands, and may
 /// sweep blobs that no record names. The blob is written before the batch, by the same process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +103,9 @@ pub struct Batch {
     pub expect: Vec<Expect>,
     /// Counters.
     pub add: Vec<Add>,
-    /// Records to write.
+    /// Records to write in place of one of a known version.
+    pub replace: Vec<Replace>,
+    /// Records to write, whatever stands there.
     pub put: Vec<Put>,
     /// Which of the records to write name which blobs.
     pub blobs: Vec<BlobUse>,
@@ -122,6 +133,7 @@ impl Batch {
     pub fn join(mut self, other: Self) -> Self {
         self.expect.extend(other.expect);
         self.add.extend(other.add);
+        self.replace.extend(other.replace);
         self.put.extend(other.put);
         self.blobs.extend(other.blobs);
         self.delete.extend(other.delete);
@@ -141,8 +153,18 @@ impl Batch {
     /// The same with a record that must not exist yet.
     #[must_use]
     pub fn create(mut self, key: RecordKey, value: Vec<u8>, expires_at: Option<Timestamp>) -> Self {
-        self.expect.push(Expect { key: key.clone(), version: None });
-        self.put.push(Put { key, value, expires_at });
+        self.replace.push(Replace { put: Put { key, value, expires_at }, version: None });
         self
+    }
+
+    /// All guards, each with the version that it asks for.
+    pub fn guards(&self) -> impl Iterator<Item = (&RecordKey, Option<u64>)> {
+        let replace = self.replace.iter().map(|replace| (&replace.put.key, replace.version));
+        replace.chain(self.expect.iter().map(|expect| (&expect.key, expect.version)))
+    }
+
+    /// All records to write, in the order in which they are written.
+    pub fn puts(&self) -> impl Iterator<Item = &Put> {
+        self.replace.iter().map(|replace| &replace.put).chain(&self.put)
     }
 }
