@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weaver_types::ledger::{Batch, Expect, LedgerError, NewEvent, Put, RecordKey, Ticket};
+use weaver_types::ledger::{Batch, LedgerError, NewEvent, RecordKey, Replace, Ticket};
 use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
 
 use crate::hot_run::{RunSlot, lock};
@@ -59,10 +59,9 @@ impl<'a> Step<'a> {
     }
 
     /// Adds the run's change to the batch.
-    fn add(&mut self, expect: Expect, put: Put, started: Option<NewEvent>) {
+    fn add(&mut self, replace: Replace, started: Option<NewEvent>) {
         let batch = Arc::make_mut(&mut self.batch);
-        batch.expect.push(expect);
-        batch.put.push(put);
+        batch.replace.push(replace);
         self.begins = started.is_some();
         batch.events.splice(0..0, started);
     }
@@ -70,8 +69,7 @@ impl<'a> Step<'a> {
     /// Takes the run's change out of the batch again, for another try.
     fn take_back(&mut self) {
         let batch = Arc::make_mut(&mut self.batch);
-        batch.expect.pop();
-        batch.put.pop();
+        batch.replace.pop();
         batch.events.drain(..usize::from(self.begins));
     }
 }
@@ -123,11 +121,11 @@ impl Kernel {
         }
         let next = hot.state().clone().after(&step.delta);
         let put = hot.put(tenant, step.run, &next).ok_or_else(malformed)?;
-        let expect = Expect { key: put.key.clone(), version: hot.expected() };
+        let replace = Replace { put, version: hot.expected() };
         let opener = step.opener.filter(|_| hot.is_fresh());
         let started =
             opener.map(|caller| self.started(caller).ok_or_else(malformed)).transpose()?;
-        step.add(expect, put, started);
+        step.add(replace, started);
         let ticket = self.ledger.submit(Arc::clone(&step.batch));
         Ok((hot.launch(step.delta.clone(), next), ticket))
     }
