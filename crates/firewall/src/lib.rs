@@ -34,6 +34,7 @@ mod error;
 mod firewall;
 mod frame;
 pub mod handle;
+mod injection;
 mod json;
 mod query;
 mod redact;

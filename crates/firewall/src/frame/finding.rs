@@ -5,8 +5,6 @@
 //! knows the common forms of an injection; an instruction in plain, polite words is not told from
 //! any other sentence.
 
-mod pattern;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,9 +14,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use regex::{Regex, RegexBuilder};
 use weaver_text::{hidden, normalise};
 
+use crate::injection::{PATTERNS, Pattern};
 use crate::redact::Brief;
 use crate::redact::sieve::{SHORTEST, Sieve};
-use pattern::{PATTERNS, Pattern};
 
 /// How many bytes from its anchor on a pattern can see.
 const REACH: usize = 256;
@@ -65,11 +63,6 @@ impl Findings {
         let count = self.counts.entry(kind).or_default();
         *count = count.saturating_add(1);
     }
-}
-
-/// What stands in every text that speaks to a model, in lower case, and what hides something aside.
-pub(crate) fn anchors() -> Vec<&'static str> {
-    PATTERNS.iter().flat_map(|pattern| pattern.anchors).copied().collect()
 }
 
 fn is_tag(c: char) -> bool {

@@ -88,7 +88,8 @@ mod tests {
     use super::super::engine::Engine;
     use super::super::{BUILTIN, settle};
     use super::Brief;
-    use crate::frame::finding::{self, Findings};
+    use crate::frame::finding::Findings;
+    use crate::injection;
 
     fn engine() -> &'static Engine {
         BUILTIN.as_ref().unwrap()
@@ -121,7 +122,7 @@ mod tests {
             (before, after) in (words(), words()),
             anchor: prop::sample::Index,
         ) {
-            let anchors = finding::anchors();
+            let anchors = injection::anchors();
             let spoken = format!("{before} {} {after}", anchor.get(&anchors)).to_uppercase();
             for text in [before, spoken] {
                 let lower = text.to_lowercase();

@@ -18,7 +18,7 @@ use super::run;
 use super::scanner::{Hit, ScanRule, Scanner};
 use super::sieve::Sieve;
 use super::work;
-use crate::frame::finding;
+use crate::injection;
 
 /// How far from a value the text may matter, in bytes, but for values that go on to the end of
 /// their run.
@@ -86,7 +86,7 @@ impl Engine {
             }
         }
         let anchors = Sieve::new(literals.keys().copied());
-        let words = Words::without(literals.keys().copied().collect(), finding::anchors());
+        let words = Words::without(literals.keys().copied().collect(), injection::anchors());
         let wakes = literals.into_values().collect();
         let mut names: Vec<Name> =
             rules.iter().map(|r| Name { id: r.id.clone(), kind: r.kind.clone() }).collect();

@@ -1,23 +1,28 @@
-//! The patterns, with what each finds and what it must not.
+//! Words that speak to a model: the patterns, with what each finds and what it must not.
 
 /// One form of words that speak to a model.
 #[cfg_attr(not(test), expect(dead_code, reason = "the examples are run by the tests"))]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     /// The kind of the warning.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Lower-case literals; every match starts at one.
-    pub(super) anchors: &'static [&'static str],
+    pub(crate) anchors: &'static [&'static str],
     /// What follows, the anchor included; case does not matter.
-    pub(super) pattern: &'static str,
-    pub(super) finds: &'static [&'static str],
-    pub(super) keeps: &'static [&'static str],
+    pub(crate) pattern: &'static str,
+    pub(crate) finds: &'static [&'static str],
+    pub(crate) keeps: &'static [&'static str],
+}
+
+/// What stands in every text that speaks to a model, in lower case, and what hides something aside.
+pub(crate) fn anchors() -> Vec<&'static str> {
+    PATTERNS.iter().flat_map(|pattern| pattern.anchors).copied().collect()
 }
 
 const INSTRUCTION: &str = "instruction_like";
 const TOOL_CALL: &str = "tool_call_like";
 const LINK: &str = "exfiltration_link";
 
-pub(super) const PATTERNS: &[Pattern] = &[
+pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         kind: INSTRUCTION,
         anchors: &["ignore", "disregard", "forget", "override", "overlook", "bypass"],
