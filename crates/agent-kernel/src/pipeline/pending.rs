@@ -137,5 +137,6 @@ mod tests {
         let all = grants.0.lock().unwrap();
         assert_eq!(all.by_token.len(), 1);
         assert!(all.by_age.len() <= MOST_GONE + 4, "{}", all.by_age.len());
+        assert_eq!(all.by_age.front().map(TokenId::as_str), Some(&*token(0)), "and is the oldest");
     }
 }
