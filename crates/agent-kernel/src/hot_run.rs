@@ -14,7 +14,7 @@ use weaver_types::ledger::{Ledger, Put, Record};
 use weaver_types::{Label, RunId, Tenant};
 
 use crate::error::KernelError;
-use crate::provenance::{self, Shared};
+use crate::provenance::{self, Index};
 use crate::room::Held;
 use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
 
@@ -47,12 +47,25 @@ pub(crate) struct HotRun {
     placeholders: Arc<Placeholders>,
     /// What its calls under way have set aside of its budget.
     held: Held,
-    /// Where its values come from.
-    provenance: Shared,
 }
 
-/// A run that is being worked with.
-pub(crate) type RunSlot = Arc<Mutex<HotRun>>;
+/// A run that is being worked with, and where its values come from: who looks at the one does not
+/// wait for the other.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    run: Mutex<HotRun>,
+    provenance: Mutex<Index>,
+}
+
+impl Slot {
+    /// The origins of its values. Nothing where a thread died over them.
+    pub(crate) fn provenance(&self) -> Option<MutexGuard<'_, Index>> {
+        self.provenance.lock().ok()
+    }
+}
+
+/// The same, shared.
+pub(crate) type RunSlot = Arc<Slot>;
 
 impl HotRun {
     /// The state with everything that is on its way.
@@ -85,11 +98,6 @@ impl HotRun {
     /// The numbers of its masked values, where they are told apart.
     pub(crate) fn placeholders(&self) -> &Arc<Placeholders> {
         &self.placeholders
-    }
-
-    /// Where its values come from.
-    pub(crate) fn provenance(&self) -> &Shared {
-        &self.provenance
     }
 
     /// The run's session, where tokens are counted.
@@ -199,13 +207,13 @@ impl Runs {
         }
         let (tenant, mut hot) = (&self.tenant, HotRun::default());
         hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
-        hot.provenance = Arc::new(Mutex::new(provenance::read(tenant, run, ledger)?));
+        let provenance = Mutex::new(provenance::read(tenant, run, ledger)?);
         let spent = hot.settled.meters.prompt_tokens;
         hot.session = self.budget.as_ref().map(|budget| budget.open(spent));
         // What was before counts as finished, a look at an older result too.
         let touched = u64::from(hot.settled.label != Label::clean());
         hot.finished = hot.settled.meters.tool_calls.max(touched);
-        let slot = Arc::new(Mutex::new(hot));
+        let slot = Arc::new(Slot { run: Mutex::new(hot), provenance });
         runs.insert(run.clone(), Arc::clone(&slot));
         Ok(slot)
     }
@@ -213,7 +221,7 @@ impl Runs {
 
 /// Locks a slot; a thread that died while it held one makes the run unusable.
 pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, HotRun>> {
-    slot.lock().ok()
+    slot.run.lock().ok()
 }
 
 #[cfg(test)]

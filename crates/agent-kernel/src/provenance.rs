@@ -14,19 +14,15 @@ mod index;
 mod record;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use weaver_policy::{ValueOrigin, ValueOrigins};
 use weaver_text::values::Token;
 
-use crate::hot_run::{RunSlot, lock};
+use crate::hot_run::RunSlot;
 
 pub(crate) use collect::{answered, echoes, said, written};
 pub(crate) use index::{Index, Kind, Part};
 pub(crate) use record::{puts, read};
-
-/// The index of one run, shared with the decisions that look into it.
-pub(crate) type Shared = Arc<Mutex<Index>>;
 
 /// The index of a run as a decision sees it. One that a thread died over vouches for nothing.
 #[derive(Clone)]
@@ -40,12 +36,6 @@ impl fmt::Debug for Origins<'_> {
 
 impl ValueOrigins for Origins<'_> {
     fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
-        let index = lock(self.0)?.provenance().clone();
-        look(&index)?.vouched(token)
+        self.0.provenance()?.vouched(token)
     }
-}
-
-/// Locks an index.
-pub(crate) fn look(index: &Shared) -> Option<MutexGuard<'_, Index>> {
-    index.lock().ok()
 }

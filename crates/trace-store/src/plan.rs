@@ -121,7 +121,7 @@ pub(crate) fn plan<'b>(
         written.put(put, || Ok(*version))?;
     }
     for (place, put) in batch.put.iter().enumerate() {
-        // A record and its guard are mostly added to a batch together.
+        // A guard that is not part of the write mostly stands at the same place.
         let guard = batch.expect.get(place).filter(|guard| guard.key == put.key);
         written.put(put, || match guard {
             Some(guard) => Ok(guard.version),

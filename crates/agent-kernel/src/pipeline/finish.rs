@@ -290,6 +290,7 @@ impl Kernel {
         let mut batch = self.closing(&ready.call, Durability::Os).with_event(event);
         if let Some((stored, _)) = ended.kept.as_deref_mut() {
             batch.blobs.extend(stored.blob.clone());
+            // It is written here and nowhere else.
             let value = std::mem::take(&mut stored.put.value);
             batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());

@@ -7,7 +7,6 @@ use weaver_types::{
 
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::pending::Pending;
-use crate::clock_guard::Moment;
 use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
 use crate::telemetry::{self, Measure};
@@ -87,7 +86,8 @@ impl Kernel {
         target: &Target,
         (evaluated, call): (&Evaluated, &CallId),
     ) -> Option<Token> {
-        let Moment { now, latest } = question.at;
+        // What was looked at for the decision is not taken off the life of the token.
+        let latest = self.moment().latest;
         let (decision, keys) = (&evaluated.decision, self.key_ring());
         let claims = TokenClaims {
             v: 1,
@@ -103,7 +103,7 @@ impl Kernel {
             policy: decision.basis().policy,
             constraints: limits(question.request, decision),
             raw: mode == ResponseMode::Raw,
-            issued_at: now,
+            issued_at: question.at.now,
             expires_at: latest.after(self.settings.token_ttl),
         };
         let token = keys.sign(&claims)?;

@@ -10,7 +10,7 @@ use super::invoke::Ready;
 use super::transition::Step;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
-use crate::provenance::{self, Kind, Part, look};
+use crate::provenance::{self, Kind, Part};
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 
@@ -26,8 +26,7 @@ impl Addition {
     /// Takes it in.
     pub(crate) fn take(self, slot: &RunSlot) {
         let Some(part) = self.part else { return };
-        let index = lock(slot).map(|run| run.provenance().clone());
-        if let Some(mut index) = index.as_ref().and_then(look) {
+        if let Some(mut index) = slot.provenance() {
             index.add(&part);
             if !self.puts.is_empty() {
                 index.stored();
@@ -48,27 +47,27 @@ impl Kernel {
             return;
         }
         let Some(slot) = self.slot_of(caller) else { return };
-        let Some(index) = lock(&slot).map(|run| run.provenance().clone()) else { return };
-        if look(&index).is_none_or(|index| index.has_heard(said)) {
+        if slot.provenance().is_none_or(|index| index.has_heard(said)) {
             return;
         }
         for text in said.iter() {
-            if look(&index).is_none_or(|index| index.knows(text)) {
+            if slot.provenance().is_none_or(|index| index.knows(text)) {
                 continue;
             }
             let tokens = provenance::said(text);
-            let part =
-                look(&index).and_then(|mut index| index.text(text, &tokens, self.random.as_ref()));
+            let part = slot
+                .provenance()
+                .and_then(|mut index| index.text(text, &tokens, self.random.as_ref()));
             let Some(part) = part else { return };
             let record = || Box::pin(self.record_words(caller, &slot, text, &part));
             if !caller.run.dry_run && !record().await {
                 return;
             }
-            if let Some(mut index) = look(&index) {
+            if let Some(mut index) = slot.provenance() {
                 index.add(&part);
             }
         }
-        if let Some(mut index) = look(&index).filter(|_| !caller.run.dry_run) {
+        if let Some(mut index) = slot.provenance().filter(|_| !caller.run.dry_run) {
             index.hear(said);
         }
     }
@@ -88,8 +87,7 @@ impl Kernel {
         let batch = Batch { put: puts, ..Batch::new(Durability::Os).with_event(event) };
         let step = Step::new(caller, slot, RunDelta::default(), batch);
         let done = self.step(step).await.is_ok();
-        let index = lock(slot).map(|run| run.provenance().clone());
-        if let Some(mut index) = index.as_ref().and_then(look).filter(|_| done) {
+        if let Some(mut index) = slot.provenance().filter(|_| done) {
             index.stored();
         }
         done
@@ -173,9 +171,8 @@ impl Kernel {
         if tokens.is_empty() {
             return Some(Addition::default());
         }
-        let index = lock(slot)?.provenance().clone();
         let part = {
-            let mut index = look(&index)?;
+            let mut index = slot.provenance()?;
             index.ensure(self.random.as_ref())?;
             index.part(kind, tokens)?
         };
@@ -184,8 +181,7 @@ impl Kernel {
     }
 
     fn puts(&self, run: &RunId, slot: &RunSlot, name: &str, part: &Part) -> Option<Vec<Put>> {
-        let index = lock(slot)?.provenance().clone();
-        let index = look(&index)?;
+        let index = slot.provenance()?;
         provenance::puts((&self.settings.tenant, run), name, &index, part)
     }
 }

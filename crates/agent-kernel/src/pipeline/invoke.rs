@@ -57,7 +57,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) released: Option<Box<Released>>,
     /// What it may take of its session.
     pub(crate) share: Share,
-    /// When it was decided, which is when it counts for the limits.
+    /// When it was counted, right before its commit.
     pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
     pub(crate) room: Option<Room>,
@@ -208,6 +208,8 @@ impl Kernel {
             let Ready { call, decision, .. } = *ready;
             return Box::new(Invocation { call, decision, result: None, request: None });
         }
+        // What was looked at for the decision may have taken its time.
+        ready.counted = self.now();
         let reserved = self.set_aside(&mut ready, &slot);
         let decision = match reserved.and_then(|()| self.reserve(policy, &ready, &slot)) {
             Err(said) => ready.decision.clone().tightened(*said),

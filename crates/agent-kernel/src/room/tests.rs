@@ -1,10 +1,7 @@
 //! Every order in which the steps of a few calls can come, with deaths in between: used and set
 //! aside together never exceed a cap, and in the end nothing is set aside.
 
-use std::sync::{Arc, Mutex};
-
 use super::*;
-use crate::hot_run::HotRun;
 use crate::run_state::RunDelta;
 
 /// What a call does next.
@@ -90,7 +87,7 @@ impl Client {
                     cost: self.paid,
                     ..RunDelta::default()
                 };
-                let mut hot = slot.lock().unwrap();
+                let mut hot = lock(slot).unwrap();
                 let next = hot.state().clone().after(&delta);
                 let step = hot.launch(delta, next);
                 if !self.plan.dies {
@@ -108,7 +105,7 @@ impl Client {
 }
 
 fn check(slot: &RunSlot, order: &[usize]) {
-    let hot = slot.lock().unwrap();
+    let hot = lock(slot).unwrap();
     let (used, held) = (hot.state().meters, hot.held());
     // What is charged and not given back yet counts twice for a moment; that is the safe side, so
     // each is looked at alone, and what is free was computed with both.
@@ -119,7 +116,7 @@ fn check(slot: &RunSlot, order: &[usize]) {
 
 /// Runs one order of steps from the beginning; how far each client came.
 fn replay(plans: &[Plan], order: &[usize]) -> Vec<Next> {
-    let slot: RunSlot = Arc::new(Mutex::new(HotRun::default()));
+    let slot = RunSlot::default();
     let mut clients: Vec<Client> = plans.iter().copied().map(Client::new).collect();
     for which in order {
         clients[*which].step(&slot);
@@ -127,7 +124,7 @@ fn replay(plans: &[Plan], order: &[usize]) -> Vec<Next> {
     }
     let at = clients.iter().map(|client| client.next).collect();
     drop(clients);
-    assert_eq!(slot.lock().unwrap().held(), Held::default(), "{order:?}");
+    assert_eq!(lock(&slot).unwrap().held(), Held::default(), "{order:?}");
     at
 }
 
@@ -169,7 +166,7 @@ fn in_no_order_is_a_meter_overspent() {
 
 #[test]
 fn what_others_hold_is_not_there_for_the_next() {
-    let slot: RunSlot = Arc::new(Mutex::new(HotRun::default()));
+    let slot = RunSlot::default();
     let want = Want { time: Duration::from_millis(200), price: Millicents(4) };
     let first = Room::take(&slot, &BUDGET, 700, want).unwrap_or_else(|said| panic!("{said:?}"));
     assert_eq!(first.time(Duration::ZERO), want.time);

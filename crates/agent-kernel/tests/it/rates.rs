@@ -1,12 +1,12 @@
 //! Limits: how many calls in how many seconds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
 use weaver_agent_kernel::{Caller, Ports, PreconditionChecker, PreconditionError, block_on};
-use weaver_types::{Clock, Discharge, Precondition, ReasonCode, Verdict};
+use weaver_types::{Clock, Discharge, ManualClock, Precondition, ReasonCode, Verdict};
 
 use crate::approvals::{Desk, documents};
 use crate::races::together;
@@ -145,4 +145,40 @@ fn two_calls_decided_at_once_do_not_share_the_last_of_a_limit() {
     let lost: Vec<_> = done.iter().filter(|done| !succeeded(done)).map(answer).collect();
     assert_eq!(lost, [(Verdict::Deny, ReasonCode::RateLimited)]);
     assert_eq!(desk.world.executed(), 1);
+}
+
+/// A checker that takes twelve seconds each time, once it is given the clock.
+#[derive(Default)]
+struct Slow(OnceLock<Arc<ManualClock>>);
+
+impl PreconditionChecker for Slow {
+    fn observe(&self, _: &Precondition, _: &Value) -> Result<String, PreconditionError> {
+        if let Some(clock) = self.0.get() {
+            clock.advance(Duration::from_secs(12));
+        }
+        Ok("same".to_owned())
+    }
+}
+
+#[test]
+fn what_is_looked_at_for_a_decision_takes_time_of_nothing() {
+    let slow = Arc::new(Slow::default());
+    let checker = Arc::clone(&slow) as Arc<dyn PreconditionChecker>;
+    let ports = Ports { preconditions: Some(checker), ..Ports::default() };
+    let one = LIMITS.replace("max_calls = 3", "max_calls = 1").replace("= 60", "= 10");
+    let contracts =
+        "[capabilities.\"fs.read\"]\npreconditions = [{ check = \"environment\", name = \"A\" }]\n";
+    let desk = Desk::under(memory(), documents(&one, contracts), ports);
+    let caller = Caller { run: &desk.run, principal: &desk.who };
+    let asked = Asked::new("fs.read");
+    let life = || {
+        let token = block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
+        let claims = desk.world.kernel.keys().verify(&token).unwrap().claims;
+        claims.expires_at.since(claims.issued_at)
+    };
+    let quick = life();
+    slow.0.set(Arc::clone(&desk.world.clock)).unwrap();
+    assert_eq!(life(), quick + Duration::from_secs(12), "a token lives from when it is handed out");
+    assert!(!limited(&desk, "fs.read"));
+    assert!(limited(&desk, "fs.read"), "the call before was counted when it was made");
 }

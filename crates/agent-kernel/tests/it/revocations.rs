@@ -42,7 +42,7 @@ fn a_revocation_is_one_record_however_much_it_voids() {
     let counted = (Arc::clone(&batches), Arc::clone(&writes));
     faulty.fail(move |batch| {
         counted.0.fetch_add(1, Ordering::SeqCst);
-        let all = batch.put.len() + batch.add.len() + batch.delete.len() + batch.events.len();
+        let all = batch.puts().count() + batch.add.len() + batch.delete.len() + batch.events.len();
         counted.1.fetch_add(all, Ordering::SeqCst);
         None
     });

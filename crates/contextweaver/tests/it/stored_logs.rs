@@ -24,6 +24,7 @@ struct Records(Mutex<BTreeMap<RecordKey, Record>>);
 impl RecordStore for Records {
     fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
         assert_eq!(batch.durability, Durability::Disk);
+        assert!(batch.replace.is_empty());
         let mut records = self.0.lock().unwrap();
         for guard in batch.expect {
             if records.get(&guard.key).map(|record| record.version) != guard.version {

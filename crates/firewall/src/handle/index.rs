@@ -109,21 +109,23 @@ impl Index {
                 || budget.max_total_bytes.is_some_and(|max| index.bytes > max)
         };
         while full(self) {
-            let Some(oldest) = self.by_age.values().find(|id| *id != newest).cloned() else {
-                return;
-            };
-            self.doom(oldest, blobs);
+            let Some((&age, _)) = self.by_age.iter().find(|(_, id)| *id != newest) else { return };
+            if let Some(oldest) = self.by_age.remove(&age) {
+                self.doom(oldest, blobs);
+            }
         }
     }
 
     /// Takes out what has ended, at most so many.
     pub(super) fn end(&mut self, now: Timestamp, blobs: &dyn BlobStore) {
         for _ in 0..MAX_ENDED {
-            let ended = self.by_end.first().filter(|(at, _)| *at <= now);
-            let Some(id) = ended.and_then(|(_, age)| self.by_age.get(age)).cloned() else {
+            if self.by_end.first().is_none_or(|(at, _)| *at > now) {
                 return;
-            };
-            self.doom(id, blobs);
+            }
+            let ended = self.by_end.pop_first().and_then(|(_, age)| self.by_age.remove(&age));
+            if let Some(id) = ended {
+                self.doom(id, blobs);
+            }
         }
     }
 

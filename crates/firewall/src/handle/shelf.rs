@@ -217,7 +217,9 @@ fn digest(bytes: &StoredBytes) -> Option<String> {
 }
 
 fn readable(id: &str, record: &Record) -> Option<HandleRecord> {
-    HandleRecord::from_bytes(id, &record.value).ok()
+    let record = HandleRecord::from_bytes(id, &record.value).ok();
+    // Under another key it is a copy: whoever asks for that one is given nothing.
+    record.filter(|record| record.handle.handle_id.as_str() == id)
 }
 
 impl std::fmt::Debug for Shelf {

@@ -353,7 +353,7 @@ impl<'a, F: Finish> Walk<'a, F> {
                 Role::Plain => self.under(known, value, depth + 1),
             };
             let name = self.key(&mut own).into_owned();
-            // There is one object at the top, whose names seldom come again.
+            // At depth 0 is the one object at the top, whose names seldom come again.
             if depth > 0 && own.meaning != known.meaning {
                 self.names.remember(key, own.meaning);
             }

@@ -195,7 +195,7 @@ impl<'a> Column<'a> {
                 true
             }
             (Self::Word(word, count), Value::String(text)) => {
-                let mut words = Vec::with_capacity(DISTINCT + 1);
+                let mut words = Vec::with_capacity(4);
                 words.extend([(*word, *count), (text.as_str(), 1)]);
                 *self = Self::Words(words);
                 true

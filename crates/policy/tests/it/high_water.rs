@@ -21,6 +21,7 @@ impl Records {
     }
 
     fn apply(&self, batch: &Batch) {
+        assert!(batch.replace.is_empty());
         let mut records = self.0.as_ref().unwrap().lock().unwrap();
         for expect in &batch.expect {
             assert_eq!(records.get(&expect.key).map(|r| r.version), expect.version);

@@ -3,7 +3,7 @@
 use weaver_types::ledger::{Batch, Ledger, LedgerError, MAX_BATCH_EVENTS, MAX_PAYLOAD, NewEvent};
 
 use super::support::{
-    self, Found, add, batch, commit, delete, ensure, event, event_at, no, put, record,
+    self, Found, add, batch, commit, delete, ensure, event, event_at, key, no, put, record,
 };
 use crate::limits::{MAX_BATCH_RECORDS, MAX_KEY, MAX_VALUE};
 
@@ -19,6 +19,8 @@ pub(super) fn refused(ledger: &dyn Ledger) -> Found {
 fn oversize() -> Vec<(&'static str, Batch)> {
     let long = "k".repeat(MAX_KEY + 1);
     let many = (0..=MAX_BATCH_RECORDS).map(|n| put(&n.to_string(), b"x"));
+    let made = |id: &str, value: Vec<u8>| batch().create(key(id), value, None);
+    let half = (0..=MAX_BATCH_RECORDS / 2).map(|n| made(&n.to_string(), b"x".to_vec()));
     vec![
         ("a long payload", batch().with_event(sized(MAX_PAYLOAD + 1))),
         ("many events", Batch { events: vec![event("{}"); MAX_BATCH_EVENTS + 1], ..batch() }),
@@ -27,6 +29,9 @@ fn oversize() -> Vec<(&'static str, Batch)> {
         ("a long key to remove", delete(&long)),
         ("a large value", put("large", &vec![0; MAX_VALUE + 1])),
         ("many records", many.fold(batch(), Batch::join)),
+        ("a long key to make", made(&long, b"x".to_vec())),
+        ("a large value to make", made("large", vec![0; MAX_VALUE + 1])),
+        ("many records to make, each with its guard", half.fold(batch(), Batch::join)),
         ("a time beyond 2^53", batch().with_event(event_at((1 << 53) + 1, "{}"))),
         ("the end of time", batch().with_event(event_at(i64::MAX, "{}"))),
         ("the beginning of time", batch().with_event(event_at(i64::MIN, "{}"))),

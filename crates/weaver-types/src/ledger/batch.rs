@@ -99,7 +99,7 @@ pub struct NewEvent {
 /// Everything that changes in one instant: applied whole, or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Batch {
-    /// Guards.
+    /// Guards, beside those of `replace`.
     pub expect: Vec<Expect>,
     /// Counters.
     pub add: Vec<Add>,
