@@ -9,7 +9,7 @@ use weaver_agent_kernel::{Caller, Invocation, Kernel, KernelParts, block_on};
 use weaver_firewall::HandleQuery;
 use weaver_firewall::handle::{self, HandleBudget, HandleKey, HandleRecord, StoredBytes};
 use weaver_policy::{Effect, Policy, Rule};
-use weaver_types::ledger::{BlobId, BlobStore, Ledger, Namespace};
+use weaver_types::ledger::{Batch, BlobId, BlobStore, Durability, Ledger, Namespace, Put};
 use weaver_types::{
     Clock, Constraints, Effects, Frame, HandleId, ManualClock, OsRandom, RawResult, ReasonCode,
     RunContext, RunSettings, Tenant,
@@ -212,6 +212,25 @@ fn with_a_key_the_store_holds_nothing_in_the_clear() {
     let refused = without.ask(&id, json!({}));
     assert_eq!(refused.decision.primary(), ReasonCode::InternalError);
     assert!(refused.decision.detail().contains("encrypted"), "{refused:?}");
+}
+
+#[test]
+fn a_record_under_the_key_of_another_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, clock) = (folder.path().join("ledger.db"), clock());
+    let desk = on_disk(&path, &clock, None);
+    let (first, second) = (id_of(&desk.call(2)), id_of(&desk.call(2)));
+    let key = |id: &HandleId| handle::key(&Tenant::default(), id);
+    let value = desk.ledger.read(&key(&first)).unwrap().unwrap().value;
+    let copy = Put { key: key(&second), value, expires_at: None };
+    block_on(desk.ledger.commit(Batch { put: vec![copy], ..Batch::new(Durability::Os) })).unwrap();
+    drop(desk);
+    clock.advance(2 * handle::TTL);
+    let desk = on_disk(&path, &clock, None);
+    assert!(desk.ledger.read(&key(&first)).unwrap().is_none(), "it has ended");
+    assert_eq!(desk.records(), 1, "what is under the wrong key is left alone");
+    assert_eq!(desk.ask(&second, json!({})).decision.primary(), ReasonCode::HandleNotFound);
+    desk.call(2);
 }
 
 #[test]
