@@ -3,6 +3,7 @@
 //! One walk serves both a whole value and the part of one that a frame shows. It goes no deeper
 //! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
+mod finish;
 mod named;
 mod nested;
 mod number;
@@ -16,7 +17,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::field::{Meaning, Names};
-use super::{Brief, Counts, MASK, Redactor, count};
+use super::{Counts, MASK, Redactor, count};
+use finish::Whole;
+pub(crate) use finish::{Finish, Omitted};
 pub(crate) use named::Named;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
@@ -47,51 +50,6 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// A whole value: every field and item, to depth 128.
     const WHOLE: Self = Self { depth: 128, fields: usize::MAX, items: usize::MAX };
-}
-
-/// What was left out, by kind.
-pub(crate) type Omitted = BTreeMap<&'static str, u64>;
-
-/// What becomes of a string after it was redacted, and the order in which fields are taken.
-pub(crate) trait Finish {
-    /// A redacted string, as it goes into the result.
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
-    /// The same for a brief text.
-    fn brief<'t>(&mut self, text: &'t str, how: Brief, omitted: &mut Omitted) -> Cow<'t, str>;
-    /// Of a brief name: true when it goes into the result as it is, with nothing to tell of it, so
-    /// that there is no need to ask again.
-    fn is_plain(&self, how: Brief) -> bool;
-    /// A redacted key, as it goes into the result; and true where it is as it was and always will
-    /// be, so that there is no need to ask again.
-    fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
-    /// True for a field that is taken before others when there are too many.
-    fn first(&self, key: &str) -> bool;
-}
-
-/// The whole value, nothing finished.
-struct Whole;
-
-impl Finish for Whole {
-    fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut Omitted) -> Cow<'t, str> {
-        redacted
-    }
-
-    fn brief<'t>(&mut self, text: &'t str, _: Brief, _: &mut Omitted) -> Cow<'t, str> {
-        Cow::Borrowed(text)
-    }
-
-    /// What others ask of a name is not asked here.
-    fn is_plain(&self, _: Brief) -> bool {
-        false
-    }
-
-    fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool) {
-        (redacted, false)
-    }
-
-    fn first(&self, _: &str) -> bool {
-        false
-    }
 }
 
 impl Redactor {
