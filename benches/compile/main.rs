@@ -39,6 +39,10 @@ impl ResultFirewall for Open {
     fn frame(&self, output: &ToolOutput) -> Option<Frame> {
         let RawContent::Text(text) = &output.result.content else { return None };
         Some(Frame {
+            content: Vec::new(),
+            structured: None,
+            notes: Vec::new(),
+            next: None,
             call_id: CallId::parse("call").ok()?,
             capability_id: CapabilityId::parse("bench.result").ok()?,
             mode: ResponseMode::Summary,

@@ -2,8 +2,10 @@
 
 mod agentdojo;
 mod context;
+mod contracts;
 mod redaction;
 pub mod routing;
+mod work;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -22,10 +24,14 @@ enum What {
     Agentdojo(agentdojo::Args),
     /// What `weaver compile` keeps of its promises on long logs, beside its peer.
     Context(context::Args),
+    /// How right `weaver contracts propose` is on tools with labels or hints.
+    Contracts(contracts::Args),
     /// Precision and recall of `weaver redact`, hard negatives, evasions, agreement of streams.
     Redaction(redaction::Args),
     /// Recall, order and time of routing on sets of tools and queries.
     Routing(routing::Args),
+    /// Whether an agent completes through `weaver serve` what it completes without, and at what cost.
+    Work(work::Args),
 }
 
 /// Evaluate one part.
@@ -36,7 +42,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     match &args.what {
         What::Agentdojo(args) => agentdojo::run(sh, args),
         What::Context(args) => context::run(sh, args),
+        What::Contracts(args) => contracts::run(sh, args),
         What::Redaction(args) => redaction::run(sh, args),
         What::Routing(args) => routing::run(sh, args),
+        What::Work(args) => work::run(sh, args),
     }
 }

@@ -4,31 +4,29 @@
 //! from npm and PyPI in pinned versions and live in `target/interop/`, the only folder that is
 //! written. `docs/interop.md` tells what is tried.
 
-mod cache;
-pub mod child;
 mod client;
+mod config;
 mod contracts;
-pub mod install;
-mod pins;
+mod packages;
 mod plan;
 mod report;
-mod server;
+pub mod server;
 mod session;
 mod tap;
 mod trial;
-mod trust;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
-use self::cache::Cache;
-use self::install::{Installed, Shelf};
-use self::pins::Pins;
+use self::packages::Packages;
 use self::report::{Report, Row};
 use self::trial::Bench;
-use self::trust::Trust;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::install::{self, Installed};
+use crate::counterparts::pins::Pins;
+use crate::counterparts::trust::{Documents, Trust};
 use crate::{process, workspace};
 
 /// Options of `interop`.
@@ -60,29 +58,32 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     }
     let weaver = program(sh, args, target)?;
     let emit = contracts::program(sh, target)?;
-    let cache = Cache::open(target, &workspace::root()?)?;
+    let run = target.join("interop").join("run");
+    let cache = Cache::open(target, &workspace::root()?, &run)?;
     let pins = Pins::read(&cache)?;
-    let shelf = Shelf { npm: install::npm(&cache), python: install::python(&cache) };
-    for (registry, installed) in [("npm", &shelf.npm), ("PyPI", &shelf.python)] {
+    let packages = Packages { npm: install::npm(&cache), python: install::python(&cache) };
+    for (registry, installed) in [("npm", &packages.npm), ("PyPI", &packages.python)] {
         if let Installed::Broken(reason) = installed {
             eprintln!("error: installing from {registry} failed: {reason}");
         }
     }
-    let trust = Trust::new(&cache, &weaver).context("cannot set up the signed documents")?;
+    let documents = Documents { folder: &cache.script("documents"), name: "policy" };
+    let trust =
+        Trust::new(&cache, &weaver, &documents).context("cannot set up the signed documents")?;
     let bench = Bench { cache: &cache, weaver: &weaver, trust: &trust };
     let mut report = Report::default();
     for plan in plan::all(&pins) {
         if args.server.as_deref().is_some_and(|name| name != plan.server.name) {
             continue;
         }
-        let row = match shelf.lacks(&cache, &plan) {
+        let row = match packages.lacks(&cache, &plan) {
             None => trial::run(&bench, &plan),
             Some(missing) => Row::untried(&plan, missing),
         };
         eprintln!("{}", row.progress());
         report.push(row);
     }
-    report.contracts(contracts::check(&cache, &shelf.python, &emit));
+    report.contracts(contracts::check(&cache, &packages.python, &emit));
     report.print();
     let tally = report.tally();
     println!("{tally}");

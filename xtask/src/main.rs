@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod counterparts;
 mod crosscheck;
 mod doc;
 mod eval;

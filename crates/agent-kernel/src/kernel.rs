@@ -49,6 +49,9 @@ pub struct Settings {
     pub human_channel: bool,
     /// The bounds of a frame; constraints only tighten them.
     pub frame_budget: FrameBudget,
+    /// The mode in which questions about stored results are answered, unless it has to be
+    /// stricter: rows of a table by default, or `auto`, each part in its own form.
+    pub view_mode: ResponseMode,
     /// The tokens that all frames of one run may come to; `None` counts none. The run's own cap
     /// `max_prompt_tokens` counts the same tokens, so where both are set, the lower one is met
     /// first.
@@ -71,6 +74,7 @@ impl Default for Settings {
             token_ttl: Duration::from_secs(3_600),
             human_channel: true,
             frame_budget: FrameBudget::default(),
+            view_mode: ResponseMode::Table,
             session: None,
             placeholders: false,
             handles: HandleBudget::default(),

@@ -24,6 +24,7 @@ mod hold;
 mod intent;
 mod invoke;
 mod label;
+mod masked_argument;
 mod memory;
 mod note;
 mod observe;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
-use crate::confine::{ConfineError, Enforced, Launcher, MAX_REPORT, read_report};
-use crate::mcp::{Confined, StdioConfig, escape};
+use crate::confine::{ConfineError, Enforced, Launcher, MAX_REPORT, of_stderr, read_report};
+use crate::mcp::{Confined, Redactor, StdioConfig, escape};
 
 /// Variables that a child inherits. Everything else is named in its configuration.
 const INHERITED: [&str; 16] = [
@@ -48,7 +48,7 @@ pub(crate) fn scope(command: &mut std::process::Command, own: &BTreeMap<String, 
 /// Starts the program, without a shell, in a process group of its own.
 pub(crate) fn start(config: &StdioConfig) -> Result<Child, String> {
     let mut command = match &config.confined {
-        Some(Confined { launcher, confinement }) => {
+        Some(Confined { launcher, confinement, .. }) => {
             let argv: Vec<&String> = std::iter::once(&config.command).chain(&config.args).collect();
             launcher.command(&argv, confinement).map_err(|error| error.to_string())?
         }
@@ -118,10 +118,40 @@ impl Drop for Group {
 
 /// The last bytes that the child wrote to standard error.
 #[derive(Debug, Default)]
-pub(crate) struct Tail(Mutex<VecDeque<u8>>);
+pub(crate) struct Tail {
+    bytes: Mutex<VecDeque<u8>>,
+    /// The values of the child's own variables, which may be secret, and their names.
+    variables: Vec<(String, String)>,
+    redactor: Option<Redactor>,
+    confined: Option<Confined>,
+    /// What is kept from the child, once its launcher said so.
+    enforced: OnceLock<Enforced>,
+}
 
 impl Tail {
     const KEPT: usize = 4 * 1024;
+    /// How much of it messages repeat, in lines and in bytes.
+    const LINES: usize = 6;
+    const SHOWN: usize = 600;
+    /// A shorter value of a variable is a word such as `true`, and no secret.
+    const SHORTEST: usize = 6;
+
+    /// The tail of a child of this configuration.
+    pub(crate) fn of(config: &StdioConfig, redactor: Option<Redactor>) -> Self {
+        let own = config.env.iter().filter(|(_, value)| value.len() >= Self::SHORTEST);
+        let mut variables: Vec<_> =
+            own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        // A value may be part of another.
+        variables.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+        let confined = config.confined.clone();
+        Self { variables, redactor, confined, ..Self::default() }
+    }
+
+    /// Takes note of what is kept from the child.
+    pub(crate) fn confined_as(&self, enforced: &Enforced) {
+        // There is one report.
+        let _ = self.enforced.set(enforced.clone());
+    }
 
     /// Reads to the end, and keeps the last 4 KiB.
     pub(crate) async fn follow(&self, mut source: impl AsyncRead + Unpin) {
@@ -132,7 +162,7 @@ impl Tail {
     }
 
     fn push(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(bytes);
         let surplus = kept.len().saturating_sub(Self::KEPT);
         kept.drain(..surplus);
@@ -140,15 +170,68 @@ impl Tail {
 
     /// What is kept, escaped.
     pub(crate) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        escape(self.raw().trim_end())
+    }
+
+    /// The last lines, redacted first and then cut: a cut secret would not be known as one.
+    pub(crate) fn last_lines(&self) -> String {
+        let mut text = self.raw();
+        for (name, value) in &self.variables {
+            text = text.replace(value, &format!("[{name}]"));
+        }
+        if let Some(redactor) = &self.redactor {
+            text = redactor.mask(&text);
+        }
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines.iter().skip(lines.len().saturating_sub(Self::LINES));
+        let shown = last.map(|line| escape(line)).collect::<Vec<_>>().join(" | ");
+        let cut = shown.len().saturating_sub(Self::SHOWN);
+        let start = (cut..shown.len()).find(|at| shown.is_char_boundary(*at)).unwrap_or(0);
+        let shown = shown.get(start..).unwrap_or_default().to_owned();
+        match self.explanation(&shown) {
+            Some(explanation) => format!("{shown} ({explanation})"),
+            None => shown,
+        }
+    }
+
+    /// What the confinement has to do with it, where the child says that a file was refused.
+    fn explanation(&self, shown: &str) -> Option<String> {
+        let explained =
+            self.confined.as_ref()?.explain(self.enforced.get()?, &of_stderr(shown)?)?;
+        Some(escape(&explained))
+    }
+
+    fn raw(&self) -> String {
+        let kept = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();
-        escape(String::from_utf8_lossy(&bytes).trim_end())
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_last_lines_are_repeated_and_no_variable_of_the_child() {
+        let mut config = StdioConfig::default();
+        config.env.insert("TOKEN".to_owned(), "hunter2-hunter2".to_owned());
+        config.env.insert("LOG".to_owned(), "warn".to_owned());
+        let tail = Tail::of(&config, Some(Redactor::new(|text| text.replace("joe@", "***@"))));
+        for line in
+            ["first", "a", "b", "c\u{1b}", "warn: joe@example.org", "key hunter2-hunter2", "end"]
+        {
+            tail.push(format!("{line}\n\n").as_bytes());
+        }
+        assert_eq!(
+            tail.last_lines(),
+            "a | b | c\\u{1b} | warn: ***@example.org | key [TOKEN] | end"
+        );
+        tail.push("é".repeat(1000).as_bytes());
+        let shown = tail.last_lines();
+        assert!(shown.len() <= 600 && shown.ends_with("éé"), "{shown}");
+    }
 
     #[test]
     fn the_tail_is_bounded_and_escaped() {

@@ -7,15 +7,25 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
-use weaver_types::{BoxFuture, RawContent, RawResult, Structured};
+use weaver_types::{BoxFuture, ContentBlocks, RawContent, RawResult, Structured};
 
+use crate::confine::{self, Enforced};
 use crate::mcp::{
-    CallOutcome, CallRequest, HttpFault, McpError, Reply, RpcError, Upstream, escape,
+    CallOutcome, CallRequest, Confined, HttpFault, McpError, Reply, RpcError, Upstream, escape,
 };
 use crate::task;
 
 /// Most of a server's message that an error repeats, in characters.
 const MAX_MESSAGE: usize = 500;
+
+/// The most text in the blocks of a result that is kept as it was laid out, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+/// The most blocks that are kept so.
+const MAX_BLOCKS: usize = 1_000;
+/// The most parts of a structured value that is kept so: its members, items and eighths of texts.
+const MAX_PARTS: usize = 200_000;
+/// The most fields beside the one list of an object whose items are rows, as the firewall has it.
+const MAX_AROUND: usize = 8;
 
 /// Why a driver of one connection refuses a call.
 const ANEW: &str =
@@ -62,7 +72,7 @@ impl Driver for McpDriver {
         let upstream = Arc::clone(&self.upstream);
         let late = call.clone();
         let request = CallRequest::new(self.tool.clone(), call.arguments().clone())
-            .timeout(call.timeout())
+            .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
             .late(move |outcome| late.report_late(&result(outcome)));
         let generation = self.generation;
         Box::pin(async move {
@@ -89,11 +99,30 @@ async fn run(
         None => {
             // A failure up to here is certainly before the call.
             let connected = upstream.connection().await;
-            connected.map_err(|error| DriverError::Unavailable(error.to_string()))?;
+            connected.map_err(|error| DriverError::Unavailable(error.explained()))?;
             upstream.call(request).await
         }
     };
-    result(called)
+    let enforced = upstream.enforced().await;
+    let confined = upstream.config().confined().zip(enforced);
+    match result(called) {
+        Ok(raw) => Ok(match &confined {
+            Some((confined, enforced)) => judged(raw, confined, enforced),
+            None => raw,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// A result that is nothing but the words of an operating system that refused a file, from a server
+/// whose files are confined: it failed, whatever the server calls it, and the model is told why.
+fn judged(raw: RawResult, confined: &Confined, enforced: &Enforced) -> RawResult {
+    let RawContent::Text(text) = &raw.content else { return raw };
+    let Some(refusal) = confine::of_result(text) else { return raw };
+    let Some(note) = confined.explain(enforced, &refusal) else { return raw };
+    let mut raw = raw.failed();
+    raw.notes.push(escape(&note));
+    raw
 }
 
 /// What an answer is to the kernel.
@@ -113,7 +142,7 @@ fn result(called: Result<CallOutcome, McpError>) -> Result<RawResult, DriverErro
 
 /// Whatever may have reached the tool counts as lost, so that a write is never taken for undone.
 fn failed(error: &McpError) -> DriverError {
-    let text = error.to_string();
+    let text = error.explained();
     match error {
         McpError::Timeout { after, .. } => DriverError::Timeout(*after),
         McpError::CallsPerSecond { retry_in, .. } => {
@@ -144,56 +173,173 @@ fn refused(error: &RpcError) -> DriverError {
 /// Turns a tool result into content, without losing any.
 ///
 /// One plain text block becomes text, also where the structured content only wraps it in a field;
-/// one image or audio block becomes its bytes, and structured content stands for itself where the
-/// text block only repeats it. Every other result is passed on as the
-/// whole result object. `_meta`, which is not content, is kept in that last form only.
+/// one image or audio block becomes its bytes. Structured content stands for itself where the text
+/// block only repeats it, and where it has rows and nothing but text stands beside it: questions go
+/// to the rows, and the text is shown with them. Every other result is passed on as the whole result
+/// object. `_meta`, which is not content, is kept in that last form only.
 #[must_use]
 pub fn raw_result(reply: Reply) -> RawResult {
     let is_error = reply.is_error();
     let findings = reply.findings().iter().map(|finding| finding.code()).collect();
-    let (content, structured) = parts(reply.into_value());
-    RawResult { is_error, findings, structured, ..RawResult::of(content) }
+    let value = reply.into_value();
+    let blocks = layout(&value);
+    let (content, structured, omitted) = parts(value);
+    let notes = if blocks.is_none() { omitted.into_iter().collect() } else { Vec::new() };
+    RawResult { is_error, findings, structured, blocks, notes, ..RawResult::of(content) }
 }
 
-/// The content of a result, and what its output schema speaks of.
-fn parts(result: Value) -> (RawContent, Structured) {
-    let Value::Object(result) = result else {
-        return (RawContent::Json(result), Structured::Missing);
-    };
-    let structured = result.get("structuredContent").cloned();
-    let content = content(result);
-    let structured = match (structured, &content) {
-        // What is there already is kept once.
-        (Some(value), RawContent::Json(whole)) if *whole == value => Structured::Content,
-        (Some(value), _) => Structured::Beside(value),
-        (None, _) => Structured::Missing,
-    };
-    (content, structured)
-}
-
-fn content(result: Map<String, Value>) -> RawContent {
-    const KNOWN: [&str; 5] = ["content", "structuredContent", "isError", "resultType", "_meta"];
-    let plain = result.keys().all(|key| KNOWN.contains(&key.as_str()));
-    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice);
-    let reduced = match (plain, blocks, result.get("structuredContent")) {
-        (true, Some([]) | None, Some(structured)) => Some(RawContent::Json(structured.clone())),
-        (true, Some([block]), Some(structured)) => once(block, structured),
-        (true, Some([block]), None) => single(block),
-        _ => None,
-    };
-    reduced.unwrap_or(RawContent::Json(Value::Object(result)))
-}
-
-/// The content of a result whose one block and structured content say the same: as JSON where the
-/// block is its text form, as text where the structure only wraps the block's text in one field.
-fn once(block: &Value, structured: &Value) -> Option<RawContent> {
-    let text = plain_text(block)?;
-    let wrapped = structured.as_object().filter(|fields| fields.len() == 1);
-    if wrapped.is_some_and(|fields| fields.values().all(|field| field.as_str() == Some(text))) {
-        return Some(RawContent::Text(text.to_owned()));
+/// The blocks of a result as they came, unless there is more in them, or in the structured value
+/// beside them, than any frame shows: blocks without that value would pass for the whole result.
+fn layout(result: &Value) -> Option<ContentBlocks> {
+    let blocks = result.get("content")?.as_array()?;
+    if !is_plain(result.as_object()?) {
+        return None;
     }
-    let same = serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured);
-    same.then(|| RawContent::Json(structured.clone()))
+    let text = |block: &Value| {
+        let inner = block.get("resource").and_then(|resource| resource.get("text"));
+        let text = block.get("text").or(inner).and_then(Value::as_str);
+        text.map_or(0, str::len)
+    };
+    let all_objects = blocks.iter().all(Value::is_object);
+    let texts = blocks.iter().map(text).fold(0, usize::saturating_add);
+    if !all_objects || blocks.len() > MAX_BLOCKS || texts > MAX_TEXT {
+        return None;
+    }
+    let structured = result.get("structuredContent");
+    if structured.is_some_and(|value| !is_small(value)) {
+        return None;
+    }
+    let structured = structured.cloned();
+    if blocks.is_empty() && structured.is_none() {
+        return None;
+    }
+    Some(ContentBlocks { blocks: blocks.clone(), structured })
+}
+
+/// Whether a result has no field but those that the protocol knows. Of any other, the whole result
+/// is shown, so that nothing is lost.
+fn is_plain(result: &Map<String, Value>) -> bool {
+    const KNOWN: [&str; 5] = ["content", "structuredContent", "isError", "resultType", "_meta"];
+    result.keys().all(|key| KNOWN.contains(&key.as_str()))
+}
+
+/// Whether a structured value has no more parts than a frame could show.
+fn is_small(value: &Value) -> bool {
+    let mut left = MAX_PARTS;
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        let parts = match value {
+            Value::Array(items) => {
+                open.extend(items.iter().take(left));
+                items.len()
+            }
+            Value::Object(fields) => {
+                open.extend(fields.values().take(left));
+                fields.len()
+            }
+            Value::String(text) => text.len() / 8,
+            _ => 0,
+        };
+        match left.checked_sub(parts) {
+            Some(rest) => left = rest,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The content of a result, what its output schema speaks of, and a line about text that stands
+/// beside the content and is not in it.
+fn parts(result: Value) -> (RawContent, Structured, Option<String>) {
+    let Value::Object(mut result) = result else {
+        return (RawContent::Json(result), Structured::Missing, None);
+    };
+    match form(&result) {
+        Form::Structure { text_beside } => {
+            let value = result.remove("structuredContent").unwrap_or_default();
+            (RawContent::Json(value), Structured::Content, text_beside)
+        }
+        Form::Other(content) => {
+            let structured = result.remove("structuredContent");
+            (content, structured.map_or(Structured::Missing, Structured::Beside), None)
+        }
+        Form::Whole => {
+            let structured = result.get("structuredContent").cloned();
+            let structured = structured.map_or(Structured::Missing, Structured::Beside);
+            (RawContent::Json(Value::Object(result)), structured, None)
+        }
+    }
+}
+
+/// What of a result object is its content.
+enum Form {
+    /// The structured value, which is moved out and not copied.
+    Structure { text_beside: Option<String> },
+    /// The content of its one block.
+    Other(RawContent),
+    /// The whole object.
+    Whole,
+}
+
+fn form(result: &Map<String, Value>) -> Form {
+    if !is_plain(result) {
+        return Form::Whole;
+    }
+    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice);
+    let structure = Form::Structure { text_beside: None };
+    match (blocks, result.get("structuredContent")) {
+        (Some([]) | None, Some(_)) => structure,
+        (Some([block]), Some(structured)) if is_wrapped(block, structured) => {
+            let text = plain_text(block).unwrap_or_default();
+            Form::Other(RawContent::Text(text.to_owned()))
+        }
+        (Some([block]), Some(structured)) if repeats(block, structured) => structure,
+        (Some(blocks), Some(structured)) if has_rows(structured) => {
+            text_beside(blocks).map_or(Form::Whole, |line| Form::Structure { text_beside: line })
+        }
+        (Some([block]), None) => single(block).map_or(Form::Whole, Form::Other),
+        _ => Form::Whole,
+    }
+}
+
+/// True for a block that is the text form of the structured value.
+fn repeats(block: &Value, structured: &Value) -> bool {
+    let value = plain_text(block).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    value.is_some_and(|value| value == *structured)
+}
+
+/// True where the structured value only wraps the text of the block in one field.
+fn is_wrapped(block: &Value, structured: &Value) -> bool {
+    let fields = structured.as_object().filter(|fields| fields.len() == 1);
+    let (Some(text), Some(fields)) = (plain_text(block), fields) else { return false };
+    fields.values().all(|field| field.as_str() == Some(text))
+}
+
+/// True for a list of objects, and for an object around one such list and plain values: the values
+/// that questions see as rows.
+fn has_rows(structured: &Value) -> bool {
+    let is_list = |value: &Value| {
+        value
+            .as_array()
+            .is_some_and(|items| !items.is_empty() && items.iter().all(Value::is_object))
+    };
+    let Value::Object(fields) = structured else { return is_list(structured) };
+    let (lists, others): (Vec<&Value>, Vec<&Value>) =
+        fields.values().partition(|value| is_list(value));
+    lists.len() == 1
+        && others.len() <= MAX_AROUND
+        && others.iter().all(|value| !value.is_array() && !value.is_object())
+}
+
+/// What is said of blocks where they are not shown: how many, and how large. Their words are a
+/// server's and are not repeated. Nothing where one of them is more than text, or where they are
+/// empty.
+fn text_beside(blocks: &[Value]) -> Option<Option<String>> {
+    let texts: Option<Vec<&str>> = blocks.iter().map(plain_text).collect();
+    let texts = texts?;
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    let line = format!("Not shown: {} text block(s), {bytes} bytes, beside the rows.", texts.len());
+    Some((bytes > 0).then_some(line))
 }
 
 fn single(block: &Value) -> Option<RawContent> {
@@ -225,8 +371,7 @@ mod tests {
     use super::*;
 
     fn content_of(value: Value) -> RawContent {
-        let Value::Object(result) = value else { panic!("an object") };
-        content(result)
+        parts(value).0
     }
 
     /// Of a write that goes on out of sight nobody may say that it did not happen.
@@ -282,6 +427,44 @@ mod tests {
         assert!(content_of(more.clone()) == RawContent::Json(more));
         let whole = json!({"content": [other], "structuredContent": rows});
         assert!(content_of(whole.clone()) == RawContent::Json(whole));
+    }
+
+    fn raw(value: Value) -> RawResult {
+        let text = serde_json::value::to_raw_value(&value).unwrap();
+        raw_result(Reply { raw: text, value, findings: Vec::new() })
+    }
+
+    #[test]
+    fn questions_see_the_rows_that_text_stands_beside() {
+        let rows = json!({"users": [{"id": 1}, {"id": 2}], "total": 2});
+        let text = json!({"type": "text", "text": "two users"});
+        let both = raw(json!({"content": [text], "structuredContent": rows}));
+        assert!(both.content == RawContent::Json(rows.clone()), "{both:?}");
+        assert!(both.structured == Structured::Content);
+        assert!(both.notes.is_empty(), "the text is in its block");
+        let blocks = both.blocks.unwrap();
+        assert_eq!((blocks.blocks, blocks.structured), (vec![text.clone()], Some(rows.clone())));
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        for whole in [
+            json!({"content": [text, image], "structuredContent": rows}),
+            json!({"content": [text], "structuredContent": {"a": [{}], "b": {}}}),
+            json!({"content": [text], "structuredContent": rows, "more": 1}),
+        ] {
+            assert!(content_of(whole.clone()) == RawContent::Json(whole.clone()), "{whole}");
+        }
+    }
+
+    #[test]
+    fn blocks_without_their_large_structure_are_not_the_result() {
+        let rows: Vec<Value> = (0..MAX_PARTS).map(|id| json!({"id": id})).collect();
+        let text = json!({"type": "text", "text": "many users"});
+        let large = raw(json!({"content": [text], "structuredContent": {"users": rows}}));
+        assert!(large.blocks.is_none());
+        assert!(large.content == RawContent::Json(json!({"users": rows})));
+        assert_eq!(large.notes, ["Not shown: 1 text block(s), 10 bytes, beside the rows."]);
+        let again = json!({"type": "text", "text": json!({"users": rows}).to_string()});
+        let same = raw(json!({"content": [again], "structuredContent": {"users": rows}}));
+        assert!(same.notes.is_empty() && same.content == large.content, "nothing is missing");
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_types::{Frame, RawResult};
+use weaver_types::{Frame, RawResult, ValueFamily};
 
 use crate::error::HandleError;
 use crate::frame::{build, fit};
 use crate::handle::OpenResult;
 use crate::query::{HandleQuery, Memo, Source, drill};
-use crate::redact::{Counts, Placeholders, Redactor, RuleFileError, Span, StreamRedactor};
+use crate::redact::{
+    Counts, Disclosure, Placeholders, Redactor, RuleFileError, Span, StreamRedactor,
+};
 use crate::spec::FrameSpec;
 use crate::view::ViewRegistry;
 
@@ -30,6 +32,8 @@ pub struct RuleName {
     pub id: Arc<str>,
     /// The kind of value that it finds.
     pub kind: Arc<str>,
+    /// Whether such a value is a secret or personal data.
+    pub family: ValueFamily,
     /// Its examples: texts, and what of each is masked.
     pub masks: Vec<(String, String)>,
 }
@@ -140,6 +144,20 @@ impl Firewall {
         Self { redactor: Arc::new(self.redactor.with_placeholders(held)), views }
     }
 
+    /// The same firewall for a reader who may see this much of personal data, in texts and values.
+    /// What a frame shows follows from its spec alone.
+    #[must_use]
+    pub fn showing(&self, disclosure: Disclosure) -> Self {
+        let views = Arc::clone(&self.views);
+        Self { redactor: Arc::new(self.redactor.showing(disclosure)), views }
+    }
+
+    /// The rules for a frame: what the contract of its capability lets the reader see, they find
+    /// no more.
+    fn redactor_for(&self, spec: &FrameSpec<'_>) -> Redactor {
+        self.redactor.showing(Disclosure::of(spec))
+    }
+
     /// Every rule's name, kind and examples.
     #[must_use]
     pub fn rules(&self) -> Vec<RuleName> {
@@ -154,7 +172,7 @@ impl Firewall {
     /// the warning `raw_unredacted`; the caller guarantees the authority for it.
     #[must_use]
     pub fn frame(&self, raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
-        build(&self.redactor, raw, spec)
+        build(&self.redactor_for(spec), raw, spec)
     }
 
     /// What may be seen of a part of a stored result: a table, or a summary where strict mode or
@@ -175,7 +193,7 @@ impl Firewall {
         spec: &FrameSpec<'_>,
     ) -> Result<Frame, HandleError> {
         let source = Source { raw, memo: &Memo::default(), digest: None };
-        drill((&self.redactor, &self.views), &source, query, spec)
+        drill((&self.redactor_for(spec), &self.views), &source, query, spec)
     }
 
     /// The same for a result that stays open: what one question computes, the next one finds.
@@ -194,7 +212,7 @@ impl Firewall {
         if self.redactor.has_placeholders() || !source.memo.holds_for(spec) {
             source.memo = &own;
         }
-        drill((&self.redactor, &self.views), &source, query, spec)
+        drill((&self.redactor_for(spec), &self.views), &source, query, spec)
     }
 
     /// The floor of `max_chars`: the size of the smallest frame for this spec, which has ids,
@@ -210,6 +228,12 @@ impl Firewall {
         let mut counts = Counts::new();
         let text = self.redactor.text(text, &mut counts).into_owned();
         Redacted { text, counts }
+    }
+
+    /// The first mask of ours in a text: one that says nothing of its value, or one with a number.
+    #[must_use]
+    pub fn mask_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+        self.redactor.mask_in(text)
     }
 
     /// Where the values of a text stand, in order and apart; [`Firewall::redact_text`] masks these.

@@ -1,5 +1,6 @@
 //! Building a frame: read the result, show what may be shown, fit it into the budget.
 
+pub(crate) mod auto;
 mod build;
 pub(crate) mod finding;
 pub(crate) mod fit;
@@ -7,7 +8,7 @@ mod shape;
 mod shown;
 mod size;
 
-pub(crate) use build::{Page, build, compose, fill};
+pub(crate) use build::{Page, build, compose, empty, fill};
 pub(crate) use fit::json_len;
 pub(crate) use shape::{Content, Shape, media_type, rows};
 pub(crate) use shown::Shower;

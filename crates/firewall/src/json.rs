@@ -1,5 +1,7 @@
 //! The JSON of a value, written without the machinery of a serialiser.
 
+use std::io;
+
 use serde_json::{Map, Value};
 use weaver_types::canonical::Buffer;
 
@@ -8,6 +10,29 @@ use weaver_types::canonical::Buffer;
 pub(crate) fn written(value: &Value, levels: usize) -> Option<Vec<u8>> {
     let mut out = Buffer::with_room(512);
     push(value, levels, &mut out).then(|| out.into_vec())
+}
+
+/// True when the JSON of a value has more than so many bytes. Nothing is kept of what is written,
+/// and nothing is written beyond them.
+pub(crate) fn is_longer(value: &Value, bytes: usize) -> bool {
+    serde_json::to_writer(Allowance { left: bytes }, value).is_err()
+}
+
+/// A writer that counts bytes and fails once there are too many.
+struct Allowance {
+    left: usize,
+}
+
+impl io::Write for Allowance {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.left.checked_sub(bytes.len());
+        self.left = left.ok_or(io::ErrorKind::WriteZero)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Inlined, so that what holds no other value costs no call.
@@ -88,7 +113,9 @@ pub(crate) mod tests {
     proptest! {
         #[test]
         fn it_is_what_the_serialiser_writes(value in value()) {
-            prop_assert_eq!(written(&value, 127), Some(serde_json::to_vec(&value).unwrap()));
+            let text = serde_json::to_vec(&value).unwrap();
+            prop_assert!(!is_longer(&value, text.len()) && is_longer(&value, text.len() - 1));
+            prop_assert_eq!(written(&value, 127), Some(text));
         }
     }
 

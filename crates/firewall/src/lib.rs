@@ -41,6 +41,7 @@ mod redact;
 mod spec;
 mod stream;
 mod summary;
+mod tabular;
 pub mod view;
 
 pub use budget::{Reservation, Session, SessionBudget};
@@ -50,8 +51,8 @@ pub use frame::estimated_size;
 pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
 #[cfg(feature = "work-meter")]
 pub use redact::work_of;
-pub use redact::{Counts, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
-pub use spec::{FrameBudget, FrameSpec};
+pub use redact::{Counts, Disclosure, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
+pub use spec::{FrameBudget, FrameSpec, Tokenizer};
 pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};
 
 #[cfg(doctest)]

@@ -7,6 +7,7 @@ mod condition;
 mod drill;
 mod form;
 mod select;
+mod shown;
 mod sort;
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,12 @@ mod brief;
 mod builtin;
 mod checksum;
 mod covered;
+mod disclosure;
 mod engine;
 mod examples;
 pub(crate) mod field;
 mod file;
+pub(crate) mod json_text;
 mod lexicon;
 mod machine;
 mod output;
@@ -36,10 +38,11 @@ use std::sync::{Arc, LazyLock};
 use crate::firewall::RuleName;
 
 pub(crate) use brief::Brief;
-use engine::Engine;
+use engine::{ActiveRules, Engine};
 use machine::Machine;
 use output::{Output, Places, Spans};
 
+pub use disclosure::Disclosure;
 pub use file::RuleFileError;
 pub use output::Span;
 pub use placeholders::Placeholders;
@@ -67,23 +70,34 @@ static BUILTIN: LazyLock<Option<Arc<Engine>>> =
 pub(crate) struct Redactor {
     engine: Option<Arc<Engine>>,
     placeholders: Option<Arc<Placeholders>>,
+    disclosure: Disclosure,
 }
 
 impl Redactor {
     /// The built-in rules. That they compile is tested; if they did not, all text would be masked.
     pub(crate) fn builtin() -> Self {
-        Self { engine: BUILTIN.clone(), placeholders: None }
+        Self { engine: BUILTIN.clone(), placeholders: None, disclosure: Disclosure::Nothing }
     }
 
     /// The built-in rules and those of an operator's files; only these kinds, unless none is named.
     pub(crate) fn new(files: &[String], kinds: &BTreeSet<String>) -> Result<Self, RuleFileError> {
         let engine = builtin::engine(files, kinds)?;
-        Ok(Self { engine: Some(Arc::new(engine)), placeholders: None })
+        Ok(Self { engine: Some(Arc::new(engine)), ..Self::builtin() })
     }
 
     /// The same rules, with placeholders for masks.
     pub(crate) fn with_placeholders(&self, held: Arc<Placeholders>) -> Self {
-        Self { engine: self.engine.clone(), placeholders: Some(held) }
+        Self { placeholders: Some(held), ..self.clone() }
+    }
+
+    /// The same rules, without those whose values may be seen.
+    pub(crate) fn showing(&self, disclosure: Disclosure) -> Self {
+        Self { disclosure, ..self.clone() }
+    }
+
+    /// What may be seen of personal data.
+    pub(crate) fn disclosure(&self) -> &Disclosure {
+        &self.disclosure
     }
 
     /// True when masks are numbered in a table, so that they differ between runs.
@@ -93,6 +107,11 @@ impl Redactor {
 
     fn engine(&self) -> Option<&Engine> {
         self.engine.as_deref()
+    }
+
+    /// The rules in force.
+    fn active(&self) -> Option<ActiveRules<'_>> {
+        self.engine().map(|engine| engine.showing(&self.disclosure))
     }
 
     /// The kind of value that a rule finds.
@@ -128,7 +147,7 @@ impl Redactor {
 
     /// The same for a text that is not brief.
     fn long_text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
-        let Some(engine) = self.engine() else {
+        let Some(rules) = self.active() else {
             if text.is_empty() {
                 return Cow::Borrowed(text);
             }
@@ -138,10 +157,10 @@ impl Redactor {
         // What is found is remembered and written at the end: most texts have nothing to mask, and
         // are not copied.
         let found = if text.len() < machine::WINDOW {
-            settle::masks(engine, text, &[])
+            settle::masks(rules, text, &[])
         } else {
             let mut places = Places::default();
-            Machine::whole(engine, text, &mut places);
+            Machine::whole(rules, text, &mut places);
             places.found
         };
         if found.is_empty() {
@@ -153,11 +172,22 @@ impl Redactor {
         Cow::Owned(out)
     }
 
+    /// The first mask of ours in a text.
+    pub(crate) fn mask_in<'t>(&self, text: &'t str) -> Option<&'t str> {
+        // Most texts have no bracket, and need no look at each of them.
+        if !text.contains('[') {
+            return None;
+        }
+        let is_kind = |kind: &[u8]| self.engine().is_some_and(|engine| engine.is_kind(kind));
+        let first = plain::standing(text, is_kind).into_iter().next()?;
+        text.get(first)
+    }
+
     /// Where the values of a text stand.
     pub(crate) fn spans(&self, text: &str) -> Vec<Span> {
         let mut spans = Spans::new(self);
-        match self.engine() {
-            Some(engine) => Machine::whole(engine, text, &mut spans),
+        match self.active() {
+            Some(rules) => Machine::whole(rules, text, &mut spans),
             None => machine::Sink::mask(&mut spans, 0, text, usize::MAX),
         }
         spans.found
@@ -170,6 +200,7 @@ impl Redactor {
         let rules = named.map(|(rule, name)| RuleName {
             id: Arc::clone(&name.id),
             kind: Arc::clone(&name.kind),
+            family: name.family,
             masks: engine.examples(rule),
         });
         rules.collect()

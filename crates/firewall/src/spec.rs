@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use weaver_text::token::{Estimate, Tiktoken, TokenCounter};
 use weaver_types::{
     CallId, Capability, Constraints, Handle, Label, ResponseMode, SensitivityTag, Timestamp,
 };
@@ -11,6 +12,18 @@ use crate::summary::Goal;
 
 /// The deepest nesting that any budget shows.
 const MAX_DEPTH: u32 = 64;
+
+/// The most items of a list inside a cell, where rows and facts are shown.
+const MAX_ITEMS: usize = 50;
+/// The bounds of mode `auto` beside its tokens.
+const AUTO: FrameBudget = FrameBudget {
+    max_rows: 100_000,
+    max_fields: 1_000,
+    max_chars: u32::MAX,
+    max_depth: MAX_DEPTH,
+    max_tokens: u32::MAX,
+    tokenizer: Tokenizer::Estimate,
+};
 
 /// Bounds of one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +38,45 @@ pub struct FrameBudget {
     pub max_chars: u32,
     /// Levels of nesting that are shown; default 3, at most 64.
     pub max_depth: u32,
+    /// Tokens of what a model reads in mode `auto`; default 8,000. The other bounds do not apply
+    /// to that mode, unless the constraints of a decision name them.
+    pub max_tokens: u32,
+    /// How they are counted; estimated by default.
+    pub tokenizer: Tokenizer,
+}
+
+/// How tokens are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tokenizer {
+    /// By an estimate that needs no tables.
+    #[default]
+    Estimate,
+    /// By the vocabulary `cl100k_base`.
+    Cl100k,
+    /// By the vocabulary `o200k_base`.
+    O200k,
+}
+
+impl Tokenizer {
+    fn counter(self) -> &'static dyn TokenCounter {
+        match self {
+            Self::Estimate => &Estimate,
+            Self::Cl100k => &Tiktoken::CL100K,
+            Self::O200k => &Tiktoken::O200K,
+        }
+    }
 }
 
 impl Default for FrameBudget {
     fn default() -> Self {
-        Self { max_rows: 50, max_fields: 20, max_chars: 4_000, max_depth: 3 }
+        Self {
+            max_rows: 50,
+            max_fields: 20,
+            max_chars: 4_000,
+            max_depth: 3,
+            max_tokens: 8_000,
+            tokenizer: Tokenizer::Estimate,
+        }
     }
 }
 
@@ -71,6 +118,11 @@ pub(crate) struct Limits {
     pub(crate) chars: usize,
     pub(crate) depth: usize,
     pub(crate) mode: ResponseMode,
+    /// Tokens of what a model reads, in mode `auto`.
+    pub(crate) tokens: usize,
+    tokenizer: Tokenizer,
+    /// True where the constraints bound the rows.
+    pub(crate) bounds_rows: bool,
     /// Only these fields; `None` for no restriction.
     pub(crate) allowed: Option<BTreeSet<String>>,
     /// Fields that the operator listed, and so shows whatever the tags say.
@@ -85,12 +137,21 @@ impl Limits {
         let least = |budget: u32, constraint: Option<u32>| {
             usize::try_from(constraint.map_or(budget, |c| c.min(budget))).unwrap_or(usize::MAX)
         };
+        let mode = spec.constraints.mode.map_or(spec.mode, |mode| mode.max(spec.mode));
+        let auto = mode == ResponseMode::Auto && !spec.strict;
+        // What is shown as it is, is bounded by its tokens, and by what a rule names.
+        let budget = if auto { AUTO } else { spec.budget };
+        let chars = least(budget.max_chars, spec.constraints.max_chars);
+        let unbounded = auto && spec.constraints.max_chars.is_none();
         Self {
-            rows: least(spec.budget.max_rows, spec.constraints.max_rows),
-            fields: least(spec.budget.max_fields, spec.constraints.max_fields),
-            chars: least(spec.budget.max_chars, spec.constraints.max_chars),
-            depth: least(spec.budget.max_depth, Some(MAX_DEPTH)),
-            mode: spec.constraints.mode.map_or(spec.mode, |mode| mode.max(spec.mode)),
+            rows: least(budget.max_rows, spec.constraints.max_rows),
+            fields: least(budget.max_fields, spec.constraints.max_fields),
+            chars: if unbounded { usize::MAX } else { chars },
+            depth: least(budget.max_depth, Some(MAX_DEPTH)),
+            mode,
+            tokens: least(spec.budget.max_tokens, spec.constraints.max_tokens),
+            tokenizer: spec.budget.tokenizer,
+            bounds_rows: spec.constraints.max_rows.is_some(),
             allowed: allowed(spec),
             listed: spec.capability.spec().allowed_fields.clone(),
             tags: tags(spec),
@@ -113,8 +174,26 @@ impl Limits {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(field))
     }
 
+    /// What counts tokens.
+    pub(crate) fn counter(&self) -> &'static dyn TokenCounter {
+        self.tokenizer.counter()
+    }
+
+    /// A text with more bytes cannot fit: no ordinary token has so many.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.tokens.saturating_mul(32)
+    }
+
+    /// The most items of a list inside a cell.
+    pub(crate) fn items(&self) -> usize {
+        if self.mode == ResponseMode::Auto { self.rows } else { MAX_ITEMS }
+    }
+
     /// The longest string that is shown whole in one cell.
     pub(crate) fn cell_chars(&self) -> usize {
+        if self.mode == ResponseMode::Auto {
+            return self.tokens.saturating_mul(4);
+        }
         (self.chars / 3).clamp(16, 1_000)
     }
 }

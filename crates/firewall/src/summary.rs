@@ -63,6 +63,11 @@ pub(crate) fn omission(more: usize) -> String {
     format!("… ({more} more facts omitted; full data via handle)")
 }
 
+/// Facts about every column of rows, as far as there are facts about it.
+pub(crate) fn columns_of(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+    columns::of_all(rows, shower)
+}
+
 /// The facts about a result.
 pub(crate) fn facts(shape: &Shape<'_>, shower: &mut Shower<'_>) -> Facts {
     let facts = match shape {

@@ -100,6 +100,8 @@ pub struct Config {
     pub session: Option<SessionBudget>,
     /// Whether masked values are told apart by numbers.
     pub placeholders: bool,
+    /// The most tokens with which one result is shown; a rule of the signed policy may say more.
+    pub frame_tokens: Option<u32>,
     /// The operator's own rules of redaction, as the files have them, beside the built-in ones.
     pub redaction: Vec<String>,
     /// After how long without a call a run ends.

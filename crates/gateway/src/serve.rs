@@ -14,9 +14,11 @@
 //! - Lines, requests under way, their bytes and waiting answers are bounded.
 
 mod approvals;
+mod browse;
 mod call;
 mod clock;
 mod confined;
+mod covered;
 mod definitions;
 mod described;
 mod dispatch;
@@ -27,11 +29,13 @@ mod gateway;
 mod heard;
 mod import;
 mod inbox;
+mod justification;
 mod lines;
 mod memory;
 mod message;
 mod meta_tools;
 mod open;
+mod output_schema;
 mod own_tools;
 mod proxy;
 mod reload;
@@ -87,6 +91,7 @@ pub fn run(
         let watching = [
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
+            tokio::spawn(covered::watch(Arc::clone(&gateway))),
         ];
         let ended = stdio::serve(&gateway).await;
         watching.iter().chain(&pruning).for_each(tokio::task::JoinHandle::abort);

@@ -64,6 +64,10 @@ pub struct Contract {
     pub sink: Option<SinkKind>,
     /// Sensitive data in its output; adds to what is known otherwise.
     pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Kinds of personal data that its results show to principals with the role `pii_reader`.
+    pub reveal: Option<BTreeSet<String>>,
+    /// Kinds of masked values that may go into it although they come from another server.
+    pub accepts_masked: Option<BTreeSet<String>>,
     /// Its tags.
     pub tags: Option<BTreeSet<String>>,
     /// The fields of its output that may be shown.

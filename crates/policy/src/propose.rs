@@ -6,33 +6,61 @@
 //! says that it writes is never proposed as one that reads.
 
 mod act;
+mod hints;
 mod lexicon;
 mod output;
 mod own;
 mod page;
 mod phrase;
+mod reach;
 mod verb;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use weaver_types::{Confidentiality, Effects, Impact, Integrity, Pointer, SinkKind};
+use weaver_types::{
+    Confidentiality, Digest, Effects, Impact, Integrity, Pointer, SensitivityTag, SinkKind,
+};
 
 use crate::contract::OutputLabel;
 use crate::critical::{self, Role};
 use act::{Found, Kind};
+pub use hints::Hints;
 pub use page::{contracts, terms};
 use phrase::Phrase;
 
 /// What a tool says of itself.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Described<'a> {
     /// Its name, without that of its server.
     pub name: &'a str,
+    /// Its title; may be empty.
+    pub title: &'a str,
     /// What it does, in words; may be empty.
     pub description: &'a str,
     /// The JSON Schema of its arguments.
     pub input: Option<&'a Value>,
+    /// What its server hints.
+    pub hints: Hints,
+}
+
+impl<'a> Described<'a> {
+    /// Reads a tool as a server lists it, or as a provider's tool format writes it.
+    #[must_use]
+    pub fn of(tool: &'a Value) -> Self {
+        let text = |key: &str| tool.get(key).and_then(Value::as_str);
+        let annotations = tool.get("annotations");
+        let title = text("title").or_else(|| annotations?.get("title")?.as_str());
+        let schemas = ["inputSchema", "parameters", "input_schema", "schema"];
+        let input = schemas.iter().find_map(|key| tool.get(key));
+        Self {
+            name: text("name").unwrap_or_default(),
+            title: title.unwrap_or_default(),
+            description: text("description").unwrap_or_default(),
+            input: input.filter(|schema| schema.is_object()),
+            hints: Hints::of(annotations),
+        }
+    }
 }
 
 /// What is proposed for a tool.
@@ -41,9 +69,9 @@ pub struct Described<'a> {
 /// use weaver_policy::propose::{Described, propose};
 /// use weaver_types::{Effects, SinkKind};
 ///
-/// let send = Described { name: "send_fax", description: "Sends a fax.", input: None };
+/// let send = Described { name: "send_fax", description: "Sends a fax.", ..Described::default() };
 /// assert_eq!(propose(&send).sink, Some(SinkKind::ExternalSend));
-/// let list = Described { name: "list_faxes", description: "Lists faxes.", input: None };
+/// let list = Described { name: "list_faxes", description: "Lists faxes.", ..Described::default() };
 /// assert_eq!(propose(&list).effects, Effects::READ_LOCAL);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +84,13 @@ pub struct Proposal {
     pub tags: BTreeSet<String>,
     /// The critical arguments; empty where nothing leaves, and where no schema tells any.
     pub critical_arguments: BTreeSet<Pointer>,
+    /// Sensitive data in its output.
+    pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Whether its server says that calling it twice is calling it once, and nothing speaks
+    /// against it.
+    pub idempotent: bool,
+    /// What its server says of it, where the caller has told it: the document pins it.
+    pub upstream_digest: Option<Digest>,
     /// The label of its output.
     pub output: OutputLabel,
     /// Why, by the field of the contract.
@@ -74,15 +109,38 @@ impl Proposal {
 #[must_use]
 pub fn propose(tool: &Described<'_>) -> Proposal {
     let phrase = Phrase::of(tool);
-    let found = act::of(&phrase);
-    let (effects, sink, because) = found.meaning(&phrase, tool.input);
-    let mut reasons = BTreeMap::from([("effects", found.why.clone()), ("sink", because)]);
+    let found = act::of(&phrase, tool.hints);
+    let (mut effects, sink, because) = found.meaning(&phrase, tool);
+    if tool.hints.destructive == Some(true) {
+        effects = Effects::UNDECLARED;
+    }
+    let far = reach::is_local(&phrase, tool.hints, own::is_own(&phrase)).1;
+    let shown = matches!(found.kind, Kind::Read | Kind::Keep | Kind::Write);
+    let why = if shown { format!("{}; {far}", found.why) } else { found.why.clone() };
+    let mut reasons = BTreeMap::from([("effects", why), ("sink", because)]);
     let counted = sink.unwrap_or_else(|| effects.strictest_sink());
     let critical_arguments = critical_arguments(tool.input, effects, counted, &mut reasons);
     let (output, why) = output::of(&phrase, tool.input, effects);
     reasons.insert("output", why);
     let tags = lexicon::tags(&phrase.nouns());
-    Proposal { effects, sink, tags, critical_arguments, output, reasons }
+    let sensitivity = output::sensitivity(&phrase, output);
+    let idempotent = tool.hints.idempotent == Some(true)
+        && matches!(found.kind, Kind::Compute | Kind::Read | Kind::Write | Kind::Destroy);
+    if idempotent {
+        let why = "the server says that calling it twice is calling it once".to_owned();
+        reasons.insert("idempotent", why);
+    }
+    Proposal {
+        effects,
+        sink,
+        tags,
+        critical_arguments,
+        sensitivity,
+        idempotent,
+        upstream_digest: None,
+        output,
+        reasons,
+    }
 }
 
 /// The defaults by schema and name. Where a call could be made without any of them, the texts that
@@ -129,17 +187,21 @@ impl Found {
     fn meaning(
         &self,
         phrase: &Phrase,
-        schema: Option<&Value>,
+        tool: &Described<'_>,
     ) -> (Effects, Option<SinkKind>, String) {
         let said = |text: &str| text.to_owned();
+        let (local, far) = reach::is_local(phrase, tool.hints, own::is_own(phrase));
         match self.kind {
-            Kind::Read => match output::egress(phrase, schema) {
+            Kind::Read => match output::egress(phrase, tool.input) {
                 Some(why) => (Effects::READ_OPEN, Some(SinkKind::ExternalSend), why),
-                None if own::is_own(phrase) => {
-                    (Effects::READ_LOCAL, Some(SinkKind::None), said("it only looks"))
-                }
+                None if local => (Effects::READ_LOCAL, Some(SinkKind::None), said("it only looks")),
                 None => (Effects::READ_OPEN, Some(SinkKind::None), said("it only looks")),
             },
+            Kind::Compute
+                if tool.hints.open_world == Some(true) || reach::speaks_of_world(phrase) =>
+            {
+                (Effects::READ_OPEN, Some(SinkKind::None), said("it only looks"))
+            }
             Kind::Compute => (Effects::READ_LOCAL, Some(SinkKind::None), said("it only reckons")),
             Kind::Keep => {
                 let why = "it adds to the user's own things, which tells nobody";
@@ -155,6 +217,14 @@ impl Found {
             Kind::Admit => {
                 let why = "it gives or changes access";
                 (Effects::WRITE_OPEN, Some(SinkKind::Credential), said(why))
+            }
+            Kind::Write if local => {
+                let why = format!("what it changes stays here: {far}");
+                (Effects::WRITE_LOCAL, Some(SinkKind::None), why)
+            }
+            Kind::Write if output::egress(phrase, tool.input).is_some() => {
+                let why = "it asks an address of the caller's, which can carry data out";
+                (Effects::WRITE_OPEN, Some(SinkKind::ExternalSend), said(why))
             }
             Kind::Write => {
                 let why = "nothing says how far it reaches: the strictest for what writes";

@@ -19,6 +19,50 @@ pub fn block(text: &str) -> Cow<'_, str> {
     render(text, |c| matches!(c, '\n' | '\t'))
 }
 
+/// Text that is handed on as it is: as [`block`], but what ordinary text is made of stays too: a
+/// carriage return before a line feed, a byte-order mark at the beginning, joiners inside of an
+/// emoji or of a word in a script that needs them, and the variation selector of an emoji.
+pub fn faithful(text: &str) -> Cow<'_, str> {
+    if is_printable(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
+    let mut out: Option<String> = None;
+    let mut before = '\0';
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let after = chars.peek().map_or('\0', |(_, c)| *c);
+        let keep = matches!(c, '\n' | '\t') || !needs_escape(c) || is_ordinary((before, c, after));
+        if keep {
+            if let Some(out) = &mut out {
+                out.push(c);
+            }
+        } else {
+            let out = out.get_or_insert_with(|| text.get(..at).unwrap_or_default().to_owned());
+            out.push_str(&line(c.encode_utf8(&mut [0; 4])));
+        }
+        before = c;
+    }
+    out.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Whether a hidden character does its ordinary work between its neighbours.
+fn is_ordinary((before, c, after): (char, char, char)) -> bool {
+    let joins_letters = |c: char| matches!(c, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    match c {
+        '\r' => after == '\n',
+        '\u{feff}' => before == '\0',
+        '\u{fe0f}' => is_pictograph(before) || matches!(before, '0'..='9' | '#' | '*'),
+        '\u{200d}' if is_pictograph(after) => is_pictograph(before) || before == '\u{fe0f}',
+        '\u{200c}' | '\u{200d}' => joins_letters(before) && joins_letters(after),
+        _ => false,
+    }
+}
+
+/// A character that can be an emoji or a part of one.
+fn is_pictograph(c: char) -> bool {
+    matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
 /// True if this character is rendered as an escape by [`line()`]: control and invisible characters,
 /// line and paragraph separators, the blank of Braille, controls of hieroglyphs, and code points
 /// that are no characters.
@@ -96,6 +140,29 @@ mod tests {
         for c in '\0'..'\u{100}' {
             let shown = line(c.encode_utf8(&mut [0; 4])).into_owned();
             assert_eq!(shown.chars().eq([c]), !needs_escape(c), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn ordinary_text_is_handed_on_as_it_is() {
+        for text in [
+            "a\r\nb\r\n",
+            "\u{feff}a",
+            "👩\u{200d}💻",
+            "❤\u{fe0f}",
+            "می\u{200c}خواهم",
+            "日本語\t\n",
+        ] {
+            assert_eq!(faithful(text), text);
+        }
+        for (text, shown) in [
+            ("a\rb", "a\\rb"),
+            ("a\u{feff}b", "a\\u{feff}b"),
+            ("a\u{200d}b", "a\\u{200d}b"),
+            ("a\u{fe0f}", "a\\u{fe0f}"),
+            ("x\u{1b}[2J\u{202e}\u{e0041}", "x\\u{1b}[2J\\u{202e}\\u{e0041}"),
+        ] {
+            assert_eq!(faithful(text), shown);
         }
     }
 

@@ -178,6 +178,10 @@ fn frame(capability: &Capability) -> Outcome<Frame> {
         views: Cow::default(),
     };
     Ok(Frame {
+        content: Vec::new(),
+        structured: None,
+        notes: Vec::new(),
+        next: None,
         call_id: CallId::parse("call_1")?,
         capability_id: capability.id().clone(),
         mode: ResponseMode::Table,

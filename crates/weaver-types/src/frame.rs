@@ -16,6 +16,8 @@ use crate::time::Timestamp;
 pub enum ResponseMode {
     /// Everything, unredacted: only with a token that says so, for an admin, and audited.
     Raw,
+    /// The result as it is, masked, where it fits the budget; otherwise the most useful part of it.
+    Auto,
     /// Rows and a handle.
     Table,
     /// Facts and a handle.
@@ -30,6 +32,7 @@ impl ResponseMode {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Raw => "raw",
+            Self::Auto => "auto",
             Self::Table => "table",
             Self::Summary => "summary",
             Self::HandleOnly => "handle_only",
@@ -85,6 +88,9 @@ pub struct Frame {
     pub call_id: CallId,
     /// The capability that produced it.
     pub capability_id: CapabilityId,
+    /// Content blocks in the form of MCP, in their order: in mode `auto`, the result itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<Value>,
     /// When it was made.
     pub created_at: Timestamp,
     /// Facts, most important first.
@@ -100,6 +106,12 @@ pub struct Frame {
     pub label: Label,
     /// How much it shows.
     pub mode: ResponseMode,
+    /// The query of a drill-down that shows what was cut, without its handle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Value>,
+    /// Short lines for the model: what was masked, cut or refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Where the data came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<ToolProvenance>,
@@ -108,6 +120,9 @@ pub struct Frame {
     pub raw: Option<Value>,
     /// Whether the result was a success, an error, or cut short.
     pub status: Status,
+    /// The structured value beside the content, in mode `auto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
     /// Rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub table: Vec<Map<String, Value>>,

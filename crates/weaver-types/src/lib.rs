@@ -41,6 +41,7 @@ pub mod signature;
 mod time;
 mod token;
 mod tool_spec;
+mod value_family;
 
 pub use capability::{
     Agents, Capability, CapabilityDescriptor, CapabilityDraft, CapabilityError, Emit,
@@ -63,7 +64,7 @@ pub use pointer::{MAX_POINTER, Pointer, PointerError};
 pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;
 pub use random::{BufferedRandom, OsRandom, Random, RandomError, SeededRandom};
-pub use raw::{RawChunk, RawContent, RawResult, Structured};
+pub use raw::{ContentBlocks, RawChunk, RawContent, RawResult, Structured};
 pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
 pub use result::{ToolErrorCode, ToolProvenance, ToolResult};
@@ -74,3 +75,4 @@ pub use run::{
 pub use time::{BoxFuture, Clock, ManualClock, SystemClock, Timer, Timestamp};
 pub use token::TokenClaims;
 pub use tool_spec::{ToolArgSchema, ToolReturnSchema, ToolSpec, ToolSpecError};
+pub use value_family::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};

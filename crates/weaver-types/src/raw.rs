@@ -36,17 +36,31 @@ pub enum Structured {
     Missing,
 }
 
+/// The content of a result as its source laid it out, for whom it is to be shown as it is.
+#[derive(Clone, PartialEq)]
+pub struct ContentBlocks {
+    /// The blocks in the form of MCP, in their order.
+    pub blocks: Vec<Value>,
+    /// The structured value beside them.
+    pub structured: Option<Value>,
+}
+
 /// A raw result. Its `Debug` shows sizes only, so that no log line can leak content.
 #[derive(Clone, PartialEq)]
 pub struct RawResult {
-    /// The content.
+    /// The content, as questions about it see it.
     pub content: RawContent,
+    /// The same content as its source laid it out; `None` where `content` alone is all there is,
+    /// or where it is too large to be shown as it is.
+    pub blocks: Option<ContentBlocks>,
     /// True when the tool itself says that it failed.
     pub is_error: bool,
     /// Where it came from, if known.
     pub provenance: Option<ToolProvenance>,
     /// Findings of the driver, as stable words (for example `numbers_rounded`).
     pub findings: Vec<&'static str>,
+    /// Short lines of the driver for the model, shown after the content.
+    pub notes: Vec<String>,
     /// What the output schema speaks of.
     pub structured: Structured,
     /// What this one attempt cost, if its driver knows.
@@ -74,9 +88,11 @@ impl RawResult {
     pub fn of(content: RawContent) -> Self {
         Self {
             content,
+            blocks: None,
             is_error: false,
             provenance: None,
             findings: Vec::new(),
+            notes: Vec::new(),
             structured: Structured::Content,
             cost: None,
             label: None,

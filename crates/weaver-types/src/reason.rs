@@ -152,6 +152,10 @@ reasons! {
     SessionBudgetExhausted = "session_budget_exhausted";
     /// The arguments do not fit the tool's schema.
     InvalidArguments = "invalid_arguments";
+    /// A mask in the arguments stands for nothing here, so nothing is written in its place.
+    MaskedValueInArguments = "masked_value_in_arguments";
+    /// A masked value would go where its kind or its origin does not let it go.
+    MaskedValueFlow = "masked_value_flow";
     /// The result does not fit the tool's schema.
     InvalidResult = "invalid_result";
     /// There is no such capability, or it is hidden from this principal.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::cache::Cache;
-use super::child;
 use super::plan::{self, Era, Tool};
 use super::session::Session;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::child;
 
 const PATIENCE: Duration = Duration::from_secs(90);
 /// How the inspector ends after a result with `isError`.

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value};
 use xshell::Shell;
 
-use super::cache::Cache;
-use super::child;
-use super::install::Installed;
-use super::report::{Missing, Outcome};
+use super::report::Outcome;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::child;
+use crate::counterparts::install::{Installed, Missing};
 use crate::process;
 
 const PATIENCE: Duration = Duration::from_secs(60);

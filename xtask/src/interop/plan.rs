@@ -1,7 +1,7 @@
 //! Which pairs are tried: every server with every client, in every era that both sides speak.
 
-use super::pins::Pins;
 use super::server::{self, Server};
+use crate::counterparts::pins::Pins;
 
 /// An era of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

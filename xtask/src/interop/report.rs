@@ -1,6 +1,7 @@
 //! The table: one row a pair, one column a step, and what went wrong below it.
 
 use super::plan::{Mode, Plan};
+use crate::counterparts::install::Missing;
 use crate::tally::Tally;
 
 /// The columns.
@@ -17,13 +18,6 @@ pub enum Outcome {
     Skipped,
     /// There is nothing to try here.
     Nothing,
-}
-
-/// Why a pair was not tried.
-#[derive(Clone, Debug)]
-pub enum Missing {
-    OutOfReach(String),
-    Broken(String),
 }
 
 /// One pair.
@@ -241,7 +235,7 @@ fn clipped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interop::pins::Pins;
+    use crate::counterparts::pins::Pins;
     use crate::interop::plan;
 
     fn plan() -> Plan {

@@ -8,19 +8,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::cache::Cache;
-use super::child;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::child;
+use crate::counterparts::install::Registry;
 
 /// Stands for the server's folder in arguments.
 const FILES: &str = "{files}";
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Where a package comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Registry {
-    Npm,
-    PyPi,
-}
 
 /// A call of one tool.
 pub struct Call {

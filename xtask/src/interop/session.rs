@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::child::Group;
+use crate::counterparts::child::Group;
 
 /// The longest wait for one answer.
 const PATIENCE: Duration = Duration::from_secs(90);

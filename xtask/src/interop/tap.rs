@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::cache::Cache;
 use super::plan::Era;
+use crate::counterparts::cache::Cache;
 
 /// The command line of a tapped server.
 pub fn tapped(cache: &Cache, notes: &Path, modern_only: bool, server: Vec<String>) -> Vec<String> {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::cache::Cache;
-use super::child;
 use super::client::Client;
 use super::plan::{Era, Mode, Plan};
 use super::report::{self, Outcome, Row};
 use super::server::Call;
-use super::tap;
-use super::trust::Trust;
+use super::{config, tap};
+use crate::counterparts::cache::Cache;
+use crate::counterparts::child;
+use crate::counterparts::trust::Trust;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const META: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
@@ -68,9 +68,10 @@ impl<'a> Trial<'a> {
         let server = plan.server.command(bench.cache, &files);
         let modern_only = plan.upstream == Era::Modern;
         let server = tap::tapped(bench.cache, &folder.join("server.era"), modern_only, server);
-        let config = folder.join("weaver.toml");
-        fs::write(&config, bench.trust.config(plan, &server, &plan.server.env(&files)))?;
-        let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &config];
+        let file = folder.join("weaver.toml");
+        let upstream = config::Upstream { command: &server, env: &plan.server.env(&files) };
+        fs::write(&file, config::text(bench.trust, plan, &upstream))?;
+        let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
         let serve = serve.map(|word| word.display().to_string()).to_vec();
         let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
         let client = Client::start(bench.cache, plan.client, &serve, folder)?;
@@ -123,18 +124,16 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// The harmless read is allowed. Its result is in the frame, or behind the frame's handle.
+    /// The harmless read is allowed, and its result is delivered as the server's own blocks.
     fn execute(&mut self) -> Result<()> {
-        let body = self.invoke(&self.plan.server.read, None, false)?;
-        ensure!(body["verdict"] == "allow", "not allowed: {body}");
-        let frame = &body["frame"];
-        ensure!(frame["status"] == "success", "no success: {frame}");
-        if self.shows(frame).is_ok() {
-            return Ok(());
-        }
-        let facts = frame["facts"].as_array().is_some_and(|facts| !facts.is_empty());
-        ensure!(facts, "a frame that says nothing: {frame}");
-        self.behind(frame)
+        let (tool, request) = self.request(&self.plan.server.read, None)?;
+        let result = self.call(&tool, &request, false)?;
+        let allowed = result["_meta"]["weaver/verdict"] == "allow";
+        ensure!(allowed, "not delivered: {result}");
+        ensure!(result["_meta"]["weaver/handle"].is_string(), "no handle: {result}");
+        let enveloped = result["structuredContent"]["verdict"].is_string();
+        ensure!(!enveloped, "a body of the gateway around the result: {result}");
+        self.shows(&result["content"])
     }
 
     /// A result that is kept behind a handle can be looked at.
@@ -147,8 +146,8 @@ impl<'a> Trial<'a> {
     fn behind(&mut self, frame: &Value) -> Result<()> {
         let handle = &frame["handle"]["handle_id"];
         ensure!(handle.is_string(), "no handle: {frame}");
-        let body = self.meta("tool_view", &json!({ "handle": handle, "limit": 10 }), false)?;
-        self.shows(&body["frame"])
+        let result = self.call("tool_view", &json!({ "handle": handle, "limit": 10 }), false)?;
+        self.shows(&result["content"])
     }
 
     /// The call is answered with a reason, and nothing happened.
@@ -181,23 +180,35 @@ impl<'a> Trial<'a> {
     }
 
     fn invoke(&mut self, call: &Call, mode: Option<&str>, is_error: bool) -> Result<Value> {
+        let (tool, request) = self.request(call, mode)?;
+        self.meta(&tool, &request, is_error)
+    }
+
+    /// The tool of the gateway that makes a call, and its arguments.
+    fn request(&self, call: &Call, mode: Option<&str>) -> Result<(String, Value)> {
         let arguments = call.arguments(&self.folder.join("files"))?;
         if self.plan.mode == Mode::Proxy {
-            return self.meta(call.tool, &arguments, is_error);
+            return Ok((call.tool.to_owned(), arguments));
         }
         let capability = self.plan.server.capability(call.tool);
         let mut request = json!({ "capability": capability, "arguments": arguments });
         if let Some(mode) = mode {
             request["mode"] = mode.into();
         }
-        self.meta("tool_execute", &request, is_error)
+        Ok(("tool_execute".to_owned(), request))
+    }
+
+    /// The result of a call, with the `isError` that is expected.
+    fn call(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
+        let result = self.client.call(tool, arguments)?;
+        let flag = result["isError"].as_bool().unwrap_or(false);
+        ensure!(flag == is_error, "`isError` should be {is_error}: {result}");
+        Ok(result)
     }
 
     /// The structured content of a call, which must stand in its text too.
     fn meta(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
-        let mut result = self.client.call(tool, arguments)?;
-        let flag = result["isError"].as_bool().unwrap_or(false);
-        ensure!(flag == is_error, "`isError` should be {is_error}: {result}");
+        let mut result = self.call(tool, arguments, is_error)?;
         let body = result["structuredContent"].take();
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
         let same = serde_json::from_str(text).is_ok_and(|text: Value| text == body);

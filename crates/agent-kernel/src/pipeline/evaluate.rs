@@ -11,8 +11,8 @@ use weaver_types::{
     ReasonCode, RequestId, Verdict,
 };
 
-use super::observe;
 use super::resume::{Ending, Held, Holding, is_releasable};
+use super::{masked_argument, observe};
 
 use super::share::spent;
 use crate::arguments::Arguments;
@@ -169,6 +169,7 @@ impl Kernel {
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
             beside.extend(self.clock_leapt(&target.capability));
+            beside.extend(masked_argument::refusal(&self.firewall, &target.capability, arguments));
             match read_arguments(&target.entry, arguments) {
                 Ok(arguments) => target.arguments = arguments,
                 Err(said) => beside.push(*said),

@@ -128,7 +128,7 @@ impl Kernel {
 
     /// Sets aside the tokens that a view may show.
     fn room_for(&self, view: &View<'_>, share: &mut Share) -> Result<Room, Box<Contribution>> {
-        let mode = ResponseMode::Table;
+        let mode = self.settings.view_mode;
         let tokens = self.tokens_of_a_frame(&view.slot, mode);
         let budget = &view.caller.run.settings.budget;
         let room = Room::take(&view.slot, budget, tokens, Want::default())?;
@@ -148,8 +148,8 @@ impl Kernel {
         let spec = FrameSpec {
             call: &view.call,
             capability: &view.target.capability,
-            mode: share.floor().max(ResponseMode::Table),
-            budget: self.settings.frame_budget,
+            mode: share.floor().max(self.settings.view_mode),
+            budget: self.frame_budget(&view.decision),
             constraints: &limits,
             pii_reader,
             handle: Some(&record.handle),

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use weaver_firewall::handle::{HandleGrant, StoredHandle};
-use weaver_firewall::{FrameSpec, HandleError};
+use weaver_firewall::{FrameBudget, FrameSpec, HandleError};
 use weaver_types::ledger::{Durability, Put};
 use weaver_types::{
-    DecisionKey, EventKind, Frame, Impact, Label, RawResult, ReasonCode, ResponseMode, SafetyMode,
-    SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
+    Decision, DecisionKey, EventKind, Frame, Impact, Label, RawResult, ReasonCode, ResponseMode,
+    SafetyMode, SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
 };
 
 use super::attempt::Attempted;
@@ -23,6 +23,8 @@ use crate::kernel::Kernel;
 use crate::record::{Outcome, Shown, Tags, error_text, event};
 use crate::run_state::RunDelta;
 
+/// The most tokens of one frame, whatever a rule says.
+const MAX_FRAME_TOKENS: u32 = 200_000;
 /// The role that is exempt from a capability's own list of allowed fields.
 const PII_READER: &str = "pii_reader";
 
@@ -169,7 +171,7 @@ impl Kernel {
             call: &ready.call,
             capability,
             mode,
-            budget: self.settings.frame_budget,
+            budget: self.frame_budget(&ready.decision),
             constraints: &ready.limits,
             pii_reader: ready.caller.principal.has_role(PII_READER),
             handle: None,
@@ -178,6 +180,14 @@ impl Kernel {
             strict: ready.caller.run.settings.safety_mode == SafetyMode::Strict,
             goal: Some(ready.request.goal.as_str()).filter(|goal| !goal.is_empty()),
         }
+    }
+
+    /// The bounds of a frame: those of the settings, where a signed rule does not give it more
+    /// tokens. What the caller asks for only tightens.
+    pub(crate) fn frame_budget(&self, decision: &Decision) -> FrameBudget {
+        let own = self.settings.frame_budget;
+        let ruled = decision.constraints().max_tokens.map(|ruled| ruled.min(MAX_FRAME_TOKENS));
+        FrameBudget { max_tokens: ruled.unwrap_or(own.max_tokens), ..own }
     }
 
     /// Stores a result behind a handle; a finding says when it could not be. A raw result is shown

@@ -13,9 +13,10 @@ pub(crate) fn stored(capability: &Capability, call: &CallId) -> Label {
 pub(crate) fn framed(capability: &Capability, mode: ResponseMode, stored: &Label) -> Label {
     let confidentiality = match mode {
         ResponseMode::Raw => stored.confidentiality,
-        ResponseMode::Table | ResponseMode::Summary | ResponseMode::HandleOnly => {
-            at_least(capability, SensitivityTag::framed)
-        }
+        ResponseMode::Auto
+        | ResponseMode::Table
+        | ResponseMode::Summary
+        | ResponseMode::HandleOnly => at_least(capability, SensitivityTag::framed),
     };
     Label { confidentiality, ..stored.clone() }
 }

@@ -21,8 +21,12 @@ impl Kernel {
             return u64::from(u32::MAX);
         }
         let session = self.session_of(slot).flatten().map(|session| session.reservation());
-        session
-            .map_or_else(|| u64::from(self.settings.frame_budget.max_chars) / 4 + AROUND, u64::from)
+        let budget = self.settings.frame_budget;
+        let own = match mode {
+            ResponseMode::Auto => u64::from(budget.max_tokens),
+            _ => u64::from(budget.max_chars) / 4,
+        };
+        session.map_or_else(|| own + AROUND, u64::from)
     }
 
     /// The session of a run, where the settings bound one; nothing at all when the run's state is

@@ -125,6 +125,7 @@ fn parent(run: &RunContext) -> Context {
 fn mode(mode: ResponseMode) -> &'static str {
     match mode {
         ResponseMode::Raw => "raw",
+        ResponseMode::Auto => "auto",
         ResponseMode::Table => "table",
         ResponseMode::Summary => "summary",
         ResponseMode::HandleOnly => "handle_only",

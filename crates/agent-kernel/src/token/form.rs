@@ -176,8 +176,16 @@ fn read_claims(rest: &mut Reader<'_>, v: u8) -> Option<TokenClaims> {
 }
 
 fn write_constraints(out: &mut Writer, limits: &Constraints) -> Option<()> {
-    let Constraints { max_rows, max_fields, max_chars, allowed_fields, mode, timeout_ms } = limits;
-    for number in [max_rows, max_fields, max_chars] {
+    let Constraints {
+        max_tokens,
+        max_rows,
+        max_fields,
+        max_chars,
+        allowed_fields,
+        mode,
+        timeout_ms,
+    } = limits;
+    for number in [max_tokens, max_rows, max_fields, max_chars] {
         out.option(number.as_ref(), Writer::number)?;
     }
     out.option(mode.as_ref(), |out, mode| {
@@ -193,6 +201,7 @@ fn write_constraints(out: &mut Writer, limits: &Constraints) -> Option<()> {
 
 fn read_constraints(rest: &mut Reader<'_>) -> Option<Constraints> {
     Some(Constraints {
+        max_tokens: rest.option(Reader::number)?,
         max_rows: rest.option(Reader::number)?,
         max_fields: rest.option(Reader::number)?,
         max_chars: rest.option(Reader::number)?,
@@ -222,12 +231,18 @@ fn mode_code(mode: ResponseMode) -> u8 {
         ResponseMode::Table => 1,
         ResponseMode::Summary => 2,
         ResponseMode::HandleOnly => 3,
+        ResponseMode::Auto => 4,
     }
 }
 
 fn mode_of(code: u8) -> Option<ResponseMode> {
-    let modes =
-        [ResponseMode::Raw, ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly];
+    let modes = [
+        ResponseMode::Raw,
+        ResponseMode::Table,
+        ResponseMode::Summary,
+        ResponseMode::HandleOnly,
+        ResponseMode::Auto,
+    ];
     modes.into_iter().find(|mode| mode_code(*mode) == code)
 }
 

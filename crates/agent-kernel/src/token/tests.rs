@@ -143,6 +143,7 @@ fn claims_keep_every_limit() {
     let ring = ring();
     let fields = ["b", "a", "ä"].map(str::to_owned);
     let limits = Constraints {
+        max_tokens: Some(9),
         max_rows: Some(1),
         max_fields: Some(2),
         max_chars: Some(u32::MAX),

@@ -173,7 +173,7 @@ pub(super) fn frame_body(frame: &Frame) -> String {
     match frame.mode {
         ResponseMode::Raw => lines.push("not shown: the result is raw".to_owned()),
         ResponseMode::HandleOnly => {}
-        ResponseMode::Table | ResponseMode::Summary => {
+        ResponseMode::Auto | ResponseMode::Table | ResponseMode::Summary => {
             lines.extend(frame.facts.iter().map(|fact| format!("- {fact}")));
             lines.extend(frame.table.iter().map(|row| Value::Object(row.clone()).to_string()));
         }

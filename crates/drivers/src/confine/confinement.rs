@@ -10,6 +10,8 @@ use super::Protection;
 pub struct Confinement {
     /// Files and folders that it never reaches, whatever the rest says: the state of the host.
     pub denied: BTreeSet<PathBuf>,
+    /// What is made beside the denied files while the child runs.
+    pub neighbours: Neighbours,
     /// The other files.
     pub files: Files,
     /// The network.
@@ -34,13 +36,29 @@ pub enum Demand {
     BestEffort,
 }
 
+/// What is made beside a denied file or folder while the child runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Neighbours {
+    /// It is out of reach: the folders above a denied path can neither be listed nor take new
+    /// entries, and nobody has to look after anything.
+    #[default]
+    Closed,
+    /// It is within reach, where the kernel can cover the denied paths by mounts
+    /// ([`Protection::Mounts`]); otherwise as [`Neighbours::Closed`].
+    ///
+    /// A mount covers a folder with all that is ever made in it. It covers a file until another
+    /// takes its place, and nothing covers a denied path that is made later. Whoever asks for this
+    /// keeps state in folders, and starts the child again when a denied file was replaced or made.
+    Open,
+}
+
 /// The files that a child reaches, beside the denied ones, which it never does.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Files {
     /// Everything that is there when the child starts.
     ///
-    /// In the folders on the way to a denied path, which stand above it, the child reaches what is
-    /// there, but can neither list them nor make new entries in them.
+    /// Unless mounts cover the denied paths ([`Neighbours::Open`]), the child reaches what is there
+    /// in the folders above them, but can neither list them nor make new entries in them.
     #[default]
     AllButDenied,
     /// What is named, and nothing else.
@@ -151,6 +169,7 @@ impl Confinement {
     pub fn denying<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             denied: paths.into_iter().map(Into::into).collect(),
+            neighbours: Neighbours::default(),
             files: Files::default(),
             network: Network::default(),
             limits: Limits::default(),

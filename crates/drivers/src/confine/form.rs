@@ -1,4 +1,4 @@
-//! The two forms, version 1: the request as an argument, the report as a line.
+//! The two forms, version 2: the request as an argument, the report as a line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConfineError, Confinement, Demand, Enforced, Files, Limits, Network, Only, Protection,
+    ConfineError, Confinement, Demand, Enforced, Files, Limits, Neighbours, Network, Only,
+    Protection,
 };
 
 /// The version of both forms.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The longest report, in bytes.
 pub(crate) const MAX_REPORT: u64 = 64 * 1024;
 /// How a report begins.
@@ -21,6 +22,7 @@ const REPORT: &str = "weaver-launch ";
 struct Request {
     v: u32,
     denied: BTreeSet<PathBuf>,
+    neighbours: bool,
     only: Option<Named>,
     network: bool,
     address_space: Option<u64>,
@@ -78,6 +80,7 @@ pub(super) fn write_request(confinement: &Confinement) -> Result<String, Confine
     let request = Request {
         v: VERSION,
         denied: absolute(&confinement.denied)?,
+        neighbours: confinement.neighbours == Neighbours::Open,
         only,
         network: confinement.network == Network::Host,
         address_space,
@@ -115,6 +118,7 @@ pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
     }
     Ok(Confinement {
         denied: read.denied,
+        neighbours: if read.neighbours { Neighbours::Open } else { Neighbours::Closed },
         files: match read.only {
             None => Files::AllButDenied,
             Some(Named { read, write, execute, system }) => {
@@ -196,6 +200,7 @@ mod tests {
         ] {
             let asked = Confinement {
                 files,
+                neighbours: Neighbours::Open,
                 network: Network::None,
                 limits: Limits {
                     processes: Some(4),
@@ -215,7 +220,7 @@ mod tests {
         let good = write_request(&Confinement::denying(["/d"])).unwrap();
         for bad in [
             String::new(),
-            good.replace("\"v\":1", "\"v\":2"),
+            good.replace("\"v\":2", "\"v\":3"),
             good.replace("\"isolated\"", "\"isolatet\""),
             good.replace("\"/d\"", "\"d\""),
             good.replace("{\"v\"", "{\"more\":1,\"v\""),
@@ -224,10 +229,10 @@ mod tests {
         }
     }
 
-    /// The stored form of version 1.
+    /// The stored form of version 2.
     #[test]
-    fn the_request_of_version_1_stays_as_it_is() {
-        let golden = r#"{"v":1,"denied":["/d"],"only":{"read":["/r"],"write":[],"execute":[],"system":true},"network":true,"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null,"isolated":false,"best_effort":false}"#;
+    fn the_request_of_version_2_stays_as_it_is() {
+        let golden = r#"{"v":2,"denied":["/d"],"neighbours":false,"only":{"read":["/r"],"write":[],"execute":[],"system":true},"network":true,"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null,"isolated":false,"best_effort":false}"#;
         let asked = Confinement {
             files: Files::only().read("/r"),
             limits: Limits { cpu_seconds: Some(9), ..Limits::default() },
@@ -247,14 +252,14 @@ mod tests {
         let line = write_report(Ok(&told));
         assert_eq!(
             line,
-            "weaver-launch {\"v\":1,\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"],\"failed\":null}\n"
+            "weaver-launch {\"v\":2,\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"],\"failed\":null}\n"
         );
         assert_eq!(read_report(line.as_bytes(), program), Ok(told));
         let error = ConfineError::Denied { path: PathBuf::from("/s") };
         let read = read_report(write_report(Err(&error)).as_bytes(), program).unwrap_err();
         assert_eq!((read.code(), read.to_string()), (error.code(), error.to_string()));
         let cut = line.trim_end();
-        for bad in ["", "weaver-launch", "hello\n", cut, "weaver-launch {\"v\":2}\n"] {
+        for bad in ["", "weaver-launch", "hello\n", cut, "weaver-launch {\"v\":1}\n"] {
             assert!(read_report(bad.as_bytes(), program).is_err(), "{bad}");
         }
         let unknown = line.replace("[\"files\"]", "[\"fires\"]");

@@ -10,6 +10,8 @@ use super::{ConfineError, Confinement, Enforced};
 
 /// How a launcher ends that started nothing.
 const FAILED: u8 = 125;
+/// How much of `PATH` an error repeats, in characters.
+const MAX_SHOWN_PATH: usize = 400;
 
 /// Runs this process as a launcher: `arguments` are the request and then the program with its
 /// arguments; without a program it reports and ends.
@@ -50,13 +52,14 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, Con
     let text = request.and_then(|request| request.into_string().ok());
     let missing = || ConfineError::Form { reason: "the request is missing".to_owned() };
     let confinement = read_request(&text.ok_or_else(missing)?)?;
-    let program = match argv.first() {
-        Some(name) => Some(find(name).ok_or_else(|| ConfineError::Program {
-            program: shown(argv),
-            reason: "there is no such program".to_owned(),
-        })?),
-        None => None,
-    };
+    let program =
+        match argv.first() {
+            Some(name) => Some(find(name).ok_or_else(|| ConfineError::Program {
+                program: shown(argv),
+                reason: absent(name),
+            })?),
+            None => None,
+        };
     let enforced = confine(&confinement, program.as_deref())?;
     Ok(match program {
         Some(program) => Prepared::Ready(enforced, program),
@@ -94,6 +97,20 @@ fn find(name: &OsString) -> Option<PathBuf> {
     }
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(&path)).find(|file| executable(file))
+}
+
+/// Why a program was not found, and where it was looked for.
+fn absent(name: &OsString) -> String {
+    if PathBuf::from(name).components().count() > 1 {
+        return "there is no such file".to_owned();
+    }
+    match std::env::var_os("PATH") {
+        Some(folders) => {
+            let folders: String = folders.to_string_lossy().chars().take(MAX_SHOWN_PATH).collect();
+            format!("no folder of its PATH has such a program; PATH is `{folders}`")
+        }
+        None => "its environment has no PATH to look in".to_owned(),
+    }
 }
 
 #[cfg(unix)]

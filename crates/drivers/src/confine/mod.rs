@@ -32,8 +32,9 @@ mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
 mod protection;
+mod refusal;
 
-pub use confinement::{Confinement, Demand, Files, Limits, Network, Only};
+pub use confinement::{Confinement, Demand, Files, Limits, Neighbours, Network, Only};
 pub use enforced::Enforced;
 pub use error::ConfineError;
 pub use launch::launch;
@@ -41,3 +42,4 @@ pub use launcher::Launcher;
 pub use protection::Protection;
 
 pub(crate) use form::{MAX_REPORT, read_report};
+pub(crate) use refusal::{Refusal, explain, of_result, of_stderr};

@@ -39,6 +39,9 @@ protections! {
     Truncate = "truncate";
     /// Nor, where they are devices, sent commands. Landlock, from Linux 6.10.
     DeviceCommands = "device_commands";
+    /// What is denied is covered by mounts that only the child sees, so that it reaches what is
+    /// made beside it. From Linux 5.13; whoever is not root needs user namespaces.
+    Mounts = "mounts";
     /// No network: the child is alone in a network namespace without interfaces.
     Network = "network";
     /// No TCP port is bound or connected to, beside the namespace. Landlock, from Linux 6.7.

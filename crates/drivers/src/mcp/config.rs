@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::confine::{Confinement, Launcher};
+use crate::confine::{Confinement, Enforced, Launcher, Refusal, explain};
 
 /// The protocol version that the legacy handshake asks for.
 pub const LEGACY_VERSION: &str = "2025-11-25";
@@ -59,6 +60,37 @@ pub struct Confined {
     pub launcher: Launcher,
     /// What is kept from it.
     pub confinement: Confinement,
+    /// Where an operator changes that, in words, for messages.
+    pub setting: Option<String>,
+}
+
+/// Masks secrets in what a child wrote to standard error, before any of it is shown.
+#[derive(Clone)]
+pub struct Redactor(Arc<dyn Fn(&str) -> String + Send + Sync>);
+
+impl Redactor {
+    /// A redactor that does this.
+    #[must_use]
+    pub fn new(mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(mask))
+    }
+
+    pub(crate) fn mask(&self, text: &str) -> String {
+        (self.0)(text)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
+    }
+}
+
+impl Confined {
+    /// What the confinement has to do with a refusal.
+    pub(crate) fn explain(&self, enforced: &Enforced, refusal: &Refusal) -> Option<String> {
+        explain((&self.confinement, self.setting.as_deref()), enforced, refusal)
+    }
 }
 
 /// A server reached over Streamable HTTP.
@@ -99,7 +131,7 @@ pub struct Limits {
     pub tools: usize,
     /// Most bytes of a tool list, over all its pages: 32 MiB.
     pub list_bytes: usize,
-    /// Time for the whole handshake: 15 s.
+    /// Time for the whole handshake: 60 s, for some programs install themselves first.
     pub initialize_timeout: Duration,
     /// Time for each page of a list: 30 s.
     pub list_timeout: Duration,
@@ -120,7 +152,7 @@ impl Default for Limits {
             list_pages: 1_000,
             tools: 10_000,
             list_bytes: 32 * 1024 * 1024,
-            initialize_timeout: Duration::from_secs(15),
+            initialize_timeout: Duration::from_secs(60),
             list_timeout: Duration::from_secs(30),
             list_time: Duration::from_secs(60),
             call_timeout: Duration::from_secs(60),
@@ -139,6 +171,8 @@ pub struct UpstreamConfig {
     pub era: EraChoice,
     /// Its bounds.
     pub limits: Limits,
+    /// Masks secrets in what a child writes to standard error; its own variables are masked anyway.
+    pub redactor: Option<Redactor>,
     /// The name that this client gives itself.
     pub client_name: String,
     /// The version that this client gives itself.
@@ -154,8 +188,18 @@ impl UpstreamConfig {
             endpoint,
             era: EraChoice::Auto,
             limits: Limits::default(),
+            redactor: None,
             client_name: "weaver".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// How its child is confined, where it has one.
+    #[must_use]
+    pub fn confined(&self) -> Option<&Confined> {
+        match &self.endpoint {
+            Endpoint::Stdio(stdio) => stdio.confined.as_ref(),
+            Endpoint::Http(_) => None,
         }
     }
 

@@ -192,6 +192,11 @@ impl Connection {
         self.wire.close().await;
     }
 
+    /// Ends the child at once. Pending calls fail.
+    pub(crate) fn kill(&self) {
+        self.wire.kill();
+    }
+
     /// Takes no further calls; those that are under way may still be answered.
     pub(crate) fn retire(&self, reason: &McpError) {
         self.wire.inbox.pending.retire(reason);

@@ -203,7 +203,8 @@ pub enum McpError {
         target: String,
         /// The limit that ran out.
         after: Duration,
-        /// The end of what the child wrote to standard error, escaped.
+        /// The last lines that the child wrote to standard error: redacted, escaped, at most 600
+        /// bytes.
         stderr: String,
     },
     /// No protocol version is spoken by both sides.
@@ -235,7 +236,8 @@ pub enum McpError {
         command: String,
         /// Exit status or signal, in words.
         status: String,
-        /// The end of what the child wrote to standard error, escaped, at most 4 KiB read.
+        /// The last lines that the child wrote to standard error: redacted, escaped, at most 600
+        /// bytes.
         stderr: String,
     },
     /// The child wrote too many lines in a row that are no messages; it was ended.
@@ -367,6 +369,21 @@ impl McpError {
             _ => String::new(),
         };
         (!text.is_empty()).then_some(text)
+    }
+
+    /// The message, with the last lines of the child's standard error where it ended or did not
+    /// answer. These are the server's words, redacted, escaped and short: untrusted, and often all
+    /// that says why.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        match self {
+            Self::UpstreamClosed { stderr, .. } | Self::InitializeTimeout { stderr, .. }
+                if !stderr.is_empty() =>
+            {
+                format!("{self}; its standard error ends with: {stderr}")
+            }
+            _ => self.to_string(),
+        }
     }
 
     /// Whether the request certainly never reached a tool, so that it may be sent again.

@@ -27,7 +27,7 @@ mod wire;
 pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Progress, ProgressSink, Reply};
 pub use config::{
     Confined, Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION,
-    StdioConfig, UpstreamConfig,
+    Redactor, StdioConfig, UpstreamConfig,
 };
 pub use connection::Connection;
 pub use error::{Fault, HttpFault, McpError, RpcError};

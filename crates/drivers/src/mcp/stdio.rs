@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::config::{Limits, StdioConfig};
+use super::config::{Limits, Redactor, StdioConfig};
 use super::error::{Fault, McpError};
 use super::frame::{Line, LineReader};
 use super::inbox::{Inbox, Taken};
@@ -44,7 +44,7 @@ impl StdioLink {
     /// Starts the child and the tasks that serve its pipes.
     pub(crate) fn start(
         config: &StdioConfig,
-        limits: &Limits,
+        (limits, redactor): (&Limits, Option<&Redactor>),
         inbox: Arc<Inbox>,
     ) -> Result<Self, McpError> {
         let refused = |reason: String| McpError::Spawn {
@@ -59,7 +59,7 @@ impl StdioLink {
             return Err(refused("its pipes are missing".to_owned()));
         };
         let (outbox, lines) = mpsc::channel(OUTBOX);
-        let tail = Arc::new(Tail::default());
+        let tail = Arc::new(Tail::of(config, redactor.cloned()));
         let supervisor = Supervisor {
             inbox: Arc::clone(&inbox),
             command: config.command.clone(),
@@ -82,7 +82,11 @@ impl StdioLink {
                 let mut stderr = BufReader::with_capacity(1024, stderr);
                 if let Some(launcher) = launcher {
                     // Nobody may be waiting for it any more.
-                    let _ = told.send(child::report(&mut stderr, &launcher).await);
+                    let report = child::report(&mut stderr, &launcher).await;
+                    if let Ok(enforced) = &report {
+                        tail.confined_as(enforced);
+                    }
+                    let _ = told.send(report);
                 }
                 tail.follow(stderr).await;
             })
@@ -102,7 +106,9 @@ impl StdioLink {
         told.map(Some).map_err(|error| {
             let upstream = self.inbox.upstream().to_owned();
             if error.code() == "confine.program" {
-                let reason = "there is no such program, or it cannot be executed".to_owned();
+                let said = error.to_string();
+                let opening = format!("cannot start `{}`: ", self.command);
+                let reason = said.strip_prefix(&opening).unwrap_or(&said).to_owned();
                 return McpError::Spawn { upstream, command: self.command.clone(), reason };
             }
             McpError::Confinement { upstream, error }
@@ -121,19 +127,22 @@ impl StdioLink {
         }
     }
 
-    /// The end of standard error, escaped.
+    /// The last lines of standard error, redacted and escaped.
     pub(crate) fn stderr(&self) -> String {
-        self.tail.text()
+        self.tail.last_lines()
     }
 
     /// Closes the child's input, waits for a moment, then ends it.
     pub(crate) async fn close(&self) {
         let _ = self.outbox.try_send(Outgoing::End);
-        if let Some(mut supervisor) = self.take()
-            && timeout(FAREWELL, &mut supervisor).await.is_err()
-        {
-            supervisor.abort();
-        }
+        // Also when nobody waits for it any more, the child ends.
+        let Some(mut supervisor) = self.take().map(Aborted) else { return };
+        let _ = timeout(FAREWELL, &mut supervisor.0).await;
+    }
+
+    /// Kills the child and its process group.
+    pub(crate) fn kill(&self) {
+        drop(self.take().map(Aborted));
     }
 
     fn take(&self) -> Option<JoinHandle<()>> {
@@ -145,7 +154,7 @@ impl StdioLink {
             upstream: self.inbox.upstream().to_owned(),
             command: self.command.clone(),
             status: "its input is closed".to_owned(),
-            stderr: self.tail.text(),
+            stderr: self.tail.last_lines(),
         })
     }
 }
@@ -212,7 +221,7 @@ impl Supervisor {
             upstream: self.inbox.upstream().to_owned(),
             command: self.command,
             status,
-            stderr: self.tail.text(),
+            stderr: self.tail.last_lines(),
         });
         drop(writer);
     }

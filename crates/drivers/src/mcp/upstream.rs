@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use weaver_types::{OsRandom, Random};
 
@@ -13,6 +13,7 @@ use super::connection::Connection;
 use super::error::{HttpFault, McpError};
 use super::rate::Rate;
 use super::tool::ListedTool;
+use crate::confine::Enforced;
 
 /// How long an upstream is left alone after 1, 2, 3, 4, and 5 or more failures in a row.
 const PAUSES: [Duration; 5] = [
@@ -30,6 +31,8 @@ const PAUSES: [Duration; 5] = [
 pub struct Upstream {
     config: Arc<UpstreamConfig>,
     state: Mutex<State>,
+    /// True once the owner wants no connection any more, also not the one that is being made.
+    shut: watch::Sender<bool>,
     rate: Rate,
     random: Arc<dyn Random>,
 }
@@ -42,7 +45,6 @@ struct State {
     failures: usize,
     not_before: Option<Instant>,
     last: &'static str,
-    shut: bool,
 }
 
 impl Upstream {
@@ -50,7 +52,8 @@ impl Upstream {
     #[must_use]
     pub fn new(config: UpstreamConfig) -> Self {
         let (config, random) = (Arc::new(config), Arc::new(OsRandom));
-        Self { config, state: Mutex::default(), rate: Rate::default(), random }
+        let shut = watch::Sender::new(false);
+        Self { config, state: Mutex::default(), shut, rate: Rate::default(), random }
     }
 
     /// The same with another source of the chance by which pauses are spread.
@@ -73,10 +76,19 @@ impl Upstream {
     ///
     /// [`McpError`] of the attempt, or [`McpError::Backoff`] when it is too early for one.
     pub async fn connection(&self) -> Result<Arc<Connection>, McpError> {
-        let mut state = self.state.lock().await;
-        if state.shut {
-            return Err(McpError::Shutdown { upstream: self.config.name.clone() });
+        let mut shut = self.shut.subscribe();
+        tokio::select! {
+            biased;
+            // Dropping the other attempt ends its child.
+            _ = shut.wait_for(|shut| *shut) => {
+                Err(McpError::Shutdown { upstream: self.config.name.clone() })
+            }
+            connected = self.connected() => connected,
         }
+    }
+
+    async fn connected(&self) -> Result<Arc<Connection>, McpError> {
+        let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection {
             match connection.closed() {
                 None => return Ok(Arc::clone(connection)),
@@ -176,15 +188,31 @@ impl Upstream {
         })
     }
 
-    /// Ends the connection in good order, for ever.
+    /// What is kept from the child of the live connection; `None` where there is no such child.
+    pub async fn enforced(&self) -> Option<Enforced> {
+        let state = self.state.lock().await;
+        state.connection.as_ref().and_then(|live| live.enforced().cloned())
+    }
+
+    /// Why the last connection ended by itself; `None` while it lives and while there is none.
+    pub async fn ended(&self) -> Option<McpError> {
+        self.state.lock().await.connection.as_ref().and_then(|live| live.closed())
+    }
+
+    /// Ends the connection in good order, for ever. One that is being made is given up at once.
     pub async fn close(&self) {
-        let connection = {
-            let mut state = self.state.lock().await;
-            state.shut = true;
-            state.connection.take()
-        };
+        self.shut.send_replace(true);
+        let connection = self.state.lock().await.connection.take();
         if let Some(connection) = connection {
             connection.close().await;
+        }
+    }
+
+    /// Ends the connection for ever and its child at once, without good order.
+    pub async fn kill(&self) {
+        self.shut.send_replace(true);
+        if let Some(connection) = self.state.lock().await.connection.take() {
+            connection.kill();
         }
     }
 

@@ -48,9 +48,10 @@ impl Wire {
     /// Starts the child, or prepares the HTTP client. Nothing is said yet.
     pub(crate) fn open(config: Arc<UpstreamConfig>) -> Result<Self, McpError> {
         let inbox = Arc::new(Inbox::new(config.name.clone()));
+        let bounds = (&config.limits, config.redactor.as_ref());
         let link = match &config.endpoint {
             Endpoint::Stdio(stdio) => {
-                Link::Stdio(StdioLink::start(stdio, &config.limits, Arc::clone(&inbox))?)
+                Link::Stdio(StdioLink::start(stdio, bounds, Arc::clone(&inbox))?)
             }
             Endpoint::Http(http) => {
                 Link::Http(Arc::new(HttpLink::new(http, &config.limits, Arc::clone(&inbox))?))
@@ -131,6 +132,15 @@ impl Wire {
         match &self.link {
             Link::Stdio(link) => link.close().await,
             Link::Http(link) => link.close().await,
+        }
+    }
+
+    /// Ends the connection without waiting for anybody.
+    pub(crate) fn kill(&self) {
+        self.inbox.pending.close(&McpError::Shutdown { upstream: self.config.name.clone() });
+        match &self.link {
+            Link::Stdio(link) => link.kill(),
+            Link::Http(link) => link.stop_listening(),
         }
     }
 

@@ -19,6 +19,7 @@ pub(crate) fn attempt(asked: &Value) -> io::Result<String> {
         "list" => drop(fs::read_dir(at)?.count()),
         "write" => OpenOptions::new().create(true).append(true).open(at)?.write_all(b"x")?,
         "make" => drop(File::create_new(at)?),
+        "folder" => fs::create_dir(at)?,
         "remove" => fs::remove_file(at)?,
         "move" => fs::rename(at, asked["to"].as_str().unwrap_or_default())?,
         "link" => fs::hard_link(at, asked["to"].as_str().unwrap_or_default())?,

@@ -64,10 +64,10 @@ impl Place {
     }
 }
 
-fn confined(confinement: Confinement) -> UpstreamConfig {
+pub(crate) fn confined(confinement: Confinement) -> UpstreamConfig {
     let mut config = config("plain");
     if let Endpoint::Stdio(StdioConfig { confined, .. }) = &mut config.endpoint {
-        *confined = Some(Confined { launcher: launcher(), confinement });
+        *confined = Some(Confined { launcher: launcher(), confinement, setting: None });
     }
     config
 }
@@ -93,7 +93,7 @@ async fn connected(confinement: Confinement) -> Option<Connection> {
     }
 }
 
-async fn said(connection: &Connection, asked: Value) -> String {
+pub(crate) async fn said(connection: &Connection, asked: Value) -> String {
     let reply = complete(connection, "attempt", asked).await;
     reply.value()["said"].as_str().unwrap().to_owned()
 }
@@ -103,6 +103,11 @@ async fn assert_confined(connection: &Connection, allowed: &[Value], refused: &[
     for asked in allowed {
         assert_eq!(said(connection, asked.clone()).await, "done", "{asked}");
     }
+    assert_refused(connection, refused).await;
+}
+
+/// What must not go well, and does where nothing is confined.
+pub(crate) async fn assert_refused(connection: &Connection, refused: &[Value]) {
     let free = connect("plain").await;
     for asked in refused {
         let outcome = said(connection, asked.clone()).await;

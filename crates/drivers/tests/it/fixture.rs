@@ -140,6 +140,8 @@ impl Server {
             "echo" => {
                 reply(id, json!({"content": [{"type": "text", "text": arguments.to_string()}]}))
             }
+            // Says the text and nothing else.
+            "say" => reply(id, json!({"content": [{"type": "text", "text": arguments["text"]}]})),
             // Writes the given lines, with the id of the call put in.
             "write" => {
                 for line in arguments["lines"].as_array().unwrap() {

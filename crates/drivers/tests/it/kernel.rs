@@ -84,11 +84,13 @@ fn a_call_reaches_its_tool_and_no_other() {
 }
 
 #[test]
-fn a_crash_is_a_failure_that_names_no_output() {
+fn a_crash_is_a_failure_that_says_how_and_with_which_last_words() {
     let done = call("crash", &json!({}));
     let result = done.result.unwrap();
     assert!(!result.success, "{result:?}");
-    assert!(!format!("{result:?}").contains("cheese"), "{result:?}");
+    let said = &result.error_message;
+    assert!(said.contains("exit status: 7") && said.contains("\\u{1b}[31mcheese"), "{said}");
+    assert!(!said.contains('\u{1b}'), "{said}");
 }
 
 #[test]

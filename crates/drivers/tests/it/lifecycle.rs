@@ -1,9 +1,14 @@
 //! Handshakes: which era is spoken, and what happens when there is none.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, json};
-use weaver_drivers::mcp::{CallOutcome, Endpoint, Era, EraChoice, StdioConfig, UpstreamConfig};
+use weaver_drivers::confine::{Confinement, Launcher};
+use weaver_drivers::mcp::{
+    CallOutcome, Confined, Endpoint, Era, EraChoice, StdioConfig, Upstream, UpstreamConfig,
+};
 
 use crate::support::{complete, config, connect, connect_with, request};
 
@@ -78,7 +83,46 @@ async fn a_server_that_dies_at_start_says_why() {
     assert_eq!(error.code(), "mcp.upstream_closed");
     assert!(error.to_string().contains("exit status: 3"), "{error}");
     assert!(!error.to_string().contains("cannot find"), "{error}");
+    assert!(
+        error.explained().contains("cannot find my \\u{1b}[31mconfig"),
+        "{}",
+        error.explained()
+    );
     assert!(error.detail().unwrap().contains("cannot find my \\u{1b}[31mconfig"));
+}
+
+/// Somebody who closes does not wait for a handshake that nobody answers.
+#[tokio::test]
+async fn closing_gives_up_a_handshake_that_is_under_way() {
+    let upstream = Arc::new(Upstream::new(config("mute")));
+    let connecting = tokio::spawn({
+        let upstream = Arc::clone(&upstream);
+        async move { upstream.connection().await.err().map(|error| error.code()) }
+    });
+    // The attempt holds its place before anything is closed.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let closed = tokio::time::timeout(Duration::from_secs(20), upstream.close()).await;
+    assert!(closed.is_ok(), "it waits for a server that never answers");
+    assert_eq!(connecting.await.unwrap(), Some("mcp.upstream_shutdown"));
+}
+
+#[tokio::test]
+async fn a_program_that_is_nowhere_in_path_says_where_it_was_looked_for() {
+    let mut config = config("plain");
+    if let Endpoint::Stdio(stdio) = &mut config.endpoint {
+        stdio.command = "no-such-program-anywhere".to_owned();
+        stdio.env.insert("PATH".to_owned(), "/opt/one:/opt/two".to_owned());
+        let confinement = Confinement::denying(Vec::<PathBuf>::new());
+        let launcher = Launcher::new(env!("CARGO_BIN_EXE_weaver-launch"));
+        stdio.confined = Some(Confined { launcher, confinement, setting: None });
+    }
+    let error = connect_with(config).await.err().unwrap();
+    assert_eq!(error.code(), "mcp.upstream_spawn");
+    let said = error.to_string();
+    assert!(
+        said.contains("no-such-program-anywhere") && said.contains("/opt/one:/opt/two"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

@@ -10,6 +10,9 @@ mod children;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod confine;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod covering;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]

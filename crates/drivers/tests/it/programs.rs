@@ -140,7 +140,11 @@ fn a_program_is_confined_by_the_launcher() {
     let launcher = crate::confine::launcher();
     let possible = launcher.probe(&confinement).is_ok();
     for (path, readable) in [(&other, possible), (&state, false)] {
-        let confined = Confined { launcher: launcher.clone(), confinement: confinement.clone() };
+        let confined = Confined {
+            launcher: launcher.clone(),
+            confinement: confinement.clone(),
+            setting: None,
+        };
         let mut config = ProcessConfig::new("cat").with_args([path.join("file").to_str().unwrap()]);
         config.confined = Some(confined);
         let (success, text) = shown(config, json!({}));

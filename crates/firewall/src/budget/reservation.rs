@@ -12,6 +12,11 @@ use crate::spec::FrameSpec;
 /// are, so that the second try fits.
 const CHARS_PER_TOKEN: u32 = 3;
 
+/// Tokens around the content of the least frame in mode `auto`.
+const LEAST_TOKENS: u32 = 64;
+/// What a picture or a sound counts as.
+const MEDIA_TOKENS: usize = 1_500;
+
 /// Tokens that are set aside for one call. Dropped, it gives everything back; settled, it charges
 /// what was counted.
 #[derive(Debug)]
@@ -83,7 +88,7 @@ impl Reservation {
 
     /// Counts a frame whatever is left: the smallest that there is.
     pub fn force(&mut self, frame: &Frame) {
-        let json = serde_json::to_string(frame).unwrap_or_default();
+        let json = emitted(frame).unwrap_or_default();
         // What cannot be counted takes all that there is.
         self.counted += self.tokens_of(&json).unwrap_or(self.session.total());
     }
@@ -101,6 +106,15 @@ impl Reservation {
             return first;
         }
         let left = self.held.saturating_sub(self.counted.0);
+        if spec.mode == ResponseMode::Auto && left > LEAST_TOKENS {
+            let mut tighter = spec.clone();
+            tighter.budget.max_tokens = spec.budget.max_tokens.min(left - LEAST_TOKENS);
+            if let Some(frame) = again(&tighter)
+                && self.takes(&frame, 0)
+            {
+                return frame;
+            }
+        }
         let max_chars = spec.budget.max_chars.min(left.saturating_mul(CHARS_PER_TOKEN));
         for mode in [ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly] {
             let mut tighter = FrameSpec { mode: spec.mode.max(mode), ..spec.clone() };
@@ -118,6 +132,8 @@ impl Reservation {
         let mut frame = first;
         frame.facts.clear();
         frame.table.clear();
+        frame.content.clear();
+        frame.structured = None;
         frame.raw = None;
         self.force(&frame);
         frame
@@ -126,7 +142,7 @@ impl Reservation {
     /// The tokens of a frame's JSON; `None` when there are more than the session has in all, or
     /// when they cannot be counted.
     fn count(&self, frame: &Frame) -> Option<u32> {
-        let json = serde_json::to_string(frame).ok()?;
+        let json = emitted(frame)?;
         let total = usize::try_from(self.session.total()).unwrap_or(usize::MAX);
         if !self.session.counter().within(&json, total) {
             return None;
@@ -152,6 +168,24 @@ impl Reservation {
         self.session.meter().settle(self.held, self.counted.0);
         self.held = 0;
     }
+}
+
+/// What is given out of a frame, as it is counted: its JSON; in mode `auto` its content and notes,
+/// where each picture or sound counts as so many tokens whatever its size.
+fn emitted(frame: &Frame) -> Option<String> {
+    if frame.mode != ResponseMode::Auto {
+        return serde_json::to_string(frame).ok();
+    }
+    let mut out = frame.notes.join("\n");
+    for block in &frame.content {
+        let is_media = block.get("data").or_else(|| block.get("resource")?.get("blob")).is_some();
+        match block.get("text").and_then(serde_json::Value::as_str) {
+            Some(text) => out.push_str(text),
+            None if is_media => out.extend(std::iter::repeat_n(" media", MEDIA_TOKENS)),
+            None => out.push_str(&block.to_string()),
+        }
+    }
+    Some(out)
 }
 
 impl Drop for Reservation {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProvenance, Warning};
 
+use super::auto;
 use super::fit::{self, Draft};
 use super::shape::{Content, Shape};
 use super::shown::Shower;
@@ -23,6 +24,9 @@ pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) 
     if limits.mode == ResponseMode::Raw {
         return unredacted(raw, spec);
     }
+    if limits.mode == ResponseMode::Auto {
+        return auto::build(redactor, raw, spec, &limits);
+    }
     let content = Content::read(&raw.content);
     let shape = content.shape();
     let page = Page { shape, offset: 0, limit: limits.rows };
@@ -41,7 +45,7 @@ pub(crate) fn fill(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) 
     match shower.limits.mode {
         ResponseMode::Summary => draft.facts = summary::facts(&page.shape, shower),
         ResponseMode::Table => table(page, shower, draft),
-        ResponseMode::HandleOnly | ResponseMode::Raw => {}
+        ResponseMode::HandleOnly | ResponseMode::Raw | ResponseMode::Auto => {}
     }
 }
 
@@ -119,7 +123,7 @@ fn lines(text: &str, offset: usize, limit: usize, shower: &mut Shower<'_>, draft
 }
 
 /// A frame without content.
-fn empty(raw: &RawResult, spec: &FrameSpec<'_>, mode: ResponseMode) -> Frame {
+pub(crate) fn empty(raw: &RawResult, spec: &FrameSpec<'_>, mode: ResponseMode) -> Frame {
     let mut frame = fit::shell(spec);
     frame.mode = mode;
     frame.status = if raw.is_error { Status::Error } else { Status::Success };

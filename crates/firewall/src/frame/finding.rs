@@ -23,6 +23,25 @@ const REACH: usize = 256;
 
 static DETECTOR: LazyLock<Option<Detector>> = LazyLock::new(|| Detector::of(PATTERNS));
 
+/// What is counted beside the patterns.
+const OTHERS: [&str; 15] = [
+    "hidden_text",
+    "unscanned",
+    "text_cut",
+    "rows_omitted",
+    "rows_withheld",
+    "text_withheld",
+    "items_omitted",
+    "fields_omitted",
+    "fields_not_allowed",
+    "depth_elided",
+    "depth_omitted",
+    "blob_omitted",
+    "base64_omitted",
+    "paths_omitted",
+    "no_handle",
+];
+
 /// Findings, counted by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -57,6 +76,16 @@ impl Findings {
     /// How many of each kind.
     pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
+    }
+
+    /// Counts what was found elsewhere in the same result, where the kind is known here.
+    pub(crate) fn add_all(&mut self, kind: &str, count: u64) {
+        let known = PATTERNS.iter().map(|pattern| pattern.kind);
+        let known = known.chain(OTHERS).find(|known| *known == kind);
+        if let Some(kind) = known {
+            let counted = self.counts.entry(kind).or_default();
+            *counted = counted.saturating_add(count);
+        }
     }
 
     fn add(&mut self, kind: &'static str) {

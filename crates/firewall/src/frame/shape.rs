@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use weaver_types::RawContent;
 
 use crate::redact::{Counts, Redactor};
+use crate::tabular;
 
 /// The longest text that is tried as JSON, in bytes.
 const MAX_JSON_TEXT: usize = 4 * 1024 * 1024;
@@ -37,6 +38,35 @@ impl<'a> Content<'a> {
             RawContent::Binary { media_type: declared, bytes } => {
                 Self::Binary { media_type: media_type(declared), len: bytes.len() }
             }
+        }
+    }
+
+    /// The same, where a text that looks like rows is rows.
+    pub(crate) fn read_rows(raw: &'a RawContent) -> Self {
+        match Self::read(raw) {
+            Self::Text(text) => Self::text_as_rows(text),
+            Self::Binary { .. } => match raw {
+                RawContent::Binary { bytes, .. } => {
+                    crate::view::text_of(bytes).map_or_else(|| Self::read(raw), Self::of_text)
+                }
+                _ => Self::read(raw),
+            },
+            content => content,
+        }
+    }
+
+    /// A text alone: JSON, rows, or text.
+    pub(crate) fn of_text(text: &'a str) -> Self {
+        match document(text) {
+            Some(value) => Self::Json(Cow::Owned(value)),
+            None => Self::text_as_rows(text),
+        }
+    }
+
+    fn text_as_rows(text: &'a str) -> Self {
+        match tabular::rows(text) {
+            Some(rows) => Self::Json(Cow::Owned(Value::Array(rows))),
+            None => Self::Text(text),
         }
     }
 

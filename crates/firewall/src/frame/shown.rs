@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 use weaver_text::escape;
+use weaver_types::ResponseMode;
 
 use super::finding::Findings;
 use crate::redact::value::{Bounds, Finish, Named, Omitted, Pairing, Walk};
@@ -14,9 +15,6 @@ use crate::summary::Goal;
 
 /// The longest key that is shown, in characters.
 const MAX_KEY: usize = 128;
-/// The most items of a list inside a cell.
-const MAX_ITEMS: usize = 50;
-
 /// The most rows of which it is asked, as they would be shown, whether they bear on the goal.
 const MAX_CANDIDATES: usize = 100;
 
@@ -98,8 +96,24 @@ impl Finish for Shown<'_> {
 
 impl<'a> Shower<'a> {
     pub(crate) fn new(redactor: &'a Redactor, limits: &'a Limits) -> Self {
-        let bounds = Bounds { depth: limits.depth, fields: limits.fields, items: MAX_ITEMS };
+        let bounds = Bounds {
+            depth: limits.depth,
+            fields: limits.fields,
+            items: limits.items(),
+            prunes: limits.mode == ResponseMode::Auto,
+        };
         let shown = Shown { limits, cell: limits.cell_chars(), findings: Findings::default() };
+        Self { redactor, limits, walk: Walk::new(redactor, limits.names(), bounds, shown) }
+    }
+
+    /// One that shows so much of each list, object and text, and so many levels.
+    pub(crate) fn pruning(
+        redactor: &'a Redactor,
+        limits: &'a Limits,
+        bounds: Bounds,
+        cell: usize,
+    ) -> Self {
+        let shown = Shown { limits, cell, findings: Findings::default() };
         Self { redactor, limits, walk: Walk::new(redactor, limits.names(), bounds, shown) }
     }
 

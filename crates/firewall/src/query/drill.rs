@@ -8,19 +8,21 @@ use weaver_types::{Digest, Frame, RawContent, RawResult, ResponseMode};
 
 use super::column::{Columns, VALUE};
 use super::select::{Selected, Selector};
+use super::shown::Question;
 use super::{HandleQuery, wrong};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
 use crate::frame::{Content, Page, Shape, Shower, compose, fill};
-use crate::redact::{Counts, Redactor};
+use crate::redact::{Counts, Disclosure, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::view::ViewRegistry;
 
 /// What was computed of a result, for the next question about it by a reader of the same kind.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
-    /// The capability, and whether the reader may see personal data: what masks depend on.
-    seen_as: OnceLock<(Digest, bool)>,
+    /// The capability, whether the reader may see personal data, and what its contract shows: what
+    /// masks depend on. The fingerprint alone does not tell what a contract shows.
+    seen_as: OnceLock<(Digest, bool, Disclosure)>,
     columns: Columns,
     value: OnceLock<Value>,
     text: OnceLock<String>,
@@ -29,8 +31,8 @@ pub(crate) struct Memo {
 impl Memo {
     /// True when what was computed holds for this spec too.
     pub(crate) fn holds_for(&self, spec: &FrameSpec<'_>) -> bool {
-        let now = (spec.capability.fingerprint(), spec.pii_reader);
-        *self.seen_as.get_or_init(|| now) == now
+        let now = (spec.capability.fingerprint(), spec.pii_reader, Disclosure::of(spec));
+        *self.seen_as.get_or_init(|| now.clone()) == now
     }
 }
 
@@ -92,8 +94,14 @@ pub(crate) fn drill(
         check(query, &limits)?;
         return Ok(compose(redactor, raw, spec, &limits, |_, _| ()));
     }
+    let is_auto = limits.mode == ResponseMode::Auto;
     let Some(request) = &query.view else {
         check(query, &limits)?;
+        if is_auto {
+            let question = Question { redactor, query, spec, limits };
+            let content = Content::read_rows(&raw.content);
+            return question.answer(source, &content, &source.memo.columns);
+        }
         let asked = Asked { redactor, query, spec, limits, raw, omitted: Vec::new() };
         return asked.answer(&Content::read(&raw.content), &source.memo.columns);
     };
@@ -108,13 +116,19 @@ pub(crate) fn drill(
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
     check(query, &limits)?;
+    if limits.mode == ResponseMode::Auto {
+        let question = Question { redactor, query, spec, limits };
+        return question.answer(source, &viewed.content, &Columns::default());
+    }
     let asked = Asked { redactor, query, spec, limits, raw, omitted: viewed.omitted };
     asked.answer(&viewed.content, &Columns::default())
 }
 
 fn limits(spec: &FrameSpec<'_>) -> Limits {
     let mut limits = Limits::of(spec);
-    limits.mode = limits.mode.max(ResponseMode::Table);
+    if limits.mode != ResponseMode::Auto {
+        limits.mode = limits.mode.max(ResponseMode::Table);
+    }
     if spec.strict {
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
@@ -130,7 +144,7 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
     if query.fields.len() > limits.fields {
         return refuse(format!("`fields` may name at most {}", limits.fields));
     }
-    if query.group_by.is_some() && limits.mode != ResponseMode::Table {
+    if query.group_by.is_some() && limits.mode > ResponseMode::Table {
         return refuse("`group_by` gives rows, and no rows may be seen here".to_owned());
     }
     match query.fields.iter().find(|field| !limits.admits(field)) {
@@ -252,7 +266,7 @@ impl Asked<'_> {
 
 /// The rows that can be looked into. A text is redacted whole before it is cut into lines, so that
 /// no value hides in a line break.
-fn rows<'c>(
+pub(super) fn rows<'c>(
     content: &'c Content<'_>,
     redactor: &Redactor,
     limits: &Limits,

@@ -1,20 +1,26 @@
 //! Which rows, in which order, and what they come to.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::aggregate::{self, Aggregate, Function};
-use super::column::{Column, Columns, Viewer};
+use super::column::{Column, Columns, VALUE, Viewer};
 use super::condition::{Asked, Condition};
 use super::sort::{SortKey, sort};
-use super::{HandleQuery, wrong};
+use super::{HandleQuery, unknown, wrong};
 use crate::error::HandleError;
 use crate::redact::Redactor;
 use crate::spec::Limits;
 
 /// The most rows that a query looks into.
 const MAX_ROWS: usize = 1_000_000;
+
+/// Rows whose fields are named where a question names none of them.
+const MAX_NAMING_ROWS: usize = 1_000;
+/// The most fields that are named.
+const MAX_NAMED: usize = 40;
 
 /// What a query comes to.
 pub(super) enum Selected {
@@ -81,7 +87,37 @@ impl<'a> Selector<'a> {
             let detail = format!("`{part}` names a field that may not be seen");
             return Err(HandleError::Constraint { detail });
         }
+        self.knows(part, field)?;
         Ok(self.columns.of(field, self.rows, &self.viewer))
+    }
+
+    /// Refuses a field that no row has, and names those there are.
+    pub(super) fn knows(&self, part: &str, field: &str) -> Result<(), HandleError> {
+        if self.rows.is_empty() || self.has(field) {
+            return Ok(());
+        }
+        Err(unknown(&format!("field in `{part}`"), field, &self.fields()))
+    }
+
+    /// Whether any row has the field.
+    fn has(&self, field: &str) -> bool {
+        self.rows.iter().any(|row| match row {
+            Value::Object(map) => map.contains_key(field),
+            _ => field == VALUE,
+        })
+    }
+
+    /// The fields that there are and may be seen, of the first rows.
+    fn fields(&self) -> Vec<&str> {
+        let rows = self.rows.iter().take(MAX_NAMING_ROWS).filter_map(Value::as_object);
+        let names: BTreeSet<&str> = rows.flat_map(|row| row.keys().map(String::as_str)).collect();
+        let seen = names.into_iter().filter(|name| self.limits.admits(name));
+        let mut seen: Vec<&str> = seen.filter(|name| self.viewer.shows_name(name)).collect();
+        if self.rows.iter().take(MAX_NAMING_ROWS).any(|row| !row.is_object()) {
+            seen.push(VALUE);
+        }
+        seen.truncate(MAX_NAMED);
+        seen
     }
 
     fn filter(&self, conditions: &[Condition]) -> Result<Vec<u32>, HandleError> {

@@ -48,6 +48,15 @@ pub(crate) fn engine(files: &[String], kinds: &BTreeSet<String>) -> Result<Engin
         let added = file::read(text)?;
         for rule in &added {
             rule.pattern.check().map_err(|problem| RuleFileError::rule(&rule.id, problem))?;
+            if let Some(known) = all.iter().chain(&added).find(|known| differ(known, rule)) {
+                let problem = format!(
+                    "rule `{}` says that values of the type `{}` are {}; a type has one family",
+                    known.id,
+                    rule.kind,
+                    known.family.as_str()
+                );
+                return Err(RuleFileError::rule(&rule.id, problem));
+            }
             if all.iter().any(|known| known.id == rule.id) {
                 return Err(RuleFileError::rule(&rule.id, "its id is taken by another rule"));
             }
@@ -56,4 +65,9 @@ pub(crate) fn engine(files: &[String], kinds: &BTreeSet<String>) -> Result<Engin
         all.extend(added);
     }
     Engine::new(all, &scanners(), kinds)
+}
+
+/// True for rules that disagree on what a kind of value is.
+fn differ(one: &Rule, other: &Rule) -> bool {
+    one.kind == other.kind && one.family != other.family
 }

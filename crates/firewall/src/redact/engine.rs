@@ -9,8 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use weaver_text::suggest::nearest;
+use weaver_types::ValueFamily;
 
 use super::brief::{Brief, Words};
+use super::disclosure::Disclosure;
 use super::file::RuleFileError;
 use super::page::Page;
 use super::rule::{MAX_REACH, Rule};
@@ -39,11 +41,12 @@ pub(crate) struct Anchor {
     pub(crate) rule: usize,
 }
 
-/// A rule's name and kind, whichever way it finds values.
+/// A rule's name, kind and family, whichever way it finds values.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) id: Arc<str>,
     pub(crate) kind: Arc<str>,
+    pub(crate) family: ValueFamily,
 }
 
 /// Compiled rules. Rules as data come first in the numbering, then those of the scanners.
@@ -62,8 +65,17 @@ pub(crate) struct Engine {
     scanners: Vec<(usize, Scanner)>,
     /// For each rule, whether it is left out.
     off: Vec<bool>,
-    /// Whether any of them is.
-    some_off: bool,
+}
+
+/// Compiled rules without those whose values may be seen.
+///
+/// What such a rule finds is dropped where it is found, before it is joined with anything or
+/// counts as covered: so it is as if there were no such rule, and a value that is shown hides
+/// nothing of a secret that overlaps it or lies in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ActiveRules<'e> {
+    pub(crate) engine: &'e Engine,
+    disclosure: &'e Disclosure,
 }
 
 /// What is masked without a value: a run for its length, and what hides too much to be read.
@@ -88,8 +100,7 @@ impl Engine {
         let anchors = Sieve::new(literals.keys().copied());
         let words = Words::without(literals.keys().copied().collect(), injection::anchors());
         let wakes = literals.into_values().collect();
-        let mut names: Vec<Name> =
-            rules.iter().map(|r| Name { id: r.id.clone(), kind: r.kind.clone() }).collect();
+        let mut names: Vec<Name> = rules.iter().map(Name::of).collect();
         let mut numbered = Vec::new();
         for scanner in scanners {
             numbered.push((names.len(), *scanner));
@@ -103,9 +114,18 @@ impl Engine {
         }
         let off: Vec<bool> =
             names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
-        let some_off = off.contains(&true);
         let kinds = names.iter().map(|n| n.kind.to_ascii_uppercase().into_bytes()).collect();
-        Ok(Self { rules, names, kinds, anchors, words, wakes, scanners: numbered, off, some_off })
+        Ok(Self { rules, names, kinds, anchors, words, wakes, scanners: numbered, off })
+    }
+
+    /// These rules without those whose values may be seen.
+    pub(crate) fn showing<'e>(&'e self, disclosure: &'e Disclosure) -> ActiveRules<'e> {
+        ActiveRules { engine: self, disclosure }
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> ActiveRules<'_> {
+        self.showing(&Disclosure::Nothing)
     }
 
     /// The number of the rule for runs that are masked for their length.
@@ -149,6 +169,29 @@ impl Engine {
         masks.iter().map(|(text, value)| ((*text).to_owned(), (*value).to_owned())).collect()
     }
 
+    /// Something only for a brief text, in which nothing is found.
+    pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
+        self.words.brief(text)
+    }
+
+    /// All anchors, each once.
+    pub(crate) fn anchors(&self) -> BTreeSet<&str> {
+        self.rules.iter().flat_map(|rule| rule.anchors.iter().map(String::as_str)).collect()
+    }
+}
+
+impl Name {
+    fn of(rule: &Rule) -> Self {
+        Self { id: rule.id.clone(), kind: rule.kind.clone(), family: rule.family }
+    }
+}
+
+fn name(rule: &ScanRule) -> Name {
+    let family = ValueFamily::of(rule.kind);
+    Name { id: Arc::from(rule.id), kind: Arc::from(rule.kind), family }
+}
+
+impl ActiveRules<'_> {
     /// Every value of the text, in no order, overlaps included, on character borders. `anchors`
     /// hears of every one.
     pub(crate) fn find(
@@ -158,18 +201,16 @@ impl Engine {
         mut anchors: impl FnMut(Anchor),
     ) {
         let text = page.text;
-        let before = found.len();
         work::add(text.len());
         let mut runs = run::Ends::default();
-        self.anchors.each(text.as_bytes(), |at, literal| {
-            for rule in self.wakes.get(literal).into_iter().flatten() {
+        self.engine.anchors.each(text.as_bytes(), |at, literal| {
+            for rule in self.engine.wakes.get(literal).into_iter().flatten() {
                 let anchor = Anchor { at, rule: *rule };
                 found.extend(self.verify(text, anchor, &mut runs));
                 anchors(anchor);
             }
         });
         self.scan(page, found);
-        self.keep_wanted(found, before);
     }
 
     /// The same for a text of which every anchor is known.
@@ -179,51 +220,34 @@ impl Engine {
         anchors: impl Iterator<Item = Anchor>,
         found: &mut Vec<Found>,
     ) {
-        let before = found.len();
         let mut runs = run::Ends::default();
         found.extend(anchors.filter_map(|anchor| self.verify(page.text, anchor, &mut runs)));
         self.scan(page, found);
-        self.keep_wanted(found, before);
-    }
-
-    /// Something only for a brief text, in which nothing is found.
-    pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
-        self.words.brief(text)
     }
 
     fn verify(&self, text: &str, anchor: Anchor, runs: &mut run::Ends) -> Option<Found> {
-        let range = self.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
-        Some(Found { range, rule: anchor.rule })
+        let range = self.engine.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
+        self.masks(anchor.rule).then_some(Found { range, rule: anchor.rule })
     }
 
     /// Lets the scanners look at what is not found yet.
     fn scan(&self, page: &mut Page<'_>, found: &mut Vec<Found>) {
-        work::add(page.text.len() * self.scanners.len());
+        work::add(page.text.len() * self.engine.scanners.len());
         page.covered.add(found.iter().map(|known| known.range.clone()));
         let mut hits: Vec<Hit> = Vec::new();
-        for (first, scanner) in &self.scanners {
+        for (first, scanner) in &self.engine.scanners {
             (scanner.scan)(page, &mut hits);
+            hits.retain(|hit| self.masks(first + hit.rule));
             page.covered.add(hits.iter().map(|hit| hit.range.clone()));
             found.extend(hits.drain(..).map(|h| Found { range: h.range, rule: first + h.rule }));
         }
     }
 
-    /// Drops what was found from a place on by rules that are off.
-    fn keep_wanted(&self, found: &mut Vec<Found>, from: usize) {
-        if self.some_off {
-            let kept = found.split_off(from);
-            found.extend(kept.into_iter().filter(|f| self.off.get(f.rule) != Some(&true)));
-        }
+    /// Whether what a rule finds is masked.
+    fn masks(&self, rule: usize) -> bool {
+        let shows = |name: &Name| self.disclosure.shows(name.family, &name.kind);
+        self.engine.off.get(rule) != Some(&true) && !self.engine.name(rule).is_some_and(shows)
     }
-
-    /// All anchors, each once.
-    pub(crate) fn anchors(&self) -> BTreeSet<&str> {
-        self.rules.iter().flat_map(|rule| rule.anchors.iter().map(String::as_str)).collect()
-    }
-}
-
-fn name(rule: &ScanRule) -> Name {
-    Name { id: Arc::from(rule.id), kind: Arc::from(rule.kind) }
 }
 
 /// The same stretches in order, those that overlap made one. The widest names the rule.

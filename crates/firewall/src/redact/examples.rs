@@ -38,6 +38,6 @@ pub(crate) fn check(rules: Vec<Rule>) -> Result<(), RuleFileError> {
 
 /// What is masked of a text.
 pub(crate) fn masked<'t>(engine: &Engine, text: &'t str) -> Vec<&'t str> {
-    let found = settle::masks(engine, text, &[]);
+    let found = settle::masks(engine.all(), text, &[]);
     found.into_iter().filter_map(|f| text.get(f.range)).collect()
 }

@@ -1,6 +1,8 @@
 //! Field names that say something of their value: that it is sensitive, or what it is.
 
 mod names;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +11,7 @@ use std::sync::LazyLock;
 use weaver_text::split;
 use weaver_types::SensitivityTag;
 
+use super::disclosure::Disclosure;
 use super::lexicon::Lexicon;
 
 /// The part of a name that is looked at, from its end, in bytes.
@@ -31,24 +34,44 @@ pub(crate) struct Meaning {
     pub(crate) plain: bool,
 }
 
+/// Why a name hides its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HiddenBy {
+    /// It is the name of a secret.
+    Secret,
+    /// It is the name of personal data, of this kind where the name says so.
+    Personal(Option<&'static str>),
+}
+
 /// What names mean, for results with certain tags. Remembers names, so that the rows of a table
 /// cost one look-up a field.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     tags: BTreeSet<SensitivityTag>,
+    /// Names that mean no more than they do without a tag.
+    listed: BTreeSet<String>,
+    disclosure: Disclosure,
     known: BTreeMap<String, Meaning>,
 }
 
 impl Names {
     /// Names in a result with these tags.
     pub(crate) fn tagged(tags: BTreeSet<SensitivityTag>) -> Self {
-        Self { tags, known: BTreeMap::new() }
+        Self { tags, ..Self::default() }
     }
 
     /// Names that an operator listed as allowed mean no more than they do without a tag.
     pub(crate) fn listed<'n>(mut self, names: impl IntoIterator<Item = &'n String>) -> Self {
-        for name in names.into_iter().take(MAX_KNOWN) {
-            self.known.insert(name.clone(), meaning(name, &BTreeSet::new()));
+        self.listed.extend(names.into_iter().take(MAX_KNOWN).cloned());
+        self.known.clear();
+        self
+    }
+
+    /// Names of personal data that may be seen hide nothing.
+    pub(crate) fn showing(mut self, disclosure: &Disclosure) -> Self {
+        if self.disclosure != *disclosure {
+            self.disclosure = disclosure.clone();
+            self.known.clear();
         }
         self
     }
@@ -66,15 +89,18 @@ impl Names {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
+        let tags = if self.listed.contains(name) { &NO_TAGS } else { &self.tags };
         // What one word means is told as fast as it is remembered.
         if is_word(name) {
-            return meaning_of_word(name, &self.tags);
+            return meaning_of_word(name, tags, &self.disclosure);
         }
-        let meaning = meaning(name, &self.tags);
+        let meaning = meaning(name, tags, &self.disclosure);
         self.remember(name, meaning);
         meaning
     }
 }
+
+static NO_TAGS: BTreeSet<SensitivityTag> = BTreeSet::new();
 
 /// True when a value under this name is never shown, whatever it is.
 ///
@@ -82,21 +108,21 @@ impl Names {
 /// `token_count`, `max_tokens`, `email_verified` and `next_page_token` are not.
 #[cfg(test)]
 pub(crate) fn is_sensitive(name: &str) -> bool {
-    meaning(name, &BTreeSet::new()).hidden
+    meaning(name, &NO_TAGS, &Disclosure::Nothing).hidden
 }
 
-fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
+fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> Meaning {
     let name = tail(name);
     // Most names are one word, which need not be split.
     if is_word(name) {
-        return meaning_of_word(name, tags);
+        return meaning_of_word(name, tags, disclosure);
     }
     let mut words = split::identifier(name);
     while words.last().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit())) {
         words.pop();
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    meaning_of(&words, tags)
+    meaning_of(&words, tags, disclosure)
 }
 
 /// True for a name of lower-case letters alone.
@@ -113,10 +139,12 @@ const PLAIN: u8 = 8;
 /// The words of all lists.
 static WORDS: LazyLock<Lexicon> = LazyLock::new(|| {
     let mut lexicon = Lexicon::default();
+    names::PERSONAL_ENDINGS.iter().for_each(|(word, _)| lexicon.add(word, ENDING));
+    names::PERSONAL_GLUED.iter().for_each(|(word, _)| lexicon.add(word, GLUED));
     for (words, bit) in [
         (names::CONTEXT, CONTEXT),
-        (names::ENDINGS, ENDING),
-        (names::GLUED, GLUED),
+        (names::SECRET_ENDINGS, ENDING),
+        (names::SECRET_GLUED, GLUED),
         (names::PLAIN, PLAIN),
         (names::PII, bit(SensitivityTag::Pii)),
         (names::PCI, bit(SensitivityTag::Pci)),
@@ -138,28 +166,51 @@ fn bit(tag: SensitivityTag) -> u8 {
 }
 
 /// What [`meaning_of`] says of one word of lower-case letters, in one walk over it.
-fn meaning_of_word(word: &str, tags: &BTreeSet<SensitivityTag>) -> Meaning {
+fn meaning_of_word(
+    word: &str,
+    tags: &BTreeSet<SensitivityTag>,
+    disclosure: &Disclosure,
+) -> Meaning {
     let found = WORDS.look(word.as_bytes());
     let sensitive = tags.iter().fold(ENDING, |bits, tag| bits | bit(*tag));
     let ends = found.whole & sensitive != 0 || found.ends & GLUED != 0;
-    let hidden = ends && found.whole & PLAIN == 0;
+    // Few words hide anything: only those are looked up once more, for what may be shown of them.
+    let hidden = ends && found.whole & PLAIN == 0 && hides(&[word], tags, disclosure);
     Meaning { hidden, context: found.whole & CONTEXT != 0, ..Meaning::default() }
 }
 
-fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Meaning {
+fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> Meaning {
     let context = words.iter().any(|word| names::CONTEXT.binary_search(word).is_ok());
-    Meaning { hidden: hidden(words, tags), context, ..Meaning::default() }
+    Meaning { hidden: hides(words, tags, disclosure), context, ..Meaning::default() }
 }
 
-fn hidden(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> bool {
+fn hides(words: &[&str], tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> bool {
+    hidden_by(words, tags).is_some_and(|by| !disclosure.shows_named(by))
+}
+
+/// Why the value under a name is hidden, if it is. The name of a secret goes first.
+fn hidden_by(words: &[&str], tags: &BTreeSet<SensitivityTag>) -> Option<HiddenBy> {
     let asks = words.first().is_some_and(|word| names::QUESTIONS.contains(word));
     if asks && words.len() > 1 || ends_in(words, names::PLAIN) {
-        return false;
+        return None;
     }
     let glued = glued(words, "");
-    ends_in(words, names::ENDINGS)
-        || names::GLUED.iter().any(|ending| glued.ends_with(ending))
-        || tags.iter().any(|tag| ends_in(words, more(*tag)))
+    let tagged = |tag: SensitivityTag| tags.contains(&tag) && ends_in(words, more(tag));
+    if ends_in(words, names::SECRET_ENDINGS)
+        || names::SECRET_GLUED.iter().any(|ending| glued.ends_with(ending))
+        || tagged(SensitivityTag::Secrets)
+    {
+        return Some(HiddenBy::Secret);
+    }
+    let personal = ending_of(words, names::PERSONAL_ENDINGS).or_else(|| {
+        let ending = names::PERSONAL_GLUED.iter().find(|(ending, _)| glued.ends_with(ending));
+        ending.map(|(_, kind)| *kind)
+    });
+    if personal.is_some() {
+        return Some(HiddenBy::Personal(personal));
+    }
+    let is_tagged = tagged(SensitivityTag::Pii) || tagged(SensitivityTag::Pci);
+    is_tagged.then(|| HiddenBy::Personal(ending_of(words, names::TAGGED_KINDS)))
 }
 
 /// The words with something between them; a single one as it is.
@@ -182,172 +233,25 @@ fn more(tag: SensitivityTag) -> &'static [&'static str] {
 
 /// True when the last words are an entry of the sorted list.
 fn ends_in(words: &[&str], list: &[&str]) -> bool {
-    (1..=MAX_WORDS.min(words.len())).any(|count| {
-        let last = glued(words.get(words.len() - count..).unwrap_or_default(), " ");
-        list.binary_search(&&*last).is_ok()
+    endings(words).any(|last| list.binary_search(&&*last).is_ok())
+}
+
+/// The kind that the sorted list gives to the last words, if they are an entry.
+fn ending_of(words: &[&str], list: &[(&'static str, &'static str)]) -> Option<&'static str> {
+    endings(words).find_map(|last| {
+        let at = list.binary_search_by_key(&&*last, |(name, _)| *name).ok()?;
+        list.get(at).map(|(_, kind)| *kind)
     })
+}
+
+/// The last word, the last two words, and so on.
+fn endings<'w>(words: &'w [&'w str]) -> impl Iterator<Item = Cow<'w, str>> {
+    (1..=MAX_WORDS.min(words.len()))
+        .map(|count| glued(words.get(words.len() - count..).unwrap_or_default(), " "))
 }
 
 /// The end of a name, at a character's border.
 fn tail(name: &str) -> &str {
     let from = name.len().saturating_sub(MAX_NAME);
     (from..name.len()).find_map(|at| name.get(at..)).unwrap_or(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn names_are_matched_by_their_end() {
-        for name in [
-            "email",
-            "user_email",
-            "userEmail",
-            "useremail",
-            "Email-Address",
-            "E-Mail",
-            "apiKey",
-            "API_KEY",
-            "x-api-key",
-            "Authorization",
-            "Proxy-Authorization",
-            "password",
-            "userPassword",
-            "userpassword",
-            "password_hash",
-            "DB_PASSWORD",
-            "passwd",
-            "card_number",
-            "cardNumber",
-            "ssn",
-            "SSN",
-            "cvv",
-            "cvv2",
-            "token",
-            "access_token",
-            "accesstoken",
-            "aws_secret_access_key",
-            "secret",
-            "client_secret",
-            "phone1",
-            "email_2",
-            "set-cookie",
-            "sessionId",
-            "pass\u{200b}word",
-            "ｐａｓｓｗｏｒｄ",
-            &format!("{}.password", "x".repeat(5_000)),
-        ] {
-            assert!(is_sensitive(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn names_that_only_speak_of_it_are_shown() {
-        for name in [
-            "token_count",
-            "max_tokens",
-            "total_tokens",
-            "total tokens",
-            "tokens",
-            "next_page_token",
-            "nextPageToken",
-            "pageToken",
-            "email_verified",
-            "has_password",
-            "is_secret",
-            "password_length",
-            "phone_type",
-            "secretary",
-            "id",
-            "name",
-            "compass",
-            "author",
-            "",
-            "card",
-            "key",
-            "value",
-            "address",
-            "price_per_token",
-        ] {
-            assert!(!is_sensitive(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_tag_makes_more_names_sensitive_unless_they_are_listed() {
-        let mut plain = Names::default();
-        for (tag, name) in [
-            (SensitivityTag::Pii, "first_name"),
-            (SensitivityTag::Pii, "home_address"),
-            (SensitivityTag::Pci, "expiryDate"),
-            (SensitivityTag::Pci, "PAN"),
-            (SensitivityTag::Secrets, "SecretString"),
-            (SensitivityTag::Secrets, "value"),
-        ] {
-            assert!(!plain.of(name).hidden, "{name}");
-            assert!(Names::tagged(BTreeSet::from([tag])).of(name).hidden, "{name}");
-            let listed = [name.to_owned(), "email".to_owned()];
-            let mut names = Names::tagged(BTreeSet::from([tag])).listed(&listed);
-            assert!(!names.of(name).hidden, "{name}");
-            assert!(names.of("email").hidden);
-        }
-        let mut memory = Names::tagged(BTreeSet::from([SensitivityTag::Memory]));
-        assert!(!memory.of("value").hidden && memory.of("token").hidden);
-    }
-
-    #[test]
-    fn some_names_say_what_their_value_is() {
-        let mut names = Names::default();
-        for name in ["passport", "taxReference", "nhs_no", "account_ref"] {
-            assert!(names.of(name).context, "{name}");
-        }
-        for name in ["title", "status", "created_at", "keyboard"] {
-            assert!(!names.of(name).context, "{name}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn one_word_means_what_it_means_among_words(
-            (before, word) in ("[a-z]{0,3}", 0..all().len()),
-            after in "|[a-z]",
-            tags: [bool; 4],
-        ) {
-            use SensitivityTag::{Memory, Pci, Pii, Secrets};
-            let word = all().get(word).copied().unwrap_or_default();
-            let name = format!("{before}{word}{after}");
-            let tags = [Memory, Pii, Pci, Secrets].into_iter().zip(tags);
-            let tags = tags.filter(|(_, with)| *with).map(|(tag, _)| tag).collect();
-            prop_assert_eq!(meaning_of_word(&name, &tags), meaning_of(&[&name], &tags));
-        }
-    }
-
-    /// The single words of all lists, and no word.
-    fn all() -> Vec<&'static str> {
-        let lists = [
-            names::ENDINGS,
-            names::GLUED,
-            names::PLAIN,
-            names::QUESTIONS,
-            names::CONTEXT,
-            names::PII,
-            names::PCI,
-            names::SECRETS,
-        ];
-        let words = lists.concat().into_iter().filter(|word| !word.contains(' '));
-        std::iter::once("").chain(words).collect()
-    }
-
-    #[test]
-    fn the_lists_are_sorted() {
-        for list in
-            [names::ENDINGS, names::PLAIN, names::CONTEXT, names::PII, names::PCI, names::SECRETS]
-        {
-            assert!(list.is_sorted(), "{list:?}");
-            assert!(list.iter().all(|name| name.split(' ').count() <= MAX_WORDS));
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use std::sync::Arc;
+use weaver_types::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};
 
 use super::rule::{Context, MAX_REACH, Pattern, REACH, Rule, WITHIN};
 use super::sieve::SHORTEST;
@@ -63,6 +64,7 @@ struct Written {
     id: String,
     #[serde(rename = "type")]
     kind: String,
+    family: Option<String>,
     anchors: Vec<String>,
     pattern: String,
     #[serde(default = "yes")]
@@ -135,9 +137,11 @@ impl Written {
             words => Some(Context::new(words, within).map_err(wrong)?),
         };
         let checks = self.checks()?;
+        let family = self.family()?;
         Ok(Rule {
             id: Arc::from(self.id.as_str()),
             kind: Arc::from(self.kind.as_str()),
+            family,
             anchors: self.anchors.iter().map(|a| a.to_ascii_lowercase()).collect(),
             pattern: Pattern::new(self.pattern),
             boundary: self.boundary,
@@ -151,6 +155,26 @@ impl Written {
             masks: self.masks,
             keeps: self.keeps,
         })
+    }
+
+    /// Secret, unless the rule says otherwise of a kind of its own.
+    fn family(&self) -> Result<ValueFamily, RuleFileError> {
+        let known = ValueFamily::of(&self.kind);
+        let Some(word) = &self.family else { return Ok(known) };
+        let family = match word.as_str() {
+            "secret" => ValueFamily::Secret,
+            "personal" => ValueFamily::Personal,
+            other => {
+                let problem = format!("`family` is `{other}`; write \"secret\" or \"personal\"");
+                return Err(RuleFileError::rule(&self.id, problem));
+            }
+        };
+        let is_listed = [&PERSONAL_KINDS[..], &SECRET_KINDS[..]].concat().contains(&&*self.kind);
+        if is_listed && family != known {
+            let problem = format!("values of the type `{}` are {}", self.kind, known.as_str());
+            return Err(RuleFileError::rule(&self.id, format!("{problem}; leave `family` out")));
+        }
+        Ok(family)
     }
 
     fn checks(&self) -> Result<Vec<validate::Check>, RuleFileError> {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::engine::{Engine, Found, NEAR, union};
+use super::engine::{ActiveRules, Found, NEAR, union};
 use super::{pem, run, settle};
 
 /// The bytes that one step decides about.
@@ -73,17 +73,17 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// Decides about a whole text.
-    pub(crate) fn whole(engine: &Engine, text: &str, sink: &mut impl Sink) {
+    pub(crate) fn whole(rules: ActiveRules<'_>, text: &str, sink: &mut impl Sink) {
         let mut machine = Self::default();
-        let done = machine.push(engine, text, 0, sink);
-        machine.finish(engine, text.get(done..).unwrap_or_default(), done, sink);
+        let done = machine.push(rules, text, 0, sink);
+        machine.finish(rules, text.get(done..).unwrap_or_default(), done, sink);
     }
 
     /// Decides as much as can be decided about a text that goes on. `origin` is the place of the
     /// text's first byte in the input. Gives how many bytes of the text are not needed any more.
     pub(crate) fn push(
         &mut self,
-        engine: &Engine,
+        rules: ActiveRules<'_>,
         text: &str,
         origin: usize,
         sink: &mut impl Sink,
@@ -92,7 +92,7 @@ impl Machine {
             let start = text.floor_char_boundary(self.needed().saturating_sub(origin));
             let end = text.floor_char_boundary(self.at + WINDOW - origin);
             let Some(region) = text.get(start..end) else { break };
-            self.step(engine, region, origin + start, false, sink);
+            self.step(rules, region, origin + start, false, sink);
         }
         text.floor_char_boundary(self.needed().saturating_sub(origin))
     }
@@ -100,14 +100,14 @@ impl Machine {
     /// Decides about the rest.
     pub(crate) fn finish(
         &mut self,
-        engine: &Engine,
+        rules: ActiveRules<'_>,
         text: &str,
         origin: usize,
         sink: &mut impl Sink,
     ) {
         let start = text.floor_char_boundary(self.needed().saturating_sub(origin));
         let region = text.get(start..).unwrap_or_default();
-        self.step(engine, region, origin + start, true, sink);
+        self.step(rules, region, origin + start, true, sink);
     }
 
     /// From where on the input is still needed. Within a long run the cut keeps the places of
@@ -119,7 +119,7 @@ impl Machine {
 
     fn step(
         &mut self,
-        engine: &Engine,
+        rules: ActiveRules<'_>,
         region: &str,
         origin: usize,
         last: bool,
@@ -134,14 +134,14 @@ impl Machine {
             self.masked.push(self.at..origin + at);
         }
         if at < owned {
-            let mut found = self.found(engine, region, origin, at);
+            let mut found = self.found(rules, region, origin, at);
             if !last && found.iter().all(|f| f.range.end + CLEAR < owned) {
                 owned = region.floor_char_boundary(region.len().saturating_sub(CLEAR)).max(owned);
             }
             found.retain(|f| f.range.end > at && f.range.start < owned);
             for value in &mut found {
                 value.range.start = value.range.start.max(at);
-                value.range.end = self.close(engine, value, region, owned, last);
+                value.range.end = self.close(rules, value, region, owned, last);
                 self.masked.push(origin + value.range.start..origin + value.range.end);
             }
             write(region, at..owned, origin, &found, sink);
@@ -169,19 +169,19 @@ impl Machine {
     }
 
     /// Values of the region, the excess of a long run among them.
-    fn found(&self, engine: &Engine, region: &str, origin: usize, at: usize) -> Vec<Found> {
+    fn found(&self, rules: ActiveRules<'_>, region: &str, origin: usize, at: usize) -> Vec<Found> {
         let masked: Vec<Range<usize>> = self
             .masked
             .iter()
             .map(|m| m.start.saturating_sub(origin)..m.end.saturating_sub(origin))
             .filter(|m| !m.is_empty())
             .collect();
-        let mut found = settle::masks(engine, region, &masked);
+        let mut found = settle::masks(rules, region, &masked);
         let run = if at + origin == self.at { self.run } else { 0 };
         let end = run::end(region, at);
         if run + (end - at) > LONGEST_RUN {
             let start = at + LONGEST_RUN.saturating_sub(run);
-            found.push(Found { range: start..end, rule: engine.long_run() });
+            found.push(Found { range: start..end, rule: rules.engine.long_run() });
             found = union(found);
         }
         found
@@ -190,7 +190,7 @@ impl Machine {
     /// Where the mask of a value ends; what reaches the end of the region may go on.
     fn close(
         &mut self,
-        engine: &Engine,
+        rules: ActiveRules<'_>,
         found: &Found,
         region: &str,
         owned: usize,
@@ -200,8 +200,11 @@ impl Machine {
             return found.range.end;
         }
         let start = found.range.start.min(owned);
-        self.open =
-            Some(if engine.is_pem(found.rule) { Open::Pem(owned - start) } else { Open::Run });
+        self.open = Some(if rules.engine.is_pem(found.rule) {
+            Open::Pem(owned - start)
+        } else {
+            Open::Run
+        });
         owned
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
+use weaver_types::ValueFamily;
 
 use super::checksum;
 use super::run;
@@ -27,6 +28,8 @@ pub(crate) struct Rule {
     pub(crate) id: Arc<str>,
     /// The kind of value, as counts and warnings name it.
     pub(crate) kind: Arc<str>,
+    /// What such a value is.
+    pub(crate) family: ValueFamily,
     /// The literals at which a match can start.
     pub(crate) anchors: Vec<String>,
     /// The pattern, matched from the anchor's first byte.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use weaver_text::reveal::{self, Layers};
 
-use super::engine::{Anchor, Engine, Found, NEAR, union};
+use super::engine::{ActiveRules, Anchor, Found, NEAR, union};
 use super::page::Page;
 use super::plain::{Plain, standing};
 
@@ -24,15 +24,15 @@ const LAYERS: Layers = Layers::ENCODED;
 
 /// Every value of `text`, in order and apart. `masked` are stretches that are masked already, in
 /// order; they are not named again unless a value reaches beyond them.
-pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec<Found> {
-    let mut barriers = standing(text, |kind| engine.is_kind(kind));
+pub(crate) fn masks(rules: ActiveRules<'_>, text: &str, masked: &[Range<usize>]) -> Vec<Found> {
+    let mut barriers = standing(text, |kind| rules.engine.is_kind(kind));
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
         barriers = joined(barriers);
     }
     let plain = Plain::new(text, &barriers);
     let mut anchors = Vec::new();
-    let mut all = union(first_look(engine, &plain, &mut anchors));
+    let mut all = union(first_look(rules, &plain, &mut anchors));
     let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
     if !fresh.is_empty() {
         anchors.sort_unstable();
@@ -46,7 +46,7 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
         let plain = Plain::new(text, &barriers);
         let mut more = Vec::new();
         for (accepted, seen) in windows(&plain, &fresh) {
-            look_again(engine, &plain, (accepted, seen), &anchors, &mut more);
+            look_again(rules, &plain, (accepted, seen), &anchors, &mut more);
         }
         if round == ROUNDS {
             more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
@@ -59,21 +59,21 @@ pub(crate) fn masks(engine: &Engine, text: &str, masked: &[Range<usize>]) -> Vec
 }
 
 /// What is found in the text. Its anchors go to `anchors`, by their places in the first text.
-fn first_look(engine: &Engine, plain: &Plain<'_>, anchors: &mut Vec<Anchor>) -> Vec<Found> {
+fn first_look(rules: ActiveRules<'_>, plain: &Plain<'_>, anchors: &mut Vec<Anchor>) -> Vec<Found> {
     let text = plain.text();
     let mut page = Page::new(text);
     let mut found = Vec::new();
-    engine.find(&mut page, &mut found, |anchor| {
+    rules.find(&mut page, &mut found, |anchor| {
         anchors.push(Anchor { at: plain.original(&(anchor.at..anchor.at + 1)).start, ..anchor });
     });
     let mut out = Vec::new();
-    accept(engine, (plain, &page), (0..text.len(), 0), found, &mut out);
+    accept(rules, (plain, &page), (0..text.len(), 0), found, &mut out);
     out
 }
 
 /// What is found in one part of a text of which every anchor is known.
 fn look_again(
-    engine: &Engine,
+    rules: ActiveRules<'_>,
     plain: &Plain<'_>,
     (accepted, seen): (Range<usize>, Range<usize>),
     anchors: &[Anchor],
@@ -89,8 +89,8 @@ fn look_again(
     });
     let mut page = Page::new(text);
     let mut found = Vec::new();
-    engine.find_again(&mut page, near, &mut found);
-    accept(engine, (plain, &page), (accepted, seen.start), found, out);
+    rules.find_again(&mut page, near, &mut found);
+    accept(rules, (plain, &page), (accepted, seen.start), found, out);
 }
 
 /// The neighbourhoods of fresh masks: where values are accepted, and what is read for it.
@@ -117,15 +117,15 @@ fn windows(plain: &Plain<'_>, fresh: &[Range<usize>]) -> Vec<(Range<usize>, Rang
 /// Adds what other readings of a part hold, which begins at `offset`, and takes over what stands in
 /// the accepted stretch, as ranges of the first text.
 fn accept(
-    engine: &Engine,
+    rules: ActiveRules<'_>,
     (plain, page): (&Plain<'_>, &Page<'_>),
     (accepted, offset): (Range<usize>, usize),
     mut found: Vec<Found>,
     out: &mut Vec<Found>,
 ) {
-    if !read_otherwise(engine, page, &mut found) {
+    if !read_otherwise(rules, page, &mut found) {
         // More is hidden than can be read: nothing of it is shown.
-        out.push(Found { range: plain.original(&accepted), rule: engine.unread() });
+        out.push(Found { range: plain.original(&accepted), rule: rules.engine.unread() });
     }
     out.extend(found.into_iter().filter_map(|f| {
         let range = f.range.start + offset..f.range.end + offset;
@@ -137,12 +137,12 @@ fn accept(
 
 /// What is found in the other readings of a text: values that stand there encoded or hidden. False
 /// when there are more readings than room.
-fn read_otherwise(engine: &Engine, page: &Page<'_>, found: &mut Vec<Found>) -> bool {
+fn read_otherwise(rules: ActiveRules<'_>, page: &Page<'_>, found: &mut Vec<Found>) -> bool {
     let mut views = Vec::new();
     let complete = reveal::views_of(page.source(), LAYERS, &mut views);
     let mut seen = Vec::new();
     for view in &views {
-        engine.find(&mut Page::new(&view.text), &mut seen, |_| {});
+        rules.find(&mut Page::new(&view.text), &mut seen, |_| {});
         // What has nothing hidden in or near it was found in the text itself.
         let hidden = seen
             .drain(..)

@@ -62,12 +62,12 @@ impl StreamRedactor {
             rest = after;
             let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)
                 .with_spans(self.spans.as_mut());
-            let Some(engine) = self.redactor.engine() else {
+            let Some(rules) = self.redactor.active() else {
                 self.held.clear();
                 out.all();
                 continue;
             };
-            let done = self.machine.push(engine, &self.held, self.origin, &mut out);
+            let done = self.machine.push(rules, &self.held, self.origin, &mut out);
             self.held.drain(..done);
             self.origin += done;
         }
@@ -79,8 +79,8 @@ impl StreamRedactor {
         let mut decided = String::new();
         let mut out = Output::new(&self.redactor, &mut self.counts, &mut decided)
             .with_spans(self.spans.as_mut());
-        if let Some(engine) = self.redactor.engine() {
-            self.machine.finish(engine, &self.held, self.origin, &mut out);
+        if let Some(rules) = self.redactor.active() {
+            self.machine.finish(rules, &self.held, self.origin, &mut out);
         }
         let fresh = Self::new(Arc::clone(&self.redactor));
         let (counts, spans) = (std::mem::take(&mut self.counts), self.spans.take());

@@ -2,6 +2,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::json;
+use weaver_types::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};
 
 use super::*;
 
@@ -17,7 +18,7 @@ fn scan_rules() -> Vec<scanner::ScanRule> {
 
 fn found_by<'t>(engine: &Engine, id: &str, text: &'t str) -> Vec<&'t str> {
     let mut hits = Vec::new();
-    engine.find(&mut page::Page::new(text), &mut hits, |_| {});
+    engine.all().find(&mut page::Page::new(text), &mut hits, |_| {});
     hits.retain(|hit| &*engine.name(hit.rule).unwrap().id == id);
     hits.into_iter().filter_map(|hit| text.get(hit.range)).collect()
 }
@@ -163,7 +164,7 @@ fn what_nests_too_deep_is_left_out() {
 
 #[test]
 fn without_rules_everything_is_masked() {
-    let closed = Redactor { engine: None, placeholders: None };
+    let closed = Redactor { engine: None, ..Redactor::builtin() };
     assert_eq!(closed.text("anything", &mut Counts::new()), MASK);
     assert_eq!(closed.text("", &mut Counts::new()), "");
 }
@@ -260,7 +261,11 @@ fn long_texts() -> impl Strategy<Value = String> {
 }
 
 fn streamed(text: &str, sizes: &[usize]) -> String {
-    let mut stream = StreamRedactor::new(std::sync::Arc::new(REDACTOR.clone()));
+    streamed_by(&REDACTOR, text, sizes)
+}
+
+fn streamed_by(redactor: &Redactor, text: &str, sizes: &[usize]) -> String {
+    let mut stream = StreamRedactor::new(Arc::new(redactor.clone()));
     let mut out = String::new();
     let mut rest = text;
     for size in sizes.iter().cycle() {
@@ -327,6 +332,34 @@ fn rule_files_are_refused_with_a_reason() {
     assert!(why(rule("").replace("abc[0-9]", "abc[5-9]")).contains("masks"));
     assert!(why(rule("").replace("\"abc\"", "\"ab\"")).contains("3 bytes"));
     assert!(why(rule("").replace("abd", "abc1")).contains("not nothing"));
+    assert!(why(rule("family = \"private\"")).contains("\"secret\" or \"personal\""));
+    let email = rule("family = \"secret\"").replace("\"t\"", "\"email\"");
+    assert!(why(email).contains("are personal"));
+    let twice = format!("{}{}", rule(""), rule("family = \"personal\"").replace("\"r\"", "\"q\""));
+    assert!(why(twice).contains("a type has one family"));
+}
+
+#[test]
+fn a_rule_of_an_operator_finds_secrets_unless_it_says_otherwise() {
+    let rule = |more: &str| {
+        format!(
+            "[[rule]]\nid = \"badge\"\ntype = \"badge\"\nanchors = [\"badge-\"]\n\
+             pattern = 'badge-[0-9]+'\nmasks = [[\"badge-1\", \"badge-1\"]]\n\
+             keeps = [\"badge\"]\n{more}"
+        )
+    };
+    let shown = |file: String| {
+        let redactor = Redactor::new(&[file], &BTreeSet::new()).unwrap();
+        redactor.showing(Disclosure::Personal).text("my badge-77", &mut Counts::new()).into_owned()
+    };
+    assert_eq!(shown(rule("")), "my [REDACTED]");
+    assert_eq!(shown(rule("family = \"personal\"")), "my badge-77");
+    // What it covers and shows hides no secret.
+    let wide = rule("family = \"personal\"").replace("[0-9]+'", "[0-9a-z=]+'");
+    let redactor = Redactor::new(&[wide], &BTreeSet::new()).unwrap();
+    let shown = redactor.showing(Disclosure::Personal);
+    let shown = shown.text("badge-1password=hunter2", &mut Counts::new()).into_owned();
+    assert_eq!(shown, "badge-1password=[REDACTED]");
 }
 
 #[test]
@@ -337,6 +370,10 @@ fn only_the_kinds_that_are_named_are_masked() {
     assert_eq!(out, "[REDACTED] 536-22-1234");
     let wrong = Redactor::new(&[], &BTreeSet::from(["emial".to_owned()])).unwrap_err();
     assert!(wrong.to_string().contains("did you mean `email`"), "{wrong}");
+    // A rule that is left out covers nothing.
+    let redactor = Redactor::new(&[], &BTreeSet::from(["password".to_owned()])).unwrap();
+    let token = "password=ghp_0123456789abcdefghij0123456789abcdef";
+    assert_eq!(redactor.text(token, &mut Counts::new()), "password=[REDACTED]");
 }
 
 #[test]
@@ -356,6 +393,25 @@ fn placeholders_tell_values_apart_and_stay() {
     assert_eq!(redactor.text(&once, &mut counts), once);
 }
 
+/// What two readers may see, the second at least what the first may.
+fn disclosures() -> impl Strategy<Value = (Disclosure, Disclosure)> {
+    let kinds = || prop::collection::btree_set(prop::sample::select(&PERSONAL_KINDS[..]), 0..5);
+    let of = |kinds: BTreeSet<&str>| {
+        Disclosure::Kinds(Arc::new(kinds.into_iter().map(str::to_owned).collect()))
+    };
+    prop_oneof![
+        kinds().prop_map(move |more| (Disclosure::Nothing, of(more))),
+        kinds().prop_map(move |few| (of(few), Disclosure::Personal)),
+        Just((Disclosure::Nothing, Disclosure::Personal)),
+        (kinds(), kinds()).prop_map(move |(few, more)| (of(few.clone()), of(&few | &more))),
+    ]
+}
+
+/// The bytes of a text that are masked.
+fn places(redactor: &Redactor, text: &str) -> BTreeSet<usize> {
+    redactor.spans(text).into_iter().flat_map(|span| span.range).collect()
+}
+
 proptest! {
     #[test]
     fn masking_twice_is_masking_once(text in texts()) {
@@ -363,6 +419,61 @@ proptest! {
         prop_assert_eq!(masked(&once), once);
     }
 
+    #[test]
+    fn whoever_may_see_more_sees_no_secret((few, more) in disclosures(), text in texts()) {
+        let (few, more) = (REDACTOR.showing(few), REDACTOR.showing(more));
+        let secrets = REDACTOR.showing(Disclosure::Personal);
+        for reader in [&few, &more] {
+            let once = reader.text(&text, &mut Counts::new()).into_owned();
+            prop_assert_eq!(&reader.text(&once, &mut Counts::new()), &once);
+            prop_assert_eq!(&secrets.text(&once, &mut Counts::new()), &once);
+        }
+        let (hidden, less) = (places(&few, &text), places(&more, &text));
+        prop_assert!(less.is_subset(&hidden), "{less:?} of {hidden:?} in {text:?}");
+    }
+}
+
+#[test]
+fn personal_data_is_shown_and_a_secret_in_it_is_not() {
+    let kinds = |kinds: &[&str]| {
+        Disclosure::Kinds(Arc::new(kinds.iter().map(|kind| (*kind).to_owned()).collect()))
+    };
+    let shown = |disclosure: Disclosure, text: &str| {
+        REDACTOR.showing(disclosure).text(text, &mut Counts::new()).into_owned()
+    };
+    let text = "jane.roe@corp.example.com 4012 8888 8888 1881 password=hunter2";
+    assert_eq!(shown(Disclosure::Nothing, text), "[REDACTED] [REDACTED] password=[REDACTED]");
+    let email = "jane.roe@corp.example.com [REDACTED] password=[REDACTED]";
+    assert_eq!(shown(kinds(&["email"]), text), email);
+    let all = "jane.roe@corp.example.com 4012 8888 8888 1881 password=[REDACTED]";
+    assert_eq!(shown(Disclosure::Personal, text), all);
+    // The kind of a secret shows nothing, whoever names it.
+    assert_eq!(shown(kinds(&["password", "email"]), text), email);
+    // A token in an address, and an address as a password.
+    let token = "ghp_0123456789abcdefghij0123456789abcdef";
+    let inside = shown(Disclosure::Personal, &format!("mail {token}@corp.example.com"));
+    assert!(!inside.contains(token), "{inside}");
+    let around = shown(Disclosure::Personal, "password=\"jane.roe1@corp.net\"");
+    assert!(!around.contains("jane.roe1"), "{around}");
+    // What is shown hides nothing that is encoded in it: base64 of a password and its name.
+    let encoded = "ZGIgcGFzc3dvcmQ9cThWbjJMbVo3cktkMFhiTDUg";
+    let hidden = shown(Disclosure::Personal, &format!("{encoded}@corp.example.com"));
+    assert!(!hidden.contains(encoded), "{hidden}");
+}
+
+#[test]
+fn every_kind_has_a_family_and_every_personal_rule_is_personal() {
+    let personal = personal::scanner().rules;
+    for name in builtin::engine(&[], &BTreeSet::new()).unwrap().names() {
+        let is_personal = personal.iter().any(|rule| rule.id == &*name.id);
+        let lists: [&[&str]; 2] = [&PERSONAL_KINDS, &SECRET_KINDS];
+        let [listed, secret] = lists.map(|list| list.contains(&&*name.kind));
+        assert_eq!((listed, secret), (is_personal, !is_personal), "{}: {}", name.id, name.kind);
+        assert_eq!(name.family == ValueFamily::Personal, is_personal, "{}", name.id);
+    }
+    for kind in PERSONAL_KINDS {
+        assert!(personal.iter().any(|rule| rule.kind == kind), "{kind}");
+    }
 }
 
 proptest! {
@@ -374,6 +485,17 @@ proptest! {
         sizes in prop::collection::vec(1_usize..5_000, 1..6),
     ) {
         prop_assert_eq!(streamed(&text, &sizes), masked(&text));
+    }
+
+    #[test]
+    fn a_stream_agrees_with_the_whole_whatever_may_be_seen(
+        text in long_texts(),
+        sizes in prop::collection::vec(1_usize..5_000, 1..6),
+        (reader, _) in disclosures(),
+    ) {
+        let redactor = REDACTOR.showing(reader);
+        let whole = redactor.text(&text, &mut Counts::new()).into_owned();
+        prop_assert_eq!(streamed_by(&redactor, &text, &sizes), whole);
     }
 
     #[test]

@@ -45,11 +45,14 @@ pub(crate) struct Bounds {
     pub(crate) fields: usize,
     /// Items of a list.
     pub(crate) items: usize,
+    /// Whether what lies too deep is counted in its place.
+    pub(crate) prunes: bool,
 }
 
 impl Bounds {
     /// A whole value: every field and item, to depth 128.
-    const WHOLE: Self = Self { depth: 128, fields: usize::MAX, items: usize::MAX };
+    pub(crate) const WHOLE: Self =
+        Self { depth: 128, fields: usize::MAX, items: usize::MAX, prunes: false };
 }
 
 impl Redactor {
@@ -86,6 +89,8 @@ pub(crate) struct Walk<'a, F> {
 impl<'a, F: Finish> Walk<'a, F> {
     pub(crate) fn new(redactor: &'a Redactor, names: Names, bounds: Bounds, finish: F) -> Self {
         let (masked, omitted) = (Counts::new(), Omitted::new());
+        // One answer for names and texts: what may be seen of a value may be seen under its name.
+        let names = names.showing(redactor.disclosure());
         Self { redactor, names, bounds, finish, masked, omitted, left: MAX_VALUES, level: 0 }
     }
 
@@ -105,6 +110,12 @@ impl<'a, F: Finish> Walk<'a, F> {
             Value::Null | Value::Bool(_) => value.clone(),
             Value::Number(number) => self.number(number, key),
             Value::String(text) => Value::String(self.string(text, key, depth).into_owned()),
+            Value::Array(items) if depth >= self.bounds.depth && self.bounds.prunes => {
+                self.pruned(items.len(), "items")
+            }
+            Value::Object(map) if depth >= self.bounds.depth && self.bounds.prunes => {
+                self.pruned(map.len(), "fields")
+            }
             Value::Array(_) | Value::Object(_) if depth >= self.bounds.depth => {
                 self.elided(TOO_DEEP)
             }
@@ -127,6 +138,12 @@ impl<'a, F: Finish> Walk<'a, F> {
         Value::String(marker.to_owned())
     }
 
+    /// What stands in place of a part that lies too deep to be shown here.
+    fn pruned(&mut self, parts: usize, what: &str) -> Value {
+        self.omit("depth_omitted", 1);
+        Value::String(format!("… {parts} {what}"))
+    }
+
     /// Counts `by` things of this kind that were left out.
     pub(crate) fn omit(&mut self, kind: &'static str, by: usize) {
         if by > 0 {
@@ -147,7 +164,11 @@ impl<'a, F: Finish> Walk<'a, F> {
         let mut shown: Vec<Value> = shown.collect();
         if let Some(more) = items.len().checked_sub(max).filter(|more| *more > 0) {
             self.omit("items_omitted", more);
-            shown.push(Value::String(format!("… ({more} more)")));
+            shown.push(Value::String(if self.bounds.prunes {
+                format!("… {more} more")
+            } else {
+                format!("… ({more} more)")
+            }));
         }
         Value::Array(shown)
     }
@@ -299,7 +320,8 @@ impl<'a, F: Finish> Walk<'a, F> {
     ) -> Map<String, Value> {
         fields.sort_by_key(|(key, _)| (!self.finish.first(key), *key));
         let max = self.bounds.fields;
-        self.omit("fields_omitted", fields.len().saturating_sub(max));
+        let missing = fields.len().saturating_sub(max);
+        self.omit("fields_omitted", missing);
         let mut out = Map::new();
         let mut doubles = BTreeMap::new();
         for (key, value) in fields.into_iter().take(max) {
@@ -316,6 +338,9 @@ impl<'a, F: Finish> Walk<'a, F> {
                 self.names.remember(key, own.meaning);
             }
             out.insert(fresh(name, &out, &mut doubles), shown);
+        }
+        if missing > 0 && self.bounds.prunes {
+            out.insert("…".to_owned(), Value::String(format!("{missing} more fields")));
         }
         out
     }

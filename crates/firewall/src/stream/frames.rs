@@ -8,6 +8,7 @@ use super::whole::StreamWhole;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
 use crate::frame::{compose, json_len};
+use crate::redact::Disclosure;
 use crate::spec::{FrameSpec, Limits};
 
 /// Characters that are kept back for the last frame, beyond its smallest form without a handle:
@@ -59,7 +60,7 @@ impl StreamEnd {
 /// Raw mode shows each chunk as it came, as [`Firewall::frame`] does, within the tokens alone.
 #[derive(Debug)]
 pub struct FrameStream<'a> {
-    firewall: &'a Firewall,
+    firewall: Firewall,
     spec: FrameSpec<'a>,
     mode: ResponseMode,
     /// Characters that are kept back for the last frame.
@@ -80,15 +81,21 @@ impl<'a> FrameStream<'a> {
     /// A stream whose frames keep to this spec, and to what is reserved where tokens are counted.
     /// The spec's handle is not used; the last frame gets its own.
     #[must_use]
-    pub fn new(firewall: &'a Firewall, spec: FrameSpec<'a>, reserved: Option<Reservation>) -> Self {
+    pub fn new(firewall: &Firewall, spec: FrameSpec<'a>, reserved: Option<Reservation>) -> Self {
         let limits = Limits::of(&spec);
-        let mode = if spec.strict { ResponseMode::HandleOnly } else { limits.mode };
+        let firewall = firewall.showing(Disclosure::of(&spec));
+        let mode = match limits.mode {
+            _ if spec.strict => ResponseMode::HandleOnly,
+            // What comes in parts is never there as a whole: its parts are rows.
+            ResponseMode::Auto => ResponseMode::Table,
+            mode => mode,
+        };
         Self {
-            firewall,
             end_room: END_ROOM + spec.capability.id().as_str().len(),
             mode,
             reserved,
             intake: Intake::new(firewall.stream(), limits.rows),
+            firewall,
             whole: StreamWhole::default(),
             chars_left: limits.chars,
             share: limits.chars / SHARE,
@@ -109,7 +116,7 @@ impl<'a> FrameStream<'a> {
                 self.intake.push(&chunk);
                 self.part()
             }
-            ResponseMode::Summary | ResponseMode::HandleOnly => None,
+            ResponseMode::Auto | ResponseMode::Summary | ResponseMode::HandleOnly => None,
         };
         self.whole.push(chunk);
         frame

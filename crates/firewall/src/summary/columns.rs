@@ -51,6 +51,29 @@ pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
     facts
 }
 
+/// The most columns that are told of.
+const MAX_COLUMNS: usize = 256;
+
+/// A fact about each column over all rows, also of one that begins late: the least, the greatest
+/// and the average of numbers, the distribution of few words.
+pub(super) fn of_all(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+    let mut keys = sampled(rows);
+    keys.retain(|key| shower.limits.admits(key.name));
+    let any = Value::String(String::new());
+    let mut facts = vec![counted("Rows: ", rows.len())];
+    for Sampled { name, mut column, .. } in keys.into_iter().take(MAX_COLUMNS) {
+        let mut named = shower.named(name);
+        if shower.hides(named, &any) || shower.tells(rows, name) {
+            continue;
+        }
+        if let Column::Numbers(numbers) = &column {
+            facts.push(numbers.statistics(&mut named, shower));
+        }
+        facts.extend(column.distribution(&mut named, shower));
+    }
+    facts
+}
+
 /// A key, and what its values are.
 struct Key<'a> {
     named: Named<'a>,

@@ -21,6 +21,7 @@ pub(super) const NAMES: &[Cow<'static, str>] = &[
 ];
 /// The same, and those of any text that a table has too.
 pub(super) const ALL_NAMES: &[Cow<'static, str>] = &[
+    Cow::Borrowed("chars"),
     Cow::Borrowed("columns"),
     Cow::Borrowed("head"),
     Cow::Borrowed("lines"),
@@ -55,6 +56,16 @@ pub(super) fn render(
     };
     let rows = Content::Json(Cow::Owned(Value::Array(rows)));
     Ok(if request.name == "summary" { Viewed::summary(rows) } else { Viewed::free(rows) })
+}
+
+/// All rows of a table, whatever may be seen of them.
+pub(crate) fn rows(text: &str, delimiter: u8) -> Option<Vec<Value>> {
+    let table = Table::read(text, delimiter).ok()?;
+    let row = |row: &Vec<String>| {
+        let cells = table.names.iter().cloned().zip(row.iter().map(|cell| typed(cell)));
+        Value::Object(cells.collect::<Map<_, _>>())
+    };
+    Some(table.rows.iter().map(row).collect())
 }
 
 struct Table {

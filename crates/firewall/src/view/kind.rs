@@ -119,7 +119,7 @@ pub(super) fn head(raw: &RawContent) -> &[u8] {
 
 /// What stands between the cells, where the first lines look like a table: the same number of the
 /// same separator in each of at least two lines, and names in the first.
-fn delimiter(text: &str) -> Option<u8> {
+pub(crate) fn delimiter(text: &str) -> Option<u8> {
     let head = text.get(..text.len().min(HEAD)).or_else(|| {
         let end = (0..4).find_map(|back| text.get(..HEAD.checked_sub(back)?));
         end.or(Some(text))
@@ -183,7 +183,7 @@ mod tests {
         let (own, lines): (Vec<_>, Vec<_>) =
             csv::ALL_NAMES.iter().cloned().partition(|name| csv::NAMES.contains(name));
         assert_eq!(own, csv::NAMES);
-        assert_eq!(lines, ["lines", "search"]);
+        assert_eq!(lines, ["chars", "lines", "search"]);
     }
 
     #[test]

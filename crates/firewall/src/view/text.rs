@@ -14,6 +14,7 @@ use crate::query::{ViewRequest, wrong};
 
 /// The names of the views.
 pub(super) const NAMES: &[Cow<'static, str>] = &[
+    Cow::Borrowed("chars"),
     Cow::Borrowed("head"),
     Cow::Borrowed("lines"),
     Cow::Borrowed("search"),
@@ -45,17 +46,28 @@ pub(super) fn render(text: &str, request: &ViewRequest) -> Result<Viewed<'static
             numbered(text, total.saturating_sub(count), count)
         }
         "lines" => {
-            let args = Args::of(request, &["end", "start"])?;
-            let start = args.whole("start")?.unwrap_or(0);
-            let end = args.whole("end")?.unwrap_or(usize::MAX);
-            if end < start {
-                return Err(wrong("`end` stands before `start`".to_owned()));
-            }
+            let (start, end) = range(&Args::of(request, &["end", "start"])?)?;
             numbered(text, start, end - start)
+        }
+        "chars" => {
+            let (start, end) = range(&Args::of(request, &["end", "start"])?)?;
+            let part: String = text.chars().skip(start).take(end - start).collect();
+            let part = json!({ "character": start, "value": part });
+            return Ok(Viewed::free(Content::Json(Cow::Owned(json!([part])))));
         }
         _ => search(text, request)?,
     };
     Ok(Viewed::free(Content::Json(Cow::Owned(Value::Array(lines)))))
+}
+
+/// A range of lines or characters, counted from 0, its end not in it.
+fn range(args: &Args<'_>) -> Result<(usize, usize), HandleError> {
+    let start = args.whole("start")?.unwrap_or(0);
+    let end = args.whole("end")?.unwrap_or(usize::MAX);
+    if end < start {
+        return Err(wrong("`end` stands before `start`".to_owned()));
+    }
+    Ok((start, end))
 }
 
 fn numbered(text: &str, start: usize, count: usize) -> Vec<Value> {

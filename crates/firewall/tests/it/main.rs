@@ -1,7 +1,11 @@
 //! The firewall through its public interface.
 
 #[cfg(test)]
+mod auto;
+#[cfg(test)]
 mod budgets;
+#[cfg(test)]
+mod disclosure;
 #[cfg(test)]
 mod expand;
 #[cfg(test)]

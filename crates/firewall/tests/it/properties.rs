@@ -78,6 +78,7 @@ fn wanted() -> impl Strategy<Value = Wanted> {
         max_fields,
         max_chars,
         max_depth,
+        ..FrameBudget::default()
     });
     let fields = prop::collection::vec("[a-z]{1,3}", 0..3);
     let goal = prop::option::of("[a-z ]{0,30}");

@@ -1,21 +1,23 @@
 //! The shelf: what is kept, what goes, and what is encrypted.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_firewall::handle::{
-    self, Access, HandleBudget, HandleGrant, HandleKey, Shelf, StoredBytes, StoredHandle,
+    self, Access, HandleBudget, HandleGrant, HandleKey, OpenResult, Shelf, StoredBytes,
+    StoredHandle,
 };
 use weaver_firewall::view::ViewRegistry;
-use weaver_firewall::{HandleError, HandleQuery};
+use weaver_firewall::{FrameSpec, HandleError, HandleQuery, MASK};
 use weaver_types::ledger::{BlobStore as _, Record};
 use weaver_types::{
-    CallId, Constraints, Label, OsRandom, PrincipalId, RawResult, ResponseMode, RunId, Tenant,
-    Timestamp,
+    CallId, CapabilityDraft, Constraints, Label, OsRandom, PrincipalId, RawResult, ResponseMode,
+    RunId, Tenant, Timestamp,
 };
 
-use crate::support::{Blobs, FIREWALL, capability, spec};
+use crate::support::{Blobs, FIREWALL, capability, draft, spec};
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_323_045_000_006);
 
@@ -60,6 +62,12 @@ impl World {
     }
 
     fn open(&self, stored: &StoredHandle) -> Result<Value, HandleError> {
+        let opened = self.opened(stored)?;
+        let frame = FIREWALL.look(&opened, &HandleQuery::default(), &spec(ResponseMode::Table))?;
+        Ok(json!(frame.table))
+    }
+
+    fn opened(&self, stored: &StoredHandle) -> Result<Arc<OpenResult>, HandleError> {
         let id = &stored.handle.handle_id;
         let record = self.records.get(id.as_str());
         let record = record.map(|value| Record { version: 1, value: value.clone() });
@@ -69,14 +77,32 @@ impl World {
             now: self.now,
         };
         let record = handle::load(id, record.as_ref(), access)?;
-        let opened = self.shelf.open(&record, &self.blobs)?;
-        let frame = FIREWALL.look(&opened, &HandleQuery::default(), &spec(ResponseMode::Table))?;
-        Ok(json!(frame.table))
+        self.shelf.open(&record, &self.blobs)
     }
 }
 
 fn text(len: usize) -> RawResult {
     RawResult::json(json!("x".repeat(len)))
+}
+
+#[test]
+fn an_open_result_shows_no_reader_what_another_may_see() {
+    let mut world = World::new(HandleBudget::default(), None);
+    let rows = json!([{"who": "joe@corp.example.com"}]);
+    let masked = json!([{"who": MASK}]);
+    let stored = world.keep(&RawResult::json(rows.clone())).unwrap();
+    let view = HandleQuery::parse(&json!({"view": "get", "args": {"path": "[0]"}})).unwrap();
+    let opened = world.opened(&stored).unwrap();
+    let undeclared = draft(&[]).build().unwrap();
+    let declared = CapabilityDraft { mask_personal: false, ..draft(&[]) }.build().unwrap();
+    assert_eq!(declared.fingerprint(), undeclared.fingerprint(), "the contract is no part of it");
+    for (capability, expected) in
+        [(&undeclared, &masked), (&declared, &rows), (&undeclared, &masked)]
+    {
+        let spec = FrameSpec { capability, ..spec(ResponseMode::Table) };
+        let frame = FIREWALL.look(&opened, &view, &spec).unwrap();
+        assert_eq!(json!(frame.table), *expected);
+    }
 }
 
 #[test]

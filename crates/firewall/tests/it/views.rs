@@ -35,8 +35,11 @@ const CSV: &str = "id,city,email,amount\n1,Oslo,a@corp.example.com,10\n2,Lyon,b@
 fn content_says_which_views_it_has() {
     assert_eq!(views(&RawResult::json(json!({"a": 1}))), ["get", "keys", "paths"]);
     assert_eq!(views(&RawResult::text(" [1, 2]")), ["get", "keys", "paths"]);
-    assert_eq!(views(&RawResult::text("some\nwords")), ["head", "lines", "search", "tail"]);
-    let csv = ["columns", "head", "lines", "rows", "search", "summary", "tail"];
+    assert_eq!(
+        views(&RawResult::text("some\nwords")),
+        ["chars", "head", "lines", "search", "tail"]
+    );
+    let csv = ["chars", "columns", "head", "lines", "rows", "search", "summary", "tail"];
     assert_eq!(views(&RawResult::text(CSV)), csv);
     assert_eq!(views(&bytes("text/csv", CSV.as_bytes())), csv);
     assert_eq!(views(&bytes("image/png", b"\x89PNG\r\n\x1a\n")), ["type"]);
@@ -206,7 +209,8 @@ fn views_show_only_the_fields_that_may_be_seen() {
     }
     let filter = json!({"view": "rows", "filter": {"amount": 10}});
     // The column is not among the rows of the view, so that nothing in it can be found.
-    assert!(view(&RawResult::text(CSV), filter).unwrap().table.is_empty());
+    let refused = view(&RawResult::text(CSV), filter).unwrap_err().to_string();
+    assert!(refused.contains("there is city, id"), "{refused}");
 }
 
 #[test]
@@ -226,7 +230,7 @@ struct Leaky;
 
 impl ViewGenerator for Leaky {
     fn names(&self) -> &[&'static str] {
-        &["everything", "head"]
+        &["chars", "everything", "head"]
     }
 
     fn accepts(&self, head: &[u8]) -> bool {
@@ -256,7 +260,7 @@ fn a_hosts_view_is_redacted_and_bounded_like_ours() {
     let raw = RawResult::text("<p>mail jane.roe@corp.example.com");
     assert_eq!(
         *firewall.views().names(&raw.content),
-        ["everything", "head", "lines", "search", "tail"]
+        ["chars", "everything", "head", "lines", "search", "tail"]
     );
     assert!(!firewall.views().names(&RawContent::Text("p".into())).contains(&"everything".into()));
     let ask = |query: Value| HandleQuery::parse(&query).unwrap();

@@ -45,9 +45,9 @@ A first weaver.toml:
   args = [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"${HOME}/notes\"]
 
 Look at what happened:
-  weaver trace list --store ledger.db
-  weaver trace why call_… --store ledger.db
-  weaver trace verify --store ledger.db";
+  weaver trace list --store .weaver/ledger.db
+  weaver trace why call_… --store .weaver/ledger.db
+  weaver trace verify --store .weaver/ledger.db";
 
 /// The text below the options of `weaver --help`.
 fn after_help() -> String {

@@ -43,6 +43,10 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     for child in &children {
         text.push_str(&format!("{:<10} {}: {}\n", "confined", child.name, child.line()));
     }
+    let denied = confinement::denied(&config);
+    if !children.is_empty() {
+        text.push_str(&format!("{:<10} to every server: {}\n", "denied", denied.join(", ")));
+    }
     if !closed.is_empty() {
         let closed = closed.join(", ");
         text.push_str(&format!("{:<10} to listing and to new files: {closed}\n", "closed"));
@@ -125,6 +129,7 @@ fn report(
         "memory": config.memory.as_ref().map(memory),
         "confinement": confinement::json(children),
         "closed_folders": closed,
+        "denied": confinement::denied(config),
         "checkpoints": status,
         "notes": notes,
         "findings": [],

@@ -5,7 +5,7 @@ mod look;
 mod result;
 
 use serde_json::{Value, json};
-use weaver_firewall::FrameBudget;
+use weaver_firewall::{FrameBudget, Tokenizer};
 use weaver_text::{escape, token};
 use weaver_types::{Frame, RawContent, ResponseMode};
 
@@ -14,9 +14,8 @@ use super::{Exit, Failure, output};
 use args::Inspect;
 use look::{Look, Size};
 
-/// Modes that show no more than what was redacted and cut down.
-const MODES: [ResponseMode; 3] =
-    [ResponseMode::Summary, ResponseMode::Table, ResponseMode::HandleOnly];
+/// The mode of the gateway.
+const MODES: [ResponseMode; 1] = [ResponseMode::Auto];
 
 pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
     let counter = token::counter(&args.tokens).map_err(|error| {
@@ -51,8 +50,7 @@ pub(super) fn run(args: &Inspect) -> Result<Exit, Failure> {
     }
     if args.mode.is_empty() {
         text.push_str(&output::dim(
-            "\nraw shows the whole result, unredacted; a call gets it only with a token that says \
-             so, as an admin. --mode raw shows it here.\n",
+            "\nThis is what a gateway shows. Other modes: --mode summary, table, handle_only, raw.\n",
         ));
     }
     output::text(&text)?;
@@ -66,6 +64,12 @@ fn budget(args: &Inspect) -> FrameBudget {
         max_rows: args.rows.unwrap_or(usual.max_rows),
         max_fields: args.fields.unwrap_or(usual.max_fields),
         max_depth: args.depth.unwrap_or(usual.max_depth),
+        max_tokens: args.max_tokens.unwrap_or(usual.max_tokens),
+        tokenizer: match args.tokens.as_str() {
+            "o200k_base" => Tokenizer::O200k,
+            "cl100k_base" => Tokenizer::Cl100k,
+            _ => Tokenizer::Estimate,
+        },
     }
 }
 
@@ -84,7 +88,18 @@ fn shown(seen: &(Frame, Size), counter: &str) -> String {
     let (frame, size) = seen;
     let mode = output::bold(frame.mode.as_str());
     let mut out = format!("\n{mode}: {}\n", sized(size, counter));
+    for block in &frame.content {
+        let block = block.get("text").and_then(Value::as_str).map_or_else(
+            || escape::line(&block.to_string()).into_owned(),
+            |text| escape::block(text).into_owned(),
+        );
+        out.push_str(&format!("{}\n", block.trim_end_matches('\n')));
+    }
     let mut line = |text: &str| out.push_str(&format!("  {}\n", escape::line(text)));
+    frame.notes.iter().for_each(|note| line(note));
+    if let Some(next) = &frame.next {
+        line(&format!("more: {next}"));
+    }
     frame.facts.iter().for_each(|fact| line(fact));
     frame.table.iter().for_each(|row| line(&json!(row).to_string()));
     if let Some(raw) = &frame.raw {

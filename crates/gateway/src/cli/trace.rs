@@ -53,7 +53,7 @@ fn open(store: &Path) -> Result<Reader, Failure> {
     if !store.is_file() {
         let message = format!("{}: there is no such file", store.display());
         return Err(Failure::new(Exit::Store, "trace.no_store", message)
-            .next("name the ledger: `path` under `[store]`, `ledger.db` unless set"));
+            .next("name the ledger: `path` under `[store]`, `.weaver/ledger.db` unless set"));
     }
     Reader::open(store).map_err(|error| Failure::store(store, &error))
 }

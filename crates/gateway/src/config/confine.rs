@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use weaver_drivers::confine::{Confinement, Demand, Files, Limits, Network, Only};
+use weaver_drivers::confine::{Confinement, Demand, Files, Limits, Neighbours, Network, Only};
 use weaver_policy::Finding;
 
 use super::interpolate::expand;
@@ -27,6 +27,8 @@ const KEYS: [&str; 12] = [
     "file_size_mb",
     "best_effort",
 ];
+/// The name of the gateway's own folder, with all that it writes.
+const OWN: &str = ".weaver";
 /// The most paths of one list.
 const MAX_PATHS: usize = 1_000;
 const MB: u64 = 1024 * 1024;
@@ -123,6 +125,27 @@ impl Config {
         }
     }
 
+    /// As [`Self::confinement`], for a server, which the gateway starts again when a file that is
+    /// kept from it was replaced. What the gateway writes all the time lies in folders of its own
+    /// by default, so that they can be covered whole; where the configuration puts some of it
+    /// elsewhere, the folders above the state stay closed.
+    #[must_use]
+    pub fn server_confinement(&self, section: Option<&Confinement>) -> Confinement {
+        let own = |path: &Path| own_folder(path).is_some();
+        // What was signed last is written beside the key of the log.
+        let signing = self.log.signing.iter();
+        let mut written = signing.flat_map(|signing| {
+            let targets = signing.targets.iter().filter_map(|target| match &target.place {
+                Place::File(path) => Some(path),
+                Place::Command(_) | Place::Http(_) => None,
+            });
+            targets.chain([&signing.key])
+        });
+        let apart = own(&self.store) && own(&self.memory_file()) && written.all(|path| own(path));
+        let neighbours = if apart { Neighbours::Open } else { Neighbours::Closed };
+        Confinement { neighbours, ..self.confinement(section) }
+    }
+
     /// The file of durable memory: the one that is named, or the one beside the ledger.
     #[must_use]
     pub fn memory_file(&self) -> PathBuf {
@@ -139,6 +162,12 @@ impl Config {
         let mut state =
             BTreeSet::from([self.file.clone(), self.inbox.clone(), self.folder.clone()]);
         state.extend(self.servers_file.clone());
+        state.extend(
+            [&self.store, &self.memory_file(), &self.inbox]
+                .map(|path| own_folder(path))
+                .into_iter()
+                .flatten(),
+        );
         state.extend(BESIDE.iter().map(|end| longer(&self.store, end)));
         for file in [self.memory_file(), memory::beside(&self.store)] {
             state.extend(BESIDE_MEMORY.iter().map(|end| longer(&file, end)));
@@ -167,6 +196,12 @@ impl Config {
         state.extend(entries(&self.file, |name, _| is_key(name)));
         state
     }
+}
+
+/// The folder of the gateway's own in which a path lies, if it lies in one.
+fn own_folder(path: &Path) -> Option<PathBuf> {
+    let mut above = path.ancestors().skip(1);
+    above.find(|folder| folder.file_name().is_some_and(|name| name == OWN)).map(Path::to_path_buf)
 }
 
 fn longer(path: &Path, end: &str) -> PathBuf {

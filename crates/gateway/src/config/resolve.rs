@@ -97,12 +97,14 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let sentinels = sentinels.map(|node| sentinel::read(node, &mut out)).unwrap_or_default();
     let session = read_session(&parsed.file, run.as_ref(), &mut out);
     let placeholders = get(run.as_ref(), "placeholders").and_then(|node| node.flag(&mut out));
+    let frame_tokens = get(run.as_ref(), "frame_tokens");
+    let frame_tokens = frame_tokens.and_then(|node| node.whole(FRAME_TOKENS, &mut out));
     let redaction = get(run.as_ref(), "redaction_rules");
     let redaction =
         redaction.map(|node| redaction::read(node, &base, &mut out)).unwrap_or_default();
     let (run, idle) = read_run(run.as_ref(), &mut out);
-    let inbox = path(store.as_ref(), "inbox", "inbox", &base, &mut out);
-    let store = path(store.as_ref(), "path", "ledger.db", &base, &mut out);
+    let inbox = path(store.as_ref(), "inbox", ".weaver/inbox", &base, &mut out);
+    let store = path(store.as_ref(), "path", ".weaver/ledger.db", &base, &mut out);
     let memory = memory::read(remembered, (&base, store.as_deref()), &mut out);
     let root = root_key(&parsed.file, trust.as_ref(), &mut out);
     let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
@@ -122,6 +124,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 run,
                 session,
                 placeholders: placeholders.unwrap_or(false),
+                frame_tokens: frame_tokens.and_then(|n| u32::try_from(n).ok()),
                 redaction,
                 idle,
                 store,
@@ -261,7 +264,10 @@ fn path(
     Some(base.join(text))
 }
 
-const RUN: [&str; 12] = [
+/// The tokens that one result may be shown with.
+const FRAME_TOKENS: std::ops::RangeInclusive<u64> = 200..=200_000;
+
+const RUN: [&str; 13] = [
     "safety_mode",
     "locale",
     "max_tool_calls",
@@ -272,6 +278,7 @@ const RUN: [&str; 12] = [
     "session_tokens",
     "token_counter",
     "placeholders",
+    "frame_tokens",
     "redaction_rules",
     "idle_minutes",
 ];

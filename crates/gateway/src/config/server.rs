@@ -13,7 +13,7 @@ use super::interpolate::{Lookup, expand};
 use super::node::{Node, shown};
 use super::upstream::{Limits, Transport, Upstream};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "command",
     "args",
     "env",
@@ -23,10 +23,13 @@ const KEYS: [&str; 11] = [
     "type",
     "disabled",
     "timeout_ms",
+    "initialize_timeout_ms",
     "confine",
     "limits",
 ];
 const LIMITS: [&str; 4] = ["calls", "waiting", "calls_per_second", "message_kb"];
+/// How long a server may take to start, in milliseconds: from a second to ten minutes.
+const INITIALIZE_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
 /// The most arguments, variables or headers of one server.
 const MAX_ENTRIES: usize = 1_000;
 
@@ -66,12 +69,15 @@ pub(super) fn read(
     }
     let range = u64::from(*TIMEOUT_MS.start())..=u64::from(*TIMEOUT_MS.end());
     let timeout = table.get("timeout_ms").and_then(|node| node.whole(range, out));
+    let initialize = table.get("initialize_timeout_ms");
+    let initialize = initialize.and_then(|node| node.whole(INITIALIZE_MS, out));
     let limits = table.get("limits").and_then(|node| limits(node, out)).unwrap_or_default();
     let transport = entry.transport(out);
     Some(Upstream {
         name: parsed?,
         transport: transport?,
         timeout: timeout.map(Duration::from_millis),
+        initialize_timeout: initialize.map(Duration::from_millis),
         limits,
     })
 }

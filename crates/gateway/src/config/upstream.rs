@@ -18,6 +18,8 @@ pub struct Upstream {
     pub transport: Transport,
     /// How long one call may take; `None` for the default.
     pub timeout: Option<Duration>,
+    /// How long it may take to start and to answer the handshake; `None` for the default.
+    pub initialize_timeout: Option<Duration>,
     /// What else it may be asked.
     pub limits: Limits,
 }

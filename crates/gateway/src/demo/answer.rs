@@ -10,13 +10,28 @@ pub(super) struct Answer {
     pub(super) verdict: Verdict,
     /// The codes of the reasons, the primary one first; empty when allowed.
     pub(super) reasons: Vec<String>,
-    /// The structured result.
+    /// The body of an answer of Weaver's own, or the structured value of a delivered result.
     pub(super) body: Value,
+    /// What a model reads: the texts of the content.
+    pub(super) text: String,
+    /// The id of the handle behind a delivered result.
+    pub(super) handle: Option<String>,
+    /// The ids of the tools that a browse lists.
+    pub(super) tools: Vec<String>,
 }
 
 impl Answer {
     /// Reads the result of a tool call. `None` when it is none of Weaver's.
     pub(super) fn read(result: &Value) -> Option<Self> {
+        if let Some(word) = result.pointer("/_meta/weaver~1verdict") {
+            return Self::delivered(result, word);
+        }
+        if let Some(ids) = result.pointer("/_meta/weaver~1tools").and_then(Value::as_array) {
+            let tools = ids.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            let (verdict, text) = (Verdict::Allow, text(result));
+            let (reasons, body, handle) = (Vec::new(), Value::Null, None);
+            return Some(Self { verdict, reasons, body, text, handle, tools });
+        }
         let body = result.get("structuredContent")?.clone();
         let refused = result.get("isError") == Some(&Value::Bool(true));
         let verdict = match body.get("verdict") {
@@ -28,7 +43,19 @@ impl Answer {
             return None;
         }
         let reasons = if refused { reasons(&body) } else { Vec::new() };
-        Some(Self { verdict, reasons, body })
+        Some(Self { verdict, reasons, body, text: text(result), handle: None, tools: Vec::new() })
+    }
+
+    /// A result as its server gave it, with what Weaver says of it in its metadata.
+    fn delivered(result: &Value, word: &Value) -> Option<Self> {
+        let verdict = serde_json::from_value(word.clone()).ok()?;
+        if verdict != Verdict::Allow {
+            return None;
+        }
+        let handle = result.pointer("/_meta/weaver~1handle").and_then(Value::as_str);
+        let body = result.get("structuredContent").cloned().unwrap_or(Value::Null);
+        let (text, handle) = (text(result), handle.map(str::to_owned));
+        Some(Self { verdict, reasons: Vec::new(), body, text, handle, tools: Vec::new() })
     }
 
     /// The primary reason.
@@ -46,22 +73,17 @@ impl Answer {
         self.body.pointer("/approval/request").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The frame of a successful call.
-    pub(super) fn frame(&self) -> &Value {
-        self.body.get("frame").unwrap_or(&Value::Null)
+    /// The line under a result that says what was masked or cut.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.text.lines().rev().find(|line| line.starts_with("[weaver] "))
     }
+}
 
-    /// The rows of the frame.
-    pub(super) fn rows(&self) -> &[Value] {
-        self.frame().get("table").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-    }
-
-    /// The id of the handle behind the frame, and how many rows it holds.
-    pub(super) fn handle(&self) -> Option<(&str, u64)> {
-        let handle = self.frame().get("handle")?;
-        let rows = handle.get("total_rows").and_then(Value::as_u64).unwrap_or(0);
-        Some((handle.get("handle_id")?.as_str()?, rows))
-    }
+/// The texts of the content, one after the other.
+fn text(result: &Value) -> String {
+    let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
+    let texts = blocks.filter_map(|block| block.get("text").and_then(Value::as_str));
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The primary reason, then those of the obstacles, each once.
@@ -96,6 +118,21 @@ mod tests {
     }
 
     #[test]
+    fn a_delivered_result_gives_its_text_its_handle_and_the_line_under_it() {
+        let result = json!({
+            "content": [{ "type": "text", "text": "a,b" }, { "type": "text", "text": "[weaver] Cut." }],
+            "isError": false,
+            "_meta": { "weaver/verdict": "allow", "weaver/handle": "h_1" },
+        });
+        let answer = Answer::read(&result).unwrap();
+        assert_eq!((answer.verdict, answer.handle.as_deref()), (Verdict::Allow, Some("h_1")));
+        assert_eq!(
+            (answer.text.as_str(), answer.note()),
+            ("a,b\n[weaver] Cut.", Some("[weaver] Cut."))
+        );
+    }
+
+    #[test]
     fn an_answer_that_contradicts_itself_is_none() {
         for result in [
             json!({}),
@@ -103,6 +140,7 @@ mod tests {
             json!({ "structuredContent": { "verdict": "deny" } }),
             json!({ "structuredContent": { "verdict": "perhaps" } }),
             json!({ "structuredContent": {}, "isError": true }),
+            json!({ "content": [], "_meta": { "weaver/verdict": "deny" } }),
         ] {
             assert!(Answer::read(&result).is_none(), "{result}");
         }

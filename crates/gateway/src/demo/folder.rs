@@ -66,9 +66,14 @@ impl DemoFolder {
         self.dir.join("keys")
     }
 
+    /// The folder of the gateway's own.
+    fn own(&self) -> PathBuf {
+        self.dir.join(".weaver")
+    }
+
     /// The folder into which approvals are dropped.
     pub(super) fn inbox(&self) -> PathBuf {
-        self.dir.join("inbox")
+        self.own().join("inbox")
     }
 
     /// The folder that the demo's MCP server serves.
@@ -88,13 +93,13 @@ impl DemoFolder {
 
     /// The ledger.
     pub(super) fn ledger(&self) -> PathBuf {
-        self.dir.join("ledger.db")
+        self.own().join("ledger.db")
     }
 
     /// Writes the files that the agent works on.
     fn fill(&self) -> Result<(), DemoError> {
         let notes = self.files().join("notes");
-        for dir in [self.documents(), self.keys(), self.inbox(), self.files(), notes] {
+        for dir in [self.documents(), self.keys(), self.own(), self.inbox(), self.files(), notes] {
             private_folder(&dir).map_err(DemoError::file("make", &dir))?;
         }
         for (name, text) in NOTES {

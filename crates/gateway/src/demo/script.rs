@@ -111,7 +111,7 @@ impl Agent<'_> {
         arguments: Value,
         why: Option<&str>,
     ) -> Result<Answer, DemoError> {
-        let mut call = json!({ "capability": plan.tool, "arguments": arguments, "mode": "table" });
+        let mut call = json!({ "capability": plan.tool, "arguments": arguments });
         if let (Some(why), Some(call)) = (why, call.as_object_mut()) {
             call.insert("justification".to_owned(), json!(why));
         }
@@ -150,11 +150,10 @@ impl Agent<'_> {
             reasons: &[],
         };
         let answer = self.execute(&plan, json!({}), None)?;
-        let shown = answer.frame().to_string();
-        if !shown.contains(OLD_NOTE) {
-            return Err(unexpected("read", format!("the note `{OLD_NOTE}`"), shown));
+        if !answer.text.contains(OLD_NOTE) {
+            return Err(unexpected("read", format!("the note `{OLD_NOTE}`"), answer.text));
         }
-        plan.done(&answer, format!("came back: {}", content(&answer)))
+        plan.done(&answer, format!("came back, as it is: {}", answer.text))
     }
 
     fn write_without_reason(&self) -> Result<Step, DemoError> {
@@ -281,15 +280,16 @@ impl Agent<'_> {
         };
         let answer = self.execute(&plan, json!({}), None)?;
         self.no_address(plan.name, &answer)?;
-        let Some((handle, rows)) = answer.handle().filter(|(_, rows)| *rows == TICKETS) else {
-            let found = answer.frame().to_string();
-            return Err(unexpected(plan.name, format!("a handle with {TICKETS} rows"), found));
+        let note = answer.note().unwrap_or_default();
+        let Some(handle) = &answer.handle else {
+            return Err(unexpected(plan.name, "a handle".to_owned(), answer.text));
         };
-        let (handle, shown) = (handle.to_owned(), answer.rows().len());
-        let summary = format!(
-            "came back: {shown} of {rows} rows, every e-mail address redacted, and a handle to the rest"
-        );
-        Ok((plan.done(&answer, summary)?, handle))
+        if !note.contains(&format!(" of {TICKETS}.")) {
+            let expected = format!("a part of {TICKETS} rows, and how to see more");
+            return Err(unexpected(plan.name, expected, note.to_owned()));
+        }
+        let summary = format!("came back: a table with every address masked; below it {note}");
+        Ok((plan.done(&answer, summary)?, handle.clone()))
     }
 
     fn view(&self, handle: &str) -> Result<Step, DemoError> {
@@ -304,14 +304,15 @@ impl Agent<'_> {
         let query = json!({ "handle": handle, "offset": 200, "limit": 3, "fields": fields });
         let answer = self.serve.call("tool_view", query)?;
         self.no_address(plan.name, &answer)?;
-        let rows = answer.rows();
-        let ids: Vec<u64> = rows.iter().filter_map(|row| row.get("id")?.as_u64()).collect();
-        if ids != [201, 202, 203] {
-            let found = answer.frame().to_string();
-            return Err(unexpected(plan.name, "the rows 201 to 203".to_owned(), found));
+        let rows: Vec<&str> = answer.text.lines().skip(1).collect();
+        let in_order = ["201,", "202,", "203,"];
+        if rows.len() < in_order.len()
+            || !rows.iter().zip(in_order).all(|(row, id)| row.starts_with(id))
+        {
+            return Err(unexpected(plan.name, "the rows 201 to 203".to_owned(), answer.text));
         }
-        let first = rows.first().unwrap_or(&Value::Null);
-        plan.done(&answer, format!("came back: 3 rows, the first {first}"))
+        let shown = rows.iter().take(in_order.len()).copied().collect::<Vec<_>>().join(" | ");
+        plan.done(&answer, format!("came back: {shown}"))
     }
 
     fn read_poisoned(&self) -> Result<Step, DemoError> {
@@ -323,9 +324,8 @@ impl Agent<'_> {
             reasons: &[],
         };
         let answer = self.execute(&plan, json!({ "name": POISONED_NOTE }), None)?;
-        let text = answer.frame().to_string();
-        if !text.contains(BAIT) {
-            return Err(unexpected(plan.name, "the text of the note".to_owned(), text));
+        if !answer.text.contains(BAIT) {
+            return Err(unexpected(plan.name, "the text of the note".to_owned(), answer.text));
         }
         let summary =
             format!("came back: \"{BAIT} …\"; the run now holds text that nobody vouches for");
@@ -362,7 +362,7 @@ impl Agent<'_> {
 
     /// No address of a customer may be shown in any part of an answer.
     fn no_address(&self, step: &'static str, answer: &Answer) -> Result<(), DemoError> {
-        if answer.body.to_string().contains(CUSTOMERS) {
+        if answer.body.to_string().contains(CUSTOMERS) || answer.text.contains(CUSTOMERS) {
             let found = "an address in the answer".to_owned();
             return Err(unexpected(step, "every address redacted".to_owned(), found));
         }
@@ -374,18 +374,9 @@ fn note() -> Value {
     json!({ "name": NEW_NOTE, "text": "# Weekly report\n\nIn preparation.\n" })
 }
 
-/// The ids of the cards in a shortlist.
+/// The ids of the tools that a browse lists.
 fn ids(answer: &Answer) -> impl Iterator<Item = &str> {
-    let cards = answer.body.get("tools").and_then(Value::as_array).into_iter().flatten();
-    cards.filter_map(|card| card.get("id").and_then(Value::as_str))
-}
-
-/// What a frame shows: its rows, or its facts.
-fn content(answer: &Answer) -> String {
-    match answer.rows() {
-        [] => answer.frame().get("facts").unwrap_or(&Value::Null).to_string(),
-        rows => rows.iter().map(Value::to_string).collect::<Vec<_>>().join(" "),
-    }
+    answer.tools.iter().map(String::as_str)
 }
 
 fn told<T: AsRef<str>>(verdict: Verdict, reasons: &[T]) -> String {

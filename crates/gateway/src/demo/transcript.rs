@@ -13,7 +13,7 @@ use super::folder::DemoFolder;
 use super::step::Step;
 
 /// The most characters of one summary.
-const MAX_SUMMARY: usize = 240;
+const MAX_SUMMARY: usize = 320;
 
 /// Where the story goes.
 pub(super) struct Transcript<'w> {
@@ -165,7 +165,7 @@ impl Kept {
     fn text(&self, passphrase: Option<&str>) -> String {
         let mut text = format!(
             "\nKept in {}: weaver.toml, policy/ (signed documents), keys/ (encrypted), files/, \
-             ledger.db\n\nPassphrase of the keys, shown this once:\n    {}\n\nTo go on:\n",
+             .weaver/ (the log and the state)\n\nPassphrase of the keys, shown this once:\n    {}\n\nTo go on:\n",
             escape::line(&self.dir),
             passphrase.unwrap_or_default(),
         );

@@ -15,7 +15,7 @@ use super::gateway::Gateway;
 use super::wanted::Wanted;
 
 /// How long a call waits for the first attempt to connect its server.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(25);
 
 /// How a call was asked for.
 pub(crate) struct Manner {
@@ -105,7 +105,7 @@ async fn unavailable(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
         entry.wait_settled(PATIENCE).await;
     }
     // It may be back by now, or be another program than the one that was listed.
-    if let Err(problem) = entry.keep_current(gateway).await {
+    if let Err(problem) = entry.keep_current().await {
         return Some(problem);
     }
     if gateway.visible(id) { None } else { entry.problem() }

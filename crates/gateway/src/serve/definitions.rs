@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// The most tools of one shortlist.
 pub(crate) const MAX_SHORTLIST: u64 = 20;
 /// The most rows of one view: those of a frame.
-pub(crate) const MAX_ROWS: u64 = 50;
+pub(crate) const MAX_ROWS: u64 = 10_000;
 
 /// The three tools.
 pub(crate) fn all() -> Vec<Value> {
@@ -16,12 +16,13 @@ fn browse_definition() -> Value {
     json!({
         "name": "tool_browse",
         "title": "Find tools",
-        "description": "Find tools for a goal, best first. With `capability` instead of `query`, get the input schema of that one tool. Being listed is no permission.",
+        "description": "List the tools behind this gateway: all of them without arguments, best first with `query`. One line each: id(arguments) what it does. With `capability`: that tool's full description and input schema. Then run it with tool_execute. Being listed is no permission.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "query": { "type": "string", "description": "The goal, in a few words." },
                 "capability": { "type": "string", "description": "A capability id from an earlier answer." },
+                "page": { "type": "integer", "minimum": 1, "description": "The page of a long list." },
                 "k": { "type": "integer", "minimum": 1, "maximum": MAX_SHORTLIST, "description": "How many tools at most." },
             },
             "additionalProperties": false,
@@ -34,14 +35,14 @@ fn execute_definition() -> Value {
     json!({
         "name": "tool_execute",
         "title": "Run a tool",
-        "description": "Run a tool found with tool_browse. The answer holds facts or rows and, for more, a handle for tool_view. A refusal names its verdict and reason.",
+        "description": "Run a tool found with tool_browse. You get its result as it is. A line that begins with `[weaver]` says what was masked or cut, and the exact tool_view call for the rest. A mask such as [EMAIL_1] stands for a value: use it in arguments as it is. A refusal names its verdict, its reason and what to do.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "capability": { "type": "string", "description": "The capability id, for example `files.read_note`." },
+                "capability": { "type": "string", "description": "The id, as tool_browse lists it." },
                 "arguments": { "type": "object", "description": "The tool's arguments, by its schema." },
                 "justification": { "type": "string", "description": "Why this call is needed; recorded as your own words." },
-                "mode": { "enum": ["summary", "table", "handle_only"], "description": "How much to show; summary by default." },
+                "mode": { "enum": ["auto", "summary", "table", "handle_only", "raw"], "description": "How much to show. `auto`, the default: the result as it is." },
             },
             "required": ["capability"],
             "additionalProperties": false,
@@ -53,7 +54,7 @@ pub(crate) fn view_definition() -> Value {
     json!({
         "name": "tool_view",
         "title": "Look further into a result",
-        "description": "Look into a result that was stored behind a handle: a page of its rows, filtered, sorted or summed up, or one of the views that the handle names.",
+        "description": "See the rest of a result that was cut, or ask about its rows: a page, filtered, sorted, summed up, or a part by `view`. Copy the call from the `[weaver]` line.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -65,8 +66,8 @@ pub(crate) fn view_definition() -> Value {
                 "sort": { "type": "array", "items": { "type": "string" }, "description": "Fields, most important first; `-amount` for the greatest first." },
                 "aggregate": { "type": "array", "items": { "type": "string" }, "description": "count, sum(field), avg(field), min(field), max(field), distinct(field)." },
                 "group_by": { "type": "string", "description": "One row for each value of this field." },
-                "view": { "type": "string", "description": "A view named by the handle. JSON: get, keys, paths. CSV: rows, head, tail, columns, summary. Text: lines, head, tail, search." },
-                "args": { "type": "object", "description": "Of the view: path, keys, depth (JSON); rows (head, tail of CSV); start, end, lines, text, around (text)." },
+                "view": { "type": "string", "description": "JSON: get, keys, paths. Text: lines, chars, search, head, tail. CSV: rows, columns, summary too." },
+                "args": { "type": "object", "description": "Of the view: path, keys, depth (JSON); start, end (lines, chars); text, around (search); lines (head, tail)." },
             },
             "required": ["handle"],
             "additionalProperties": false,

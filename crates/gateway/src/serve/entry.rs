@@ -1,17 +1,19 @@
 //! One upstream: connecting, taking in its tools, and knowing whether it is away.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use weaver_agent_kernel::{Contract, Driver};
 use weaver_drivers::McpDriver;
-use weaver_drivers::confine::{Enforced, Launcher};
+use weaver_drivers::confine::{Enforced, Launcher, Protection};
 use weaver_drivers::mcp::{
-    Confined, Connection, Endpoint, HttpConfig, ListedTool, McpError, StdioConfig, Upstream,
-    UpstreamConfig,
+    Confined, Connection, Endpoint, HttpConfig, ListedTool, McpError, Redactor, StdioConfig,
+    Upstream, UpstreamConfig,
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
@@ -20,7 +22,7 @@ use super::import;
 use crate::cli::LAUNCH;
 use crate::config::{self, Config, Transport};
 
-/// How long a call waits for its server to list again.
+/// How long a call waits for its server to list again, or to come back.
 const RELIST: Duration = Duration::from_secs(30);
 /// Some servers register their tools a moment after the handshake.
 const SECOND_LOOK: Duration = Duration::from_millis(150);
@@ -28,8 +30,13 @@ const SECOND_LOOK: Duration = Duration::from_millis(150);
 const LOOKS: u32 = 3;
 /// How long a listing waits for another look at a server that is there.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The pause before a server that is away is tried again; it doubles with each failure.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How many of the tools that were left out are recorded.
 const MAX_LEFT_OUT: usize = 20;
+/// How much of a problem is recorded, in characters.
+const MAX_PROBLEM: usize = 2_000;
 
 /// How many changed tools of one listing are recorded, and how many changes of each.
 const MAX_TOLD: usize = 50;
@@ -38,14 +45,21 @@ const MAX_CHANGES: usize = 50;
 /// One upstream.
 pub(crate) struct Entry {
     pub(crate) name: UpstreamName,
-    upstream: Arc<Upstream>,
+    config: config::Upstream,
+    redactor: Redactor,
+    upstream: RwLock<Arc<Upstream>>,
     state: Mutex<State>,
+    started: Instant,
     /// One listing at a time.
     listing: tokio::sync::Mutex<()>,
-    /// One further look at a time.
-    looking: Arc<Semaphore>,
+    /// Has the server looked at before its pause is over.
+    wake: Notify,
+    /// How many looks at it are over.
+    looks: watch::Sender<u64>,
     /// True once the first attempt is over.
     settled: watch::Sender<bool>,
+    /// True once nobody waits for anything any more.
+    closing: watch::Receiver<bool>,
 }
 
 #[derive(Default)]
@@ -56,6 +70,32 @@ struct State {
     ready: bool,
 }
 
+/// A server whose tools are not there.
+pub(crate) struct Missing {
+    pub(crate) server: UpstreamName,
+    pub(crate) status: MissingStatus,
+    /// Why, in words.
+    pub(crate) problem: String,
+}
+
+/// Why the tools of a server are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingStatus {
+    /// Its first start is under way.
+    Starting,
+    /// It failed, and is tried again.
+    Failed,
+}
+
+impl MissingStatus {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// What a listing came to.
 struct Taken {
     listed: BTreeMap<CapabilityId, Arc<Value>>,
@@ -63,20 +103,73 @@ struct Taken {
 }
 
 impl Entry {
-    pub(crate) fn new(config: &config::Upstream, whole: &Config) -> Self {
-        let upstream = reached(config, whole);
+    pub(crate) fn new(
+        config: &config::Upstream,
+        whole: &Config,
+        (redactor, closing): (&Redactor, watch::Receiver<bool>),
+    ) -> Self {
+        let reached = UpstreamConfig { redactor: Some(redactor.clone()), ..reached(config, whole) };
         Self {
             name: config.name.clone(),
-            upstream: Arc::new(Upstream::new(upstream)),
+            config: config.clone(),
+            redactor: redactor.clone(),
+            upstream: RwLock::new(Arc::new(Upstream::new(reached))),
             state: Mutex::default(),
+            started: Instant::now(),
             listing: tokio::sync::Mutex::default(),
-            looking: Arc::new(Semaphore::new(1)),
+            wake: Notify::new(),
+            looks: watch::Sender::new(0),
             settled: watch::Sender::new(false),
+            closing,
         }
     }
 
+    fn upstream(&self) -> Arc<Upstream> {
+        Arc::clone(&self.upstream.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps the server connected and its tools current until the gateway ends. A server that is
+    /// away is tried again after a pause that grows with each failure, or when somebody needs it.
+    pub(crate) async fn keep(&self, gateway: &Gateway) {
+        self.first_look(gateway).await;
+        let mut failures = u32::from(self.problem().is_some());
+        let mut closing = self.closing.clone();
+        loop {
+            let pause =
+                FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
+            tokio::select! {
+                biased;
+                _ = closing.wait_for(|closing| *closing) => return,
+                () = self.wake.notified() => {}
+                () = tokio::time::sleep(pause.min(LONGEST_PAUSE)) => {}
+            }
+            failures = match self.look(gateway).await {
+                Ok(()) => 0,
+                Err(()) => failures.saturating_add(1),
+            };
+        }
+    }
+
+    /// Lists the tools again, if the server says that they changed or has gone away.
+    async fn look(&self, gateway: &Gateway) -> Result<(), ()> {
+        let looked = {
+            let _one_at_a_time = self.listing.lock().await;
+            let upstream = self.upstream();
+            if upstream.tools_stale().await {
+                if let Some(error) = upstream.ended().await {
+                    self.lost(gateway, &error).await;
+                }
+                self.relist(gateway).await.map(drop)
+            } else {
+                Ok(())
+            }
+        };
+        self.looks.send_modify(|looks| *looks = looks.wrapping_add(1));
+        looked
+    }
+
     /// The first attempt to connect, with a second look at a list that may not be whole yet.
-    pub(crate) async fn first_look(&self, gateway: &Gateway) {
+    async fn first_look(&self, gateway: &Gateway) {
         for look in 0..LOOKS {
             let found = self.refresh(gateway).await;
             let again = match found {
@@ -88,32 +181,32 @@ impl Entry {
                 break;
             }
             tokio::time::sleep(SECOND_LOOK).await;
-            if matches!(found, Ok(n) if n > 0) && !self.upstream.tools_stale().await {
+            if matches!(found, Ok(n) if n > 0) && !self.upstream().tools_stale().await {
                 break;
             }
         }
         self.settled.send_replace(true);
     }
 
-    /// Looks again when the server says that its tools changed, or has gone away. Whoever lists
+    /// Has the server looked at, if it says that its tools changed or has gone away. Whoever lists
     /// waits a little for a server that is there, and not at all for one that is known to be away:
-    /// it is asked in the background.
-    pub(crate) async fn look_again(self: &Arc<Self>, gateway: &Arc<Gateway>) {
-        let away = self.problem().is_some();
-        let looking = Arc::clone(&self.looking);
-        let turn = if away {
-            looking.try_acquire_owned().ok()
-        } else {
-            tokio::time::timeout(PATIENCE, looking.acquire_owned()).await.ok().and_then(Result::ok)
-        };
-        let Some(turn) = turn else { return };
-        let (entry, gateway) = (Arc::clone(self), Arc::clone(gateway));
-        let look = tokio::spawn(async move {
-            let _ = entry.keep_current(&gateway).await;
-            drop(turn);
-        });
-        if !away {
-            let _ = tokio::time::timeout(PATIENCE, look).await;
+    /// it is tried again in the background.
+    pub(crate) async fn look_again(&self) {
+        let looked = self.next_look();
+        self.wake.notify_one();
+        if self.problem().is_none() {
+            let _ = tokio::time::timeout(PATIENCE, looked).await;
+        }
+    }
+
+    /// Done when the next look is over, or nobody waits any more.
+    fn next_look(&self) -> impl Future<Output = ()> + use<> {
+        let (mut looks, mut closing) = (self.looks.subscribe(), self.closing.clone());
+        async move {
+            tokio::select! {
+                _ = closing.wait_for(|closing| *closing) => {}
+                _ = looks.changed() => {}
+            }
         }
     }
 
@@ -122,9 +215,28 @@ impl Entry {
         self.state.lock().ok()?.problem.clone()
     }
 
+    /// That its tools are not there, and why; `None` while they are.
+    pub(crate) fn missing(&self) -> Option<Missing> {
+        let (status, problem) = match self.problem() {
+            Some(problem) => (MissingStatus::Failed, problem),
+            None if self.is_settled() || self.is_ready() => return None,
+            None => {
+                let seconds = self.started.elapsed().as_secs();
+                let problem = format!("it is still starting, since {seconds} s");
+                (MissingStatus::Starting, problem)
+            }
+        };
+        Some(Missing { server: self.name.clone(), status, problem })
+    }
+
     /// The tools that it listed last.
     pub(crate) fn tools(&self) -> BTreeMap<CapabilityId, Arc<Value>> {
         self.state.lock().map(|state| state.tools.clone()).unwrap_or_default()
+    }
+
+    /// True once its tools were listed, although they may not be all of them yet.
+    fn is_ready(&self) -> bool {
+        self.state.lock().is_ok_and(|state| state.ready)
     }
 
     /// True once the first attempt is over.
@@ -132,35 +244,60 @@ impl Entry {
         *self.settled.borrow()
     }
 
-    /// Waits until the first attempt is over, within reason.
+    /// Waits until the first attempt is over, at most until it has lasted for `patience`.
     pub(crate) async fn wait_settled(&self, patience: Duration) {
-        let mut settled = self.settled.subscribe();
-        let _ = tokio::time::timeout(patience, settled.wait_for(|settled| *settled)).await;
+        let (mut settled, mut closing) = (self.settled.subscribe(), self.closing.clone());
+        tokio::select! {
+            _ = settled.wait_for(|settled| *settled) => {}
+            _ = closing.wait_for(|closing| *closing) => {}
+            () = tokio::time::sleep(patience.saturating_sub(self.started.elapsed())) => {}
+        }
     }
 
     pub(crate) async fn close(&self) {
-        self.upstream.close().await;
+        self.upstream().close().await;
+    }
+
+    /// Ends the server and starts it anew, confined by what has to be kept from it now.
+    pub(crate) async fn restart(&self, gateway: &Gateway) {
+        let upstream = self.upstream();
+        let covered = upstream.enforced().await;
+        if !covered.is_some_and(|kept| kept.protections.contains(&Protection::Mounts)) {
+            return;
+        }
+        tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
+        let reached = reached(&self.config, &gateway.config);
+        let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..reached };
+        let fresh = Arc::new(Upstream::new(config));
+        *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        upstream.kill().await;
+        self.wake.notify_one();
     }
 
     /// Lists the tools again, if the server says that they changed or has gone away, so that a call
     /// is judged by what its server says now. Whoever comes meanwhile waits for the same listing.
     ///
     /// The error says why that failed: what was listed before is then not what is there.
-    pub(crate) async fn keep_current(&self, gateway: &Gateway) -> Result<(), String> {
-        let listed = tokio::time::timeout(RELIST, async {
-            // What is being listed is not in the registry yet.
-            let _one_at_a_time = self.listing.lock().await;
-            !self.upstream.tools_stale().await || self.relist(gateway).await.is_ok()
-        });
-        match listed.await {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(_) => {
-                let (upstream, method) = (self.name.to_string(), "tools/list");
-                self.lost(gateway, &McpError::Timeout { upstream, method, after: RELIST }).await;
-            }
+    pub(crate) async fn keep_current(&self) -> Result<(), String> {
+        if !self.is_settled() && !self.is_ready() {
+            let problem = self.missing().map(|missing| missing.problem);
+            return Err(problem.unwrap_or_else(|| "it is still starting".to_owned()));
         }
-        Err(self.problem().unwrap_or_else(|| "its tools could not be listed again".to_owned()))
+        // What is being listed is not in the registry yet.
+        if let Ok(_nobody_lists) = self.listing.try_lock()
+            && !self.upstream().tools_stale().await
+        {
+            return Ok(());
+        }
+        let looked = self.next_look();
+        self.wake.notify_one();
+        let slow = tokio::time::timeout(RELIST, looked).await.is_err();
+        match self.problem() {
+            Some(problem) => Err(problem),
+            None if slow => Err(format!("it did not list its tools again within {RELIST:?}")),
+            None if *self.closing.borrow() => Err("the gateway ends".to_owned()),
+            None => Ok(()),
+        }
     }
 
     /// Lists the tools and puts them into the registry; says how many there are.
@@ -170,7 +307,7 @@ impl Entry {
     }
 
     async fn relist(&self, gateway: &Gateway) -> Result<usize, ()> {
-        match self.upstream.listing().await {
+        match self.upstream().listing().await {
             Ok((connection, tools)) => Ok(self.take_in(gateway, &tools, &connection).await),
             Err(error) => {
                 self.lost(gateway, &error).await;
@@ -186,7 +323,7 @@ impl Entry {
         connection: &Connection,
     ) -> usize {
         if let Some(enforced) = connection.enforced() {
-            gateway.confined.note(self.name.clone(), self.upstream.config(), enforced);
+            gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
         }
         let Taken { listed, mut left_out } = self.register(gateway, tools, connection);
         let count = listed.len();
@@ -237,10 +374,10 @@ impl Entry {
         let mut listed = BTreeMap::new();
         let mut left_out = Vec::new();
         for tool in tools {
-            match import::propose(&self.name, tool, instructions) {
+            match import::propose(&self.config, tool, instructions) {
                 Ok(capability) => {
                     let runtime = tokio::runtime::Handle::current();
-                    let driver = McpDriver::new(Arc::clone(&self.upstream), tool.name(), runtime)
+                    let driver = McpDriver::new(self.upstream(), tool.name(), runtime)
                         .of_generation(generation);
                     listed.insert(capability.id().clone(), Arc::new(tool.value().clone()));
                     set.push((capability, Arc::new(driver)));
@@ -265,7 +402,7 @@ impl Entry {
 
     async fn lost(&self, gateway: &Gateway, error: &McpError) {
         // A model reads it too.
-        let problem = gateway.kernel.firewall().redact_text(&error.to_string()).text;
+        let problem = gateway.kernel.firewall().redact_text(&error.explained()).text;
         let news = match self.state.lock() {
             // That it is too early to try again says less than why it is away.
             Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
@@ -285,7 +422,7 @@ impl Entry {
         let fields = fields([
             ("upstream", json!(self.name)),
             ("code", json!(error.code())),
-            ("problem", json!(problem.chars().take(500).collect::<String>())),
+            ("problem", json!(problem.chars().take(MAX_PROBLEM).collect::<String>())),
         ]);
         note(gateway, EventKind::UpstreamLost, fields).await;
     }
@@ -301,7 +438,11 @@ pub(crate) fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConf
             cwd: cwd.clone(),
             confined: Some(Confined {
                 launcher: Launcher::this_program(LAUNCH),
-                confinement: whole.confinement(confine.as_ref()),
+                confinement: whole.server_confinement(confine.as_ref()),
+                setting: Some(format!(
+                    "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",
+                    config.name
+                )),
             }),
         }),
         Transport::Http { url, headers } => {
@@ -311,6 +452,9 @@ pub(crate) fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConf
     let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
     if let Some(timeout) = config.timeout {
         upstream.limits.call_timeout = timeout;
+    }
+    if let Some(timeout) = config.initialize_timeout {
+        upstream.limits.initialize_timeout = timeout;
     }
     let (limits, own) = (&mut upstream.limits, &config.limits);
     limits.in_flight = own.calls.unwrap_or(limits.in_flight);

@@ -55,6 +55,14 @@ pub enum ServeError {
         /// What is wrong.
         problem: String,
     },
+    /// A folder of the gateway's own cannot be made.
+    #[error("the folder {} cannot be made: {problem}; see `[store]` in weaver.toml", path.display())]
+    Folder {
+        /// The folder.
+        path: std::path::PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// Stdin or stdout failed.
     #[error("stdin or stdout failed: {problem}")]
     Pipe {
@@ -77,6 +85,7 @@ impl ServeError {
             Self::Redaction(error) => error.code(),
             Self::WordTable(error) => error.code(),
             Self::Runtime { .. } => "serve.runtime",
+            Self::Folder { .. } => "serve.folder",
             Self::Pipe { .. } => "serve.pipe",
         }
     }

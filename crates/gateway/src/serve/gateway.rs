@@ -6,6 +6,7 @@ use contextweaver::route::TokenTable;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use weaver_agent_kernel::{Kernel, Registry};
+use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
 use weaver_trace_store::index::IndexKeeper;
 use weaver_types::{
@@ -61,7 +62,9 @@ impl Gateway {
             ..
         } = opened;
         let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
-        let upstreams = Upstreams::new(&config);
+        let firewall = kernel.firewall().clone();
+        let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
+        let upstreams = Upstreams::new(&config, &redactor);
         let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
         let (tell, told) = mpsc::channel(1);
         let gateway = Self {

@@ -5,9 +5,11 @@ use weaver_drivers::mcp::ListedTool;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::formats::{Format, draft};
-use weaver_types::{Capability, CapabilityDraft, CapabilityId, UpstreamName};
+use weaver_types::{Capability, CapabilityDraft, CapabilityId};
 
-/// How long a foreign tool may take unless its contract says otherwise, in milliseconds.
+use crate::config::Upstream;
+
+/// How long a foreign tool may take where its server's section does not say, in milliseconds.
 const TIMEOUT_MS: u32 = 60_000;
 
 /// What of a listed tool a model or a policy could see; everything else is thrown away.
@@ -30,28 +32,39 @@ pub fn upstream_digest(tool: &Value, instructions: Option<&str>) -> Result<Diges
 /// The capability that a listed tool proposes to be. Nothing that the server says lowers anything:
 /// its effects count only where a signed contract declares them.
 pub(crate) fn propose(
-    upstream: &UpstreamName,
+    upstream: &Upstream,
     tool: &ListedTool,
     instructions: Option<&str>,
 ) -> Result<Capability, String> {
-    proposal(upstream.as_str(), (tool.name(), tool.value()), instructions)
+    let proposed = proposed(upstream.name.as_str(), (tool.name(), tool.value()), instructions)?;
+    let own = upstream.timeout.and_then(|time| u32::try_from(time.as_millis()).ok());
+    // Its contract may tighten this further.
+    let draft = CapabilityDraft { timeout_ms: own.unwrap_or(TIMEOUT_MS), ..proposed };
+    draft.build().map_err(|error| error.to_string())
 }
 
 /// The capability that a definition under a namespace proposes to be.
 pub(crate) fn proposal(
     namespace: &str,
-    (name, value): (&str, &Value),
+    tool: (&str, &Value),
     instructions: Option<&str>,
 ) -> Result<Capability, String> {
+    proposed(namespace, tool, instructions)?.build().map_err(|error| error.to_string())
+}
+
+fn proposed(
+    namespace: &str,
+    (name, value): (&str, &Value),
+    instructions: Option<&str>,
+) -> Result<CapabilityDraft, String> {
     let id = CapabilityId::parse(format!("{namespace}.{name}")).map_err(|e| e.to_string())?;
     let digest = upstream_digest(value, instructions);
     let digest = digest.map_err(|error| format!("`{id}`: {error}"))?;
-    let draft = CapabilityDraft {
+    Ok(CapabilityDraft {
         timeout_ms: TIMEOUT_MS,
         upstream_digest: Some(digest),
         ..draft(Format::Mcp, id, value)
-    };
-    draft.build().map_err(|error| error.to_string())
+    })
 }
 
 #[cfg(test)]

@@ -3,29 +3,26 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use contextweaver::card;
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Caller;
 use weaver_firewall::HandleQuery;
-use weaver_text::token::CharsPerFour;
 use weaver_types::{
     CapabilityId, CapabilityRequest, Check, Contribution, Discharge, HandleId, JustificationSource,
     ReasonCode, ResponseMode, Verdict,
 };
 
+use super::browse;
 use super::call::{self, Asked, Called, Manner};
-use super::definitions::{MAX_ROWS, MAX_SHORTLIST};
-use super::described;
+use super::definitions::MAX_ROWS;
 use super::dispatch::shown;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::message::{RpcError, code};
 use super::render::{self, Reply};
 
-const MAX_QUERY: usize = 4_000;
 const MAX_JUSTIFICATION: usize = 4_000;
-/// How long a search waits for the first connection attempts; it can be repeated.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the first connection attempts may last before a search goes on without their tools.
+const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Answers a call of one of the three.
 pub(crate) async fn call(
@@ -35,7 +32,7 @@ pub(crate) async fn call(
     manner: Manner,
 ) -> Result<Reply, RpcError> {
     let known: &[&str] = match name {
-        "tool_browse" => &["query", "capability", "k"],
+        "tool_browse" => &["query", "capability", "k", "page"],
         "tool_execute" => &["capability", "arguments", "justification", "mode"],
         "tool_view" => &[
             "handle",
@@ -66,7 +63,7 @@ pub(crate) async fn call(
     let answered = match (name, stray.or(flaw)) {
         ("tool_execute", flaw) => execute(gateway, arguments, Manner { flaw, wanted }).await,
         (_, Some(flaw)) => return Ok(Reply::usage(flaw)),
-        ("tool_browse", None) => browse(gateway, &arguments).await,
+        ("tool_browse", None) => browse::call(gateway, &arguments).await,
         (_, None) => view(gateway, arguments).await,
     };
     Ok(answered.unwrap_or_else(failed))
@@ -81,7 +78,7 @@ pub(crate) fn failed(error: ServeError) -> Reply {
     };
     let message = format!("{reason}: {error}. Nothing was executed. Tell the user.");
     let body = json!({ "verdict": Verdict::Deny, "reason": reason, "message": message });
-    Reply { body, is_error: true }
+    Reply::error(body)
 }
 
 fn unknown_key(key: &str, known: &[&str]) -> String {
@@ -91,110 +88,13 @@ fn unknown_key(key: &str, known: &[&str]) -> String {
     }
 }
 
-async fn browse(
-    gateway: &Arc<Gateway>,
-    arguments: &Map<String, Value>,
-) -> Result<Reply, ServeError> {
-    gateway.upstreams.fresh(gateway, PATIENCE).await;
-    let k = match arguments.get("k") {
-        None => gateway.config.shortlist,
-        Some(k) => match k.as_u64() {
-            Some(k @ 1..=MAX_SHORTLIST) => usize::try_from(k).unwrap_or(1),
-            _ => {
-                return Ok(Reply::usage(format!(
-                    "`k` must be a whole number from 1 to {MAX_SHORTLIST}"
-                )));
-            }
-        },
-    };
-    match (arguments.get("query"), arguments.get("capability")) {
-        (Some(Value::String(query)), None) if query.len() <= MAX_QUERY => {
-            shortlist(gateway, query, k).await
-        }
-        (Some(Value::String(_)), None) => {
-            Ok(Reply::usage(format!("`query` is longer than {MAX_QUERY} bytes")))
-        }
-        (None, Some(Value::String(id))) => Ok(schema(gateway, &whole(gateway, id))),
-        _ => Ok(Reply::usage(
-            "give either `query` (the goal in words) or `capability` (an id), as text",
-        )),
-    }
-}
-
-async fn shortlist(gateway: &Gateway, query: &str, k: usize) -> Result<Reply, ServeError> {
-    let run = gateway.run().await?;
-    let shelf = gateway.shelf();
-    let mut cards = match &shelf.router {
-        Some(router) => {
-            let hits = router.route_where(query, k, |id| gateway.offered(id));
-            router.cards(&hits, &CharsPerFour)
-        }
-        None => Vec::new(),
-    };
-    for card in &mut cards {
-        card.name = gateway.kernel.firewall().redact_text(&card.name).text;
-        card.description = gateway.kernel.firewall().redact_text(&card.description).text;
-    }
-    let ids: Vec<CapabilityId> = cards.iter().map(|card| card.id.clone()).collect();
-    let caller = Caller { run: &run, principal: &gateway.principal() };
-    gateway.kernel.record_shortlist(caller, query, &ids).await?;
-    let mut body = json!({ "tools": cards });
-    let away = gateway.upstreams.away();
-    if let (Some(body), false) = (body.as_object_mut(), away.is_empty()) {
-        let away: Vec<Value> = away
-            .iter()
-            .map(|(name, problem)| json!({ "server": name, "problem": problem }))
-            .collect();
-        body.insert("unavailable".to_owned(), Value::Array(away));
-    }
-    Ok(Reply::ok(body))
-}
-
-fn schema(gateway: &Gateway, id: &str) -> Reply {
-    let refused = |reason: ReasonCode, message: String| Reply {
-        body: json!({ "verdict": Verdict::Deny, "reason": reason, "message": message }),
-        is_error: true,
-    };
-    let found = CapabilityId::parse(id)
-        .ok()
-        .filter(|id| gateway.visible(id))
-        .and_then(|id| Some((gateway.registry.get(&id)?, gateway.changed(&id))));
-    match found {
-        Some((_, Some(said))) => refused(said.reason, said.detail),
-        Some((entry, None)) => {
-            let spec = entry.capability().spec();
-            let firewall = gateway.kernel.firewall();
-            Reply::ok(json!({
-                "capability": spec.id,
-                "description": described::words(firewall, &spec.description),
-                "inputSchema": spec.input_schema.as_ref().map(|schema| described::schema(firewall, schema)),
-            }))
-        }
-        None => refused(
-            ReasonCode::NotFound,
-            format!("no capability `{}` is known here; find one with a query", shown(id)),
-        ),
-    }
-}
-
-/// The id that a card has shown: itself, or the long one that was cut for the card. What may not be
-/// seen is not looked for.
-fn whole(gateway: &Gateway, text: &str) -> String {
-    let shelf = gateway.shelf();
-    let catalog = shelf.router.as_ref().map(contextweaver::route::Router::catalog);
-    let items =
-        catalog.filter(|_| card::looks_cut(text)).map(contextweaver::catalog::Catalog::iter);
-    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| gateway.visible(id));
-    card::full_id(text, ids).map_or_else(|| text.to_owned(), ToString::to_string)
-}
-
 async fn execute(
     gateway: &Gateway,
     mut arguments: Map<String, Value>,
     manner: Manner,
 ) -> Result<Reply, ServeError> {
     if let Some(Value::String(id)) = arguments.get_mut("capability") {
-        *id = whole(gateway, id);
+        *id = browse::full_id(gateway, id);
     }
     let (request, mode) = match read_call(&arguments) {
         Ok(call) => call,
@@ -202,7 +102,7 @@ async fn execute(
     };
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
     let called = call::run(gateway, Asked { request, arguments: &inner, mode, manner }).await?;
-    Ok(render::invocation(gateway, &called))
+    Ok(render::invocation(gateway, &called, None))
 }
 
 /// What is asked for, or what is wrong with it.
@@ -213,10 +113,12 @@ fn read_call(arguments: &Map<String, Value>) -> Result<(CapabilityRequest, Respo
     let id = CapabilityId::parse(id)
         .map_err(|_| format!("`{}` is no capability id; find one with tool_browse", shown(id)))?;
     let mode = match arguments.get("mode").map(|mode| mode.as_str()) {
-        None | Some(Some("summary")) => ResponseMode::Summary,
+        None | Some(Some("auto")) => ResponseMode::Auto,
+        Some(Some("summary")) => ResponseMode::Summary,
+        Some(Some("raw")) => ResponseMode::Raw,
         Some(Some("table")) => ResponseMode::Table,
         Some(Some("handle_only")) => ResponseMode::HandleOnly,
-        Some(_) => return Err("`mode` must be summary, table or handle_only".to_owned()),
+        Some(_) => return Err("`mode` must be auto, summary, table, handle_only or raw".to_owned()),
     };
     let request = CapabilityRequest::new(id, "");
     match arguments.get("justification") {
@@ -244,7 +146,7 @@ async fn malformed(
     let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
         .discharged_by(Discharge::Arguments);
     let done = call::reject(gateway, &CapabilityRequest::new(id, ""), said).await?;
-    Ok(render::invocation(gateway, &Called::at_once(done)))
+    Ok(render::invocation(gateway, &Called::at_once(done), None))
 }
 
 async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
@@ -254,7 +156,8 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
     let Ok(id) = HandleId::parse(&id) else {
         return Ok(Reply::usage(format!("`{}` is no handle id", shown(&id))));
     };
-    let query = match HandleQuery::parse(&Value::Object(arguments)) {
+    let question = Value::Object(arguments);
+    let query = match HandleQuery::parse(&question) {
         Ok(query) => query,
         Err(error) => return Ok(Reply::usage(error.to_string())),
     };
@@ -266,5 +169,5 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
     let run = gateway.run().await?;
     let caller = Caller { run: &run, principal: &gateway.principal() };
     let done = gateway.kernel.expand(caller, &id, &query).await;
-    Ok(render::invocation(gateway, &Called::at_once(done)))
+    Ok(render::invocation(gateway, &Called::at_once(done), Some(&question)))
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
+use weaver_firewall::{FrameBudget, Tokenizer};
 use weaver_policy::signal::SignalSource;
 use weaver_trace_store::index::IndexKeeper;
 use weaver_trace_store::retention::Retention;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
 use weaver_types::ledger::Ledger;
 use weaver_types::signature::SigningKey;
-use weaver_types::{Clock, OsRandom, Principal, Random};
+use weaver_types::{Clock, OsRandom, Principal, Random, ResponseMode};
 
 use super::clock::WakingClock;
 use super::confined::ConfinedChildren;
@@ -62,6 +63,7 @@ pub(crate) fn open(
         holder: format!("weaver serve --config {}", config.file.display()),
         ..OpenOptions::default()
     };
+    make_folders(config)?;
     let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
     let found = ledger.opened();
     if found.cut > 0 {
@@ -85,6 +87,8 @@ pub(crate) fn open(
         session,
         handles,
         placeholders: config.placeholders,
+        view_mode: ResponseMode::Auto,
+        frame_budget: frame_budget(config),
         ..Settings::default()
     };
     let accepted = policy.high_water(&settings.tenant, ledger.as_ref())?;
@@ -128,6 +132,29 @@ pub(crate) fn open(
         keeper,
         pruning,
     })
+}
+
+/// Makes the folders of ledger and inbox, for nobody else. They are there before any server is
+/// started, so that they can be kept from it.
+fn make_folders(config: &Config) -> Result<(), ServeError> {
+    let store = config.store.parent().filter(|folder| !folder.as_os_str().is_empty());
+    for folder in store.into_iter().chain([config.inbox.as_path()]) {
+        let mut make = std::fs::DirBuilder::new();
+        make.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+        make.create(folder).map_err(|error| ServeError::Folder {
+            path: folder.to_path_buf(),
+            problem: error.to_string(),
+        })?;
+    }
+    Ok(())
+}
+
+/// What one result may be shown with.
+fn frame_budget(config: &Config) -> FrameBudget {
+    let usual = FrameBudget { tokenizer: Tokenizer::O200k, ..FrameBudget::default() };
+    FrameBudget { max_tokens: config.frame_tokens.unwrap_or(usual.max_tokens), ..usual }
 }
 
 fn keeper(

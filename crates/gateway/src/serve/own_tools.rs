@@ -62,6 +62,7 @@ fn driver(tool: &Tool, config: &Config) -> Result<Arc<dyn Driver>, String> {
             let confined = Confined {
                 launcher: Launcher::this_program(LAUNCH),
                 confinement: config.confinement(program.confine.as_ref()),
+                setting: Some(format!("`[tools.{}.program.confine]`", tool.name)),
             };
             let process = ProcessConfig { confined: Some(confined), ..program.process() };
             let driver = ProcessDriver::new(process, runtime);

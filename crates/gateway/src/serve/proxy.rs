@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, ReasonCode, ResponseMode, Verdict,
+    CapabilityId, CapabilityRequest, Check, Contribution, JustificationSource, ReasonCode,
+    ResponseMode, Verdict,
 };
 
 use super::call::{self, Asked, Manner};
@@ -13,18 +14,20 @@ use super::dispatch::shown;
 use super::gateway::Gateway;
 use super::message::{RpcError, code};
 use super::render::{self, Reply};
-use super::{definitions, described, meta_tools};
+use super::{definitions, described, justification, meta_tools, output_schema};
 
 /// The name under which a proxy's client looks further into stored results.
 pub(crate) const VIEW: &str = "tool_view";
-/// How long a listing waits for the first connection attempts: many clients list once.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// What is said of a tool whose output schema masks would not fit.
+const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
+/// How long the first connection attempts may last before a listing goes out without their tools:
+/// many clients list once, and give a server about 30 s. What comes later is told as a change.
+const PATIENCE: Duration = Duration::from_secs(25);
 
-/// All tools on offer, sorted by name. Only what calling one needs is passed on, without hidden
-/// characters: a server's icons, annotations and metadata are proposals, and its output schema
-/// does not fit a frame.
+/// All tools on offer, sorted by name: with their titles, their hints, and an output schema that a
+/// masked result fits, all without hidden characters.
 pub(crate) async fn list(gateway: &Arc<Gateway>) -> Vec<Value> {
-    gateway.upstreams.fresh(gateway, PATIENCE).await;
+    gateway.upstreams.fresh(PATIENCE).await;
     let shelf = gateway.shelf();
     let own = (VIEW.to_owned(), definitions::view_definition());
     let mut tools: Vec<(String, Value)> = shelf
@@ -44,28 +47,79 @@ fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Val
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
     let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
     let firewall = gateway.kernel.firewall();
-    json!({
+    let mut input = schema
+        .map_or_else(|| json!({ "type": "object" }), |schema| described::schema(firewall, schema));
+    if justification::is_added(&input) {
+        justification::add(&mut input);
+    }
+    let annotations = listed.get("annotations").and_then(Value::as_object);
+    let title = listed.get("title").or_else(|| annotations?.get("title")).and_then(Value::as_str);
+    let title = title.map_or_else(|| id.to_string(), |title| described::words(firewall, title));
+    let mut tool = json!({
         "name": name,
-        "title": id,
+        "title": title,
         "description": described::words(firewall, description),
-        "inputSchema": schema.map_or_else(|| json!({ "type": "object" }), |schema| described::schema(firewall, schema)),
-    })
+        "inputSchema": input,
+    });
+    let Some(fields) = tool.as_object_mut() else { return tool };
+    if let Some(annotations) = annotations {
+        // Hints are yes or no; a client shows them, and nothing here is decided by them.
+        let hints =
+            annotations.iter().filter(|(key, value)| key.ends_with("Hint") && value.is_boolean());
+        let hints: Map<String, Value> =
+            hints.map(|(key, value)| (key.clone(), value.clone())).collect();
+        fields.insert("annotations".to_owned(), Value::Object(hints));
+    }
+    if let Some(schema) = listed.get("outputSchema") {
+        match output_schema::loosened(&described::schema(firewall, schema)) {
+            Some(schema) => {
+                fields.insert("outputSchema".to_owned(), schema);
+            }
+            None => {
+                let said = described::words(firewall, description);
+                fields.insert("description".to_owned(), json!(format!("{said}{NO_SCHEMA}")));
+            }
+        }
+    }
+    tool
 }
 
 /// Calls a tool by the name it was listed under.
 pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
-    arguments: Value,
-    manner: Manner,
+    mut arguments: Value,
+    mut manner: Manner,
 ) -> Result<Reply, RpcError> {
     if name == VIEW {
         return meta_tools::call(gateway, name, arguments, manner).await;
     }
     let Some(id) = find(gateway, name).await else { return unknown(gateway, name).await };
-    let (request, mode) = (CapabilityRequest::new(id, ""), ResponseMode::Summary);
+    let (added, mode) = (is_justification_added(gateway, &id), ResponseMode::Auto);
+    let mut request = CapabilityRequest::new(id, "");
+    if let Some(arguments) = arguments.as_object_mut().filter(|_| added) {
+        match justification::take(arguments) {
+            Ok(Some(text)) => request = request.justified(text, JustificationSource::Model),
+            Ok(None) => {}
+            Err(problem) => manner.flaw = manner.flaw.or(Some(problem)),
+        }
+    }
     let called = call::run(gateway, Asked { request, arguments: &arguments, mode, manner }).await;
-    Ok(called.map_or_else(meta_tools::failed, |called| render::invocation(gateway, &called)))
+    let mut reply =
+        called.map_or_else(meta_tools::failed, |called| render::invocation(gateway, &called, None));
+    if added {
+        justification::name_in(&mut reply);
+    }
+    Ok(reply)
+}
+
+/// True when the tool is listed with the argument for a justification. A tool whose server is away
+/// counts as one: nothing is called there.
+fn is_justification_added(gateway: &Gateway, id: &CapabilityId) -> bool {
+    let shelf = gateway.shelf();
+    let schema = shelf.tools.get(id).and_then(|tool| tool.get("inputSchema"));
+    // As in the list: what is no object there is shown as the schema of one.
+    schema.filter(|schema| schema.is_object()).is_none_or(justification::is_added)
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.
@@ -74,7 +128,7 @@ async fn find(gateway: &Arc<Gateway>, name: &str) -> Option<CapabilityId> {
     if let Some(id) = known() {
         return Some(id);
     }
-    gateway.upstreams.fresh(gateway, PATIENCE).await;
+    gateway.upstreams.fresh(PATIENCE).await;
     known().or_else(|| guess(gateway, name))
 }
 
@@ -85,7 +139,7 @@ fn guess(gateway: &Gateway, name: &str) -> Option<CapabilityId> {
         _ => name.split_once("__").map(|(upstream, tool)| format!("{upstream}.{tool}"))?,
     };
     let id = CapabilityId::parse(id).ok()?;
-    gateway.upstreams.of(id.as_str())?.problem()?;
+    gateway.upstreams.of(id.as_str())?.missing()?;
     Some(id)
 }
 
@@ -99,7 +153,8 @@ async fn unknown(gateway: &Gateway, name: &str) -> Result<Reply, RpcError> {
         }
     }
     let mut problem = format!("no tool `{}` here; list the tools again", shown(name));
-    let away: Vec<String> = gateway.upstreams.away().into_iter().map(|(name, _)| name).collect();
+    let missing = gateway.upstreams.missing();
+    let away: Vec<&str> = missing.iter().map(|missing| missing.server.as_str()).collect();
     if !away.is_empty() {
         problem.push_str(&format!(" (away: {})", away.join(", ")));
     }

@@ -1,7 +1,11 @@
 //! From what the kernel says to what an agent reads: results, and refusals it can re-plan on.
 
 use serde_json::{Map, Value, json};
-use weaver_types::{Decision, Discharge, ReasonCode, RequestId, Verdict};
+use weaver_agent_kernel::Invocation;
+use weaver_types::{
+    Decision, Discharge, Frame, ReasonCode, RequestId, ResponseMode, Status, ToolErrorCode,
+    ToolResult, Verdict,
+};
 
 use super::call::Called;
 use super::dispatch::Era;
@@ -9,31 +13,56 @@ use super::gateway::Gateway;
 
 /// The answer of a tool call before it takes its era's form.
 pub(crate) struct Reply {
-    pub(crate) body: Value,
+    /// What the model reads.
+    pub(crate) content: Vec<Value>,
+    pub(crate) structured: Option<Value>,
+    /// What hosts read, under `_meta`.
+    pub(crate) meta: Map<String, Value>,
     pub(crate) is_error: bool,
 }
 
 impl Reply {
+    /// A body of our own, as structured content, and the same as text for clients that read only
+    /// that.
     pub(crate) fn ok(body: Value) -> Self {
-        Self { body, is_error: false }
+        let content = vec![text(body.to_string())];
+        Self { content, structured: Some(body), meta: Map::new(), is_error: false }
+    }
+
+    /// The same for a refusal or a failure.
+    pub(crate) fn error(body: Value) -> Self {
+        Self { is_error: true, ..Self::ok(body) }
+    }
+
+    /// Text alone.
+    pub(crate) fn text(shown: impl Into<String>) -> Self {
+        let content = vec![text(shown)];
+        Self { content, structured: None, meta: Map::new(), is_error: false }
     }
 
     /// A refusal that involved no call.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        let body =
-            json!({ "verdict": "ask", "reason": "invalid_arguments", "message": message.into() });
-        Self { body, is_error: true }
+        Self::error(
+            json!({ "verdict": "ask", "reason": "invalid_arguments", "message": message.into() }),
+        )
     }
 }
 
-/// A `CallToolResult`: the body as structured content, and the same as text for clients that read
-/// only that.
+fn text(text: impl Into<String>) -> Value {
+    json!({ "type": "text", "text": text.into() })
+}
+
+/// A `CallToolResult`.
 pub(crate) fn result(reply: Reply, era: Era) -> Value {
     let mut result = Map::new();
-    result
-        .insert("content".to_owned(), json!([{ "type": "text", "text": reply.body.to_string() }]));
-    result.insert("structuredContent".to_owned(), reply.body);
+    result.insert("content".to_owned(), Value::Array(reply.content));
+    if let Some(structured) = reply.structured {
+        result.insert("structuredContent".to_owned(), structured);
+    }
     result.insert("isError".to_owned(), json!(reply.is_error));
+    if !reply.meta.is_empty() {
+        result.insert("_meta".to_owned(), Value::Object(reply.meta));
+    }
     if era == Era::Modern {
         result.insert("resultType".to_owned(), json!("complete"));
     }
@@ -41,11 +70,18 @@ pub(crate) fn result(reply: Reply, era: Era) -> Value {
 }
 
 /// The answer to a call. Every refusal and every failure has `verdict`, `reason` and `message`.
-pub(crate) fn invocation(gateway: &Gateway, called: &Called) -> Reply {
+/// `view` is the question that a look at a stored result asked.
+pub(crate) fn invocation(gateway: &Gateway, called: &Called, view: Option<&Value>) -> Reply {
     let done = &called.done;
     let decision = &done.decision;
     if !decision.allowed() {
-        return Reply { body: refusal(called), is_error: true };
+        return Reply::error(refusal(called));
+    }
+    if let Some(result) = &done.result
+        && let Some(frame) = &result.data
+        && frame.mode == ResponseMode::Auto
+    {
+        return as_it_is(done, frame, view);
     }
     let mut body = json!({ "verdict": decision.verdict(), "call": done.call });
     let Some(fields) = body.as_object_mut() else { return Reply::ok(body) };
@@ -57,13 +93,84 @@ pub(crate) fn invocation(gateway: &Gateway, called: &Called) -> Reply {
         let explained = gateway.kernel.explain(&gateway.principal(), &done.call);
         let reason = explained.and_then(|explained| explained.failure);
         let reason = reason.unwrap_or(ReasonCode::ExecutionFailed);
-        let message = format!("{}. {}", result.error_message, after_failure(reason));
+        let mut message = format!("{}. {}", result.error_message, after_failure(reason));
+        if let Some(hint) = timed_out(gateway, result) {
+            message.push_str(&format!(" {hint}"));
+        }
         fields.insert("reason".to_owned(), json!(reason));
         fields.insert("message".to_owned(), json!(message));
         let error = json!({ "code": result.error_code, "message": result.error_message });
         fields.insert("error".to_owned(), error);
+        return Reply::error(body);
     }
-    Reply { body, is_error: !result.success }
+    Reply::ok(body)
+}
+
+/// A result as it is: its own blocks, and one line more only where something was masked or cut.
+/// What else there is to say of it is no content.
+fn as_it_is(done: &Invocation, frame: &Frame, view: Option<&Value>) -> Reply {
+    let mut content = frame.content.clone();
+    if let Some(line) = note(frame, view) {
+        content.push(text(line));
+    }
+    let mut meta = Map::new();
+    meta.insert("weaver/verdict".to_owned(), json!(Verdict::Allow));
+    meta.insert("weaver/call".to_owned(), json!(done.call));
+    if let Some(handle) = &frame.handle {
+        meta.insert("weaver/handle".to_owned(), json!(handle.handle_id));
+    }
+    meta.insert("weaver/label".to_owned(), json!(frame.label));
+    if !frame.warnings.is_empty() {
+        meta.insert("weaver/warnings".to_owned(), json!(frame.warnings));
+    }
+    let is_error = frame.status == Status::Error;
+    Reply { content, structured: frame.structured.clone(), meta, is_error }
+}
+
+/// The line under a result: what was masked or cut, and the exact call that shows the rest.
+fn note(frame: &Frame, view: Option<&Value>) -> Option<String> {
+    let mut said = frame.notes.join(" ");
+    if let (Some(next), Some(handle)) = (&frame.next, &frame.handle) {
+        let mut query = view.cloned().unwrap_or_else(|| json!({}));
+        merge(&mut query, next);
+        if let Some(fields) = query.as_object_mut() {
+            fields.insert("handle".to_owned(), json!(handle.handle_id));
+        }
+        said.push_str(&format!(" See more with `tool_view {query}`."));
+    }
+    (!said.is_empty()).then(|| format!("[weaver] {}", said.trim_start()))
+}
+
+/// Puts the members of one object over those of another, at every depth.
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// Which line bounds the time of a call that took too long.
+fn timed_out<T>(gateway: &Gateway, result: &ToolResult<T>) -> Option<String> {
+    if result.error_code != Some(ToolErrorCode::Timeout) {
+        return None;
+    }
+    let id = result.tool_id.as_str();
+    let entry = gateway.upstreams.of(id)?;
+    let spec = gateway.registry.get(&result.tool_id)?;
+    let proposed = spec.capability().spec().timeout_ms;
+    let effective = spec.effective(&gateway.kernel.policy()).ok();
+    let own = effective.map(|effective| effective.spec().timeout_ms);
+    Some(match own.filter(|own| *own < proposed) {
+        Some(own) => format!("`timeout_ms = {own}` in the contract of `{id}` sets this time."),
+        None => format!(
+            "`timeout_ms` under `[mcpServers.{}]` sets this time: {proposed} ms now, 60000 at most.",
+            entry.name
+        ),
+    })
 }
 
 /// What to do after a call that was allowed and did not succeed.

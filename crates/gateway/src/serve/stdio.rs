@@ -15,8 +15,13 @@ use super::requests::Requests;
 
 /// How many answers wait for a slow reader.
 const MAX_OUTBOX: usize = 64;
-/// How long calls under way may take after stdin has ended.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long calls under way may take after stdin has ended. Clients commonly kill a server that is
+/// still there after two seconds, and what came of its calls would not be recorded.
+const GRACE: Duration = Duration::from_millis(800);
+/// How long a request may go on waiting for a server that starts.
+const STARTING: Duration = Duration::from_millis(700);
+/// How long their ends may take to be recorded, and answers to be written.
+const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Serves one client until stdin ends.
 pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
@@ -38,12 +43,14 @@ pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
     requests.hurry();
     // Every call under way ends, and its end is recorded, before the pipes close. What has not
     // ended by itself loses its server.
+    let _ = tokio::time::timeout(STARTING, requests.all_done()).await;
+    gateway.upstreams.stop_waiting();
     let _ = tokio::time::timeout(GRACE, requests.all_done()).await;
     gateway.upstreams.close().await;
-    let _ = tokio::time::timeout(GRACE, requests.all_done()).await;
+    let _ = tokio::time::timeout(LAST_WRITES, requests.all_done()).await;
     notices.abort();
     drop(requests);
-    let _ = tokio::time::timeout(GRACE, writer).await;
+    let _ = tokio::time::timeout(LAST_WRITES, writer).await;
     ended
 }
 

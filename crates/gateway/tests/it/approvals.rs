@@ -14,7 +14,7 @@ use weaver_types::{
     Clock as _, LogId, OsRandom, RequestId, RunId, SystemClock, Tenant, Timestamp, random_text,
 };
 
-use crate::client::{Client, RULES, events, facts, folder, of_capability, reason, replace};
+use crate::client::{Client, RULES, events, folder, of_capability, reason, replace, shown};
 use crate::support::Folder;
 
 /// Far beyond what the gateway needs to notice a file.
@@ -66,7 +66,7 @@ fn hold(client: &mut Client, text: &str) -> RequestId {
 
 /// The request as the ledger holds it, which is what approvers look at.
 fn stored(folder: &Folder, id: &RequestId) -> ApprovalRequest {
-    let reader = Reader::open(folder.path("ledger.db")).unwrap();
+    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
     let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).unwrap();
     let (_, record) = all.into_iter().find(|(name, _)| name == id.as_str()).unwrap();
     let value: Value = serde_json::from_slice(&record.value).unwrap();
@@ -83,7 +83,7 @@ fn granted(folder: &Folder, id: &RequestId) -> Vec<u8> {
 
 /// Drops a file into the inbox, whole or not at all.
 fn drop_in(folder: &Folder, bytes: &[u8]) {
-    let inbox = folder.path("inbox");
+    let inbox = folder.path(".weaver/inbox");
     fs::create_dir_all(&inbox).unwrap();
     let name = random_text("", 8, &OsRandom).unwrap();
     fs::write(inbox.join(format!("{name}.part")), bytes).unwrap();
@@ -100,7 +100,9 @@ fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 fn taken(folder: &Folder) {
-    until("an empty inbox", || fs::read_dir(folder.path("inbox")).unwrap().next().is_none());
+    until("an empty inbox", || {
+        fs::read_dir(folder.path(".weaver/inbox")).unwrap().next().is_none()
+    });
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn a_signed_grant_releases_exactly_this_call_once() {
     taken(&folder);
     assert_eq!(hold(&mut client, "something else"), other, "only the approved arguments");
     let (is_error, body) = client.execute("good.send", message("hello"));
-    assert!(!is_error && facts(&body).contains("hello"), "{body}");
+    assert!(!is_error && shown(&body).contains("hello"), "{body}");
     assert_ne!(hold(&mut client, "hello"), first, "a grant is for one call");
     client.finish();
     let outcomes = of_capability(&folder, "call.outcome", "good.send");
@@ -218,7 +220,7 @@ fn a_waiting_call_goes_on_when_it_is_granted_and_ends_when_it_is_refused() {
             {"capability": "good.send", "arguments": message(&text)}});
         let waiting = client.begin("tools/call", call);
         let open = |text: &str| {
-            let reader = Reader::open(folder.path("ledger.db")).ok()?;
+            let reader = Reader::open(folder.path(".weaver/ledger.db")).ok()?;
             let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).ok()?;
             all.into_iter().find_map(|(id, record)| {
                 let value: Value = serde_json::from_slice(&record.value).unwrap();
@@ -247,7 +249,7 @@ fn a_call_that_nobody_waits_for_any_more_is_not_made_when_it_is_granted() {
         {"capability": "good.send", "arguments": message("hello")}});
     let waiting = client.begin("tools/call", call);
     let open = || {
-        let reader = Reader::open(folder.path("ledger.db")).ok()?;
+        let reader = Reader::open(folder.path(".weaver/ledger.db")).ok()?;
         let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).ok()?;
         all.into_iter().next().map(|(id, _)| RequestId::parse(id).unwrap())
     };
@@ -275,7 +277,7 @@ fn changed_documents_come_into_force_together_or_not_at_all() {
     folder.append("policy/policy.toml", "# changed\n[[rules]]\nname = \"x\"\n");
     let refused = |count: usize| {
         until("a refusal on record", || {
-            let Ok(reader) = Reader::open(folder.path("ledger.db")) else { return false };
+            let Ok(reader) = Reader::open(folder.path(".weaver/ledger.db")) else { return false };
             let all = reader.events(0, 1_000).unwrap();
             let refused = |header: &[u8]| {
                 String::from_utf8_lossy(header).contains("\"type\":\"policy.refused\"")
@@ -325,11 +327,11 @@ fn an_operator_ends_a_run_and_the_next_call_is_in_another() {
     let mut client = Client::open(&folder);
     assert!(!client.execute("good.echo", json!({"text": "1"})).0);
     let log = {
-        let reader = Reader::open(folder.path("ledger.db")).unwrap();
+        let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
         LogId::parse(reader.head().unwrap().log.as_str()).unwrap()
     };
     let run = |folder: &Folder| {
-        let reader = Reader::open(folder.path("ledger.db")).unwrap();
+        let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
         let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 10).unwrap();
         let value: Value = serde_json::from_slice(&all[0].1.value).unwrap();
         RunId::parse(value["run"].as_str().unwrap()).unwrap()

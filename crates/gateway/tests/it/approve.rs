@@ -140,7 +140,7 @@ fn what_is_past_its_deadline_takes_no_answer() {
 fn the_ledger_and_the_inbox_alone_suffice() {
     let desk = Desk::new();
     let request = desk.push();
-    let (store, inbox) = (desk.folder.arg("ledger.db"), desk.folder.arg("inbox"));
+    let (store, inbox) = (desk.folder.arg(".weaver/ledger.db"), desk.folder.arg(".weaver/inbox"));
     let listed = weaver(&["approve", "list", "--json", "--store", &store]);
     assert_eq!(lines(&listed)[0]["id"], json!(request));
     let key = desk.folder.arg("alice.key");

@@ -82,6 +82,9 @@ pub(crate) fn configure(folder: &Folder, servers: &[(&str, &str)], settings: &st
              args = [\"--exact\", \"fixture::fixture_main\", \"--nocapture\"]\n\
              env = {{ {VARIABLE} = \"{behaviour}\", TOKEN = \"{SECRET}\", {MARK} = {mark} }}\n"
         );
+        if *behaviour == "mute" {
+            text += "initialize_timeout_ms = 1500\n";
+        }
     }
     folder.write("weaver.toml", &text);
 }
@@ -268,15 +271,42 @@ pub(crate) fn initialize() -> Value {
     json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
 }
 
-/// `isError` and the structured content of an answer, which its text repeats.
+/// `isError` and what an answer says, read by [`answer_body`].
 pub(crate) fn unpack(answer: &Value) -> (bool, Value) {
     let result = &answer["result"];
-    let body = result["structuredContent"].clone();
-    assert!(body.is_object(), "{answer}");
-    let text = result["content"][0]["text"].as_str().unwrap();
-    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), body);
-    assert!(!text.contains(SECRET), "a secret in an answer: {text}");
-    (result["isError"].as_bool().unwrap(), body)
+    assert!(!result.to_string().contains(SECRET), "a secret in an answer: {result}");
+    (result["isError"].as_bool().unwrap_or_else(|| panic!("{answer}")), answer_body(result))
+}
+
+/// What an answer says. One of the gateway's own is a JSON body, which stands in its text too. A
+/// delivered result has its metadata in `_meta`; here it becomes `verdict`, `call`, `handle`,
+/// `warnings`, the `content` with its `text` joined, and the `structured` value.
+fn answer_body(result: &Value) -> Value {
+    let meta = &result["_meta"];
+    let blocks = result["content"].as_array().unwrap_or_else(|| panic!("no content: {result}"));
+    if let Some(ids) = meta["weaver/tools"].as_array() {
+        let tools: Vec<Value> = ids.iter().map(|id| json!({ "id": id })).collect();
+        let text = blocks[0]["text"].as_str().unwrap();
+        return json!({ "tools": tools, "missing": meta["weaver/missing"], "text": text });
+    }
+    if meta["weaver/verdict"].is_null() {
+        let body = result["structuredContent"].clone();
+        assert!(body.is_object(), "{result}");
+        let text = blocks[0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), body);
+        return body;
+    }
+    assert!(meta["weaver/call"].is_string(), "{result}");
+    let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    json!({
+        "verdict": meta["weaver/verdict"],
+        "call": meta["weaver/call"],
+        "handle": meta["weaver/handle"],
+        "warnings": meta["weaver/warnings"],
+        "content": blocks,
+        "text": texts.join("\n"),
+        "structured": result["structuredContent"],
+    })
 }
 
 /// Verdict and reason, which every refusal and failure has beside a message.
@@ -287,15 +317,14 @@ pub(crate) fn reason(body: &Value) -> (String, String) {
     (word("verdict"), word("reason"))
 }
 
-/// The facts of the frame of an answer, joined.
-pub(crate) fn facts(body: &Value) -> String {
-    let facts = body["frame"]["facts"].as_array().unwrap_or_else(|| panic!("no facts: {body}"));
-    facts.iter().map(|fact| fact.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+/// The text of a delivered result, as a model reads it.
+pub(crate) fn shown(body: &Value) -> &str {
+    body["text"].as_str().unwrap_or_else(|| panic!("no delivered result: {body}"))
 }
 
 /// The events of the ledger after the end, verified: kind and payload of each.
 pub(crate) fn events(folder: &Folder) -> Vec<(String, Value)> {
-    let reader = Reader::open(folder.path("ledger.db")).unwrap();
+    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
     verify(&reader, None).unwrap();
     let size = reader.head().unwrap().size;
     let mut all = Vec::new();

@@ -40,7 +40,7 @@ fn defaults_are_as_documented() {
     let config = loaded(&folder);
     assert_eq!((config.mode, config.unprefixed, config.shortlist), (Mode::Gateway, false, 8));
     assert_eq!(config.idle, Duration::from_secs(3600));
-    assert_eq!(config.store, folder.path("ledger.db"));
+    assert_eq!(config.store, folder.path(".weaver/ledger.db"));
     assert_eq!(config.folder, folder.path("policy"));
     let budget = &config.run.budget;
     assert_eq!((budget.max_tool_calls, budget.max_latency_ms, budget.max_cost), (None, None, None));

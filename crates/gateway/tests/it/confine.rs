@@ -6,12 +6,12 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, configure, events, facts, folder};
+use crate::client::{Client, configure, events, folder, shown};
 use crate::support::Folder;
 
 fn prying(section: &str) -> Folder {
     let folder = folder(&[("s", "prying")], "", "");
-    for name in ["files/own.txt", "other/other.txt", "inbox/answer", "root.key"] {
+    for name in ["files/own.txt", "other/other.txt", ".weaver/inbox/answer", "root.key"] {
         folder.write(name, "something");
     }
     if !section.is_empty() {
@@ -24,7 +24,7 @@ fn prying(section: &str) -> Folder {
 fn said(client: &mut Client, tool: &str, path: &str) -> String {
     let (is_error, body) = client.execute(&format!("s.{tool}"), json!({ "path": path }));
     assert!(!is_error, "{body}");
-    facts(&body)
+    shown(&body).to_owned()
 }
 
 /// What the gateway recorded of its server.
@@ -39,11 +39,11 @@ fn recorded(folder: &Folder) -> Value {
 fn state(folder: &Folder) -> Vec<String> {
     let names = [
         "weaver.toml",
-        "ledger.db",
-        "ledger.db-wal",
-        "ledger.db.lock",
+        ".weaver/ledger.db",
+        ".weaver/ledger.db-wal",
+        ".weaver/ledger.db.lock",
         "policy/policy.toml",
-        "inbox/answer",
+        ".weaver/inbox/answer",
         "root.key",
     ];
     names
@@ -172,10 +172,15 @@ fn check_says_what_would_be_enforced_and_what_it_costs() {
         assert_eq!(report["closed_folders"], json!([]));
         return;
     }
+    let denied = report["denied"].to_string();
+    for name in [".weaver", "policy", "weaver.toml", "root.key"] {
+        assert!(denied.contains(&folder.arg(name)), "{name}: {denied}");
+    }
     let base = folder.path("").canonicalize().unwrap();
     let closed = report["closed_folders"].as_array().unwrap();
-    assert!(
-        closed.iter().any(|path| base == *path.as_str().unwrap().trim_end_matches('/')),
-        "{closed:?}"
-    );
+    let in_closed = closed.iter().any(|path| base == *path.as_str().unwrap().trim_end_matches('/'));
+    let mounts = report["confinement"]["s"]["protections"].to_string().contains("mounts");
+    assert_eq!(in_closed, !mounts, "{closed:?}");
+    let means = if mounts { "state denied by mounts" } else { "state denied by landlock alone" };
+    assert!(run.out.contains(means), "{}", run.out);
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::client;
+use crate::fixture::{self, INSTRUCTIONS};
 use crate::support::{Folder, HEAD, weaver, weaver_with};
 
 fn tools() -> Value {
@@ -19,7 +21,7 @@ fn a_proposal_is_a_document_that_the_other_commands_read() {
     folder.write("tools.json", &tools().to_string());
     let run = weaver(&["contracts", "propose", &folder.arg("tools.json"), "--surface", "fax"]);
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.out.contains("# effects: `send` in the name"), "{run:?}");
+    assert!(run.out.contains("# effects: name `send`"), "{run:?}");
     folder.write("c.toml", &run.out);
     let policy = format!(
         "kind = \"policy\"\n{HEAD}[[rules]]\nname = \"all\"\nmatch = {{}}\neffect = \"allow\"\n"
@@ -72,4 +74,62 @@ fn what_is_no_list_of_tools_is_refused_with_the_next_step() {
         assert_eq!(run.code, 3, "{run:?}");
         assert!(run.err.contains(code) && run.err.contains("next:"), "{run:?}");
     }
+}
+
+fn propose(folder: &Folder, more: &[&str]) -> crate::support::Run {
+    let config = folder.arg("weaver.toml");
+    let mut args = vec!["contracts", "propose", "--config", &config];
+    args.extend(more);
+    weaver(&args)
+}
+
+#[test]
+fn one_document_for_all_servers_is_pinned_signed_and_in_force() {
+    let folder = client::folder(&[("one", "good"), ("two", "good")], "", "");
+    let out = folder.arg("proposed.toml");
+    let run = propose(&folder, &["--out", &out]);
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{run:?}");
+    let text = std::fs::read_to_string(&out).unwrap();
+    let note = fixture::tools("good").into_iter().find(|tool| tool["name"] == "note").unwrap();
+    let digest = weaver_gateway::serve::upstream_digest(&note, Some(INSTRUCTIONS)).unwrap();
+    for id in ["one.note", "two.note", "one.echo"] {
+        assert!(text.contains(&format!("[capabilities.\"{id}\"]\neffects = ")), "{text}");
+    }
+    assert!(text.contains(&format!("upstream_digest = \"{digest}\"")), "{text}");
+    let again = propose(&folder, &["--out", &out]);
+    assert_eq!(again.code, 3, "{again:?}");
+    assert!(again.err.contains("contracts.unwritable"), "{again:?}");
+    folder.write("policy/contracts.toml", &text);
+    folder.sign("contracts");
+    let config = folder.arg("weaver.toml");
+    let list = weaver(&["contracts", "list", "--config", &config, "--json"]).json();
+    let tools = list["tools"].as_array().unwrap();
+    assert!(tools.len() >= 6 && tools.iter().all(|tool| tool["status"] == "approved"), "{list}");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_named_and_the_others_are_proposed() {
+    let folder = client::folder(&[("one", "good"), ("gone", "absent")], "", "");
+    let run = propose(&folder, &["--json"]);
+    assert_eq!(run.code, 5, "{run:?}");
+    assert!(run.err.contains("nothing is proposed for `gone`"), "{run:?}");
+    let lines: Vec<Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["capability"] == "one.echo"), "{run:?}");
+    assert!(lines[0]["upstream_digest"].as_str().unwrap().starts_with("sha256:"), "{run:?}");
+    let one = propose(&folder, &["--server", "one"]);
+    assert_eq!((one.code, one.out.is_empty()), (0, false), "{one:?}");
+    let gone = propose(&folder, &["--server", "gone"]);
+    assert_eq!(gone.code, 5, "{gone:?}");
+    assert!(gone.err.contains("contracts.upstream_away") && gone.out.is_empty(), "{gone:?}");
+    assert_eq!(propose(&folder, &["--server", "nobody"]).code, 7);
+}
+
+#[test]
+fn a_list_and_servers_at_once_are_refused() {
+    let folder = Folder::new();
+    folder.write("tools.json", &tools().to_string());
+    let list = folder.arg("tools.json");
+    assert_eq!(propose(&folder, &["--tools", &list]).code, 2);
+    assert_eq!(weaver(&["contracts", "propose", "--tools", &list, "--surface", "fax"]).code, 0);
 }

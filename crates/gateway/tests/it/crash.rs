@@ -125,8 +125,8 @@ fn killed_round(folder: &Folder, kill_after: usize) -> BTreeSet<String> {
 /// The call that a line answers with an executed result.
 fn acknowledged(line: &str) -> Option<String> {
     let message: Value = serde_json::from_str(line).ok()?;
-    let body = message.pointer("/result/structuredContent")?;
-    (body["verdict"] == "allow").then(|| body["call"].as_str().unwrap().to_owned())
+    let meta = message.pointer("/result/_meta")?;
+    (meta["weaver/verdict"] == "allow").then(|| meta["weaver/call"].as_str().unwrap().to_owned())
 }
 
 /// Ends every call that a killed gateway left open, by starting it once more.
@@ -151,7 +151,7 @@ fn killed_in_mid_call_twenty_times_nothing_answered_is_lost() {
     }
     recover(&folder);
 
-    let store = folder.arg("ledger.db");
+    let store = folder.arg(".weaver/ledger.db");
     let checked = weaver(&["trace", "verify", "--store", &store]);
     assert_eq!(checked.code, 0, "{checked:?}");
     let reader = Reader::open(&store).unwrap();

@@ -87,7 +87,7 @@ fn a_kept_folder_is_complete_and_goes_on() {
         assert!(text.starts_with(&format!("#:schema {kind}.schema.json\n")), "{text}");
         assert!(dir.join(format!("policy/{kind}.schema.json")).is_file());
     }
-    let verified = weaver(&["trace", "verify", "--store", text(&dir.join("ledger.db"))]);
+    let verified = weaver(&["trace", "verify", "--store", text(&dir.join(".weaver/ledger.db"))]);
     assert_eq!(verified.code, 0, "{verified:?}");
 
     // The passphrase opens the key, and nothing in the folder holds it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{self, Client, events, facts, folder, of_capability, reason, unpack};
+use crate::client::{self, Client, events, folder, of_capability, reason, shown, unpack};
 use crate::fixture::{self, INSTRUCTIONS};
 use crate::support::Folder;
 
@@ -14,7 +14,7 @@ fn beside(behaviour: &str, more: &str) -> Folder {
 /// Says that the good server goes on working.
 fn good_goes_on(client: &mut Client) {
     let (is_error, body) = client.execute("good.echo", json!({"text": "still here"}));
-    assert!(!is_error && facts(&body).contains("still here"), "{body}");
+    assert!(!is_error && shown(&body).contains("still here"), "{body}");
 }
 
 /// One bad answer: the call fails with this reason and leaves these words in its outcome, the
@@ -29,7 +29,7 @@ fn one_bad_answer(tool: &str, expected: &str, word: &str) {
     assert!(body["error"]["code"].is_string(), "{body}");
     good_goes_on(&mut client);
     let (is_error, body) = client.execute("bad.echo", json!({"text": "back again"}));
-    assert!(!is_error && facts(&body).contains("back again"), "{body}");
+    assert!(!is_error && shown(&body).contains("back again"), "{body}");
     client.finish();
     let outcomes = of_capability(&folder, "call.outcome", &format!("bad.{tool}"));
     assert_eq!(outcomes.len(), 1, "{outcomes:?}");
@@ -68,8 +68,7 @@ fn extra_fields_change_nothing_and_lose_nothing() {
     let mut client = Client::open(&folder);
     let (is_error, body) = client.execute("bad.extra", json!({}));
     assert!(!is_error, "{body}");
-    let facts = facts(&body);
-    assert!(facts.contains("content: list of 1 items") && facts.contains("tools:"), "{body}");
+    assert!(shown(&body).contains("kept") && shown(&body).contains("tools"), "{body}");
     client.finish();
 }
 
@@ -106,7 +105,7 @@ fn never_up(behaviour: &str) {
     assert!(!is_error, "{body}");
     let found = body["tools"].as_array().unwrap();
     assert!(found.iter().any(|card| card["id"] == "good.echo"), "{body}");
-    assert_eq!(body["unavailable"][0]["server"], "bad", "{body}");
+    assert_eq!(body["missing"][0]["server"], "bad", "{body}");
     assert_eq!(client.refusal("bad.echo", json!({})), pair("deny", "upstream_unavailable"));
     good_goes_on(&mut client);
     client.finish();
@@ -247,7 +246,7 @@ fn a_tool_that_its_server_describes_otherwise_is_denied_and_not_offered() {
     assert!(is_error, "{body}");
     assert_eq!(reason(&body), pair("deny", "contract_changed"));
     let (is_error, body) = client.execute("bad.echo", json!({"text": "approved"}));
-    assert!(!is_error && facts(&body).contains("approved"), "{body}");
+    assert!(!is_error && shown(&body).contains("approved"), "{body}");
     good_goes_on(&mut client);
     // The new words are what an attacker would want a model to read.
     let (_, body) = client.call("tool_browse", json!({"query": "writes a note", "k": 20}));
@@ -269,8 +268,8 @@ fn an_error_of_the_tool_itself_is_an_error_with_its_words() {
         json!({"name": "tool_execute", "arguments": {"capability": "good.failing"}}),
     );
     let (is_error, body) = unpack(&answer);
-    assert!(is_error && body["frame"].to_string().contains("the disk is full"), "{body}");
-    assert_eq!(reason(&body), pair("allow", "execution_failed"));
+    assert!(is_error && body["verdict"] == "allow", "{body}");
+    assert_eq!(shown(&body), "the disk is full", "its words, and nothing else");
     client.finish();
     let outcome = of_capability(&folder, "call.outcome", "good.failing");
     assert_eq!(

@@ -24,10 +24,19 @@ fn each_mode_is_shown_within_the_budget_and_without_values() {
     let folder = Folder::new();
     folder.write("people.json", &people(200));
     let file = folder.arg("people.json");
-    let run = weaver(&["inspect", &file, "--json", "--budget", "1500"]);
+    let run = weaver(&["inspect", &file, "--json", "--max-tokens", "1500"]);
     assert_eq!(run.code, 0, "{run:?}");
-    let modes: Vec<Value> = frames(&run).iter().map(|frame| frame["mode"].clone()).collect();
-    assert_eq!(modes, ["summary", "table", "handle_only"]);
+    let [auto] = &frames(&run)[..] else { panic!("one mode unless more are named: {run:?}") };
+    assert_eq!(auto["mode"], "auto");
+    assert!((1..=1_500).contains(&auto["tokens"].as_u64().unwrap()), "{auto}");
+    assert!(!run.out.contains("jane.roe"));
+    let modes = ["summary", "table", "handle_only"];
+    let named: Vec<&str> = modes.iter().flat_map(|mode| ["--mode", mode]).collect();
+    let args = [&["inspect", &file, "--json", "--budget", "1500"], &named[..]].concat();
+    let run = weaver(&args);
+    assert_eq!(run.code, 0, "{run:?}");
+    let found: Vec<Value> = frames(&run).iter().map(|frame| frame["mode"].clone()).collect();
+    assert_eq!(found, modes);
     for frame in frames(&run) {
         let chars = frame["frame"].to_string().chars().count();
         assert!(chars <= 1_500 && frame["chars"] == chars, "{frame}");
@@ -44,7 +53,8 @@ fn each_mode_is_shown_within_the_budget_and_without_values() {
 #[test]
 fn raw_is_shown_only_when_it_is_named() {
     let run = weaver_with(&["inspect", "-"], &people(1));
-    assert!(run.code == 0 && !run.out.contains("jane.roe") && run.out.contains("--mode raw"));
+    assert!(run.code == 0 && !run.out.contains("jane.roe"), "{run:?}");
+    assert!(run.out.contains("Other modes: --mode summary, table, handle_only, raw"), "{run:?}");
     let run = weaver_with(&["inspect", "-", "--mode", "raw"], &people(1));
     assert!(run.out.contains("jane.roe0@") && run.out.contains("raw_unredacted"), "{run:?}");
 }

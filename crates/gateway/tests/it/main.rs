@@ -72,6 +72,8 @@ mod rug_pulls;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod starting;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod trace;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weaver_gateway::config;
 
-use crate::client::{self, Client, facts};
+use crate::client::{self, Client, shown};
 use crate::support::{Folder, weaver};
 
 /// What a web page says is not trusted; a message may go out unless something untrusted was read.
@@ -21,7 +21,7 @@ fn folder(memory: &str) -> Folder {
 
 /// Another folder over the memory of this one.
 fn beside(first: &Folder) -> Folder {
-    let file = toml::Value::from(first.arg("ledger.db.memory"));
+    let file = toml::Value::from(first.arg(".weaver/ledger.db.memory"));
     folder(&format!("file = {file}"))
 }
 
@@ -70,7 +70,7 @@ fn what_came_from_untrusted_output_is_untrusted_in_later_processes() {
     let clean = beside(&first);
     let mut client = Client::open(&clean);
     let body = read(&mut client, "kernel.memory.get", json!({"key": "zone"}));
-    assert!(facts(&body).contains("UTC"), "{body}");
+    assert!(shown(&body).contains("UTC"), "{body}");
     let (is_error, body) = send(&mut client);
     assert!(!is_error, "nothing untrusted was read: {body}");
     client.finish();
@@ -92,8 +92,14 @@ fn what_came_from_untrusted_output_is_untrusted_in_later_processes() {
         assert_eq!(said, (Some(why.0.as_str()), Some(why.1.as_str())), "{body}");
         client.finish();
     }
-    let run =
-        weaver(&["memory", "get", "office", "--store", &first.arg("ledger.db.memory"), "--json"]);
+    let run = weaver(&[
+        "memory",
+        "get",
+        "office",
+        "--store",
+        &first.arg(".weaver/ledger.db.memory"),
+        "--json",
+    ]);
     let entry = &run.json()["entry"];
     assert_eq!(entry["label"]["integrity"], "untrusted");
     assert_eq!(entry["source"], "model:user", "a model speaks for nobody else");
@@ -157,7 +163,7 @@ fn without_the_section_there_is_no_memory() {
     let why = client.refusal("kernel.memory.get", json!({"key": "a"}));
     assert_eq!(why, ("deny".to_owned(), "not_found".to_owned()));
     client.finish();
-    assert!(!folder.path("ledger.db.memory").exists());
+    assert!(!folder.path(".weaver/ledger.db.memory").exists());
 }
 
 #[test]
@@ -177,7 +183,7 @@ fn the_caps_of_the_section_hold() {
 #[test]
 fn the_section_is_checked_and_its_file_kept_from_servers() {
     for (settings, part) in [
-        ("[memory]\nfile = \"ledger.db\"\n", "no file for memory"),
+        ("[memory]\nfile = \".weaver/ledger.db\"\n", "no file for memory"),
         ("[memory]\nvalues = 0\n", "out of range"),
         ("[memory]\nepisodes = 1001\n", "out of range"),
         ("[memory]\nfiles = \"x\"\n", "files"),

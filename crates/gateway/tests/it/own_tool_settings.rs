@@ -152,14 +152,7 @@ fn each_setting_of_a_program_counts() {
     let cases = [
         ("code", "false", "[]".to_owned(), "success = [1]\n", "exit_code", ""),
         ("long", "seq", "[\"1\", \"9999\"]".to_owned(), "output_kb = 1\n", "", "output_cut"),
-        (
-            "json",
-            "echo",
-            "['{{\"a\": [1, 2]}']".to_owned(),
-            "output = \"json\"\n",
-            "",
-            "application/json",
-        ),
+        ("json", "echo", "['{{\"a\": [1, 2]}']".to_owned(), "output = \"json\"\n", "", ":[1,2]}"),
         ("env", "env", "[]".to_owned(), "env = { OWN_WORD = \"yes\" }\n", "", "OWN_WORD=yes"),
         ("cwd", "pwd", "[]".to_owned(), "cwd = \"files\"\n", "", "/files"),
     ];

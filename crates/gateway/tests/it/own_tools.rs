@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use crate::client::{self, Client, facts};
+use crate::client::{self, Client, shown};
 use crate::support::{Folder, weaver};
 
 const SCHEMA: &str = "input_schema = { type = \"object\", properties = { city = { type = \"string\" } }, required = [\"city\"] }\n";
@@ -82,7 +82,7 @@ fn a_request_and_a_program_are_tools_like_any_other() {
     assert!(head.starts_with("GET /v1/S%C3%A3o%20Paulo HTTP/1.1"), "{head}");
     assert!(head.to_ascii_lowercase().contains("authorization: bearer hunter2-hunter2"), "{head}");
     let (is_error, body) = client.execute("tools.greet", json!({"name": "$HOME; id"}));
-    assert!(!is_error && facts(&body).contains("hello <$HOME; id>"), "{body}");
+    assert!(!is_error && shown(&body).contains("hello <$HOME; id>"), "{body}");
     client.finish();
 }
 

@@ -41,9 +41,10 @@ struct Desk(TempDir);
 impl Desk {
     fn new() -> Self {
         let desk = Self(TempDir::new().unwrap());
-        for name in ["ledger.db", "log.key", "next.key"] {
+        for name in ["log.key", "next.key"] {
             fs::copy(demo().join(name), desk.path(name)).unwrap();
         }
+        fs::copy(demo().join(".weaver/ledger.db"), desk.path("ledger.db")).unwrap();
         desk
     }
 
@@ -320,7 +321,7 @@ fn what_a_key_signed_is_remembered_beside_it() {
     for name in ["ledger.db-wal", "ledger.db-shm"] {
         let _ = fs::remove_file(desk.path(name));
     }
-    fs::copy(demo().join("ledger.db"), desk.path("ledger.db")).unwrap();
+    fs::copy(demo().join(".weaver/ledger.db"), desk.path("ledger.db")).unwrap();
     let cut = desk.fails(sign, 1, "trace.published_differs");
     assert!(cut.err.contains("shorter") && !cut.out.contains('\u{2014}'), "{cut:?}");
     desk.append(r#"{"note":"two"}"#, 0);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, facts, folder, of_capability, reason};
+use crate::client::{Client, folder, of_capability, reason, shown};
 use crate::fixture::long_name;
 
 const PROXY: &str = "[gateway]\nmode = \"proxy\"";
@@ -85,7 +85,7 @@ fn what_a_server_says_of_its_tool_is_shown_without_hidden_characters() {
     let tools = client.tools();
     let paint = tools.iter().find(|tool| tool["name"] == "s__paint").unwrap();
     assert_eq!(paint["description"], "a\\u{1b}[31mb\\u{e0041}\\u{7f}");
-    let properties = &paint["inputSchema"]["properties"];
+    let mut properties = paint["inputSchema"]["properties"].clone();
     assert_eq!(properties["text"]["description"], "b\\u{1b}[2Jc\\u{202e}");
     assert_eq!(properties["enum"]["title"], "t\\u{200b}");
     // What a value must be equal to stays as it is.
@@ -94,7 +94,8 @@ fn what_a_server_says_of_its_tool_is_shown_without_hidden_characters() {
     let mut client = Client::open(&crate::client::folder(&[("s", "ansi")], "", ""));
     let (_, body) = client.call("tool_browse", json!({"capability": "s.paint"}));
     assert_eq!(body["description"], "a\\u{1b}[31mb\\u{e0041}\\u{7f}");
-    assert_eq!(body["inputSchema"]["properties"], *properties);
+    properties.as_object_mut().unwrap().remove("_justification");
+    assert_eq!(body["inputSchema"]["properties"], properties);
     client.finish();
 }
 
@@ -139,17 +140,40 @@ fn calls_are_decided_firewalled_and_recorded() {
     let folder = folder(&[("a", "good"), ("b", "good")], PROXY, "");
     let mut client = Client::open(&folder);
     let (is_error, body) = client.call("a__echo", json!({"text": "hello"}));
-    assert!(!is_error && facts(&body).contains("hello"), "{body}");
+    assert!(!is_error && shown(&body).contains("hello"), "{body}");
     let (is_error, body) = client.call("b__echo", json!({"text": 5}));
     assert!(is_error, "{body}");
     assert_eq!(reason(&body), ("ask".to_owned(), "invalid_arguments".to_owned()));
     let (is_error, body) = client.call("b__note", json!({"text": "x"}));
     assert!(is_error && reason(&body).0 == "ask", "{body}");
     let (_, body) = client.call("a__rows", json!({}));
-    let handle = body["frame"]["handle"]["handle_id"].clone();
+    let handle = body["handle"].clone();
     let (is_error, body) = client.call("tool_view", json!({"handle": handle, "limit": 2}));
-    assert!(!is_error && body["frame"]["table"].as_array().unwrap().len() == 2, "{body}");
+    assert!(!is_error && shown(&body).contains("row 1"), "{body}");
+    assert!(!shown(&body).contains("row 2"), "two rows and no more: {body}");
     client.finish();
     assert_eq!(of_capability(&folder, "call.outcome", "a.echo").len(), 1);
     assert_eq!(of_capability(&folder, "call.refused", "b.echo").len(), 1);
+}
+
+#[test]
+fn a_justification_is_an_argument_of_ours_that_reaches_no_tool() {
+    let folder = folder(&[("s", "good")], PROXY, "");
+    let mut client = Client::open(&folder);
+    let tools = client.tools();
+    let note = tools.iter().find(|tool| tool["name"] == "s__note").unwrap();
+    assert_eq!(note["inputSchema"]["properties"]["_justification"]["type"], "string", "{note}");
+    let (is_error, body) = client.call("s__note", json!({"text": "x"}));
+    assert!(is_error && reason(&body).0 == "ask", "{body}");
+    assert!(body["message"].as_str().unwrap().contains("`_justification`"), "{body}");
+    let why = "the user asked for a note";
+    let (is_error, body) = client.call("s__note", json!({"text": "x", "_justification": why}));
+    assert!(!is_error, "{body}");
+    let (is_error, body) = client.call("s__note", json!({"text": "x", "_justification": 5}));
+    assert!(is_error, "{body}");
+    assert_eq!(reason(&body), ("ask".to_owned(), "invalid_arguments".to_owned()));
+    client.finish();
+    let intents = of_capability(&folder, "call.intent", "s.note");
+    assert_eq!(intents.len(), 1, "{intents:?}");
+    assert!(!intents[0]["arguments"].to_string().contains("_justification"), "{intents:?}");
 }

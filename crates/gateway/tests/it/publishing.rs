@@ -58,7 +58,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 fn reader(folder: &Folder) -> Reader {
-    Reader::open(folder.path("ledger.db")).unwrap()
+    Reader::open(folder.path(".weaver/ledger.db")).unwrap()
 }
 
 fn trust(folder: &Folder, public: &PublicKey) -> Trust {
@@ -76,7 +76,7 @@ fn record(folder: &Folder) -> Value {
 
 /// `weaver trace head`.
 fn head(folder: &Folder, more: &[&str]) -> Run {
-    let store = folder.arg("ledger.db");
+    let store = folder.arg(".weaver/ledger.db");
     let run = weaver(&[&["trace", "head", "--store", &store], more].concat());
     assert_eq!(run.code, 0, "{run:?}");
     run
@@ -204,12 +204,12 @@ fn the_head_says_where_it_arrived(folder: &Folder, record: &Value) {
     // Either form can be kept and given back.
     for (name, text) in [("bare.json", &plain.out), ("full.json", &all.out)] {
         folder.write(name, text);
-        let (store, kept) = (folder.arg("ledger.db"), folder.arg(name));
+        let (store, kept) = (folder.arg(".weaver/ledger.db"), folder.arg(name));
         let run = weaver(&["trace", "verify", "--store", &store, "--head", &kept]);
         assert!(run.code == 0 && run.out.contains("none was changed"), "{run:?}");
     }
     folder.write("odd.json", &all.out.replace("\"published\"", "\"publisher\""));
-    let (store, kept) = (folder.arg("ledger.db"), folder.arg("odd.json"));
+    let (store, kept) = (folder.arg(".weaver/ledger.db"), folder.arg("odd.json"));
     assert_eq!(weaver(&["trace", "verify", "--store", &store, "--head", &kept]).code, 3);
 }
 
@@ -270,7 +270,7 @@ fn a_restart_goes_on_and_a_restored_backup_is_a_fork() {
     };
     run(1);
     let first = size();
-    copy(&folder, "ledger.db", "backup.db");
+    copy(&folder, ".weaver/ledger.db", "backup.db");
     let said = run(1);
     let second = size();
     assert!(second > first && !said.contains("fork"), "{first}, {second}: {said}");
@@ -281,9 +281,9 @@ fn a_restart_goes_on_and_a_restored_backup_is_a_fork() {
     let latest = fs::read(folder.path("latest.txt")).unwrap();
     let remembered = fs::read(&memory).unwrap();
     for (calls, forget) in [(0, "memory"), (3, "latest"), (3, "memory"), (3, "")] {
-        copy(&folder, "backup.db", "ledger.db");
+        copy(&folder, "backup.db", ".weaver/ledger.db");
         for end in [".index", ".index-wal", ".index-shm", "-shm"] {
-            let _ = fs::remove_file(folder.path(&format!("ledger.db{end}")));
+            let _ = fs::remove_file(folder.path(&format!(".weaver/ledger.db{end}")));
         }
         fs::write(folder.path("latest.txt"), &latest).unwrap();
         fs::write(&memory, &remembered).unwrap();
@@ -315,7 +315,8 @@ fn a_key_that_the_log_does_not_name_any_more_signs_nothing() {
     let names = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(names.filter(|name| memory(&name.to_string_lossy())).count(), 1);
     let log = reader(&folder).head().unwrap().log;
-    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    let ledger =
+        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
     let other = VerifierKey::log(&log, SigningKey::from_seed([9; 32]).public()).unwrap();
     assert_ne!(other.public(), &public);
     let payload = KeyChange::declare(other, 0).to_payload().unwrap();
@@ -369,7 +370,8 @@ fn payloads_that_are_old_enough_go() {
         call: None,
         payload: br#"{"secret":"old"}"#.to_vec().into(),
     };
-    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    let ledger =
+        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
     let mut batch = Batch::new(Durability::Disk);
     batch.events = vec![old(EventKind::Intent), old(EventKind::RunStarted)];
     ledger.commit(batch).wait().unwrap();

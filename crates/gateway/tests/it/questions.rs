@@ -23,7 +23,7 @@ fn demo() -> &'static (tempfile::TempDir, PathBuf) {
         let folder = parent.path().join("demo");
         let run = weaver(&["demo", "--json", "--keep", folder.to_str().unwrap()]);
         assert_eq!(run.code, 0, "{run:?}");
-        (parent, folder.join("ledger.db"))
+        (parent, folder.join(".weaver/ledger.db"))
     })
 }
 
@@ -80,7 +80,7 @@ fn why_tells_the_whole_story_of_a_released_call() {
         "token tok_",
         "handed to mcp:files with",
         "success after",
-        "the model saw, in mode table: 1 rows",
+        "the model saw, in mode auto: 0 rows",
         "bytes",
         "the whole lies behind hdl_",
     ] {

@@ -1,9 +1,10 @@
 //! `weaver serve` in gateway mode, over real pipes and in both eras of the protocol.
 
 use serde_json::{Value, json};
+use weaver_text::token::{Tiktoken, TokenCounter as _};
 
 use crate::client::{
-    self, Client, MODERN, events, facts, folder, initialize, of_capability, reason, unpack,
+    self, Client, MODERN, events, folder, initialize, of_capability, reason, shown, unpack,
 };
 use crate::support::{Folder, weaver};
 
@@ -32,7 +33,7 @@ fn both_eras_list_and_call_the_same_tools() {
     let mut old = Client::open(&folder);
     let listed = old.request("tools/list", json!({}))["result"].clone();
     let (is_error, body) = old.execute("good.echo", json!({"text": "old"}));
-    assert!(!is_error && facts(&body).contains("old"), "{body}");
+    assert!(!is_error && shown(&body).contains("old"), "{body}");
     old.finish();
     let mut new = Client::open_modern(&folder);
     let discovered = new.request("server/discover", json!({}))["result"].clone();
@@ -44,7 +45,7 @@ fn both_eras_list_and_call_the_same_tools() {
     let asked = json!({"name": "tool_execute", "arguments": {"capability": "good.echo", "arguments": {"text": "new"}}});
     let answer = new.request("tools/call", asked);
     assert_eq!(answer["result"]["resultType"], "complete");
-    assert!(facts(&unpack(&answer).1).contains("new"));
+    assert!(shown(&unpack(&answer).1).contains("new"));
     new.finish();
     let names: Vec<&Value> =
         listed["tools"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
@@ -128,9 +129,12 @@ fn wrong_arguments_are_asked_for_again_and_recorded() {
     assert_eq!(client.refusal("good.unheard", json!({})), pair("deny", "not_found"));
     assert_eq!(client.refusal("elsewhere.echo", json!({})), pair("deny", "not_found"));
     assert_eq!(client.refusal("not an id", json!({})), pair("ask", "invalid_arguments"));
-    for arguments in
-        [json!({}), json!({"query": "a", "k": 0}), json!({"query": 1}), json!({"qery": "a"})]
-    {
+    for arguments in [
+        json!({"page": 0}),
+        json!({"query": "a", "k": 0}),
+        json!({"query": 1}),
+        json!({"qery": "a"}),
+    ] {
         let (is_error, body) = client.call("tool_browse", arguments);
         assert!(is_error && reason(&body) == pair("ask", "invalid_arguments"), "{body}");
     }
@@ -155,7 +159,7 @@ fn a_cancelled_call_is_not_answered_and_its_end_is_recorded() {
     client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params":
         {"name": "tool_execute", "arguments": {"capability": "good.slow", "arguments": {"text": "mine"}}}}));
     let (_, body) = unpack(&client.answer(&id));
-    assert!(facts(&body).contains("mine"), "{body}");
+    assert!(shown(&body).contains("mine"), "{body}");
     assert_eq!(client.finish(), Vec::<Value>::new());
     assert_eq!(of_capability(&folder, "call.outcome", "good.slow").len(), 2);
 }
@@ -177,29 +181,43 @@ fn an_id_under_way_cannot_be_used_twice() {
 fn calls_under_way_end_when_stdin_closes() {
     let folder = good("");
     let mut client = Client::open(&folder);
+    client.execute("good.echo", json!({}));
     let slow = json!({"name": "tool_execute", "arguments": {"capability": "good.slow"}});
-    let ids: Vec<Value> = (0..5).map(|_| client.begin("tools/call", slow.clone())).collect();
+    let ids: Vec<Value> = (0..3).map(|_| client.begin("tools/call", slow.clone())).collect();
     let rest = client.finish();
-    assert_eq!(rest.len(), 5, "{rest:?}");
+    assert_eq!(rest.len(), 3, "{rest:?}");
     assert!(
         ids.iter().all(|id| rest.iter().any(|answer| answer["id"] == *id && !unpack(answer).0))
     );
-    assert_eq!(of_capability(&folder, "call.outcome", "good.slow").len(), 5);
+    assert_eq!(of_capability(&folder, "call.outcome", "good.slow").len(), 3);
 }
 
 #[test]
-fn large_and_binary_results_fit_the_frame() {
+fn large_results_fit_the_budget_and_pictures_arrive_whole() {
     let folder = good("");
     let mut client = Client::open(&folder);
-    for (tool, size) in [("good.big", 10_000_000), ("good.picture", 11)] {
-        let (is_error, body) = client.execute(tool, json!({}));
-        assert!(!is_error, "{body}");
-        let frame = &body["frame"];
-        assert!(frame.to_string().len() <= 8_000, "{}", frame.to_string().len());
-        assert!(frame["handle"]["byte_size"].as_u64().unwrap() >= size, "{frame}");
+    let (is_error, body) = client.execute("good.big", json!({}));
+    assert!(!is_error, "{body}");
+    let text = shown(&body);
+    let tokens = Tiktoken::O200K.count(text).tokens().unwrap();
+    assert!(tokens <= 8_000, "{tokens} tokens of at most 8,000");
+    assert!(text.contains("[weaver]") && text.contains("`tool_view {"), "{text}");
+    assert!(body["handle"].is_string(), "the rest can be had: {body}");
+    let (is_error, body) = client.execute("good.picture", json!({}));
+    assert!(!is_error, "{body}");
+    let picture = json!({"type": "image", "data": "aGVsbG8gd29ybGQ=", "mimeType": "image/png"});
+    assert_eq!(body["content"], json!([picture]));
+    for mode in ["summary", "table", "handle_only"] {
+        for (tool, size) in [("good.big", 10_000_000), ("good.picture", 11)] {
+            let asked = json!({"capability": tool, "mode": mode});
+            let (is_error, body) = client.call("tool_execute", asked);
+            assert!(!is_error, "{body}");
+            let frame = &body["frame"];
+            assert!(frame.to_string().len() <= 8_000, "{}", frame.to_string().len());
+            assert!(frame["handle"]["byte_size"].as_u64().unwrap() >= size, "{frame}");
+            assert!(!body.to_string().contains("aGVsbG8gd29ybGQ"), "{body}");
+        }
     }
-    let (_, body) = client.execute("good.picture", json!({}));
-    assert!(!body.to_string().contains("aGVsbG8gd29ybGQ"), "{body}");
     client.finish();
 }
 
@@ -208,18 +226,18 @@ fn a_handle_shows_rows_by_offset_limit_and_fields() {
     let folder = good("");
     let mut client = Client::open(&folder);
     let (_, body) = client.execute("good.rows", json!({}));
-    let handle = body["frame"]["handle"]["handle_id"].clone();
-    assert_eq!(body["frame"]["handle"]["total_rows"], 500, "{body}");
+    let handle = body["handle"].clone();
+    assert_eq!(body["structured"]["rows"].as_array().unwrap().len(), 500, "{body}");
     let asked = json!({"handle": handle, "offset": 490, "limit": 3, "fields": ["n"]});
     let (is_error, body) = client.call("tool_view", asked);
     assert!(!is_error, "{body}");
-    assert_eq!(body["frame"]["table"], json!([{"n": 490}, {"n": 491}, {"n": 492}]));
+    assert_eq!(shown(&body), "n\n490\n491\n492");
     for (asked, expected) in [
         (json!({"handle": "h_bogus"}), pair("deny", "handle_not_found")),
         (json!({"handle": "a b"}), pair("ask", "invalid_arguments")),
         (json!({"handle": handle, "offset": -1}), pair("ask", "invalid_arguments")),
         (json!({"handle": handle, "filters": {}}), pair("ask", "invalid_arguments")),
-        (json!({"handle": handle, "limit": 51}), pair("ask", "invalid_arguments")),
+        (json!({"handle": handle, "limit": 10_001}), pair("ask", "invalid_arguments")),
         (json!({}), pair("ask", "invalid_arguments")),
     ] {
         let (is_error, body) = client.call("tool_view", asked);
@@ -235,7 +253,7 @@ fn a_handle_of_an_earlier_process_can_be_asked_first() {
     let folder = good("");
     let mut client = Client::open(&folder);
     let (_, body) = client.execute("good.rows", json!({}));
-    let handle = body["frame"]["handle"]["handle_id"].clone();
+    let handle = body["handle"].clone();
     client.finish();
     let mut client = Client::open(&folder);
     let (is_error, body) = client.call("tool_view", json!({"handle": handle, "limit": 1}));
@@ -249,7 +267,7 @@ fn personal_data_is_redacted_in_what_is_shown_and_recorded() {
     let mut client = Client::open(&folder);
     let (is_error, body) = client.execute("good.people", json!({}));
     assert!(!is_error && !body.to_string().contains("jane.doe"), "{body}");
-    assert!(!body["frame"]["warnings"].as_array().unwrap().is_empty(), "{body}");
+    assert!(!body["warnings"].as_array().unwrap().is_empty(), "{body}");
     client.execute("good.echo", json!({"text": "jane.doe@corp.example"}));
     client.finish();
     let all = json!(events(&folder)).to_string();

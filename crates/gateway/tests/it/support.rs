@@ -72,6 +72,7 @@ impl Folder {
     pub(crate) fn new() -> Self {
         let folder = Self { dir: TempDir::new().unwrap(), root: SigningKey::from_seed([7; 32]) };
         let public = folder.root.public();
+        std::fs::create_dir_all(folder.path(".weaver/inbox")).unwrap();
         folder.write(
             "weaver.toml",
             &format!(

@@ -1,7 +1,8 @@
 //! A capability with its contract applied.
 
 use weaver_types::{
-    Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Rung, Taints,
+    Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Rung, SensitivityTag,
+    Taints,
 };
 
 use super::Resolver;
@@ -76,6 +77,11 @@ fn apply(draft: &mut CapabilityDraft, resolved: &Resolved) -> Result<(), Contrac
     draft.rung = contract.rung.map(|rung| least.map_or(rung, |least| rung.max(least))).or(own);
     draft.sink = contract.sink.or(draft.sink);
     draft.sensitivity.extend(contract.sensitivity.iter().copied());
+    draft.reveal = contract.reveal.clone().unwrap_or_default();
+    draft.accepts_masked = contract.accepts_masked.clone().unwrap_or_default();
+    let personal = [SensitivityTag::Pii, SensitivityTag::Pci];
+    draft.mask_personal =
+        !resolved.declared || personal.iter().any(|tag| draft.sensitivity.contains(tag));
     draft.permissions.extend(contract.permissions.iter().cloned());
     if let Some(tags) = &contract.tags {
         draft.tags.clone_from(tags);

@@ -19,6 +19,8 @@ pub(crate) struct Resolver {
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
     pub(crate) contract: Contract,
+    /// Whether any entry speaks of the id.
+    pub(crate) declared: bool,
     /// Whether an entry gave effects and no rung: then the rung is at least that of the effects.
     pub(crate) by_effects: bool,
     /// Whether every entry that gave a rung said that it lowers.
@@ -52,10 +54,11 @@ impl Resolver {
             return None;
         }
         let base = merged.unwrap_or_default().finish();
-        Some(match exact {
+        let resolved = match exact {
             Some(exact) => over(base, exact),
             None => base,
-        })
+        };
+        Some(resolved)
     }
 
     /// How the capability stands against what was approved.
@@ -106,6 +109,11 @@ fn both<T>(a: Option<T>, b: Option<T>, strictest: impl FnOnce(T, T) -> T) -> Opt
     }
 }
 
+/// What both sets hold: the stricter where a set says what is let through.
+fn common(a: BTreeSet<String>, b: BTreeSet<String>) -> BTreeSet<String> {
+    a.intersection(&b).cloned().collect()
+}
+
 fn agents(a: Agents, b: Agents) -> Agents {
     match (a, b) {
         (Agents::Any, other) | (other, Agents::Any) => other,
@@ -128,13 +136,13 @@ impl Merge {
         out.rung = both(out.rung, next.rung, Rung::max);
         out.sink = both(out.sink, next.sink, SinkKind::max);
         out.sensitivity.extend(next.sensitivity);
+        out.reveal = both(out.reveal.take(), next.reveal, common);
+        out.accepts_masked = both(out.accepts_masked.take(), next.accepts_masked, common);
         out.tags = both(out.tags.take(), next.tags, |mut a, b| {
             a.extend(b);
             a
         });
-        out.allowed_fields = both(out.allowed_fields.take(), next.allowed_fields, |a, b| {
-            a.intersection(&b).cloned().collect()
-        });
+        out.allowed_fields = both(out.allowed_fields.take(), next.allowed_fields, common);
         out.agents = both(out.agents.take(), next.agents, agents);
         out.permissions.extend(next.permissions);
         let (a, b) = (out.output, next.output);
@@ -152,6 +160,7 @@ impl Merge {
     fn finish(self) -> Resolved {
         Resolved {
             contract: self.out,
+            declared: true,
             by_effects: self.by_effects,
             lower_rung: self.lower_rung.unwrap_or(false),
             lower_effects: self.lower_effects.unwrap_or(false),
@@ -179,6 +188,8 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         lower_rung: exact.lower_rung,
         sink: exact.sink.or(base.sink),
         sensitivity: or_base(exact.sensitivity, base.sensitivity),
+        reveal: exact.reveal.or(base.reveal),
+        accepts_masked: exact.accepts_masked.or(base.accepts_masked),
         tags: exact.tags.or(base.tags),
         allowed_fields: exact.allowed_fields.or(base.allowed_fields),
         agents: exact.agents.or(base.agents),
@@ -195,5 +206,5 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         preconditions: or_base(exact.preconditions, base.preconditions),
         critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),
     };
-    Resolved { contract, by_effects, lower_rung, lower_effects }
+    Resolved { contract, declared: true, by_effects, lower_rung, lower_effects }
 }

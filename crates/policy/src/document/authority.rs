@@ -10,9 +10,18 @@ const MAX_QUORUM: u64 = 16;
 
 /// Reads what a rule limits.
 pub(super) fn constraints(page: &mut Page<'_>, node: &Node<'_>) -> Constraints {
-    let known = ["max_rows", "max_fields", "max_chars", "allowed_fields", "mode", "timeout_ms"];
+    let known = [
+        "max_tokens",
+        "max_rows",
+        "max_fields",
+        "max_chars",
+        "allowed_fields",
+        "mode",
+        "timeout_ms",
+    ];
     let Some(section) = node.section(page, &known) else { return Constraints::default() };
     Constraints {
+        max_tokens: section.get("max_tokens").and_then(|n| n.count(page, 1)),
         max_rows: section.get("max_rows").and_then(|n| n.count(page, 0)),
         max_fields: section.get("max_fields").and_then(|n| n.count(page, 0)),
         max_chars: section.get("max_chars").and_then(|n| n.count(page, 0)),

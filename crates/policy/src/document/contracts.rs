@@ -8,12 +8,14 @@ use super::{arguments, header, preconditions, validate};
 use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "capabilities", "visible"];
-const CONTRACT: [&str; 17] = [
+const CONTRACT: [&str; 19] = [
     "effects",
     "rung",
     "lower_rung",
     "sink",
     "sensitivity",
+    "reveal",
+    "accepts_masked",
     "tags",
     "allowed_fields",
     "agents",
@@ -69,6 +71,8 @@ fn contract(page: &mut Page<'_>, node: &Node<'_>) -> Contract {
     out.lower_rung = section.get("lower_rung").and_then(|n| n.flag(page)).unwrap_or(false);
     out.sink = section.get("sink").and_then(|n| n.word(page));
     out.sensitivity = section.get("sensitivity").map(|n| n.words(page)).unwrap_or_default();
+    out.reveal = section.get("reveal").map(|n| n.texts(page));
+    out.accepts_masked = section.get("accepts_masked").map(|n| n.texts(page));
     out.tags = section.get("tags").map(|n| n.texts(page));
     out.allowed_fields = section.get("allowed_fields").map(|n| n.some_texts(page));
     out.agents = section.get("agents").and_then(|n| agents(page, &n));

@@ -56,5 +56,5 @@ words! {
     ValueOrigin: "user" "trusted";
     Counted: "principal" "capability" "run" "agent";
     Enforcement: "off" "observe" "enforce";
-    ResponseMode: "raw" "table" "summary" "handle_only";
+    ResponseMode: "raw" "auto" "table" "summary" "handle_only";
 }

@@ -39,7 +39,6 @@ pub(super) fn pays(phrase: &Phrase) -> bool {
         "payout",
         "loan",
         "wallet",
-        "checkout",
         "cash",
         "salary",
         "bill",
@@ -143,6 +142,12 @@ pub(super) fn is_kept(phrase: &Phrase) -> bool {
         ])
 }
 
+/// Whether what is made is there for others to read.
+pub(super) fn is_read_by_others(phrase: &Phrase) -> bool {
+    let told = ["comment", "reply", "message", "announcement", "post", "tweet", "invitation"];
+    phrase.is_named(&told) && !phrase.is_named(&["draft"])
+}
+
 /// Whether somebody else gets what is written.
 pub(super) fn tells_others(phrase: &Phrase) -> bool {
     phrase.takes(&[
@@ -163,7 +168,6 @@ pub(super) fn tells_others(phrase: &Phrase) -> bool {
         "reviewer",
         "collaborator",
         "receiver",
-        "group",
     ])
 }
 
@@ -175,6 +179,8 @@ pub(super) fn is_secret(phrase: &Phrase) -> bool {
             _ => false,
         })
     };
+    // `get_account_keys`: what a list of keys is of, only its operator knows.
+    let keys = phrase.name.last().is_some_and(|word| word == "keys");
     phrase.is_named(&[
         "password",
         "passcode",
@@ -183,7 +189,10 @@ pub(super) fn is_secret(phrase: &Phrase) -> bool {
         "credential",
         "otp",
         "apikey",
-    ]) || pair(&["api", "access", "private", "secret", "ssh"], "key")
+        "env",
+        "environment",
+    ]) || keys
+        || pair(&["api", "access", "private", "secret", "ssh"], "key")
         || pair(&["access", "auth", "api", "session", "bearer", "refresh"], "token")
 }
 

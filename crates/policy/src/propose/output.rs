@@ -1,7 +1,9 @@
 //! What comes back: who may have written it, and how confidential it is.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
-use weaver_types::{Confidentiality, Effects, Impact, Integrity};
+use weaver_types::{Confidentiality, Effects, Impact, Integrity, SensitivityTag};
 
 use super::phrase::{self, Phrase};
 use super::{lexicon, own, untrusted};
@@ -47,6 +49,34 @@ pub(super) fn of(
     (untrusted(Confidentiality::Internal), said(why))
 }
 
+/// The kinds of sensitive data in what comes back.
+pub(super) fn sensitivity(phrase: &Phrase, label: OutputLabel) -> BTreeSet<SensitivityTag> {
+    const PEOPLE: [&str; 14] = [
+        "email",
+        "mail",
+        "inbox",
+        "contact",
+        "user",
+        "profile",
+        "member",
+        "person",
+        "customer",
+        "employee",
+        "attendee",
+        "participant",
+        "patient",
+        "addressbook",
+    ];
+    let mut out = BTreeSet::new();
+    if phrase.is_named(&PEOPLE) {
+        out.insert(SensitivityTag::Pii);
+    }
+    if label.confidentiality == Some(Confidentiality::Restricted) {
+        out.insert(SensitivityTag::Secrets);
+    }
+    out
+}
+
 /// Whether what is asked carries a text of the caller's, which an answer could repeat.
 fn takes_text(schema: Option<&Value>) -> bool {
     if schema.is_none() {
@@ -75,6 +105,23 @@ pub(super) fn egress(phrase: &Phrase, schema: Option<&Value>) -> Option<String> 
     if let Some(name) = place {
         let shown = weaver_text::escape::line(name);
         return Some(format!("it asks an address that `{shown}` names, which can carry data out"));
+    }
+    let described = || {
+        let properties = schema?.get("properties")?.as_object()?;
+        let names_address = |member: &Value| {
+            let text = member.get("description").and_then(Value::as_str).unwrap_or_default();
+            let begins = weaver_text::split::words(text);
+            member.get("format").and_then(Value::as_str) == Some("uri")
+                || begins.first().is_some_and(|word| matches!(word.as_str(), "url" | "uri"))
+        };
+        let (name, _) = properties.iter().find(|(_, member)| names_address(member))?;
+        Some(format!(
+            "`{}` is an address of the caller's, which can carry data out",
+            weaver_text::escape::line(name)
+        ))
+    };
+    if let Some(why) = described() {
+        return Some(why);
     }
     let fetches = phrase.is_named(&["fetch", "browse", "crawl", "scrape", "navigate", "visit"]);
     (names.is_empty()

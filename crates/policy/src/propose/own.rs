@@ -67,36 +67,10 @@ pub(super) fn is_own_account(phrase: &Phrase) -> bool {
         && !phrase.name.iter().any(|word| many.contains(&word.as_str()))
 }
 
-/// Whether what is read is the user's own, and not out in the world.
+/// Whether what is read lies with the user. Mail, calendars and accounts lie with a service.
 pub(super) fn is_own(phrase: &Phrase) -> bool {
     phrase.is_named(&[
-        "email",
-        "mail",
-        "inbox",
-        "calendar",
-        "event",
-        "appointment",
-        "contact",
-        "file",
-        "document",
-        "folder",
-        "drive",
-        "note",
-        "account",
-        "balance",
-        "iban",
-        "transaction",
-        "profile",
-        "task",
-        "todo",
-        "reminder",
-        "day",
-        "message",
-        "draft",
-        "user",
-        "fax",
-        "meeting",
-        "alarm",
+        "file", "document", "folder", "note", "todo", "reminder", "day", "draft", "fax", "alarm",
         "memory",
     ]) || is_clock(phrase)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use weaver_text::escape;
-use weaver_types::{CapabilityId, Confidentiality, Effects, Integrity, SinkKind};
+use weaver_types::{CapabilityId, Confidentiality, Effects, Integrity, SensitivityTag, SinkKind};
 
 use super::Proposal;
 
@@ -41,6 +41,16 @@ fn entry(out: &mut String, id: &CapabilityId, proposal: &Proposal) {
     if !proposal.critical_arguments.is_empty() {
         let places = proposal.critical_arguments.iter().map(weaver_types::Pointer::as_str);
         let _ = writeln!(out, "critical_arguments = [{}]", list(places));
+    }
+    if !proposal.sensitivity.is_empty() {
+        let words = proposal.sensitivity.iter().map(|tag| sensitivity_word(*tag));
+        let _ = writeln!(out, "sensitivity = [{}]", list(words));
+    }
+    if proposal.idempotent {
+        let _ = writeln!(out, "idempotent = true");
+    }
+    if let Some(digest) = proposal.upstream_digest {
+        let _ = writeln!(out, "upstream_digest = \"{digest}\"");
     }
     let mut label = Vec::new();
     if let Some(confidentiality) = proposal.output.confidentiality {
@@ -111,6 +121,15 @@ fn confidentiality_word(of: Confidentiality) -> &'static str {
         Confidentiality::Internal => "internal",
         Confidentiality::Confidential => "confidential",
         Confidentiality::Restricted => "restricted",
+    }
+}
+
+fn sensitivity_word(tag: SensitivityTag) -> &'static str {
+    match tag {
+        SensitivityTag::Memory => "memory",
+        SensitivityTag::Pii => "pii",
+        SensitivityTag::Pci => "pci",
+        SensitivityTag::Secrets => "secrets",
     }
 }
 

@@ -19,18 +19,35 @@ pub(super) struct Phrase {
     pub(super) name: Vec<String>,
     /// The description, sentence by sentence.
     pub(super) sentences: Vec<Vec<String>>,
+    /// The title, in lower case.
+    pub(super) title: Vec<String>,
     /// The words of all names of arguments.
     pub(super) arguments: BTreeSet<String>,
+    /// The words of the arguments that are no paths.
+    pub(super) others: BTreeSet<String>,
+    /// The service that the first sentence names, if it names one.
+    pub(super) service: Option<String>,
 }
 
 impl Phrase {
     pub(super) fn of(tool: &Described<'_>) -> Self {
         let description = weaver_text::escape::truncate(tool.description, MAX_DESCRIPTION);
+        // A line that goes on in lower case is a wrapped one, and begins no sentence.
+        let description = unwrapped(description);
+        let service = service(&description);
         let sentences = description.split(['.', ';', '\n', '!', ':', '(', ')']);
         let sentences = sentences.map(split::words).filter(|words| !words.is_empty()).collect();
         let names = names(tool.input).into_iter().take(MAX_ARGUMENTS);
-        let arguments = names.flat_map(|name| split::identifier(&name)).collect();
-        Self { name: split::identifier(tool.name), sentences, arguments }
+        let (mut arguments, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for words in names.map(|name| split::identifier(&name)) {
+            let path = words.last().is_some_and(|last| matches!(last.as_str(), "path" | "paths"));
+            if !path {
+                others.extend(words.iter().cloned());
+            }
+            arguments.extend(words);
+        }
+        let title = split::words(tool.title);
+        Self { name: split::identifier(tool.name), title, sentences, arguments, others, service }
     }
 
     /// The words of the name, and of the description's first sentence: what the tool is about.
@@ -49,10 +66,62 @@ impl Phrase {
         self.name.iter().any(|word| nouns.contains(&lexicon::singular(word)))
     }
 
+    /// Whether its first sentence says that it only reads.
+    pub(super) fn says_read_only(&self) -> bool {
+        let first = self.sentences.first().into_iter();
+        first.flat_map(|words| words.windows(2)).any(|two| two == ["read", "only"])
+    }
+
+    /// Whether an argument is a program.
+    pub(super) fn takes_program(&self) -> bool {
+        self.takes(&["sql", "statement", "cypher", "script", "code", "command", "shell"])
+    }
+
     /// Whether any argument's name has one of these words, in the singular.
     pub(super) fn takes(&self, words: &[&str]) -> bool {
         self.arguments.iter().any(|word| words.contains(&lexicon::singular(word)))
     }
+}
+
+/// The text with wrapped lines joined.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let goes_on = line.trim_start().starts_with(|c: char| c.is_lowercase());
+        out.push(if goes_on { ' ' } else { '\n' });
+        out.push_str(line);
+    }
+    out
+}
+
+/// A name in the middle of the first sentence that is none of a file format or a local program.
+fn service(text: &str) -> Option<String> {
+    const LOCAL: [&str; 14] = [
+        "git",
+        "sqlite",
+        "json",
+        "markdown",
+        "python",
+        "javascript",
+        "docker",
+        "excel",
+        "duckdb",
+        "unix",
+        "linux",
+        "windows",
+        "base64",
+        "utf",
+    ];
+    let first = text.trim_start().split(['.', '\n']).next()?;
+    let words = first.split_whitespace().skip(1);
+    let named = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let mut named = named.filter(|word| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(char::is_uppercase)
+            && letters.any(char::is_lowercase)
+            && !LOCAL.contains(&word.to_lowercase().as_str())
+    });
+    named.next().map(str::to_owned)
 }
 
 /// The names of the arguments.

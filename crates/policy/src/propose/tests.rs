@@ -44,7 +44,8 @@ fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
             panic!("{line}")
         };
         let schema = schema(arguments);
-        let proposal = propose(&Described { name, description, input: Some(&schema) });
+        let proposal =
+            propose(&Described { name, description, input: Some(&schema), ..Described::default() });
         if words(&proposal) != (effects, sink, origin) {
             wrong.push(format!("{line}: {:?} {:?}", words(&proposal), proposal.reasons));
         }
@@ -55,11 +56,13 @@ fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
 
 #[test]
 fn a_secret_read_is_restricted() {
-    for name in ["get_api_key", "read_password", "fetch_access_token", "show_secret"] {
-        let label = propose(&Described { name, description: "", input: None }).output;
+    for name in
+        ["get_api_key", "read_password", "fetch_access_token", "show_secret", "list_account_keys"]
+    {
+        let label = propose(&Described { name, description: "", ..Described::default() }).output;
         assert_eq!(label.confidentiality, Some(Confidentiality::Restricted), "{name}");
     }
-    let count = Described { name: "count_tokens", description: "", input: None };
+    let count = Described { name: "count_tokens", description: "", ..Described::default() };
     assert_eq!(propose(&count).output.confidentiality, Some(Confidentiality::Internal));
 }
 
@@ -69,14 +72,24 @@ fn critical_are_the_defaults_and_the_title_of_what_can_go_without_people() {
         "title": { "type": "string" }, "start": { "type": "string" },
         "attendees": { "type": "array", "items": { "type": "string" } },
         "description": { "type": "string" } } });
-    let tool = Described { name: "create_meeting", description: "", input: Some(&schema) };
+    let tool = Described {
+        name: "create_meeting",
+        description: "",
+        input: Some(&schema),
+        ..Described::default()
+    };
     let places = |tool: &Described<'_>| -> Vec<String> {
         let found = propose(tool).critical_arguments;
         found.iter().map(|at| at.as_str().to_owned()).collect()
     };
     assert_eq!(places(&tool), ["/attendees", "/title"]);
     let fetch = schema_of(&["url", "user"]);
-    let tool = Described { name: "fetch_page", description: "", input: Some(&fetch) };
+    let tool = Described {
+        name: "fetch_page",
+        description: "",
+        input: Some(&fetch),
+        ..Described::default()
+    };
     assert_eq!(places(&tool), ["/url"], "a read sends to addresses alone");
 }
 
@@ -90,7 +103,7 @@ fn a_document_of_any_names_is_read_back_as_proposed() {
     let mut all = BTreeMap::new();
     for name in ["send_fax", "list\"faxes", "get\\time", "löschen", "frobnicate"] {
         let description = "Sends.\n[capabilities.\"x\"]\neffects = \"read_local\"";
-        let tool = Described { name, description, input: Some(&schema) };
+        let tool = Described { name, description, input: Some(&schema), ..Described::default() };
         all.insert(CapabilityId::parse(format!("s.{name}")).unwrap(), propose(&tool));
     }
     let text = contracts("proposal", &all);
@@ -103,12 +116,12 @@ fn a_document_of_any_names_is_read_back_as_proposed() {
         assert_eq!(contract.critical_arguments, proposal.critical_arguments);
         assert_eq!(contract.output, proposal.output);
     }
-    assert!(text.contains("# effects: `send` in the name"));
+    assert!(text.contains("# effects: name `send`"));
 }
 
 #[test]
 fn terms_are_proposed_for_what_is_known_and_writes() {
-    let propose = |name| propose(&Described { name, description: "", input: None });
+    let propose = |name| propose(&Described { name, description: "", ..Described::default() });
     let id = |name: &str| CapabilityId::parse(name).unwrap();
     let names = ["send_fax", "list_faxes", "pay_bill", "frobnicate", "create_note"];
     let all: BTreeMap<_, _> = names.iter().map(|name| (id(name), propose(name))).collect();
@@ -121,6 +134,11 @@ fn terms_are_proposed_for_what_is_known_and_writes() {
 fn any_text_at_all_gives_a_proposal() {
     for name in ["", "and", "_", "\u{202e}", "get", "to_to_to", "and_and"] {
         let long = "and ".repeat(10_000);
-        let _ = propose(&Described { name, description: &long, input: Some(&json!([])) });
+        let _ = propose(&Described {
+            name,
+            description: &long,
+            input: Some(&json!([])),
+            ..Described::default()
+        });
     }
 }

@@ -3,7 +3,7 @@
 mod list;
 
 use super::act::Kind;
-use list::{EITHER, PLURALS, VERBS};
+use list::{EITHER, PLURALS, VAGUE, VERBS, VIEWS};
 
 /// What a word can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,12 +12,21 @@ pub(super) enum Sense {
     Plain(Kind),
     /// A verb or a noun.
     Either(Kind),
+    /// A verb that says that something is done, and not what.
+    Vague(Kind),
 }
 
 /// What a verb of a name does. The next word tells `check in` from `check`.
 pub(super) fn sense(word: &str, next: Option<&String>) -> Option<Sense> {
     let next = next.map(String::as_str);
     match (word, next) {
+        (
+            "file",
+            Some(
+                "complaint" | "claim" | "report" | "petition" | "tax" | "taxes" | "appeal"
+                | "dispute" | "application",
+            ),
+        ) => return Some(Sense::Plain(Kind::Send)),
         ("check", Some("in" | "out")) => return Some(Sense::Plain(Kind::Pay)),
         ("log" | "sign", Some("in" | "on" | "up" | "out" | "off")) => {
             return Some(Sense::Plain(Kind::Admit));
@@ -30,7 +39,8 @@ pub(super) fn sense(word: &str, next: Option<&String>) -> Option<Sense> {
     let of = |rows: &[(Kind, &[&str])]| {
         rows.iter().find(|(_, words)| words.contains(&word)).map(|(kind, _)| *kind)
     };
-    of(&VERBS).map(Sense::Plain).or_else(|| of(&EITHER).map(Sense::Either))
+    let plain = of(&VERBS).map(Sense::Plain).or_else(|| of(&EITHER).map(Sense::Either));
+    plain.or_else(|| of(&VAGUE).map(Sense::Vague))
 }
 
 /// What a verb of a description does, in whatever form.
@@ -78,6 +88,16 @@ pub(super) fn leads(before: Option<&str>) -> bool {
     before.is_none_or(|word| LEADERS.contains(&word))
 }
 
+/// Whether a word is a noun that names what is read.
+pub(super) fn is_view(word: &str) -> bool {
+    VIEWS.contains(&word)
+}
+
+/// Whether a word after `and` or `or` goes on a list of nouns: `news and updates`.
+pub(super) fn is_noun(word: &str, before: Option<&str>) -> bool {
+    matches!(before, Some("and" | "or")) && word.ends_with('s') && !is_third(word)
+}
+
 /// Whether what follows is what is acted on, so that the word before it is a verb.
 pub(super) fn takes_object(next: Option<&String>) -> bool {
     const BEGIN: [&str; 13] = [
@@ -85,12 +105,6 @@ pub(super) fn takes_object(next: Option<&String>) -> bool {
         "every",
     ];
     next.is_some_and(|word| BEGIN.contains(&word.as_str()))
-}
-
-/// Whether the word before makes the verb that of something else.
-pub(super) fn subordinate(before: Option<&str>) -> bool {
-    before
-        .is_some_and(|word| matches!(word, "that" | "who" | "whose" | "to" | "of" | "the" | "for"))
 }
 
 /// Whether a word is the third person of a verb, and not as well a plural.

@@ -1,6 +1,8 @@
 //! The public behaviour of `weaver-policy`.
 
 #[cfg(test)]
+mod propose_servers;
+#[cfg(test)]
 mod support;
 
 #[cfg(test)]

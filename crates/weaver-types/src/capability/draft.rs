@@ -44,6 +44,15 @@ pub struct CapabilityDraft {
     pub agents: Agents,
     /// What sensitive data its output may hold.
     pub sensitivity: BTreeSet<SensitivityTag>,
+    /// Kinds of personal data that its results show to principals with the role `pii_reader`, for
+    /// example `email`. Secrets are never shown.
+    pub reveal: BTreeSet<String>,
+    /// Kinds of masked values that may be put in place of their masks in its arguments although
+    /// they come from another server.
+    pub accepts_masked: BTreeSet<String>,
+    /// Whether personal data in its results is masked. A signed contract that tags neither PII nor
+    /// PCI clears it; secrets are masked all the same.
+    pub mask_personal: bool,
     /// Free tags, for policies and search.
     pub tags: BTreeSet<String>,
     /// Fields of its output that may be shown; empty means no restriction.
@@ -93,6 +102,9 @@ impl CapabilityDraft {
             permissions: BTreeSet::new(),
             agents,
             sensitivity: BTreeSet::new(),
+            reveal: BTreeSet::new(),
+            accepts_masked: BTreeSet::new(),
+            mask_personal: true,
             tags: BTreeSet::new(),
             allowed_fields: BTreeSet::new(),
             identity_scopes: BTreeSet::new(),

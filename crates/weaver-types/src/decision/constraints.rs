@@ -22,6 +22,9 @@ pub struct Constraints {
     /// At most so many rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rows: Option<u32>,
+    /// At most so many tokens of content in the frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
     /// No more revealing than this mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<ResponseMode>,
@@ -43,6 +46,7 @@ impl Constraints {
     pub fn join(mut self, other: &Self) -> Self {
         self.max_rows = least(self.max_rows, other.max_rows);
         self.max_fields = least(self.max_fields, other.max_fields);
+        self.max_tokens = least(self.max_tokens, other.max_tokens);
         self.max_chars = least(self.max_chars, other.max_chars);
         self.timeout_ms = least(self.timeout_ms, other.timeout_ms);
         self.mode = self.mode.max(other.mode);

@@ -22,6 +22,9 @@ fn words(words: &[&str]) -> BTreeSet<String> {
 
 fn draft() -> CapabilityDraft {
     CapabilityDraft {
+        reveal: std::collections::BTreeSet::new(),
+        accepts_masked: std::collections::BTreeSet::new(),
+        mask_personal: true,
         id: CapabilityId::parse("desk.find").unwrap(),
         name: "find".to_owned(),
         title: Some("Find tickets".to_owned()),

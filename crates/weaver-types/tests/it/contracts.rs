@@ -360,6 +360,10 @@ fn handle() -> Handle {
 
 fn frame() -> Frame {
     Frame {
+        content: Vec::new(),
+        structured: None,
+        notes: Vec::new(),
+        next: None,
         call_id: CallId::parse("call_1").unwrap(),
         capability_id: capability_id(),
         mode: ResponseMode::Table,

@@ -161,6 +161,10 @@ fn each_format_has_its_golden() {
 
 fn frame() -> Frame {
     Frame {
+        content: Vec::new(),
+        structured: None,
+        notes: Vec::new(),
+        next: None,
         call_id: CallId::parse("call_1").unwrap(),
         capability_id: id("r.list"),
         mode: ResponseMode::Summary,

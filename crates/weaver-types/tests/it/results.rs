@@ -61,6 +61,10 @@ fn a_result_is_data_or_an_error() {
 fn frame(handle: Option<Handle>) -> Frame {
     let (call_id, capability_id) = ids();
     Frame {
+        content: Vec::new(),
+        structured: None,
+        notes: Vec::new(),
+        next: None,
         label: Label::undeclared_output().tainted_by(&call_id),
         call_id,
         capability_id,
@@ -110,6 +114,7 @@ fn what_each_call_writes_is_declared_in_the_order_in_which_it_is_written() {
         quorum: 2,
     };
     let constraints = Constraints {
+        max_tokens: Some(5),
         max_rows: Some(1),
         max_fields: Some(2),
         max_chars: Some(3),

@@ -7,8 +7,9 @@ use landlock::{
     RestrictionStatus, Ruleset, RulesetAttr as _, RulesetCreated, RulesetError, Scope,
 };
 
-use super::Progress;
+use super::cover::Covering;
 use super::rules::Rules;
+use super::{Progress, denied};
 use crate::confine::{ConfineError, Confinement, Demand, Files, Network, Only, Protection};
 
 /// The newest version whose rules were tried. A newer kernel enforces these.
@@ -51,13 +52,14 @@ const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
 pub(super) fn restrict(
     confinement: &Confinement,
     program: Option<&Path>,
+    covering: Covering,
     progress: &mut Progress,
 ) -> Result<(), ConfineError> {
     let named = matches!(confinement.files, Files::Only(_));
     let offline = confinement.network == Network::None;
     let apart = confinement.isolated || named || offline;
     let mut rules = match created(offline, apart) {
-        Ok(created) => Rules::new(created, &confinement.denied),
+        Ok(created) => Rules::new(created, denied::places(&confinement.denied), covering),
         Err(error) => {
             progress.step(Protection::Files, Err(error.to_string()));
             return Ok(());

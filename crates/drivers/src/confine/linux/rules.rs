@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use landlock::{AccessFs, BitFlags, PathBeneath, RulesetCreated, RulesetCreatedAttr as _};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
+use super::cover::Covering;
 use crate::confine::ConfineError;
 
 /// The most entries of a folder that stands above a denied path.
@@ -14,18 +15,22 @@ const MOST: usize = 65_536;
 
 /// A set of rules in the making.
 ///
-/// Landlock knows no exceptions: whatever stands below an allowed folder is allowed. So a folder
-/// above a denied path gets no rule itself; each of its other entries gets one, and what is made
-/// there later gets none.
+/// Landlock knows no exceptions: whatever stands below an allowed folder is allowed. So, unless
+/// mounts cover what is denied, a folder above a denied path gets no rule itself; each of its other
+/// entries gets one, and what is made there later gets none.
 pub(super) struct Rules {
     ruleset: RulesetCreated,
     denied: BTreeSet<PathBuf>,
+    covering: Covering,
 }
 
 impl Rules {
-    pub(super) fn new(ruleset: RulesetCreated, denied: &BTreeSet<PathBuf>) -> Self {
-        let denied = denied.iter().flat_map(|path| [settled(path), unfollowed(path)]).collect();
-        Self { ruleset, denied }
+    pub(super) fn new(
+        ruleset: RulesetCreated,
+        denied: BTreeSet<PathBuf>,
+        covering: Covering,
+    ) -> Self {
+        Self { ruleset, denied, covering }
     }
 
     pub(super) fn into_inner(self) -> RulesetCreated {
@@ -58,7 +63,8 @@ impl Rules {
         path: &Path,
         access: BitFlags<AccessFs>,
     ) -> Result<(), ConfineError> {
-        if self.denied.iter().any(|denied| denied.starts_with(path)) {
+        let above = || self.denied.iter().any(|denied| denied.starts_with(path));
+        if self.covering == Covering::None && above() {
             return self.allow_entries(&file, path, access);
         }
         let rule = PathBeneath::new(file, access);
@@ -107,31 +113,5 @@ impl Rules {
             }
         }
         Ok(())
-    }
-}
-
-/// A path as the kernel will see it, with links followed as far as it exists.
-fn settled(path: &Path) -> PathBuf {
-    let mut missing = Vec::new();
-    let mut known = path;
-    loop {
-        if let Ok(real) = known.canonicalize() {
-            return missing.into_iter().rev().fold(real, |path, name| path.join(name));
-        }
-        match (known.parent(), known.file_name()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name);
-                known = parent;
-            }
-            _ => return path.to_path_buf(),
-        }
-    }
-}
-
-/// The same, with the path itself as it is, so that a link is denied beside what it leads to.
-fn unfollowed(path: &Path) -> PathBuf {
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => settled(parent).join(name),
-        _ => path.to_path_buf(),
     }
 }

@@ -22,6 +22,10 @@ fn frame(texts: &[String], number: u64) -> Frame {
     };
     let provenance = ToolProvenance { source_uri: text(3), freshness_s: Some(number) };
     Frame {
+        content: Vec::new(),
+        structured: None,
+        notes: Vec::new(),
+        next: None,
         call_id: call.clone(),
         capability_id: capability,
         mode: ResponseMode::HandleOnly,

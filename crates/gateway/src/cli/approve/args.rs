@@ -16,8 +16,8 @@ Take something back, as an operator:
   weaver approve revoke apr_0123… --key alice.key
 
 Beside a gateway whose configuration is not at hand:
-  weaver approve list --store ledger.db
-  weaver approve grant apr_0123… --store ledger.db --inbox inbox --key alice.key --as alice
+  weaver approve list --store .weaver/ledger.db
+  weaver approve grant apr_0123… --store .weaver/ledger.db --inbox .weaver/inbox --key alice.key --as alice
 
 Every answer is a signed file in the inbox. The gateway verifies it under the signed keys
 document and only then records it; what these commands check beforehand is help, not proof.";

@@ -20,7 +20,7 @@ pub(super) fn of(config: &Config) -> Vec<Child> {
     let launcher = Launcher::this_program(LAUNCH);
     let tried = config.upstreams.iter().filter_map(|upstream| {
         let Transport::Stdio { confine, .. } = &upstream.transport else { return None };
-        let outcome = launcher.probe(&config.confinement(confine.as_ref()));
+        let outcome = launcher.probe(&config.server_confinement(confine.as_ref()));
         Some(Child { name: upstream.name.to_string(), outcome })
     });
     let own = config.tools.iter().filter_map(|tool| {
@@ -35,7 +35,7 @@ impl Child {
     /// What is enforced, in a line.
     pub(super) fn line(&self) -> String {
         match &self.outcome {
-            Ok(enforced) => enforced.to_string(),
+            Ok(enforced) => format!("{enforced}; state denied by {}", means(enforced)),
             Err(_) => "it would not be started".to_owned(),
         }
     }
@@ -55,6 +55,24 @@ impl Child {
     }
 }
 
+/// By which means the gateway's state is kept from a process.
+fn means(enforced: &Enforced) -> &'static str {
+    let has = |protection| enforced.protections.contains(&protection);
+    match (has(Protection::Mounts), has(Protection::Files)) {
+        (true, _) => "mounts",
+        (false, true) => "landlock alone",
+        (false, false) => "nothing",
+    }
+}
+
+/// The files and folders of the gateway that are kept from every process, as far as they exist.
+pub(super) fn denied(config: &Config) -> Vec<String> {
+    let state = config.state();
+    let inside = |path: &PathBuf| path.ancestors().skip(1).any(|above| state.contains(above));
+    let top = state.iter().filter(|path| path.exists() && !inside(path));
+    top.map(|path| path.display().to_string()).collect()
+}
+
 pub(super) fn json(children: &[Child]) -> Value {
     let entry = |child: &Child| {
         let value = match &child.outcome {
@@ -67,19 +85,25 @@ pub(super) fn json(children: &[Child]) -> Value {
 }
 
 /// The folders above the gateway's state: a server whose files are not named can neither list them
-/// nor make new entries in them. None where no server is such a one, or nothing is confined.
+/// nor make new entries in them. None where no server is such a one, where mounts cover the state,
+/// and where nothing is confined.
 pub(super) fn closed(config: &Config, children: &[Child]) -> Vec<String> {
-    let open = config.upstreams.iter().any(|upstream| match &upstream.transport {
-        Transport::Stdio { confine, .. } => {
-            confine.as_ref().is_none_or(|section| section.files == Files::AllButDenied)
-        }
-        Transport::Http { .. } => false,
-    });
-    let files = |child: &Child| {
-        let enforced = child.outcome.as_ref().ok();
-        enforced.is_some_and(|enforced| enforced.protections.contains(&Protection::Files))
+    let unnamed = |name: &str| {
+        config.upstreams.iter().any(|upstream| match &upstream.transport {
+            Transport::Stdio { confine, .. } if upstream.name.as_str() == name => {
+                confine.as_ref().is_none_or(|section| section.files == Files::AllButDenied)
+            }
+            _ => false,
+        })
     };
-    if !open || !children.iter().any(files) {
+    let rules_alone = |child: &Child| {
+        let enforced = child.outcome.as_ref().ok();
+        enforced.is_some_and(|enforced| {
+            enforced.protections.contains(&Protection::Files)
+                && !enforced.protections.contains(&Protection::Mounts)
+        })
+    };
+    if !children.iter().any(|child| rules_alone(child) && unnamed(&child.name)) {
         return Vec::new();
     }
     let state = config.state();

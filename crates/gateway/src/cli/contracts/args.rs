@@ -78,23 +78,41 @@ pub(crate) struct List {
 
 const PROPOSE: &str = "\
 Examples:
-  weaver contracts propose tools.json --surface files > contracts.toml
-  weaver contracts propose - --surface mail --approvals standing/ < tools.json
+  weaver contracts propose --out contracts.toml
+  weaver contracts propose --config weaver.toml --server files --server mail
+  weaver contracts propose --tools tools.json --surface files > contracts.toml
 
-The tools are a server's answer to tools/list, or its list of tools. The document on standard
-output is a beginning: each line has its reason, and where names, descriptions and schemas leave
-it open, the stricter is proposed. Read it through, then sign it with `weaver sign`. --approvals
-writes the terms of standing approvals beside it, for `weaver approve standing grant --file`.";
+Without `--tools` the servers of the configuration are started, and one document is written for all
+of them, each tool with the digest of what its server says now. With `--tools` nothing is started:
+the file is a server's answer to tools/list, or its list of tools. The document is a beginning:
+each line has its reason, and where names, descriptions, schemas and hints leave it open, the
+stricter is proposed. Read it through, then sign it with `weaver sign`. --approvals writes the
+terms of standing approvals beside it, for `weaver approve standing grant --file`.
+
+It ends with 5 where a server did not start or list its tools: what the others list is written all
+the same, and standard error says who is missing and why.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PROPOSE)]
 pub(crate) struct Propose {
-    /// The tools; `-` is standard input
-    #[arg(value_name = "FILE")]
-    pub(super) tools: PathBuf,
-    /// The server's name, which stands before that of each tool
-    #[arg(long, value_name = "NAME")]
+    /// A list of tools instead of the servers, as `--tools`
+    #[arg(value_name = "FILE", conflicts_with = "tools")]
+    pub(super) file: Option<PathBuf>,
+    /// A list of tools instead of the servers; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) tools: Option<PathBuf>,
+    /// The server's name, which stands before that of each tool of the list
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["config", "server"])]
     pub(super) surface: Option<String>,
+    /// The configuration whose servers are started
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml", conflicts_with_all = ["file", "tools"])]
+    pub(super) config: PathBuf,
+    /// Only this server; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "tools"])]
+    pub(super) server: Vec<String>,
+    /// Write the document into this file, which must not exist yet
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(super) out: Option<PathBuf>,
     /// Write the terms of standing approvals into this folder
     #[arg(long, value_name = "DIR")]
     pub(super) approvals: Option<PathBuf>,

@@ -1,8 +1,10 @@
 //! The tools that the servers list now: each server is connected, asked once, and left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use weaver_agent_kernel::Baselines;
 use weaver_drivers::mcp::Upstream;
 use weaver_policy::PolicySet;
@@ -37,8 +39,56 @@ pub(in crate::cli) struct Live {
     pub(in crate::cli) left_out: Vec<String>,
 }
 
+/// A tool as its server lists it, and the capability that it proposes to be.
+pub(super) struct Offered {
+    pub(super) tool: Value,
+    pub(super) capability: Result<Capability, String>,
+}
+
 /// What one server lists.
-type Listed = Result<Vec<Result<Capability, String>>, String>;
+pub(super) type Listed = Result<Vec<Offered>, String>;
+
+/// Connects these servers, all at once, and lists their tools. After a second it says on standard
+/// error who is waited for.
+pub(super) fn ask(
+    config: &Config,
+    servers: &[config::Upstream],
+) -> Result<Vec<(UpstreamName, Listed)>, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))?;
+    let waiting: BTreeSet<UpstreamName> = servers.iter().map(|one| one.name.clone()).collect();
+    let waiting = Mutex::new(waiting);
+    let all = servers.iter().map(|one| async {
+        let listed = list(one, config).await;
+        waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&one.name);
+        (one.name.clone(), listed)
+    });
+    let listed = runtime.block_on(async {
+        tokio::select! {
+            listed = futures_util::future::join_all(all) => listed,
+            () = progress(&waiting) => Vec::new(),
+        }
+    });
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    Ok(listed)
+}
+
+/// Says after a second, and then every five, who is waited for. It never ends by itself.
+async fn progress(waiting: &Mutex<BTreeSet<UpstreamName>>) {
+    let mut pause = Duration::from_secs(1);
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = Duration::from_secs(5);
+        let names: Vec<String> = {
+            let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.iter().map(ToString::to_string).collect()
+        };
+        output::aside(&format!("waiting for: {}\n", names.join(", ")));
+    }
+}
 
 impl Live {
     /// Connects the servers of the surface and lists their tools.
@@ -47,15 +97,7 @@ impl Live {
         let now = SystemClock::default().now();
         let policy = config::load_policy(&config, from.unsigned_development, now)?;
         let wanted = wanted(&config, surface)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::new(Exit::Internal, "contracts.runtime", error))?;
-        let listed = runtime.block_on(futures_util::future::join_all(
-            wanted.iter().map(|one| async { (one.name.clone(), list(one, &config).await) }),
-        ));
-        runtime.shutdown_timeout(Duration::from_secs(2));
+        let listed = ask(&config, &wanted)?;
         let mut live = Self {
             config,
             policy,
@@ -102,7 +144,7 @@ impl Live {
                 return;
             }
         };
-        self.add(tools);
+        self.add(tools.into_iter().map(|offered| offered.capability).collect());
     }
 
     fn add(&mut self, tools: Vec<Result<Capability, String>>) {
@@ -130,7 +172,7 @@ impl Live {
 }
 
 /// The servers of a surface.
-fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstream>, Failure> {
+pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstream>, Failure> {
     if surface == KERNEL {
         return Ok(config.upstreams.clone());
     }
@@ -165,7 +207,10 @@ async fn proposals(config: &config::Upstream, upstream: &Upstream) -> Listed {
         let instructions = connection.server().instructions();
         return Ok(tools
             .iter()
-            .map(|tool| serve::propose(&config.name, tool, instructions))
+            .map(|tool| Offered {
+                tool: tool.value().clone(),
+                capability: serve::propose(config, tool, instructions),
+            })
             .collect());
     }
     Ok(Vec::new())

@@ -1,4 +1,4 @@
-//! `weaver contracts propose`: a contracts document from what a server says of its tools.
+//! `weaver contracts propose`: a contracts document from what servers say of their tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,14 @@ use std::path::Path;
 
 use serde_json::Value;
 use weaver_policy::propose::{self, Described, Proposal};
+use weaver_text::escape;
 use weaver_types::CapabilityId;
 
 use super::super::line_reader::LineReader;
 use super::args::Propose;
-use super::{Exit, Failure, output};
+use super::{Exit, Failure, live, output};
+use crate::config::{self, TOOLS};
+use crate::serve;
 
 /// The largest list of tools, in bytes.
 const MAX_LIST: usize = 64 << 20;
@@ -18,24 +21,107 @@ const MAX_LIST: usize = 64 << 20;
 const MAX_TOOLS: usize = 100_000;
 
 pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
-    let tools = tools(&args.tools)?;
-    let mut proposals = BTreeMap::new();
-    for tool in &tools {
-        let (id, proposal) = proposed(args, tool)?;
-        proposals.insert(id, proposal);
-    }
+    let Found { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
+        Some(list) => from_list(args, list)?,
+        None => from_servers(args)?,
+    };
     let document = propose::contracts(args.surface.as_deref().unwrap_or("proposal"), &proposals);
     if let Some(folder) = &args.approvals {
         write_terms(folder, &propose::terms(&proposals, &args.principal))?;
     }
-    if args.output.json {
-        for (id, proposal) in &proposals {
-            output::json(&shown(id, proposal))?;
-        }
-    } else {
-        output::text(&document)?;
+    let exit = if notes.is_empty() { Exit::Ok } else { Exit::Upstream };
+    for note in &notes {
+        output::aside(&format!("{}: {}\n", output::bold("note"), escape::line(note)));
     }
-    Ok(Exit::Ok)
+    match &args.out {
+        Some(path) => write_new(path, &document)?,
+        None if !args.output.json => output::text(&document)?,
+        None => {
+            for (id, proposal) in &proposals {
+                output::json(&shown(id, proposal))?;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// What is proposed, and what could not be.
+struct Found {
+    proposals: BTreeMap<CapabilityId, Proposal>,
+    notes: Vec<String>,
+}
+
+fn from_list(args: &Propose, list: &Path) -> Result<Found, Failure> {
+    let mut proposals = BTreeMap::new();
+    for tool in &tools(list)? {
+        let (id, proposal) = proposed(args, tool)?;
+        proposals.insert(id, proposal);
+    }
+    Ok(Found { proposals, notes: Vec::new() })
+}
+
+/// Asks the servers of the configuration, and pins what each says of its tools.
+fn from_servers(args: &Propose) -> Result<Found, Failure> {
+    let config = config::load(&args.config)?;
+    let mut servers = Vec::new();
+    for name in &args.server {
+        servers.extend(live::wanted(&config, name)?);
+    }
+    if args.server.is_empty() {
+        servers = live::wanted(&config, live::KERNEL)?;
+    }
+    servers.sort_by(|a, b| a.name.cmp(&b.name));
+    servers.dedup_by(|a, b| a.name == b.name);
+    let mut found = Found { proposals: BTreeMap::new(), notes: Vec::new() };
+    for (name, listed) in live::ask(&config, &servers)? {
+        match listed {
+            Ok(tools) => tools.into_iter().for_each(|tool| found.add(tool)),
+            Err(problem) => {
+                found.notes.push(format!("nothing is proposed for `{name}`: {problem}"));
+            }
+        }
+    }
+    let own = args.server.is_empty() || args.server.iter().any(|name| name == TOOLS);
+    for tool in config.tools.iter().filter(|_| own) {
+        let capability = serve::own_proposal(tool);
+        found.add(live::Offered { tool: tool.definition(), capability });
+    }
+    match found.notes.first() {
+        Some(problem) if found.proposals.is_empty() => {
+            Err(Failure::new(Exit::Upstream, "contracts.upstream_away", problem).next(
+                "start the server by hand with the command in the configuration, then try again",
+            ))
+        }
+        _ => Ok(found),
+    }
+}
+
+impl Found {
+    fn add(&mut self, offered: live::Offered) {
+        let capability = match offered.capability {
+            Ok(capability) => capability,
+            Err(problem) => return self.notes.push(format!("left out: {problem}")),
+        };
+        let mut proposal = propose::propose(&Described::of(&offered.tool));
+        proposal.upstream_digest = capability.spec().upstream_digest;
+        let id = capability.id().clone();
+        if self.proposals.contains_key(&id) {
+            return self.notes.push(format!("left out: `{id}` is listed twice"));
+        }
+        self.proposals.insert(id, proposal);
+    }
+}
+
+/// Writes a file that is not there yet.
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut options = fs::OpenOptions::new();
+    let file = options.write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+    written.map_err(|error| {
+        let message = format!("{}: it cannot be written: {error}", path.display());
+        Failure::new(Exit::Invalid, "contracts.unwritable", message)
+            .next("name a file that is not there yet, in a folder that can be written")
+    })
 }
 
 /// What a list of tools has: the answer to `tools/list`, or the list alone.
@@ -90,28 +176,16 @@ fn proposed(args: &Propose, tool: &Value) -> Result<(CapabilityId, Proposal), Fa
         None => CapabilityId::parse(name),
     };
     let id = id.map_err(|error| invalid(error.to_string()))?;
-    let schemas = ["inputSchema", "parameters", "input_schema", "schema"];
-    let input = schemas.iter().find_map(|key| tool.get(key)).filter(|schema| schema.is_object());
-    let described = Described { name, description: text("description"), input };
-    Ok((id, propose::propose(&described)))
+    Ok((id, propose::propose(&Described::of(tool))))
 }
 
 fn write_terms(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), Failure> {
-    let failed = |path: &Path, error: std::io::Error| {
-        let message = format!("{}: it cannot be written: {error}", path.display());
+    fs::create_dir_all(folder).map_err(|error| {
+        let message = format!("{}: it cannot be made: {error}", folder.display());
         Failure::new(Exit::Invalid, "contracts.unwritable", message)
             .next("name a folder that can be written, without files of these names")
-    };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    for (name, text) in files {
-        let path = folder.join(name);
-        let mut options = fs::OpenOptions::new();
-        let file = options.write(true).create_new(true).open(&path);
-        let written =
-            file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
-        written.map_err(|error| failed(&path, error))?;
-    }
-    Ok(())
+    })?;
+    files.iter().try_for_each(|(name, text)| write_new(&folder.join(name), text))
 }
 
 fn shown(id: &CapabilityId, proposal: &Proposal) -> Value {
@@ -122,6 +196,9 @@ fn shown(id: &CapabilityId, proposal: &Proposal) -> Value {
         "sink": proposal.sink,
         "tags": proposal.tags,
         "critical_arguments": proposal.critical_arguments,
+        "upstream_digest": proposal.upstream_digest,
+        "sensitivity": proposal.sensitivity,
+        "idempotent": proposal.idempotent,
         "output": { "confidentiality": label.confidentiality, "integrity": label.integrity },
         "reasons": proposal.reasons,
     })

@@ -15,13 +15,14 @@ Examples:
   weaver inspect answer.json --mode table --budget 2000 --goal 'unpaid invoices'
   curl -s https://api.example.com/items | weaver inspect - --json
 
-A frame is what a model gets of a tool's result: redacted, and cut down to a budget. This command
-makes the frames and calls nothing. Sizes are those of the frame's JSON with its ids, its label,
-and a handle as a gateway would add it; lines that begin with `!` are its warnings, counted by
-kind. What is JSON is read as JSON, everything else as text.
+A frame is what a model gets of a tool's result. This command makes the frame and calls nothing.
+Lines that begin with `!` are its warnings, counted by kind. What is JSON is read as JSON,
+everything else as text.
 
-The modes: summary (facts), table (rows), handle_only (a reference), raw (all of it, unredacted,
-for tokens that allow it). Without --mode the first three are shown.
+The modes: auto (the result as it is, masked, or the most useful part of one that is too large),
+summary (facts), table (rows), handle_only (a reference), raw (all of it, unredacted, for tokens
+that allow it). Sizes of auto are those of what the model reads, of the others those of the
+frame's JSON with its ids, its label and a handle.
 
 Exit codes: 0 done, 2 a wrong command line, 3 a file that cannot be read.";
 
@@ -35,10 +36,14 @@ pub(in crate::cli) struct Inspect {
     /// The result; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(super) file: PathBuf,
-    /// Only this mode: summary, table, handle_only, raw
+    /// This mode instead of auto: summary, table, handle_only, raw
     #[arg(long, value_parser = word)]
     pub(super) mode: Vec<ResponseMode>,
-    /// At most so many characters of JSON in a frame; 4,000 unless you say otherwise
+    /// At most so many tokens in mode auto; 8,000 unless you say otherwise
+    #[arg(long, value_name = "TOKENS")]
+    pub(super) max_tokens: Option<u32>,
+    /// At most so many characters of JSON in a frame of another mode; 4,000 unless you say
+    /// otherwise
     #[arg(long, value_name = "CHARS")]
     pub(super) budget: Option<u32>,
     /// At most so many rows; 50 unless you say otherwise
@@ -54,7 +59,7 @@ pub(in crate::cli) struct Inspect {
     #[arg(long, value_name = "WORDS")]
     pub(super) goal: Option<String>,
     /// How tokens are counted: an encoding, or an estimate by name
-    #[arg(long, value_name = "NAME", default_value = "cl100k_base")]
+    #[arg(long, value_name = "NAME", default_value = "o200k_base")]
     pub(super) tokens: String,
     /// Read the file as text, even where it is JSON
     #[arg(long)]

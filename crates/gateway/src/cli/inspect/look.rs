@@ -53,7 +53,16 @@ impl Look<'_> {
             goal: self.goal,
         };
         let frame = self.firewall.frame(self.raw, &spec);
-        let text = serde_json::to_string(&frame).map_err(inside)?;
+        let text = match mode {
+            ResponseMode::Auto => {
+                let text =
+                    |block: &serde_json::Value| block.get("text")?.as_str().map(str::to_owned);
+                let shown =
+                    frame.content.iter().filter_map(text).chain(frame.notes.iter().cloned());
+                shown.collect::<Vec<_>>().join("\n")
+            }
+            _ => serde_json::to_string(&frame).map_err(inside)?,
+        };
         let size = self.size(&text);
         Ok((frame, size))
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use weaver_types::{RawContent, RawResult};
+use weaver_types::{ContentBlocks, RawContent, RawResult};
 
 use crate::cli::{Exit, Failure};
 use crate::config::file;
@@ -24,7 +24,11 @@ pub(super) fn read(path: &Path, as_text: bool) -> Result<RawResult, Failure> {
     })?;
     Ok(match String::from_utf8(bytes) {
         Ok(text) => match serde_json::from_str(&text) {
-            Ok(value) if !as_text => RawResult::json(value),
+            Ok(value) if !as_text => {
+                let block = serde_json::json!({ "type": "text", "text": text });
+                let blocks = ContentBlocks { blocks: vec![block], structured: None };
+                RawResult { blocks: Some(blocks), ..RawResult::json(value) }
+            }
             _ => RawResult::text(text),
         },
         Err(error) => RawResult {

@@ -28,7 +28,7 @@ Note what happened, forget, and take a copy:
   weaver memory export > memory.jsonl
 
 The file is that of --store; without it, that of `[memory]` in the configuration, or the one beside
-its ledger, `ledger.db.memory`. What is put is untrusted unless you say --trusted: an agent that is
+its ledger, `.weaver/ledger.db.memory`. What is put is untrusted unless you say --trusted: an agent that is
 shown it may then do less by itself.";
 
 #[derive(Debug, Subcommand)]
@@ -68,7 +68,7 @@ impl Memory {
 /// Which file.
 #[derive(Debug, Args)]
 pub(crate) struct Place {
-    /// The file of durable memory; by default that of `[memory]`, or `ledger.db.memory`
+    /// The file of durable memory; by default that of `[memory]`, or `.weaver/ledger.db.memory`
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
     /// The configuration that says where the ledger lies

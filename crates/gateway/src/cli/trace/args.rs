@@ -29,7 +29,7 @@ pub(crate) struct Store {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace list --store ledger.db verdict:deny since:1d"))]
+#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace list --store .weaver/ledger.db verdict:deny since:1d"))]
 pub(crate) struct List {
     /// Which events; all without terms
     #[arg(value_name = "TERM")]
@@ -110,7 +110,7 @@ pub(crate) enum As {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace export --store ledger.db \
+#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace export --store .weaver/ledger.db \
     --as bundle run:run_2d6b05bb0fdf3915 --out run.json --key root.key"))]
 pub(crate) struct Export {
     /// Which events; all without terms

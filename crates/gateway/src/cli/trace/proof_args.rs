@@ -37,7 +37,7 @@ pub(crate) struct HeadOf {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without --head or --checkpoint nothing comes from outside, and truncation \
-    cannot be ruled out.\n\nExample:\n  weaver trace verify --store ledger.db --checkpoint log.checkpoint \
+    cannot be ruled out.\n\nExample:\n  weaver trace verify --store .weaver/ledger.db --checkpoint log.checkpoint \
     --key log_…+1f0c…+AZ…"
 )]
 pub(crate) struct Verify {
@@ -60,7 +60,7 @@ pub(crate) struct Verify {
 #[command(
     after_help = "It works beside a running gateway. Keep what is printed where whoever can \
     write the ledger cannot: with it and the public key, any later cut, change or rewriting is found.\
-    \n\nExample:\n  weaver trace checkpoint --store ledger.db --key log.key > log.checkpoint"
+    \n\nExample:\n  weaver trace checkpoint --store .weaver/ledger.db --key log.key > log.checkpoint"
 )]
 pub(crate) struct Checkpoint {
     /// The ledger
@@ -120,7 +120,7 @@ pub(crate) struct Change {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  weaver trace prove call_… --store ledger.db --key log.key --out receipt.json
+  weaver trace prove call_… --store .weaver/ledger.db --key log.key --out receipt.json
   weaver trace prove --check receipt.json --key log_…+1f0c…+AZ…
   weaver trace prove --conflict a.checkpoint b.checkpoint --key log_…+1f0c…+AZ… --out proof.json
 
@@ -165,7 +165,7 @@ pub(crate) struct Prove {
     after_help = "All conditions must hold. What open calls and requests rest on stays, and so do \
     key changes, loaded policies and the notes of pruning. The headers stay too: the log verifies as \
     before, and shows what was pruned. Backups and exports are not reached. Pruning may be broken off \
-    at any time; the same command goes on where it was.\n\nExample:\n  weaver trace prune --store ledger.db \
+    at any time; the same command goes on where it was.\n\nExample:\n  weaver trace prune --store .weaver/ledger.db \
     --older-than 90d --kind call.outcome --dry-run"
 )]
 pub(crate) struct Prune {

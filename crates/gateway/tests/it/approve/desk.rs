@@ -102,7 +102,8 @@ impl Desk {
         let policy = config::load_policy(&settings, false, clock.now()).unwrap();
         let random = Arc::new(OsRandom);
         let options = OpenOptions { clock: Arc::clone(&clock), ..OpenOptions::default() };
-        let ledger = Arc::new(SqliteLedger::open(folder.path("ledger.db"), options).unwrap());
+        let ledger =
+            Arc::new(SqliteLedger::open(folder.path(".weaver/ledger.db"), options).unwrap());
         let run = RunContext::create(RunSettings::default(), clock.as_ref(), &OsRandom).unwrap();
         let kernel = Kernel::open(KernelParts {
             registry: Arc::new(Registry::new()),
@@ -190,7 +191,7 @@ impl Desk {
 
     /// The files of the inbox, in the order of their names.
     pub(crate) fn inbox(&self) -> Vec<std::path::PathBuf> {
-        let entries = fs::read_dir(self.folder.path("inbox"));
+        let entries = fs::read_dir(self.folder.path(".weaver/inbox"));
         let mut paths: Vec<_> =
             entries.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
         paths.sort();

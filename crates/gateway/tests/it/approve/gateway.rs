@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::desk::{PASSPHRASE, failed, key_file, keys, lines};
-use crate::client::{Client, facts, folder, reason};
+use crate::client::{Client, folder, reason, shown};
 use crate::support::{Folder, Run, weaver_with};
 
 const SINK: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nsink = \"external_send\"\n\
@@ -58,7 +58,7 @@ fn a_call_is_released_beside_a_running_gateway() {
     let run = signed(&folder, &["grant", &request, "--wait", "30"]);
     assert_eq!((run.code, &run.json()["taken_in"]), (0, &json!(true)), "{run:?}");
     let (is_error, body) = client.execute("good.send", message("hello"));
-    assert!(!is_error && facts(&body).contains("hello"), "{body}");
+    assert!(!is_error && shown(&body).contains("hello"), "{body}");
     let other = held(&mut client, "once more");
     assert_ne!(other, request);
     let run = signed(&folder, &["deny", &other, "--wait", "30", "--reason", "once is enough"]);
@@ -73,7 +73,7 @@ fn what_the_gateway_refuses_is_told_to_who_waits() {
     let folder = guarded("");
     let mut client = Client::open(&folder);
     let request = held(&mut client, "hello");
-    let (store, inbox) = (folder.arg("ledger.db"), folder.arg("inbox"));
+    let (store, inbox) = (folder.arg(".weaver/ledger.db"), folder.arg(".weaver/inbox"));
     let key = folder.arg("low.key");
     // Without the configuration the command knows nobody; the gateway does.
     let args = ["approve", "grant", &request, "--store", &store, "--inbox", &inbox, "--wait", "30"];

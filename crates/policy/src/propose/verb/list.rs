@@ -50,6 +50,7 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "has",
             "exists",
             "whoami",
+            "echo",
             "crawl",
             "scrape",
             "visit",
@@ -91,13 +92,18 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "divide",
             "subtract",
             "interpret",
+            "gzip",
+            "compress",
+            "decompress",
+            "zip",
+            "demonstrate",
         ],
     ),
     (
         Kind::Keep,
         &[
             "create", "add", "append", "save", "insert", "store", "star", "bookmark", "remember",
-            "new", "schedule", "plan", "make",
+            "new", "schedule",
         ],
     ),
     (
@@ -144,9 +150,9 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
     (
         Kind::Pay,
         &[
-            "pay", "purchase", "buy", "checkout", "refund", "donate", "invest", "sell", "withdraw",
-            "remit", "reserve", "redeem", "spend", "bet", "lend", "borrow", "swap", "mint",
-            "recharge", "preorder", "rebook", "renew", "hire",
+            "pay", "purchase", "buy", "refund", "donate", "invest", "sell", "withdraw", "remit",
+            "reserve", "redeem", "spend", "bet", "lend", "borrow", "swap", "mint", "recharge",
+            "preorder", "rebook", "renew", "hire",
         ],
     ),
     (
@@ -187,7 +193,6 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "move",
             "adjust",
             "configure",
-            "control",
             "toggle",
             "enable",
             "activate",
@@ -214,7 +219,6 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "confirm",
             "assign",
             "allocate",
-            "manage",
             "click",
             "press",
             "drag",
@@ -222,7 +226,6 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "upsert",
             "increment",
             "connect",
-            "pair",
             "bind",
             "attach",
             "init",
@@ -240,14 +243,18 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "scroll",
             "customize",
             "implement",
-            "launch",
             "reorder",
             "copy",
             "duplicate",
+            "resize",
+            "scale",
+            "fork",
+            "stage",
+            "unstage",
+            "stash",
+            "checkout",
             "clone",
             "pick",
-            "place",
-            "perform",
             "capture",
             "compose",
             "checkin",
@@ -255,7 +262,6 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "optimise",
             "prepare",
             "collect",
-            "initiate",
             "hand",
             "handover",
             "assist",
@@ -268,7 +274,6 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "establish",
             "deploy",
             "release",
-            "issue",
         ],
     ),
     (
@@ -311,17 +316,12 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
             "dismiss",
             "suspend",
             "merge",
-            "execute",
-            "exec",
-            "eval",
-            "trigger",
             "replace",
             "void",
             "abort",
             "disconnect",
             "drop",
             "force",
-            "invoke",
             "decline",
             "reject",
             "flush",
@@ -336,6 +336,45 @@ pub(super) const VERBS: [(Kind, &[&str]); 8] = [
     ),
 ];
 
+/// Verbs that say that something is done, and not what: they settle nothing by themselves.
+pub(super) const VAGUE: [(Kind, &[&str]); 2] = [
+    (
+        Kind::Write,
+        &[
+            "perform", "use", "manage", "take", "handle", "process", "open", "control", "test",
+            "work", "monitor", "track", "type", "format", "select", "launch", "initiate", "make",
+            "plan", "do", "apply", "close", "print", "place", "issue", "pair",
+        ],
+    ),
+    (Kind::Destroy, &["execute", "exec", "eval", "trigger", "invoke", "run", "command", "script"]),
+];
+
+/// Nouns that name what is read where no verb stands beside them.
+pub(super) const VIEWS: [&str; 22] = [
+    "status",
+    "diff",
+    "log",
+    "tree",
+    "stat",
+    "stats",
+    "history",
+    "info",
+    "details",
+    "metadata",
+    "overview",
+    "tail",
+    "head",
+    "cat",
+    "help",
+    "version",
+    "directions",
+    "elevation",
+    "matrix",
+    "snapshot",
+    "screenshot",
+    "blame",
+];
+
 /// Words that are as often nouns.
 pub(super) const EITHER: [(Kind, &[&str]); 6] = [
     (
@@ -343,7 +382,7 @@ pub(super) const EITHER: [(Kind, &[&str]); 6] = [
         &[
             "post", "share", "message", "comment", "email", "mail", "tweet", "sms", "text", "call",
             "like", "contact", "report", "request", "rate", "review", "alert", "leave", "signal",
-            "fax", "return", "ask", "file", "chat", "pitch",
+            "fax", "return", "ask", "chat", "pitch",
         ],
     ),
     (
@@ -357,20 +396,18 @@ pub(super) const EITHER: [(Kind, &[&str]); 6] = [
     (
         Kind::Write,
         &[
-            "open", "close", "switch", "process", "type", "link", "backup", "track", "log",
-            "print", "take", "use", "handle", "monitor", "select", "format", "design", "develop",
-            "test", "train", "work", "contract", "water", "feed", "heat", "cool", "power", "shape",
-            "treat", "seed", "plant",
+            "switch", "commit", "branch", "link", "backup", "log", "design", "develop", "train",
+            "contract", "heat", "cool", "treat", "seed", "plant",
         ],
     ),
-    (Kind::Destroy, &["run", "block", "end", "close", "fire", "script", "command"]),
+    (Kind::Destroy, &["block", "end", "fire", "rebase"]),
     (Kind::Admit, &["trust", "access"]),
 ];
 
 /// Verbs whose third person is a plural noun as well.
-pub(super) const PLURALS: [&str; 35] = [
-    "update", "change", "set", "edit", "move", "start", "play", "build", "upgrade", "download",
-    "upload", "invite", "purchase", "refund", "mark", "drop", "reply", "push", "plan", "make",
-    "star", "bookmark", "store", "sign", "swap", "reset", "bet", "vote", "issue", "copy", "bind",
+pub(super) const PLURALS: &[&str] = &[
+    "make", "plan", "issue", "update", "change", "set", "edit", "move", "start", "play", "build",
+    "upgrade", "download", "upload", "invite", "purchase", "refund", "mark", "drop", "reply",
+    "push", "star", "bookmark", "store", "sign", "swap", "reset", "bet", "vote", "copy", "bind",
     "patch", "restart", "release", "ship",
 ];

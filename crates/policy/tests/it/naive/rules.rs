@@ -88,6 +88,7 @@ pub(crate) fn constraints_of(rule: &Table) -> Constraints {
         return Constraints::default();
     };
     Constraints {
+        max_tokens: whole(table, "max_tokens"),
         max_rows: whole(table, "max_rows"),
         max_fields: whole(table, "max_fields"),
         max_chars: whole(table, "max_chars"),

@@ -1,4 +1,4 @@
-//! The folder that holds everything: installed programs, their caches, and the runs.
+//! The folder of installed programs and their caches, and the folder of the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,27 +6,24 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-/// The cache folder, `target/interop`.
+/// The cache folder, `target/interop`, and the folder that a run writes.
 #[derive(Clone)]
 pub struct Cache {
     root: PathBuf,
+    run: PathBuf,
     scripts: PathBuf,
 }
 
 impl Cache {
-    /// Makes the folder where it is missing, and empties the folder of the last run.
-    pub fn open(target: &Path, workspace: &Path) -> Result<Self> {
-        let root = target.join("interop");
-        fs::create_dir_all(&root).with_context(|| format!("cannot make {}", root.display()))?;
-        // Some servers compare the paths they are given with resolved ones.
-        let root = root.canonicalize()?;
-        let cache = Self { root, scripts: workspace.join("xtask").join("interop") };
-        let run = cache.run();
+    /// Makes the folders where they are missing, and empties that of the last run.
+    pub fn open(target: &Path, workspace: &Path, run: &Path) -> Result<Self> {
         if run.exists() {
-            fs::remove_dir_all(&run).with_context(|| format!("cannot empty {}", run.display()))?;
+            fs::remove_dir_all(run).with_context(|| format!("cannot empty {}", run.display()))?;
         }
-        for dir in [cache.npm(), cache.home(), run] {
-            fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        let scripts = workspace.join("xtask").join("interop");
+        let cache = Self { root: made(&target.join("interop"))?, run: made(run)?, scripts };
+        for dir in [cache.npm(), cache.home()] {
+            made(&dir)?;
         }
         Ok(cache)
     }
@@ -52,6 +49,11 @@ impl Cache {
         self.root.join("venv")
     }
 
+    /// The environment of the SQLite server.
+    pub fn sqlite_venv(&self) -> PathBuf {
+        self.root.join("venv-sqlite")
+    }
+
     /// A program of the Python packages.
     pub fn python_program(&self, name: &str) -> PathBuf {
         super::install::program(&self.venv(), name)
@@ -59,7 +61,7 @@ impl Cache {
 
     /// What this run writes.
     pub fn run(&self) -> PathBuf {
-        self.root.join("run")
+        self.run.clone()
     }
 
     /// The home folder of every program under trial.
@@ -90,4 +92,11 @@ impl Cache {
             .env("PIP_NO_INPUT", "1");
         command
     }
+}
+
+/// Makes a folder and resolves its path: some servers compare the paths they are given with
+/// resolved ones.
+fn made(dir: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    Ok(dir.canonicalize()?)
 }

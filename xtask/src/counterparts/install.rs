@@ -9,9 +9,6 @@ use anyhow::{Context, Result};
 
 use super::cache::Cache;
 use super::child::{self, Output};
-use super::plan::{Plan, Tool};
-use super::report::Missing;
-use super::server::Registry;
 
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -45,28 +42,18 @@ pub enum Installed {
     Broken(String),
 }
 
-/// What there is to try with.
-pub struct Shelf {
-    pub npm: Installed,
-    pub python: Installed,
+/// Where a package comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Registry {
+    Npm,
+    PyPi,
 }
 
-impl Shelf {
-    /// Why a plan cannot be tried; `None` when it can.
-    pub fn lacks(&self, cache: &Cache, plan: &Plan) -> Option<Missing> {
-        let server = match plan.server.registry {
-            Registry::Npm => &self.npm,
-            Registry::PyPi => &self.python,
-        };
-        let client = match plan.client.tool {
-            Tool::Inspector => &self.npm,
-            Tool::Sdk => &self.python,
-        };
-        // The tap that watches both sides is a Python script without needs of its own.
-        let tapped = cache.python_program("python").exists();
-        let tap = if tapped { &Installed::Ready } else { &self.python };
-        [server, client, tap].into_iter().find_map(Installed::missing)
-    }
+/// Why a program is not there.
+#[derive(Clone, Debug)]
+pub enum Missing {
+    OutOfReach(String),
+    Broken(String),
 }
 
 impl Installed {
@@ -113,6 +100,13 @@ pub fn npm(cache: &Cache) -> Installed {
 pub fn python(cache: &Cache) -> Installed {
     let list = cache.script("requirements.txt");
     environment(&cache.venv(), &list, &|program| cache.installer(program))
+}
+
+/// Installs the SQLite server into an environment of its own: it needs an SDK that is older than
+/// that of the others.
+pub fn sqlite(cache: &Cache) -> Installed {
+    let list = cache.script("requirements-sqlite.txt");
+    environment(&cache.sqlite_venv(), &list, &|program| cache.installer(program))
 }
 
 /// Installs a list of Python packages into an environment in `folder`. `command` makes a command of

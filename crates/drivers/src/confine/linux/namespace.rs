@@ -1,0 +1,24 @@
+//! Namespaces of this process's own.
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::process::{getgid, getuid};
+
+/// Moves this process into namespaces of these kinds. Whoever may not make them by itself makes
+/// them in a user namespace of its own, in which it stays who it is.
+pub(super) fn enter(kinds: CloneFlags) -> Result<(), String> {
+    if unshare(kinds).is_ok() {
+        return Ok(());
+    }
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let both = CloneFlags::CLONE_NEWUSER | kinds;
+    unshare(both).map_err(|error| format!("no namespace of its own: {error}"))?;
+    let maps = [
+        ("/proc/self/setgroups", "deny".to_owned()),
+        ("/proc/self/uid_map", format!("{user} {user} 1")),
+        ("/proc/self/gid_map", format!("{group} {group} 1")),
+    ];
+    for (file, text) in maps {
+        std::fs::write(file, text).map_err(|error| format!("{file} cannot be written: {error}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! State that mounts cover: what is made beside it is within reach, and it is not. Real processes
+//! on this kernel; where it cannot cover, the tests hold that nothing beside the state is open.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::json;
+use tempfile::TempDir;
+use weaver_drivers::McpDriver;
+use weaver_drivers::confine::{Confinement, Demand, Files, Neighbours, Protection};
+use weaver_drivers::mcp::{Endpoint, StdioConfig, Upstream, UpstreamConfig};
+
+use crate::confine::{assert_refused, confined, launcher, said};
+use crate::kernel::through_kernel;
+use crate::support::{config, connect_with};
+
+const SECRET: &str = "the secret of the state";
+
+/// A folder with state in a folder and in a file, below a folder that everybody may write.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(TempDir::new().unwrap());
+        for name in ["home/work/.state/ledger.db", "home/work/config.toml"] {
+            fs::create_dir_all(place.path(name).parent().unwrap()).unwrap();
+            fs::write(place.path(name), SECRET).unwrap();
+        }
+        fs::write(place.path("home/work/data.json"), "data").unwrap();
+        for name in ["", "home", "home/work", "home/work/.state", "home/work/config.toml"] {
+            fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn confinement(&self) -> Confinement {
+        Confinement {
+            neighbours: Neighbours::Open,
+            demand: Demand::BestEffort,
+            ..Confinement::denying([
+                self.path("home/work/.state"),
+                self.path("home/work/config.toml"),
+                self.path("home/work/keys"),
+            ])
+        }
+    }
+}
+
+/// Whether this user's children get their state covered here.
+fn covers(confinement: &Confinement, user: User) -> bool {
+    shell(Some(confinement), user, "true").1.contains("\"mounts\"")
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum User {
+    /// Who runs the tests.
+    Same,
+    /// Somebody without any right, if the tests run as root.
+    Nobody,
+}
+
+/// What a shell puts out, confined or not, and the launcher's line.
+fn shell(confinement: Option<&Confinement>, user: User, script: &str) -> (String, String) {
+    let argv = ["/bin/sh", "-c", script];
+    let mut command = match confinement {
+        Some(confinement) => launcher().command(&argv, confinement).unwrap(),
+        None => {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            command
+        }
+    };
+    if user == User::Nobody && rustix::process::getuid().is_root() {
+        command.uid(65534).gid(65534);
+    }
+    let output = command.current_dir("/").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[tokio::test]
+async fn what_is_made_beside_covered_state_is_within_reach_and_the_state_is_not() {
+    let place = Place::new();
+    let to = |name: &str| place.path(&format!("home/work/{name}"));
+    symlink(to(".state"), place.path("link")).unwrap();
+    let config = fs::metadata(to("config.toml")).unwrap().ino();
+    let connection = connect_with(confined(place.confinement())).await.unwrap();
+    let enforced = connection.enforced().unwrap();
+    println!("{enforced}");
+    let covered = enforced.protections.contains(&Protection::Mounts);
+    // util-linux asks the same kernel for the same.
+    let own = Command::new("unshare").args(["-m", "mount", "--make-rslave", "/"]).status();
+    assert!(covered || !own.is_ok_and(|status| status.success()), "this kernel can cover");
+    if !enforced.protections.contains(&Protection::Files) {
+        return;
+    }
+    // Made by others after the start: a neighbour, and more state.
+    fs::write(to("later.json"), "later").unwrap();
+    fs::write(to(".state/later.db"), SECRET).unwrap();
+    let beside = [
+        json!({"do": "read", "at": to("later.json")}),
+        json!({"do": "list", "at": to("")}),
+        json!({"do": "make", "at": to("made.json")}),
+        json!({"do": "move", "at": to("made.json"), "to": to("moved.json")}),
+        json!({"do": "folder", "at": to("folder")}),
+        json!({"do": "make", "at": to("folder/made.json")}),
+    ];
+    for asked in beside {
+        let outcome = said(&connection, asked.clone()).await;
+        assert_eq!(outcome == "done", covered, "{asked}: {outcome}");
+    }
+    let parent = std::process::id();
+    let root = |name: &str| format!("/proc/{parent}/root{}", to(name).display());
+    let refused = [
+        json!({"do": "read", "at": to(".state/ledger.db")}),
+        json!({"do": "read", "at": to(".state/later.db")}),
+        json!({"do": "read", "at": place.path("link/ledger.db")}),
+        json!({"do": "read", "at": to("config.toml")}),
+        json!({"do": "read", "at": root(".state/ledger.db")}),
+        json!({"do": "read", "at": root("config.toml")}),
+        json!({"do": "write", "at": to("config.toml")}),
+        json!({"do": "write", "at": to(".state/ledger.db")}),
+        json!({"do": "write", "at": to(".state/forged")}),
+        json!({"do": "link", "at": to(".state/ledger.db"), "to": to("linked.db")}),
+        json!({"do": "link", "at": to("config.toml"), "to": to("linked.toml")}),
+        json!({"do": "cut", "at": to("config.toml")}),
+        json!({"do": "cut", "at": to(".state/ledger.db")}),
+    ];
+    assert_refused(&connection, &refused).await;
+    // What would bring other files into the place of the state.
+    let forging = [
+        json!({"do": "remove", "at": to("config.toml")}),
+        json!({"do": "move", "at": to("data.json"), "to": to("config.toml")}),
+        json!({"do": "move", "at": to("config.toml"), "to": to("other.toml")}),
+        json!({"do": "move", "at": to(".state"), "to": to("other")}),
+        json!({"do": "move", "at": place.path("home/work"), "to": place.path("home/other")}),
+        json!({"do": "move", "at": place.path("home"), "to": place.path("other")}),
+    ];
+    for asked in forging {
+        let outcome = said(&connection, asked.clone()).await;
+        println!("{asked}: {outcome}");
+        assert_ne!(outcome, "done", "{asked}");
+    }
+    assert_eq!(fs::metadata(to("config.toml")).unwrap().ino(), config, "it is still the same file");
+}
+
+/// Every way that is known to get below a mount, as root and as an ordinary user.
+#[test]
+fn no_child_takes_the_covers_away() {
+    let place = Place::new();
+    let folder = place.path("home/work");
+    let folder = folder.display();
+    let look = format!("cat {folder}/.state/ledger.db {folder}/config.toml");
+    let parent = std::process::id();
+    for user in [User::Same, User::Nobody] {
+        let (free, _) = shell(None, user, &look);
+        assert_eq!(free.matches(SECRET).count(), 2, "the test shows nothing: {free}");
+        let asked = place.confinement();
+        println!("covered: {}", covers(&asked, user));
+        for way in [
+            look.clone(),
+            format!(
+                "umount {folder}/.state; umount {folder}/.state; umount {folder}/config.toml; {look}"
+            ),
+            format!("umount -l {folder}; umount -l {folder}/config.toml; {look}"),
+            format!(
+                "unshare -Urm sh -c 'umount -l {folder}/.state; umount -l {folder}/config.toml; {look}'"
+            ),
+            format!(
+                "unshare -Urm sh -c 'mkdir /tmp/weaver-alias-$$; mount --bind {folder} /tmp/weaver-alias-$$; cat /tmp/weaver-alias-$$/.state/ledger.db /tmp/weaver-alias-$$/config.toml'; rmdir /tmp/weaver-alias-*"
+            ),
+            format!("nsenter -t {parent} -m {look}"),
+            format!("nsenter -t {parent} -U -m --preserve-credentials {look}"),
+            format!(
+                "cat /proc/{parent}/root{folder}/config.toml /proc/{parent}/cwd/../config.toml"
+            ),
+            format!("cd {folder}/.state && cat ledger.db; cat {folder}/.state/../.state/ledger.db"),
+        ] {
+            let (out, err) = shell(Some(&asked), user, &way);
+            assert!(!out.contains(SECRET), "{way}: {out} {err}");
+        }
+    }
+}
+
+/// A child that was started in the state itself does not stay below the mount.
+#[test]
+fn a_working_directory_in_the_state_is_left() {
+    let place = Place::new();
+    let mut command =
+        launcher().command(&["/bin/sh", "-c", "cat ledger.db"], &place.confinement()).unwrap();
+    let output = command.current_dir(place.path("home/work/.state")).output().unwrap();
+    assert!(!String::from_utf8_lossy(&output.stdout).contains(SECRET), "{output:?}");
+}
+
+/// What made the mounts is not left to the child.
+#[test]
+fn no_child_keeps_the_right_to_mount() {
+    let place = Place::new();
+    for user in [User::Same, User::Nobody] {
+        let script = "grep -E 'Cap(Eff|Bnd|Prm|Amb)|NoNewPrivs' /proc/self/status";
+        let (text, told) = shell(Some(&place.confinement()), user, script);
+        println!("{told}");
+        for line in text.lines().filter(|line| line.starts_with("Cap")) {
+            let held = u64::from_str_radix(line.split_whitespace().nth(1).unwrap(), 16).unwrap();
+            let covered = told.contains("\"mounts\"");
+            let bound = line.starts_with("CapBnd") && !covered;
+            assert!(bound || held & (1 << 21) == 0, "{text}");
+        }
+        assert!(text.contains("NoNewPrivs:\t1"), "{text}");
+    }
+}
+
+/// A link could be replaced by another one, so nothing beside it is opened.
+#[test]
+fn a_link_among_the_state_closes_its_folder_as_before() {
+    let place = Place::new();
+    fs::rename(place.path("home/work/config.toml"), place.path("home/config.toml")).unwrap();
+    symlink(place.path("home/config.toml"), place.path("home/work/config.toml")).unwrap();
+    let folder = place.path("home/work");
+    let folder = folder.display();
+    let script = format!(
+        "cat {folder}/config.toml; rm {folder}/config.toml; echo {SECRET} > {folder}/new; cat {folder}/new"
+    );
+    let (out, told) = shell(Some(&place.confinement()), User::Same, &script);
+    assert!(!told.contains("\"mounts\"") && !out.contains(SECRET), "{told} {out}");
+    assert!(place.path("home/work/config.toml").is_symlink());
+}
+
+/// Whoever does not look after replaced files keeps the folders closed.
+#[test]
+fn mounts_are_made_only_where_they_are_wanted() {
+    let place = Place::new();
+    let asked = Confinement { neighbours: Neighbours::Closed, ..place.confinement() };
+    assert!(!covers(&asked, User::Same));
+}
+
+/// A tool that repeats what the system said, and does not call it an error.
+#[test]
+fn a_refusal_that_a_server_calls_a_result_has_failed_and_says_what_is_closed() {
+    let place = Place::new();
+    let mut asked = confined(Confinement {
+        files: Files::only().read(place.path("home")),
+        neighbours: Neighbours::Open,
+        ..Confinement::denying([place.path("home/work/.state")])
+    });
+    if let Endpoint::Stdio(StdioConfig { confined: Some(confined), .. }) = &mut asked.endpoint {
+        confined.setting = Some("`write` under `[mcpServers.x.confine]`".to_owned());
+    }
+    let free = config("plain");
+    let called = |upstream: UpstreamConfig, text: &str| {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let upstream = Arc::new(Upstream::new(upstream));
+        let driver = McpDriver::new(upstream, "say", runtime.handle().clone());
+        through_kernel(driver, &json!({ "text": text })).result.unwrap().success
+    };
+    let refusal = "Database error: attempt to write a readonly database";
+    if launcher().probe(&asked.confined().unwrap().confinement).is_err() {
+        return;
+    }
+    assert!(!called(asked.clone(), refusal), "a confined server");
+    assert!(called(free, refusal), "nothing is confined, so it is the server's word");
+    assert!(called(asked, "The guide says: permission denied"), "an ordinary text");
+}

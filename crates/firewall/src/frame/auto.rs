@@ -1,0 +1,304 @@
+//! Mode `auto`: the result as it is, masked, where it fits; beyond that the most useful part of it.
+//!
+//! A result within the budget keeps its blocks, their order and its structured value, and nothing
+//! is added to it. Of a larger one each text block gets a share of the budget: small blocks are
+//! shown whole, what is left is divided among the others (max-min fairness), and each of them is
+//! cut in its own form, see [`excerpt`].
+
+mod blocks;
+mod excerpt;
+mod faithful;
+mod pruned;
+mod table;
+mod text;
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+use weaver_types::{Frame, RawContent, RawResult, Structured, Warning};
+
+use super::build::empty;
+use super::{Content, Shape};
+use crate::redact::Redactor;
+use crate::spec::{FrameSpec, Limits};
+
+pub(crate) use excerpt::{Excerpt, Part, of_content as excerpt_of, of_rows as excerpt_table};
+pub(crate) use faithful::Masker;
+pub(crate) use text::window as text_window;
+
+/// Tokens kept for the lines that say what was masked or cut.
+const NOTES: usize = 96;
+/// The fewest tokens of a part of a result that is shown at all.
+const LEAST: usize = 16;
+
+/// What may be shown: tokens, and characters where a rule bounds them.
+#[derive(Clone, Copy)]
+pub(crate) struct Space {
+    pub(crate) tokens: usize,
+    pub(crate) chars: usize,
+}
+
+impl Space {
+    fn of(limits: &Limits) -> Self {
+        Self { tokens: limits.tokens, chars: limits.chars }
+    }
+
+    /// Whether a text fits.
+    pub(crate) fn holds(self, text: &str, limits: &Limits) -> bool {
+        self.size(text, limits) <= self.tokens
+            && (self.chars == usize::MAX || text.chars().count() <= self.chars)
+    }
+
+    /// The tokens of a text, or more than there is room for.
+    pub(crate) fn size(self, text: &str, limits: &Limits) -> usize {
+        // A token has at least one byte, so most texts are never counted.
+        let counted = limits.counter().count_up_to(text, self.tokens.saturating_add(1));
+        counted.tokens().unwrap_or(usize::MAX)
+    }
+}
+
+/// The first frame of a result in mode `auto`.
+pub(crate) fn build(
+    redactor: &Redactor,
+    raw: &RawResult,
+    spec: &FrameSpec<'_>,
+    limits: &Limits,
+) -> Frame {
+    let mut masker = Masker::new(redactor, limits);
+    let mut frame = empty(raw, spec, limits.mode);
+    let whole = limits.allowed.is_none()
+        && !is_far_too_large(raw, limits)
+        && !has_too_many_rows(raw, limits);
+    let cut = match if whole { as_is(raw, limits, &mut masker) } else { None } {
+        Some((content, structured)) => {
+            (frame.content, frame.structured) = (content, structured);
+            Notes::default()
+        }
+        None => {
+            // What was masked in vain does not count.
+            masker = Masker::new(redactor, limits);
+            parts(redactor, raw, limits, (&mut masker, &mut frame))
+        }
+    };
+    finish(frame, raw, cut, masker)
+}
+
+/// Everything, masked, unless it is too large.
+fn as_is(
+    raw: &RawResult,
+    limits: &Limits,
+    masker: &mut Masker<'_>,
+) -> Option<(Vec<Value>, Option<Value>)> {
+    let space = Space::of(limits);
+    let (blocks, structured) = blocks::of(raw);
+    let bytes: usize = blocks.iter().map(blocks::text_bytes).sum();
+    if bytes > limits.most_bytes() {
+        return None;
+    }
+    let repeated = structured.is_some_and(|value| blocks::repeats(&blocks, value));
+    let mut size = 0_usize;
+    let mut chars = 0_usize;
+    let mut shown = Vec::with_capacity(blocks.len());
+    for block in blocks.iter() {
+        let block = masker.block(block);
+        for text in blocks::texts(&block) {
+            size = size.saturating_add(space.size(text, limits));
+            chars = chars.saturating_add(text.chars().count());
+        }
+        if size > space.tokens || chars > space.chars {
+            return None;
+        }
+        shown.push(block);
+    }
+    let structured = match structured {
+        Some(value) => {
+            let value = masker.structured(value, &blocks, &shown);
+            if !repeated {
+                let text = value.to_string();
+                size = size.saturating_add(space.size(&text, limits));
+                chars = chars.saturating_add(text.chars().count());
+            }
+            Some(value)
+        }
+        None => None,
+    };
+    (size <= space.tokens && chars <= space.chars).then_some((shown, structured))
+}
+
+/// True for JSON without blocks that no frame shows whole. It is measured without being written
+/// out: the one text block that it would be laid out as is as large as the result.
+fn is_far_too_large(raw: &RawResult, limits: &Limits) -> bool {
+    match (&raw.blocks, &raw.content) {
+        (None, RawContent::Json(value)) => crate::json::is_longer(value, limits.most_bytes()),
+        _ => false,
+    }
+}
+
+/// True where a rule bounds the rows and there are more.
+fn has_too_many_rows(raw: &RawResult, limits: &Limits) -> bool {
+    limits.bounds_rows
+        && match Content::read_rows(&raw.content).shape() {
+            Shape::Rows { rows, .. } => rows.len() > limits.rows,
+            Shape::List(items) => items.len() > limits.rows,
+            _ => false,
+        }
+}
+
+/// The most useful part of every block.
+fn parts(
+    redactor: &Redactor,
+    raw: &RawResult,
+    limits: &Limits,
+    (masker, frame): (&mut Masker<'_>, &mut Frame),
+) -> Notes {
+    let apart = is_apart(raw, limits);
+    let (blocks, structured) = match (&raw.blocks, apart) {
+        (None, true) => (Cow::Owned(Vec::new()), None),
+        _ => blocks::of(raw),
+    };
+    let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
+    let mut shares = shares(&blocks, apart, limits);
+    let own_share = if apart { shares.pop() } else { None };
+    let mut cut = Notes::default();
+    let mut shown_text = None;
+    let mut show = |content: &Content<'_>, share, frame: &mut Frame, masker: &mut Masker<'_>| {
+        let space = Space { tokens: share, chars: limits.chars };
+        let limit = limits.rows;
+        let part = Part { content, offset: 0, limit, space, columns: &[], first: true };
+        let excerpt = excerpt::of_content(redactor, limits, &part, masker);
+        frame.content.push(json!({ "type": "text", "text": excerpt.text }));
+        shown_text.get_or_insert(excerpt.text);
+        cut.notes.extend(excerpt.note);
+        excerpt.next
+    };
+    let mut next = None;
+    let mut fieldless = 0;
+    for (block, share) in blocks.iter().zip(shares) {
+        let Some(text) = block.get("text").and_then(Value::as_str) else {
+            if limits.allowed.is_none() {
+                frame.content.push(masker.block(block));
+            } else {
+                fieldless += 1;
+            }
+            continue;
+        };
+        let content =
+            if single { Content::read_rows(&raw.content) } else { Content::of_text(text) };
+        let found = show(&content, share, frame, masker);
+        next = next.or(found.filter(|_| single));
+    }
+    if let Some(share) = own_share {
+        next = show(&Content::read_rows(&raw.content), share, frame, masker);
+    }
+    cut.next = next;
+    let unshown = "A block without fields is not shown.".to_owned();
+    cut.notes.extend(std::iter::repeat_n(unshown, fieldless));
+    frame.structured = structured
+        .or_else(|| structure_of(raw))
+        .and_then(|value| wrapped(value, shown_text).or_else(|| shortened(value, limits, masker)));
+    cut
+}
+
+/// True where the content is shown in a block of its own: it is JSON that came without blocks and
+/// is far too large to be laid out as one, or a structured value that the text beside it does not
+/// repeat.
+fn is_apart(raw: &RawResult, limits: &Limits) -> bool {
+    let Some(laid_out) = &raw.blocks else { return is_far_too_large(raw, limits) };
+    let (RawContent::Json(content), Some(value)) = (&raw.content, &laid_out.structured) else {
+        return false;
+    };
+    !blocks::repeats(&laid_out.blocks, value) && content == value
+}
+
+/// The structured value of a result that is too large to have been kept as it was laid out.
+fn structure_of(raw: &RawResult) -> Option<&Value> {
+    match (&raw.structured, &raw.content) {
+        (Structured::Beside(value), _) => Some(value),
+        (Structured::Content, RawContent::Json(value))
+            if raw.blocks.is_none() && value.is_object() =>
+        {
+            Some(value)
+        }
+        _ => None,
+    }
+}
+
+/// A structured value with shorter lists, so that it still fits its schema; nothing where a host
+/// restricts what may be seen of it.
+fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<Value> {
+    if limits.allowed.is_some() {
+        return None;
+    }
+    let space = Space::of(limits);
+    [50, 10, 3, 1, 0].into_iter().find_map(|items| {
+        let value = masker.structured(&pruned::with_lists_of(value, items), &[], &[]);
+        space.holds(&value.to_string(), limits).then_some(value)
+    })
+}
+
+/// A structured value that only wraps the text in one field, around what is shown of the text.
+fn wrapped(value: &Value, shown: Option<String>) -> Option<Value> {
+    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+    let (name, _) = fields.iter().next().filter(|(_, value)| value.is_string())?;
+    Some(json!({ name: shown? }))
+}
+
+/// How many tokens each block gets: the small ones all of theirs, the others an equal part of what
+/// is left (max-min fairness).
+/// Content that is shown apart takes part in it as one more block, the last.
+fn shares(blocks: &[Value], apart: bool, limits: &Limits) -> Vec<usize> {
+    let space = Space::of(limits);
+    let total = space.tokens.saturating_sub(NOTES).max(LEAST);
+    let size = |block: &Value| {
+        let texts = blocks::texts(block);
+        texts.iter().map(|text| space.size(text, limits)).fold(0, usize::saturating_add)
+    };
+    let mut sizes: Vec<usize> = blocks.iter().map(size).collect();
+    sizes.extend(apart.then_some(usize::MAX));
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|at| sizes.get(*at).copied().unwrap_or_default());
+    let mut shares = vec![0; sizes.len()];
+    let (mut left, mut waiting) = (total, order.len());
+    for at in order {
+        let own = sizes.get(at).copied().unwrap_or_default().min(left / waiting.max(1));
+        if let Some(share) = shares.get_mut(at) {
+            *share = own;
+        }
+        left = left.saturating_sub(own);
+        waiting = waiting.saturating_sub(1);
+    }
+    shares
+}
+
+/// The frame with its notes, warnings and the way to see more.
+pub(crate) fn finish(
+    mut frame: Frame,
+    raw: &RawResult,
+    Notes { notes, next }: Notes,
+    masker: Masker<'_>,
+) -> Frame {
+    let (counts, masks) = masker.counts();
+    frame.notes = notes;
+    frame.notes.extend(masks);
+    let own = raw.notes.iter().map(|note| masker_line(note));
+    frame.notes.extend(own);
+    frame.next = next.filter(|_| frame.handle.is_some());
+    frame.warnings = counts.into_iter().map(|(kind, count)| Warning { kind, count }).collect();
+    for finding in &raw.findings {
+        frame.warnings.push(Warning { kind: (*finding).to_owned(), count: 1 });
+    }
+    frame
+}
+
+/// What is to be said under a frame: what was cut, and the query that shows it.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) notes: Vec<String>,
+    pub(crate) next: Option<Value>,
+}
+
+/// A line of the driver: its words may repeat a server's.
+fn masker_line(note: &str) -> String {
+    let clean = Redactor::builtin().text(note, &mut crate::redact::Counts::new()).into_owned();
+    weaver_text::escape::line(&clean).into_owned()
+}

@@ -1,0 +1,91 @@
+//! Content blocks in the form of MCP: which a result has, and what of them is text.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use weaver_types::{RawContent, RawResult};
+
+use crate::frame::media_type;
+
+/// The longest text that is compared with a structured value, in bytes.
+const MAX_COMPARED: usize = 1 << 20;
+
+/// The blocks of a result, and the structured value beside them. Content that came without blocks
+/// is laid out as one.
+pub(super) fn of(raw: &RawResult) -> (Cow<'_, [Value]>, Option<&Value>) {
+    match &raw.blocks {
+        Some(blocks) => (Cow::Borrowed(blocks.blocks.as_slice()), blocks.structured.as_ref()),
+        None => (Cow::Owned(vec![one(&raw.content)]), None),
+    }
+}
+
+fn one(content: &RawContent) -> Value {
+    match content {
+        RawContent::Text(text) => json!({ "type": "text", "text": text }),
+        RawContent::Json(Value::String(text)) => json!({ "type": "text", "text": text }),
+        RawContent::Json(value) => json!({ "type": "text", "text": value.to_string() }),
+        RawContent::Binary { media_type: declared, bytes } => {
+            let media_type = media_type(declared);
+            match media_type.split('/').next() {
+                Some(kind @ ("image" | "audio")) => {
+                    let data = STANDARD.encode(bytes);
+                    json!({ "type": kind, "data": data, "mimeType": media_type })
+                }
+                _ => match crate::view::text_of(bytes) {
+                    Some(text) => json!({ "type": "text", "text": text }),
+                    None => {
+                        let said =
+                            format!("({media_type}, {} bytes, not shown as text)", bytes.len());
+                        json!({ "type": "text", "text": said })
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// The texts in a block that a model reads.
+pub(super) fn texts(block: &Value) -> Vec<&str> {
+    let own = ["text", "uri", "name", "title", "description"];
+    let inner = block
+        .get("resource")
+        .map(|resource| ["text", "uri"].into_iter().filter_map(|key| resource.get(key)?.as_str()));
+    let own = own.into_iter().filter_map(|key| block.get(key)?.as_str());
+    own.chain(inner.into_iter().flatten()).collect()
+}
+
+/// The bytes of its texts.
+pub(super) fn text_bytes(block: &Value) -> usize {
+    texts(block).iter().map(|text| text.len()).sum()
+}
+
+/// True for one text block alone.
+pub(super) fn is_one_text(blocks: &[Value]) -> bool {
+    matches!(blocks, [block] if block.get("type").and_then(Value::as_str) == Some("text"))
+}
+
+/// True where a text block says what the structured value says: as its JSON, or as the one text
+/// that it wraps.
+pub(super) fn repeats(blocks: &[Value], structured: &Value) -> bool {
+    let [block] = blocks else { return false };
+    let Some(text) = block.get("text").and_then(Value::as_str) else { return false };
+    if wraps(structured, text) {
+        return true;
+    }
+    text.len() <= MAX_COMPARED
+        && serde_json::from_str::<Value>(text).is_ok_and(|value| {
+            value == *structured
+                || structured.as_object().is_some_and(|fields| {
+                    fields.len() == 1 && fields.values().next() == Some(&value)
+                })
+        })
+}
+
+/// True where the structured value is one field around this text.
+pub(super) fn wraps(structured: &Value, text: &str) -> bool {
+    structured.as_object().is_some_and(|fields| {
+        fields.len() == 1 && fields.values().all(|field| field.as_str() == Some(text))
+    })
+}

@@ -1,0 +1,243 @@
+//! The answer to a question in mode `auto`: the part that was asked for in its own form.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+use weaver_types::Frame;
+
+use super::column::{Columns, VALUE};
+use super::select::{Selected, Selector};
+use super::{HandleQuery, drill};
+use crate::error::HandleError;
+use crate::frame::auto::{self, Excerpt, Masker, Notes, Part, Space};
+use crate::frame::{Content, Shape, empty};
+use crate::query::drill::Source;
+use crate::redact::Redactor;
+use crate::spec::{FrameSpec, Limits};
+
+/// A question, and what it is answered from.
+pub(super) struct Question<'a> {
+    pub(super) redactor: &'a Redactor,
+    pub(super) query: &'a HandleQuery,
+    pub(super) spec: &'a FrameSpec<'a>,
+    pub(super) limits: Limits,
+}
+
+impl Question<'_> {
+    /// The answer from content, of a view or whole.
+    pub(super) fn answer(
+        &self,
+        source: &Source<'_>,
+        content: &Content<'_>,
+        columns: &Columns,
+    ) -> Result<Frame, HandleError> {
+        let mut limits = self.limits.clone();
+        let mut masker = Masker::new(self.redactor, &self.limits);
+        let excerpt = if self.query.is_selective() {
+            let rows = drill::rows(content, self.redactor, &limits)?;
+            let selector = Selector::new(self.redactor, &limits, (rows.as_ref(), columns))?;
+            let (rows, matching) = match selector.select(self.query)? {
+                Selected::Rows(numbers) => {
+                    let found = numbers.iter().filter_map(|row| rows.get(*row as usize)).cloned();
+                    let matching = (!self.query.filter.is_empty()).then_some(numbers.len());
+                    (found.collect::<Vec<_>>(), matching)
+                }
+                Selected::Computed(rows) => {
+                    limits.allowed = None;
+                    (rows, None)
+                }
+            };
+            self.known_fields(&rows, &limits)?;
+            let limits = self.only_fields(limits);
+            self.table(&rows, matching, &limits, &mut masker)
+        } else {
+            let limits = self.only_fields(limits);
+            self.page(content, &limits, &mut masker)?
+        };
+        let mut frame = empty(source.raw, self.spec, self.limits.mode);
+        frame.content = vec![json!({ "type": "text", "text": excerpt.text })];
+        let notes = Notes { notes: excerpt.note.into_iter().collect(), next: excerpt.next };
+        Ok(auto::finish(frame, source.raw, notes, masker))
+    }
+
+    fn only_fields(&self, mut limits: Limits) -> Limits {
+        if !self.query.fields.is_empty() {
+            limits.allowed = Some(self.query.fields.iter().cloned().collect());
+        }
+        limits
+    }
+
+    /// A field that no row has is an error that names those there are.
+    fn known_fields(&self, rows: &[Value], limits: &Limits) -> Result<(), HandleError> {
+        let columns = Columns::default();
+        let selector = Selector::new(self.redactor, limits, (rows, &columns))?;
+        self.query.fields.iter().try_for_each(|field| selector.knows("fields", field))
+    }
+
+    fn offset(&self) -> usize {
+        usize::try_from(self.query.offset).unwrap_or(usize::MAX)
+    }
+
+    fn limit(&self) -> usize {
+        let limit = self.query.limit;
+        limit.map_or(self.limits.rows, |n| usize::try_from(n).unwrap_or(usize::MAX))
+    }
+
+    /// A page of rows, and how many match in all.
+    fn table(
+        &self,
+        rows: &[Value],
+        matching: Option<usize>,
+        limits: &Limits,
+        masker: &mut Masker<'_>,
+    ) -> Excerpt {
+        // A table is made of the rows alone; they are not copied into content.
+        let content = Content::Json(Cow::Owned(Value::Null));
+        let part = self.part(&content, limits);
+        let mut excerpt = auto::excerpt_table(self.redactor, limits, (rows, &part), masker);
+        if let Some(matching) = matching {
+            let said = format!("Matching rows: {matching}.");
+            excerpt.text = match excerpt.text.is_empty() {
+                true => said,
+                false => format!("{}\n{said}", excerpt.text),
+            };
+        }
+        excerpt
+    }
+
+    fn part<'c>(&'c self, content: &'c Content<'c>, limits: &Limits) -> Part<'c> {
+        let space = Space { tokens: limits.tokens, chars: limits.chars };
+        let (offset, limit) = (self.offset(), self.limit());
+        Part { content, offset, limit, space, columns: &self.query.fields, first: false }
+    }
+
+    /// Content as it stands, from the offset on.
+    fn page(
+        &self,
+        content: &Content<'_>,
+        limits: &Limits,
+        masker: &mut Masker<'_>,
+    ) -> Result<Excerpt, HandleError> {
+        if let Some(view) = &self.query.view
+            && let Some(lines) = lines_of(content)
+        {
+            return Ok(self.lines(&lines, view.name.as_str(), limits, masker));
+        }
+        match content.shape() {
+            Shape::Text(text) => {
+                if !limits.admits(VALUE) {
+                    let detail = "a text has no fields, and only some may be seen here".to_owned();
+                    return Err(HandleError::Constraint { detail });
+                }
+                let masked = masker.text(text);
+                let all: Vec<&str> = masked.lines().collect();
+                self.past_the_end(all.len(), "lines")?;
+                let rest = all.iter().skip(self.offset()).take(self.limit());
+                let rest = rest.copied().collect::<Vec<_>>().join("\n");
+                Ok(windowed(&rest, limits, |shown| json!({ "offset": self.offset() + shown })))
+            }
+            Shape::Rows { rows, .. } if self.query.view.is_none() || self.offset() > 0 => {
+                self.past_the_end(rows.len(), "rows")?;
+                self.known_fields(rows, &self.limits)?;
+                Ok(self.table(rows, None, limits, masker))
+            }
+            Shape::List(items) if self.query.view.is_none() || self.offset() > 0 => {
+                self.past_the_end(items.len(), "rows")?;
+                Ok(self.table(items, None, limits, masker))
+            }
+            Shape::Object(_) | Shape::Scalar(_) if self.offset() > 0 => {
+                self.past_the_end(1, "rows").map(|()| windowed("", limits, |_| Value::Null))
+            }
+            _ => {
+                let part = self.part(content, limits);
+                Ok(auto::excerpt_of(self.redactor, limits, &part, masker))
+            }
+        }
+    }
+
+    /// A part that lies behind the last one is refused: the same part is never shown for another
+    /// question.
+    fn past_the_end(&self, total: usize, what: &str) -> Result<(), HandleError> {
+        if self.offset() >= total && self.offset() > 0 {
+            let detail = format!("`offset` is past the end: there are {total} {what}");
+            return Err(HandleError::Query { detail });
+        }
+        Ok(())
+    }
+
+    /// Lines, or characters, that a view of a text gives; they are masked already.
+    fn lines(
+        &self,
+        lines: &[(u64, &str)],
+        view: &str,
+        limits: &Limits,
+        masker: &mut Masker<'_>,
+    ) -> Excerpt {
+        let lines: Vec<&(u64, &str)> =
+            lines.iter().skip(self.offset()).take(self.limit()).collect();
+        let first = lines.first().map_or(0, |(number, _)| *number);
+        let numbered = view == "search";
+        let text: Vec<String> = lines
+            .iter()
+            .map(|(number, line)| {
+                let line = masker.text(line);
+                if numbered { format!("{number}: {line}") } else { line }
+            })
+            .collect();
+        let by_line = view != "chars";
+        if text.is_empty() {
+            let note = format!("The view `{view}` finds nothing there.");
+            return Excerpt { text: String::new(), note: Some(note), next: None };
+        }
+        let text = text.join("\n");
+        let space = Space { tokens: limits.tokens, chars: limits.chars };
+        let (shown, count) = auto::text_window(&text, space, limits, by_line);
+        let Some(count) = count else { return Excerpt { text: shown, note: None, next: None } };
+        let from = usize::try_from(first).unwrap_or(usize::MAX).saturating_add(count);
+        let next = match (view, count) {
+            // A line alone is too long: its characters are paged.
+            (_, 0) => return windowed(&text, limits, |_| json!({ "offset": self.offset() + 1 })),
+            ("lines" | "chars", _) => json!({ "args": { "start": from } }),
+            _ => json!({ "offset": self.offset() + count }),
+        };
+        let what = if by_line { "lines" } else { "characters" };
+        let note = format!("Shown: {count} {what} from {first} on; more follow.");
+        Excerpt {
+            text: shown.trim_end_matches('\n').to_owned(),
+            note: Some(note),
+            next: Some(next),
+        }
+    }
+}
+
+/// A text from its beginning on, and the query for the rest.
+fn windowed(text: &str, limits: &Limits, next: impl FnOnce(usize) -> Value) -> Excerpt {
+    let space = Space { tokens: limits.tokens, chars: limits.chars };
+    let (shown, count) = auto::text_window(text, space, limits, true);
+    match count {
+        None => Excerpt { text: shown, note: None, next: None },
+        Some(0) => {
+            let (shown, _) = auto::text_window(text, space, limits, false);
+            let note = "The line is too long; page it with the view `chars`.".to_owned();
+            let start = shown.chars().count();
+            let next = json!({ "view": "chars", "args": { "start": start } });
+            Excerpt { text: shown, note: Some(note), next: Some(next) }
+        }
+        Some(count) => {
+            let note = format!("Shown: {count} lines; more follow.");
+            let shown = shown.trim_end_matches('\n').to_owned();
+            Excerpt { text: shown, note: Some(note), next: Some(next(count)) }
+        }
+    }
+}
+
+/// What the views of texts give: places and texts.
+fn lines_of<'c>(content: &'c Content<'_>) -> Option<Vec<(u64, &'c str)>> {
+    let Content::Json(value) = content else { return None };
+    let line = |row: &'c Value| {
+        let row: &Map<String, Value> = row.as_object().filter(|row| row.len() == 2)?;
+        let number = row.get("line").or_else(|| row.get("character"))?.as_u64()?;
+        Some((number, row.get(VALUE)?.as_str()?))
+    };
+    value.as_array()?.iter().map(line).collect()
+}

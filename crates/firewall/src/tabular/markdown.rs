@@ -1,0 +1,56 @@
+//! Tables of Markdown (GitHub Flavored Markdown, section 4.10).
+
+use serde_json::{Map, Value};
+
+/// The rows of a text that is one table.
+pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
+    let mut lines = text.lines();
+    let head = cells(lines.next()?)?;
+    let rule = cells(lines.next()?)?;
+    let is_rule = |cell: &String| {
+        let inner = cell.trim_matches(':');
+        !inner.is_empty() && inner.bytes().all(|b| b == b'-')
+    };
+    if rule.len() != head.len() || !rule.iter().all(is_rule) {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for line in lines {
+        let cells = cells(line)?;
+        if cells.len() > head.len() {
+            return None;
+        }
+        let named = head.iter().cloned().zip(cells.into_iter().map(|cell| typed(&cell)));
+        rows.push(Value::Object(named.collect::<Map<_, _>>()));
+    }
+    (!rows.is_empty()).then_some(rows)
+}
+
+/// The cells of a line; `\|` is a bar inside of one.
+fn cells(line: &str) -> Option<Vec<String>> {
+    let inner = line.trim().strip_prefix('|')?;
+    let inner = inner.strip_suffix('|').unwrap_or(inner);
+    let mut cells = vec![String::new()];
+    let mut escaped = false;
+    for c in inner.chars() {
+        match c {
+            '|' if !escaped => cells.push(String::new()),
+            _ => {
+                let cell = cells.last_mut()?;
+                if escaped && c == '|' {
+                    cell.pop();
+                }
+                cell.push(c);
+            }
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    Some(cells.into_iter().map(|cell| cell.trim().to_owned()).collect())
+}
+
+fn typed(cell: &str) -> Value {
+    match serde_json::from_str::<serde_json::Number>(cell) {
+        Ok(number) if number.to_string() == cell => Value::Number(number),
+        _ => Value::String(cell.to_owned()),
+    }
+}

@@ -1,0 +1,266 @@
+//! `tool_browse`: which tools there are, one line each, and one tool's schema.
+//!
+//! A list is text, since a model pays for every token of it: id, names of the arguments, first
+//! sentence. Where all tools fit into one answer, every question gets all of them, best first; no
+//! question gets an empty list while there are tools.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use contextweaver::card;
+use contextweaver::route::Router;
+use serde_json::{Map, Value, json};
+use weaver_agent_kernel::Caller;
+use weaver_text::token::{Estimate, TokenCounter};
+use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
+
+use super::definitions::MAX_SHORTLIST;
+use super::described;
+use super::dispatch::shown;
+use super::entry::Missing;
+use super::error::ServeError;
+use super::gateway::Gateway;
+use super::render::Reply;
+
+/// The longest query, in bytes.
+const MAX_QUERY: usize = 4_000;
+/// How long the first connection attempts may last before a list goes out without their tools:
+/// clients give a call some 30 s.
+const PATIENCE: Duration = Duration::from_secs(25);
+/// The tokens of one answer: some 60 to 80 tools.
+const PAGE_TOKENS: usize = 1_500;
+/// The most tools that are ranked for one question.
+const MAX_RANKED: usize = 500;
+/// Characters of a tool's first sentence.
+const MAX_SENTENCE: usize = 110;
+/// The most arguments that a line names.
+const MAX_ARGUMENTS: usize = 8;
+
+/// Answers `tool_browse`.
+pub(crate) async fn call(
+    gateway: &Arc<Gateway>,
+    arguments: &Map<String, Value>,
+) -> Result<Reply, ServeError> {
+    gateway.upstreams.fresh(PATIENCE).await;
+    let whole = |key: &str, most: u64| match arguments.get(key).map(Value::as_u64) {
+        None => Ok(None),
+        Some(Some(n)) if (1..=most).contains(&n) => Ok(usize::try_from(n).ok()),
+        Some(_) => Err(Reply::usage(format!("`{key}` must be a whole number from 1 to {most}"))),
+    };
+    let (k, page) = match (whole("k", MAX_SHORTLIST), whole("page", 10_000)) {
+        (Ok(k), Ok(page)) => (k, page.unwrap_or(1)),
+        (Err(reply), _) | (_, Err(reply)) => return Ok(reply),
+    };
+    match (arguments.get("query"), arguments.get("capability")) {
+        (None, Some(Value::String(id))) => Ok(schema(gateway, &full_id(gateway, id))),
+        (None, None) => list(gateway, "", k, page).await,
+        (Some(Value::String(query)), None) if query.len() <= MAX_QUERY => {
+            list(gateway, query, k, page).await
+        }
+        (Some(Value::String(_)), None) => {
+            Ok(Reply::usage(format!("`query` is longer than {MAX_QUERY} bytes")))
+        }
+        _ => Ok(Reply::usage(
+            "give `query` (the goal in words), or `capability` (an id), as text; or neither, for all tools",
+        )),
+    }
+}
+
+/// The tools, best first for a question, in pages.
+async fn list(
+    gateway: &Gateway,
+    query: &str,
+    k: Option<usize>,
+    page: usize,
+) -> Result<Reply, ServeError> {
+    let ranked = ranked(gateway, query);
+    let lines: Vec<(CapabilityId, String)> = ranked
+        .into_iter()
+        .take(k.unwrap_or(usize::MAX))
+        .filter_map(|id| Some((id.clone(), line(gateway, &id)?)))
+        .collect();
+    let mut pages = pages(&lines, usize::MAX);
+    if pages.len() > 1 && !query.is_empty() {
+        // Not all of them fit, so the best are enough.
+        pages = self::pages(&lines, gateway.config.shortlist);
+    }
+    let here = pages.get(page.saturating_sub(1));
+    if here.is_none() && !lines.is_empty() {
+        return Ok(Reply::usage(format!("there are {} pages", pages.len())));
+    }
+    let here = here.cloned().unwrap_or_default();
+    let shown_lines = lines.get(here).unwrap_or_default();
+    let ids: Vec<CapabilityId> = shown_lines.iter().map(|(id, _)| id.clone()).collect();
+    let run = gateway.run().await?;
+    let caller = Caller { run: &run, principal: &gateway.principal() };
+    gateway.kernel.record_shortlist(caller, query, &ids).await?;
+    let mut text: Vec<&str> = shown_lines.iter().map(|(_, line)| line.as_str()).collect();
+    let end = last_lines(gateway, query, lines.len(), (page, pages.len()));
+    text.push(&end);
+    let mut reply = Reply::text(text.join("\n"));
+    reply.meta.insert("weaver/tools".to_owned(), json!(ids));
+    let missing = gateway.upstreams.missing().into_iter().map(|missing| {
+        let Missing { server, status, problem } = missing;
+        json!({ "server": server, "status": status.as_str(), "problem": problem })
+    });
+    let missing: Vec<Value> = missing.collect();
+    if !missing.is_empty() {
+        reply.meta.insert("weaver/missing".to_owned(), Value::Array(missing));
+    }
+    Ok(reply)
+}
+
+/// What to do next, and who is missing.
+fn last_lines(
+    gateway: &Gateway,
+    query: &str,
+    tools: usize,
+    (page, pages): (usize, usize),
+) -> String {
+    let mut out = String::new();
+    if tools == 0 {
+        out.push_str("There are no tools yet.");
+    } else if page < pages {
+        let mut next = Map::from_iter([("page".to_owned(), json!(page + 1))]);
+        if !query.is_empty() {
+            next.insert("query".to_owned(), json!(query));
+        }
+        let next = Value::Object(next);
+        out.push_str(&format!("(Page {page} of {pages}; more with `tool_browse {next}`.)"));
+    }
+    if tools > 0 && page == 1 {
+        out.push_str(
+            "\n(Run one with `tool_execute {\"capability\": ID, \"arguments\": {…}}`; `tool_browse {\"capability\": ID}` \
+             shows its schema.)",
+        );
+    }
+    for Missing { server, problem, .. } in gateway.upstreams.missing() {
+        out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
+    }
+    out.trim_start().to_owned()
+}
+
+/// Every tool on offer: those that fit the question first.
+fn ranked(gateway: &Gateway, query: &str) -> Vec<CapabilityId> {
+    let shelf = gateway.shelf();
+    let Some(router) = &shelf.router else { return Vec::new() };
+    let mut ids: Vec<CapabilityId> = if query.trim().is_empty() {
+        Vec::new()
+    } else {
+        let hits = router.route_where(query, MAX_RANKED, |id| gateway.offered(id));
+        router.cards(&hits, &Estimate).into_iter().map(|card| card.id).collect()
+    };
+    let known: BTreeSet<CapabilityId> = ids.iter().cloned().collect();
+    let rest = router.catalog().iter().map(|item| &item.id);
+    let rest = rest.filter(|id| !known.contains(*id) && gateway.offered(id));
+    let mut rest: Vec<CapabilityId> = rest.cloned().collect();
+    rest.sort();
+    ids.extend(rest);
+    ids
+}
+
+/// Stretches of at most so many lines that fit into one answer each.
+fn pages(lines: &[(CapabilityId, String)], most: usize) -> Vec<std::ops::Range<usize>> {
+    let mut pages = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    for (at, (_, line)) in lines.iter().enumerate() {
+        let size = Estimate.count(line).tokens().unwrap_or(PAGE_TOKENS) + 1;
+        if (used + size > PAGE_TOKENS || at - start >= most) && at > start {
+            pages.push(start..at);
+            (start, used) = (at, 0);
+        }
+        used += size;
+    }
+    if start < lines.len() {
+        pages.push(start..lines.len());
+    }
+    pages
+}
+
+/// `files.read_note(path, head?) Read a note.`
+fn line(gateway: &Gateway, id: &CapabilityId) -> Option<String> {
+    let entry = gateway.registry.get(id)?;
+    let spec = entry.capability().spec();
+    let firewall = gateway.kernel.firewall();
+    let sentence = first_sentence(&spec.description);
+    let sentence = firewall.redact_text(sentence).text;
+    let sentence = weaver_text::escape::line(&sentence);
+    let sentence = weaver_text::escape::shorten(&sentence, MAX_SENTENCE);
+    Some(format!("{id}({}) {sentence}", arguments(entry.capability())).trim_end().to_owned())
+}
+
+/// The names of the arguments, those that may be left out with a question mark.
+fn arguments(capability: &Capability) -> String {
+    let schema = capability.spec().input_schema.as_ref();
+    let names = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    let required: BTreeSet<&str> = schema
+        .and_then(|schema| schema.get("required")?.as_array())
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let Some(names) = names else { return String::new() };
+    let mut named: Vec<&String> = names.keys().collect();
+    named.sort_by_key(|name| !required.contains(name.as_str()));
+    let mut out: Vec<String> = named
+        .iter()
+        .take(MAX_ARGUMENTS)
+        .map(|name| {
+            let mark = if required.contains(name.as_str()) { "" } else { "?" };
+            format!("{}{mark}", weaver_text::escape::line(weaver_text::escape::truncate(name, 40)))
+        })
+        .collect();
+    if named.len() > MAX_ARGUMENTS {
+        out.push("…".to_owned());
+    }
+    out.join(", ")
+}
+
+/// The first sentence of a description.
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    match line.find(". ") {
+        Some(end) => line.get(..=end).unwrap_or(line),
+        None => line,
+    }
+}
+
+/// One tool's description and input schema.
+fn schema(gateway: &Gateway, id: &str) -> Reply {
+    let refused = |reason: ReasonCode, message: String| {
+        Reply::error(json!({ "verdict": Verdict::Deny, "reason": reason, "message": message }))
+    };
+    let found = CapabilityId::parse(id)
+        .ok()
+        .filter(|id| gateway.visible(id))
+        .and_then(|id| Some((gateway.registry.get(&id)?, gateway.changed(&id))));
+    match found {
+        Some((_, Some(said))) => refused(said.reason, said.detail),
+        Some((entry, None)) => {
+            let spec = entry.capability().spec();
+            let firewall = gateway.kernel.firewall();
+            Reply::ok(json!({
+                "capability": spec.id,
+                "description": described::words(firewall, &spec.description),
+                "inputSchema": spec.input_schema.as_ref().map(|schema| described::schema(firewall, schema)),
+            }))
+        }
+        None => refused(
+            ReasonCode::NotFound,
+            format!("no capability `{}` is known here; `tool_browse {{}}` lists all", shown(id)),
+        ),
+    }
+}
+
+/// The id that a card has shown: itself, or the long one that was cut for the card. What may not be
+/// seen is not looked for.
+pub(crate) fn full_id(gateway: &Gateway, text: &str) -> String {
+    let shelf = gateway.shelf();
+    let catalog = shelf.router.as_ref().map(Router::catalog);
+    let items =
+        catalog.filter(|_| card::looks_cut(text)).map(contextweaver::catalog::Catalog::iter);
+    let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| gateway.visible(id));
+    card::full_id(text, ids).map_or_else(|| text.to_owned(), ToString::to_string)
+}

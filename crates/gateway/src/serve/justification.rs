@@ -1,0 +1,102 @@
+//! The justification of a call in proxy mode: an optional argument that Weaver adds to the input
+//! schema of every tool, and takes out again before the call is checked, decided or made.
+
+use serde_json::{Map, Value, json};
+
+use super::render::Reply;
+
+/// The argument that carries the justification.
+pub(super) const KEY: &str = "_justification";
+/// The longest justification, in bytes.
+const MAX_LENGTH: usize = 4_000;
+const DESCRIPTION: &str = "Why this call is needed, recorded as your own words.";
+
+/// True when Weaver adds its argument to a tool of this schema. A tool that has an argument of the
+/// name keeps its own; a schema that describes no object is left alone.
+pub(super) fn is_added(schema: &Value) -> bool {
+    let Some(fields) = schema.as_object() else { return false };
+    let object = fields.get("type").is_none_or(|kind| kind == "object");
+    let free = match fields.get("properties") {
+        None => true,
+        Some(Value::Object(properties)) => !properties.contains_key(KEY),
+        Some(_) => false,
+    };
+    object && free
+}
+
+/// Adds the argument to a schema for which [`is_added`] holds.
+pub(super) fn add(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    let properties = fields.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert(KEY.to_owned(), json!({ "type": "string", "description": DESCRIPTION }));
+    }
+}
+
+/// Takes the justification out of the arguments.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn take(arguments: &mut Map<String, Value>) -> Result<Option<String>, String> {
+    match arguments.remove(KEY) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.len() <= MAX_LENGTH => Ok(Some(text)),
+        Some(_) => Err(format!("`{KEY}` must be text of at most {MAX_LENGTH} bytes")),
+    }
+}
+
+/// Names the argument in a refusal that a justification would repair.
+pub(super) fn name_in(reply: &mut Reply) {
+    let repairs = |said: &Value| {
+        let discharge = said.get("discharged_by");
+        discharge.is_some_and(|discharge| discharge.get("justification").is_some())
+            && said.get("verdict").is_some_and(|verdict| verdict == "ask")
+    };
+    if !reply.is_error || !reply.meta.is_empty() {
+        return;
+    }
+    let Some(mut body) = reply.structured.take() else { return };
+    let obstacles = body.get("obstacles").and_then(Value::as_array);
+    if obstacles.is_some_and(|all| all.iter().any(repairs))
+        && let Some(Value::String(message)) = body.get_mut("message")
+    {
+        message.push_str(" Say why the call is needed in the argument `_justification`.");
+    }
+    *reply = Reply::error(body);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_object_or_has_the_name_itself_is_left_alone() {
+        for free in [json!({}), json!({"type": "object", "properties": {"a": {}}})] {
+            assert!(is_added(&free), "{free}");
+        }
+        for taken in [
+            json!(true),
+            json!({"type": "array"}),
+            json!({"properties": []}),
+            json!({"properties": {KEY: {"type": "number"}}}),
+        ] {
+            assert!(!is_added(&taken), "{taken}");
+        }
+    }
+
+    #[test]
+    fn a_closed_schema_names_the_argument() {
+        let mut schema = json!({"type": "object", "additionalProperties": false});
+        add(&mut schema);
+        assert_eq!(schema["properties"][KEY]["type"], "string");
+    }
+
+    #[test]
+    fn a_justification_is_bounded_text() {
+        let with = |value: Value| take(&mut Map::from_iter([(KEY.to_owned(), value)]));
+        assert_eq!(with(json!("why")), Ok(Some("why".to_owned())));
+        assert_eq!(with(json!(null)), Ok(None));
+        assert!(with(json!(1)).is_err());
+        assert!(with(json!("x".repeat(MAX_LENGTH + 1))).is_err());
+    }
+}

@@ -1,0 +1,172 @@
+//! A session with all eight servers: each by itself, or all of them behind the gateway.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::client::{Answer, Connection};
+use super::place::Place;
+use super::server::{self, Server};
+use super::tokens;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::trust::Trust;
+
+/// The longest wait for the servers behind the gateway.
+const STARTING: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(250);
+
+/// How a client reaches the tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// The client talks with every server.
+    Direct,
+    /// `weaver serve` with its three tools.
+    Gateway,
+    /// `weaver serve` with every tool under a name of its own.
+    Proxy,
+}
+
+impl Way {
+    /// Its name in tables and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Gateway => "gateway",
+            Self::Proxy => "proxy",
+        }
+    }
+}
+
+/// What sessions are started with.
+pub struct Setting<'a> {
+    pub cache: &'a Cache,
+    pub weaver: &'a Path,
+    pub trust: &'a Trust,
+    pub place: &'a Place,
+    /// A folder for the configuration, the ledger and the logs of this session.
+    pub folder: &'a Path,
+}
+
+/// The open connections of one way.
+pub struct Session {
+    pub way: Way,
+    /// The tokens of all tools that the client is told of at the start.
+    pub list_tokens: usize,
+    connections: BTreeMap<String, Connection>,
+}
+
+impl Session {
+    /// Starts all servers, behind the gateway or by themselves, and lists their tools.
+    pub fn open(setting: &Setting<'_>, way: Way) -> Result<Self> {
+        fs::create_dir_all(setting.folder)?;
+        let mut session = Self { way, list_tokens: 0, connections: BTreeMap::new() };
+        match way {
+            Way::Direct => {
+                for server in &server::ALL {
+                    let mut words = server.command(setting.cache, setting.place).into_iter();
+                    let mut command = setting.cache.command(words.next().unwrap_or_default());
+                    command.args(words).envs(server.env(setting.place));
+                    let log = File::create(setting.folder.join(format!("{}.log", server.name)))?;
+                    let connection = Connection::open(server.name, &mut command, log)?;
+                    session.connections.insert(server.name.to_owned(), connection);
+                }
+            }
+            Way::Gateway | Way::Proxy => {
+                let file = setting.folder.join("weaver.toml");
+                fs::write(&file, config(setting, way))?;
+                let mut command = setting.cache.command(setting.weaver);
+                command.args(["serve", "--config"]).arg(&file);
+                let log = File::create(setting.folder.join("weaver.log"))?;
+                let connection = Connection::open("weaver", &mut command, log)?;
+                session.connections.insert(String::new(), connection);
+            }
+        }
+        session.await_servers()?;
+        for connection in session.connections.values_mut() {
+            session.list_tokens += tokens::of_tools(&connection.tools()?)?;
+        }
+        Ok(session)
+    }
+
+    /// A session in which nothing can be called.
+    #[cfg(test)]
+    pub fn closed(way: Way) -> Self {
+        Self { way, list_tokens: 0, connections: BTreeMap::new() }
+    }
+
+    /// Waits until the gateway has all servers: how long they take to start is no part of a task.
+    fn await_servers(&mut self) -> Result<()> {
+        let end = Instant::now() + STARTING;
+        while Instant::now() < end && !self.is_complete()? {
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    fn is_complete(&mut self) -> Result<bool> {
+        let Some(connection) = self.connections.get_mut("") else { return Ok(true) };
+        Ok(match self.way {
+            Way::Direct => true,
+            Way::Proxy => {
+                let tools = connection.tools()?;
+                let names = || tools.iter().filter_map(|tool| tool["name"].as_str());
+                let listed = |server: &Server| {
+                    names().any(|name| name.starts_with(&format!("{}__", server.name)))
+                };
+                server::ALL.iter().all(listed)
+            }
+            Way::Gateway => {
+                let answer = connection.call("tool_browse", &json!({}))?;
+                !answer.body.unwrap_or_default().to_string().contains("still starting")
+            }
+        })
+    }
+
+    /// Calls a tool: `server.tool` in the direct way, the name as it is otherwise.
+    pub fn ask(&mut self, name: &str, arguments: &Value) -> Result<Answer> {
+        let (server, tool) = match self.way {
+            Way::Direct => name.split_once('.').with_context(|| format!("no server: {name}"))?,
+            Way::Gateway | Way::Proxy => ("", name),
+        };
+        match self.connections.get_mut(server) {
+            Some(connection) => connection.call(tool, arguments),
+            None => bail!("no server `{server}`"),
+        }
+    }
+
+    /// Ends all connections.
+    pub fn close(self) -> Result<()> {
+        self.connections.into_values().try_for_each(Connection::close)
+    }
+}
+
+/// The text of `weaver.toml`.
+fn config(setting: &Setting<'_>, way: Way) -> String {
+    let section = |pairs: &[(&str, toml::Value)]| -> toml::Value {
+        let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        pairs.collect::<toml::Table>().into()
+    };
+    let upstream = |server: &Server| {
+        let mut words = server.command(setting.cache, setting.place).into_iter();
+        let env: toml::Table =
+            server.env(setting.place).into_iter().map(|(k, v)| (k, v.into())).collect();
+        let command: toml::Value = words.next().unwrap_or_default().into();
+        let args: Vec<String> = words.collect();
+        section(&[("command", command), ("args", args.into()), ("env", env.into())])
+    };
+    let servers: toml::Table =
+        server::ALL.iter().map(|server| (server.name.to_owned(), upstream(server))).collect();
+    let config = toml::Table::from_iter([
+        ("gateway".to_owned(), section(&[("mode", way.name().into())])),
+        ("principal".to_owned(), section(&[("id", "agent".into())])),
+        ("run".to_owned(), section(&[("placeholders", true.into())])),
+        ("trust".to_owned(), setting.trust.section().into()),
+        ("mcpServers".to_owned(), servers.into()),
+    ]);
+    config.to_string()
+}
