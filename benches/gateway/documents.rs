@@ -79,6 +79,6 @@ impl Setup {
         );
         let config = folder.path().join("weaver.toml");
         std::fs::write(&config, text)?;
-        Ok(Self { config, ledger: folder.path().join("ledger.db"), _folder: folder })
+        Ok(Self { config, ledger: folder.path().join(".weaver/ledger.db"), _folder: folder })
     }
 }
