@@ -289,6 +289,21 @@ impl Decision {
         Self::join(contributions, basis)
     }
 
+    /// The same decision with other words in its details: what stands in the way stays. `words`
+    /// gives nothing for a detail that stays as it is.
+    #[must_use]
+    pub fn reworded(self, words: impl Fn(&str) -> Option<String>) -> Self {
+        let mut joined = self.0;
+        if joined.contributions.iter().any(|said| words(&said.detail).is_some()) {
+            for said in &mut Arc::make_mut(&mut joined).contributions {
+                if let Some(other) = words(&said.detail) {
+                    said.detail = cut(&other).to_owned();
+                }
+            }
+        }
+        Self(joined)
+    }
+
     /// The strictest verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

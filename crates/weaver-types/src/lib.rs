@@ -28,6 +28,7 @@ mod frame;
 mod id;
 mod label;
 pub mod ledger;
+mod masked_value;
 mod pointer;
 mod precondition;
 mod principal;
@@ -60,6 +61,7 @@ pub use id::{
     StandingId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};
+pub use masked_value::MaskedValue;
 pub use pointer::{MAX_POINTER, Pointer, PointerError};
 pub use precondition::{PathSource, Precondition};
 pub use principal::Principal;

@@ -3,6 +3,8 @@
 //! The list stands here because two crates need it that do not know each other: the firewall masks
 //! by it, and policy documents name kinds of it.
 
+use serde::{Deserialize, Serialize};
+
 /// Kinds of personal data, sorted.
 pub const PERSONAL_KINDS: [&str; 18] = [
     "bank_account",
@@ -54,7 +56,8 @@ pub const SECRET_KINDS: [&str; 15] = [
 /// // What nobody has classified is never shown.
 /// assert_eq!(ValueFamily::of("badge"), ValueFamily::Secret);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ValueFamily {
     /// A key, a token, a password: masked whatever a contract says.
     Secret,

@@ -54,6 +54,8 @@ namespaces! {
     Run = "run", "weaver-agent-kernel";
     /// Keyed hashes of the values that a run's user and its trusted sources named.
     Provenance = "run.provenance", "weaver-agent-kernel";
+    /// How many tables of masks a run has had, so that no number of a mask comes again.
+    Masks = "run.masks", "weaver-agent-kernel";
     /// Calls whose outcome is not recorded yet.
     OpenCall = "call.open", "weaver-agent-kernel";
     /// What stands behind a handle.
