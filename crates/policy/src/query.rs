@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use weaver_types::{
-    Capability, CapabilityRequest, Confidentiality, Integrity, Label, Operation, Principal, RunId,
-    SafetyMode, Taints, Timestamp,
+    Capability, CapabilityRequest, Confidentiality, Integrity, Label, MaskedValue, Operation,
+    Principal, RunId, SafetyMode, Taints, Timestamp,
 };
 
 use crate::approval::Release;
@@ -63,6 +63,10 @@ pub struct Query<'a> {
     pub windows: Option<&'a Windows>,
     /// Where the values of the arguments came from; without it that is unknown.
     pub origins: Option<&'a dyn ValueOrigins>,
+    /// The masked values that stand in the arguments.
+    pub masked: &'a [MaskedValue],
+    /// The server of the capability, as [`MaskedValue::origins`] names it; none is its own.
+    pub origin: Option<&'a str>,
     /// The run, for limits by run; calls without one count together.
     pub run: Option<&'a RunId>,
 }
@@ -90,6 +94,8 @@ impl<'a> Query<'a> {
             signals: &NO_SIGNALS,
             windows: None,
             origins: None,
+            masked: &[],
+            origin: None,
             run: None,
         }
     }

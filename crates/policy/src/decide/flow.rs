@@ -1,10 +1,13 @@
 //! Information flow: what the run has taken in, against where this call would send it.
 
+mod masked;
 mod release;
 
+use std::borrow::Cow;
+
 use weaver_types::{
-    Check, Confidentiality, Contribution, Discharge, Integrity, Operation, ReasonCode, SinkKind,
-    Verdict,
+    Check, Confidentiality, Contribution, Discharge, Integrity, Label, Operation, ReasonCode,
+    SinkKind, Verdict,
 };
 
 use crate::query::Query;
@@ -15,9 +18,14 @@ use crate::query::Query;
 /// call goes on: one tainted text must not stop later reads. A view sends nothing anywhere.
 pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
     let (capability, label) = (query.capability, query.label);
-    if query.operation == Operation::View || capability.sink() == SinkKind::None {
+    if query.operation == Operation::View {
         return;
     }
+    masked::check(query, out);
+    if capability.sink() == SinkKind::None {
+        return;
+    }
+    let label = &with_masked(query, label);
     let clearance = capability.spec().clearance;
     if label.confidentiality > clearance {
         let detail = format!(
@@ -36,6 +44,15 @@ pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
         let detail = format!("the run has taken in untrusted data from {from}, and {problem}");
         out.push(hold(ReasonCode::UntrustedInfluence, &detail));
     }
+}
+
+/// The label of the run with what the call brings from behind masks. What may go where the call
+/// goes anyway is no reason against it.
+fn with_masked<'a>(query: &Query<'a>, label: &'a Label) -> Cow<'a, Label> {
+    let more = query.masked.iter().filter(|value| !masked::may_go(query, value));
+    more.fold(Cow::Borrowed(label), |label, value| {
+        Cow::Owned(label.into_owned().join(&value.label))
+    })
 }
 
 fn word(confidentiality: Confidentiality) -> &'static str {
