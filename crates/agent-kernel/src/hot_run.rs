@@ -9,11 +9,12 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use ahash::RandomState;
-use weaver_firewall::{Placeholders, Session, SessionBudget};
+use weaver_firewall::{Session, SessionBudget};
 use weaver_types::ledger::{Ledger, Put, Record};
 use weaver_types::{Label, RunId, Tenant};
 
 use crate::error::KernelError;
+use crate::masks::RunMasks;
 use crate::provenance::{self, Index};
 use crate::room::Held;
 use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
@@ -43,21 +44,25 @@ pub(crate) struct HotRun {
     told: BTreeSet<String>,
     /// What it may give out in tokens, where that is bounded.
     session: Option<Session>,
-    /// The numbers of masked values, where they are told apart.
-    placeholders: Arc<Placeholders>,
     /// What its calls under way have set aside of its budget.
     held: Held,
 }
 
-/// A run that is being worked with, and where its values come from: who looks at the one does not
-/// wait for the other.
+/// A run that is being worked with, where its values come from, and their masks: who looks at the
+/// one does not wait for the other.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     run: Mutex<HotRun>,
     provenance: Mutex<Index>,
+    masks: RunMasks,
 }
 
 impl Slot {
+    /// Its masks.
+    pub(crate) fn masks(&self) -> &RunMasks {
+        &self.masks
+    }
+
     /// The origins of its values. Nothing where a thread died over them.
     pub(crate) fn provenance(&self) -> Option<MutexGuard<'_, Index>> {
         self.provenance.lock().ok()
@@ -93,11 +98,6 @@ impl HotRun {
         let before = self.finished;
         self.finished = before.saturating_add(1);
         before
-    }
-
-    /// The numbers of its masked values, where they are told apart.
-    pub(crate) fn placeholders(&self) -> &Arc<Placeholders> {
-        &self.placeholders
     }
 
     /// The run's session, where tokens are counted.
@@ -213,7 +213,8 @@ impl Runs {
         // What was before counts as finished, a look at an older result too.
         let touched = u64::from(hot.settled.label != Label::clean());
         hot.finished = hot.settled.meters.tool_calls.max(touched);
-        let slot = Arc::new(Slot { run: Mutex::new(hot), provenance });
+        let masks = RunMasks::read(tenant, run, ledger)?;
+        let slot = Arc::new(Slot { run: Mutex::new(hot), provenance, masks });
         runs.insert(run.clone(), Arc::clone(&slot));
         Ok(slot)
     }

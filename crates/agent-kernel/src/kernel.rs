@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use weaver_firewall::handle::{HandleBudget, Shelf};
-use weaver_firewall::{Firewall, FrameBudget, Session, SessionBudget};
+use weaver_firewall::{Firewall, FrameBudget, Session, SessionBudget, ValueSource};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{
-    CallId, CapabilityRequest, Clock, LogId, Principal, Random, ResponseMode, RunContext, Tenant,
-    Timer, Timestamp,
+    CallId, CapabilityRequest, Clock, Label, LogId, Principal, Random, ResponseMode, RunContext,
+    Tenant, Timer, Timestamp,
 };
 
 use crate::approval::table::Holds;
@@ -20,9 +20,9 @@ use crate::clock_guard::{self, ClockGuard, Moment};
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::explanation;
-use crate::hot_run::{Runs, lock};
+use crate::hot_run::{RunSlot, Runs, lock};
 use crate::late::LateLog;
-use crate::pipeline::{Explanation, PendingGrants, Rejections};
+use crate::pipeline::{Explanation, PendingGrants, Ready, Rejections};
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
@@ -57,8 +57,9 @@ pub struct Settings {
     /// first.
     pub session: Option<SessionBudget>,
     /// Whether masked values are told apart in what a model sees, by a number for each value of a
-    /// run: `[EMAIL_1]`. Otherwise each is `[REDACTED]`. A run that is read again after a restart
-    /// starts its numbers anew.
+    /// run, `[EMAIL_1]`, and whether such a mask in arguments stands for its value; by default they
+    /// are. Otherwise each is `[REDACTED]`, which stands for nothing. A run that is read again after
+    /// a restart knows no mask of before, and gives none of their numbers again.
     pub placeholders: bool,
     /// How much is kept behind handles, and for how long.
     pub handles: HandleBudget,
@@ -76,7 +77,7 @@ impl Default for Settings {
             frame_budget: FrameBudget::default(),
             view_mode: ResponseMode::Table,
             session: None,
-            placeholders: false,
+            placeholders: true,
             handles: HandleBudget::default(),
             repairs: Repairs::none(),
         }
@@ -302,15 +303,23 @@ impl Kernel {
         &self.firewall
     }
 
-    /// The firewall as a run sees it. A run that cannot be read sees plain masks.
-    pub(crate) fn firewall_of(&self, run: &RunContext) -> Cow<'_, Firewall> {
-        let plain = || Cow::Borrowed(&self.firewall);
+    /// The firewall as a run sees what comes from a source.
+    pub(crate) fn firewall_of(&self, slot: &RunSlot, source: ValueSource) -> Cow<'_, Firewall> {
         if !self.settings.placeholders {
-            return plain();
+            return Cow::Borrowed(&self.firewall);
         }
-        let slot = self.runs.slot(&run.run_id, self.ledger.as_ref());
-        let held = slot.ok().and_then(|slot| Some(Arc::clone(lock(&slot)?.placeholders())));
-        held.map_or_else(plain, |held| Cow::Owned(self.firewall.with_placeholders(held)))
+        let table = Arc::clone(slot.masks().table());
+        Cow::Owned(self.firewall.with_masks(table, Some(source)))
+    }
+
+    /// The firewall as the run of a call sees its result. A run that cannot be read sees plain
+    /// masks.
+    pub(crate) fn firewall_for(&self, ready: &Ready<'_>, own: Option<&Label>) -> Cow<'_, Firewall> {
+        let Some(slot) = self.slot_of(ready.caller) else { return Cow::Borrowed(&self.firewall) };
+        let label = ready.worst.clone();
+        let label = own.map_or_else(|| label.clone(), |own| label.clone().join(own));
+        let origin = ready.target.entry.origin().into_owned();
+        self.firewall_of(&slot, ValueSource { origin, label })
     }
 
     /// The ledger.

@@ -28,6 +28,7 @@ mod hot_run;
 mod kernel;
 mod late;
 mod log_tail;
+mod masks;
 mod pipeline;
 mod ports;
 mod precondition;

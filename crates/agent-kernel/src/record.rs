@@ -222,16 +222,16 @@ pub(crate) struct Recorded<'a> {
     text: Option<Cow<'a, str>>,
 }
 
-/// What the log holds of `value`, which was read as `arguments`. `None` when there is no randomness
-/// for the salt.
+/// What the log holds of a value, which was read as `arguments`: where masks stood in it, as it was
+/// given. The commitment is to what was read. `None` when there is no randomness for the salt.
 pub(crate) fn arguments<'a>(
-    value: &Value,
+    (value, given): (&Value, Option<&Value>),
     arguments: &'a Arguments,
     firewall: &Firewall,
     random: &dyn Random,
 ) -> Option<Recorded<'a>> {
-    let (redacted, _) = firewall.redact_value(value);
-    let text = if redacted == *value {
+    let (redacted, _) = firewall.redact_value(given.unwrap_or(value));
+    let text = if given.is_none() && redacted == *value {
         str::from_utf8(&arguments.bytes).ok().map(Cow::Borrowed)
     } else {
         let bytes = canonical::to_bytes(&redacted, Profile::Foreign).ok();

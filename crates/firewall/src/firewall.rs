@@ -11,7 +11,8 @@ use crate::frame::{build, fit};
 use crate::handle::OpenResult;
 use crate::query::{HandleQuery, Memo, Source, drill};
 use crate::redact::{
-    Counts, Disclosure, Placeholders, Redactor, RuleFileError, Span, StreamRedactor,
+    Counts, Disclosure, MaskTable, Redactor, Resolved, RuleFileError, Span, StreamRedactor,
+    ValueSource,
 };
 use crate::spec::FrameSpec;
 use crate::view::ViewRegistry;
@@ -19,7 +20,7 @@ use crate::view::ViewRegistry;
 /// Text with everything masked that a rule knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted {
-    /// The text, with [`MASK`](crate::MASK) in place of each value, or with its placeholder.
+    /// The text, with [`MASK`](crate::MASK) in place of each value, or a mask with a number.
     pub text: String,
     /// How many values of each kind were masked.
     pub counts: Counts,
@@ -60,7 +61,7 @@ pub struct RuleName {
 pub struct FirewallBuilder {
     files: Vec<String>,
     kinds: BTreeSet<String>,
-    placeholders: Option<Arc<Placeholders>>,
+    masks: Option<Arc<MaskTable>>,
 }
 
 impl FirewallBuilder {
@@ -78,10 +79,10 @@ impl FirewallBuilder {
         self
     }
 
-    /// Puts placeholders in place of values, numbered in this table.
+    /// Puts masks of this table in place of values: `[EMAIL_1]`.
     #[must_use]
-    pub fn placeholders(mut self, held: Arc<Placeholders>) -> Self {
-        self.placeholders = Some(held);
+    pub fn masks(mut self, table: Arc<MaskTable>) -> Self {
+        self.masks = Some(table);
         self
     }
 
@@ -92,8 +93,8 @@ impl FirewallBuilder {
     pub fn build(self) -> Result<Firewall, RuleFileError> {
         let redactor = Redactor::new(&self.files, &self.kinds)?;
         let firewall = Firewall { redactor: Arc::new(redactor), views: Arc::default() };
-        Ok(match self.placeholders {
-            Some(held) => firewall.with_placeholders(held),
+        Ok(match self.masks {
+            Some(table) => firewall.with_masks(table, None),
             None => firewall,
         })
     }
@@ -137,11 +138,12 @@ impl Firewall {
         FirewallBuilder::default()
     }
 
-    /// The same firewall, with placeholders for masks, numbered in this table.
+    /// The same firewall with the masks of a run, for values that come from this source. What looks
+    /// like a mask in a result is masked too.
     #[must_use]
-    pub fn with_placeholders(&self, held: Arc<Placeholders>) -> Self {
+    pub fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
         let views = Arc::clone(&self.views);
-        Self { redactor: Arc::new(self.redactor.with_placeholders(held)), views }
+        Self { redactor: Arc::new(self.redactor.with_masks(table, source)), views }
     }
 
     /// The same firewall for a reader who may see this much of personal data, in texts and values.
@@ -208,8 +210,8 @@ impl Firewall {
     ) -> Result<Frame, HandleError> {
         let mut source = opened.source();
         let own = Memo::default();
-        // What one run's placeholders made of it is not for another run.
-        if self.redactor.has_placeholders() || !source.memo.holds_for(spec) {
+        // What one run's masks made of it is not for another run.
+        if self.redactor.has_masks() || !source.memo.holds_for(spec) {
             source.memo = &own;
         }
         drill((&self.redactor_for(spec), &self.views), &source, query, spec)
@@ -230,10 +232,11 @@ impl Firewall {
         Redacted { text, counts }
     }
 
-    /// The first mask of ours in a text: one that says nothing of its value, or one with a number.
+    /// Arguments that a model wrote, with the values in place of the masks of this run. Without a
+    /// table every mask is unknown.
     #[must_use]
-    pub fn mask_in<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.redactor.mask_in(text)
+    pub fn resolve(&self, arguments: &Value) -> Resolved {
+        self.redactor.resolve(arguments)
     }
 
     /// Where the values of a text stand, in order and apart; [`Firewall::redact_text`] masks these.

@@ -51,7 +51,10 @@ pub use frame::estimated_size;
 pub use query::{Aggregate, Condition, Function, HandleQuery, SortKey, Test, ViewRequest};
 #[cfg(feature = "work-meter")]
 pub use redact::work_of;
-pub use redact::{Counts, Disclosure, MASK, Placeholders, RuleFileError, Span, StreamRedactor};
+pub use redact::{
+    Counts, Disclosure, MASK, MaskTable, Resolved, RuleFileError, Span, StreamRedactor,
+    UnknownMask, ValueSource,
+};
 pub use spec::{FrameBudget, FrameSpec, Tokenizer};
 pub use stream::{FrameStream, MAX_WHOLE, StreamEnd, StreamItem, StreamWhole};
 

@@ -12,11 +12,11 @@ mod file;
 pub(crate) mod json_text;
 mod lexicon;
 mod machine;
+mod mask_table;
 mod output;
 mod page;
 mod pem;
 mod personal;
-mod placeholders;
 mod plain;
 mod rule;
 mod run;
@@ -35,17 +35,25 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
+use serde_json::{Number, Value};
+use weaver_types::ValueFamily;
+
 use crate::firewall::RuleName;
 
 pub(crate) use brief::Brief;
-use engine::{ActiveRules, Engine};
+use engine::{
+    ActiveRules, Engine, Found, GIVEN_OUT, HIDDEN_PERSONAL, HIDDEN_SECRET, LOOKS_LIKE_A_MASK,
+};
+use field::HiddenBy;
 use machine::Machine;
+pub(crate) use mask_table::Form;
+use mask_table::{KnownValues, Masked};
 use output::{Output, Places, Spans};
 
 pub use disclosure::Disclosure;
 pub use file::RuleFileError;
+pub use mask_table::{MaskTable, Resolved, UnknownMask, ValueSource};
 pub use output::Span;
-pub use placeholders::Placeholders;
 pub use stream::StreamRedactor;
 
 /// What stands in place of a masked value.
@@ -69,14 +77,25 @@ static BUILTIN: LazyLock<Option<Arc<Engine>>> =
 #[derive(Debug, Clone)]
 pub(crate) struct Redactor {
     engine: Option<Arc<Engine>>,
-    placeholders: Option<Arc<Placeholders>>,
+    masks: Option<RunMasks>,
     disclosure: Disclosure,
+}
+
+/// The masks of a run, as one result is masked with them.
+#[derive(Debug, Clone)]
+struct RunMasks {
+    table: Arc<MaskTable>,
+    source: Option<ValueSource>,
+    /// Values that were given out before.
+    known: Option<Arc<KnownValues>>,
+    /// Whether text that looks like a mask is masked. What went through once is not.
+    escapes: bool,
 }
 
 impl Redactor {
     /// The built-in rules. That they compile is tested; if they did not, all text would be masked.
     pub(crate) fn builtin() -> Self {
-        Self { engine: BUILTIN.clone(), placeholders: None, disclosure: Disclosure::Nothing }
+        Self { engine: BUILTIN.clone(), masks: None, disclosure: Disclosure::Nothing }
     }
 
     /// The built-in rules and those of an operator's files; only these kinds, unless none is named.
@@ -85,9 +104,22 @@ impl Redactor {
         Ok(Self { engine: Some(Arc::new(engine)), ..Self::builtin() })
     }
 
-    /// The same rules, with placeholders for masks.
-    pub(crate) fn with_placeholders(&self, held: Arc<Placeholders>) -> Self {
-        Self { placeholders: Some(held), ..self.clone() }
+    /// The same rules, with the masks of a run for values that come from there.
+    pub(crate) fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
+        let known = table.known();
+        let masks = Some(RunMasks { table, source, known, escapes: true });
+        Self { masks, ..self.clone() }
+    }
+
+    /// The same with a mask that says nothing in place of every value.
+    pub(crate) fn plain(&self) -> Self {
+        Self { masks: None, ..self.clone() }
+    }
+
+    /// The same for what went through once: the masks in it stay.
+    pub(crate) fn again(&self) -> Self {
+        let masks = self.masks.clone().map(|masks| RunMasks { escapes: false, ..masks });
+        Self { masks, ..self.clone() }
     }
 
     /// The same rules, without those whose values may be seen.
@@ -100,9 +132,9 @@ impl Redactor {
         &self.disclosure
     }
 
-    /// True when masks are numbered in a table, so that they differ between runs.
-    pub(crate) fn has_placeholders(&self) -> bool {
-        self.placeholders.is_some()
+    /// True when masks lead back to values, so that they differ between runs.
+    pub(crate) fn has_masks(&self) -> bool {
+        self.masks.is_some()
     }
 
     fn engine(&self) -> Option<&Engine> {
@@ -111,13 +143,28 @@ impl Redactor {
 
     /// The rules in force.
     fn active(&self) -> Option<ActiveRules<'_>> {
-        self.engine().map(|engine| engine.showing(&self.disclosure))
+        let rules = self.engine()?.showing(&self.disclosure);
+        Some(match &self.masks {
+            Some(masks) => rules.with(masks.known.as_deref(), masks.escapes),
+            None => rules,
+        })
+    }
+
+    fn known(&self) -> Option<&KnownValues> {
+        self.masks.as_ref().and_then(|masks| masks.known.as_deref())
     }
 
     /// The kind of value that a rule finds.
     fn kind(&self, rule: usize) -> &Arc<str> {
         static VALUE: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("value"));
-        self.engine().and_then(|e| e.name(rule)).map_or(&VALUE, |name| &name.kind)
+        static FIELD_KIND: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(mask_table::FIELD));
+        static LOOKALIKE_KIND: LazyLock<Arc<str>> =
+            LazyLock::new(|| Arc::from(mask_table::LOOKALIKE));
+        match rule {
+            LOOKS_LIKE_A_MASK => &LOOKALIKE_KIND,
+            HIDDEN_SECRET | HIDDEN_PERSONAL => &FIELD_KIND,
+            _ => self.engine().and_then(|e| e.name(rule)).map_or(&VALUE, |name| &name.kind),
+        }
     }
 
     /// The name of a rule.
@@ -127,13 +174,84 @@ impl Redactor {
             .map_or_else(|| Arc::from("value"), |n| n.id.clone())
     }
 
-    fn write_mask(&self, kind: &str, value: &str, out: &mut String) {
-        let name = self.placeholders.as_ref().and_then(|held| held.of(kind, value));
-        out.push_str(name.as_deref().unwrap_or(MASK));
+    /// The mask of a value that a rule found: a numbered one where there is a table with room.
+    fn mask(&self, rule: usize, form: Form, text: &str) -> Option<String> {
+        let RunMasks { table, source, known, .. } = self.masks.as_ref()?;
+        if rule == GIVEN_OUT {
+            return table.mask_again(text, known.as_deref()?);
+        }
+        let family = match rule {
+            HIDDEN_PERSONAL => ValueFamily::Personal,
+            _ => self.engine()?.family(rule),
+        };
+        table.mask(&Masked { kind: self.kind(rule), family, form, text }, source.as_ref())
+    }
+
+    /// The mask of a value that the name of its field hides, under the kind that a rule gives it
+    /// where one does.
+    pub(crate) fn mask_field(&self, value: &Value, by: HiddenBy) -> Option<String> {
+        let RunMasks { table, source, .. } = self.masks.as_ref()?;
+        let token;
+        let (form, text) = match value {
+            Value::String(text) => (Form::Text, text.as_str()),
+            other => {
+                token = other.to_string();
+                (Form::Json, token.as_str())
+            }
+        };
+        if form == Form::Text
+            && let [span] = self.spans(text).as_slice()
+            && span.range == (0..text.len())
+        {
+            return Some(self.text(text, &mut Counts::new()).into_owned());
+        }
+        let (kind, family) = (self.kind(HIDDEN_SECRET), by.family());
+        table.mask(&Masked { kind, family, form, text }, source.as_ref())
+    }
+
+    /// The mask of a number that stands as a value of its own.
+    pub(crate) fn mask_number(&self, number: &Number) -> Option<String> {
+        let text = number.to_string();
+        let rule = match self.spans_by_rule(&text).as_slice() {
+            [one] => one.rule,
+            _ => HIDDEN_SECRET,
+        };
+        self.mask(rule, Form::Json, &text)
+    }
+
+    /// True for a mask of the run in what went through once.
+    pub(crate) fn is_own_mask(&self, text: &str) -> bool {
+        let own = |masks: &RunMasks| !masks.escapes && masks.table.holds(text);
+        text.starts_with('[') && self.masks.as_ref().is_some_and(own)
+    }
+
+    /// The value of the mask that was written last goes on: the mask leads back to nothing.
+    fn forget(&self, mask: &str) {
+        if let Some(masks) = &self.masks {
+            masks.table.forget(mask);
+        }
+    }
+
+    /// Whether a number or another short text is a value that was given out.
+    pub(crate) fn is_given_out(&self, text: &str) -> bool {
+        self.known().is_some_and(|known| known.is_one(text))
+    }
+
+    /// Arguments with the values in place of their masks.
+    pub(crate) fn resolve(&self, arguments: &Value) -> Resolved {
+        let is_kind = |kind: &[u8]| self.engine().is_some_and(|engine| engine.is_kind(kind));
+        match &self.masks {
+            Some(masks) => masks.table.resolve(arguments, &is_kind),
+            None => MaskTable::new().resolve(arguments, &is_kind),
+        }
     }
 
     /// Something only for a brief text.
     pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
+        // A value that was given out may be an ordinary word.
+        if self.known().is_some() {
+            return None;
+        }
         self.engine()?.brief(text)
     }
 
@@ -147,6 +265,16 @@ impl Redactor {
 
     /// The same for a text that is not brief.
     fn long_text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
+        self.text_with_fields(text, Vec::new(), counts)
+    }
+
+    /// The same for a text of JSON in which these values are hidden by the names of their fields.
+    pub(crate) fn text_with_fields<'t>(
+        &self,
+        text: &'t str,
+        fields: Vec<Found>,
+        counts: &mut Counts,
+    ) -> Cow<'t, str> {
         let Some(rules) = self.active() else {
             if text.is_empty() {
                 return Cow::Borrowed(text);
@@ -156,31 +284,29 @@ impl Redactor {
         };
         // What is found is remembered and written at the end: most texts have nothing to mask, and
         // are not copied.
-        let found = if text.len() < machine::WINDOW {
+        let mut found = if text.len() < machine::WINDOW {
             settle::masks(rules, text, &[])
         } else {
             let mut places = Places::default();
             Machine::whole(rules, text, &mut places);
             places.found
         };
+        if !fields.is_empty() {
+            found = json_text::with_fields(found, fields);
+        }
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
-        let mut sink = Output::new(self, counts, &mut out);
+        let numbers = json_text::bare_numbers(text, &found);
+        let mut sink = Output::new(self, counts, &mut out).with_numbers(numbers);
         machine::write(text, 0..text.len(), 0, &found, &mut sink);
         Cow::Owned(out)
     }
 
-    /// The first mask of ours in a text.
-    pub(crate) fn mask_in<'t>(&self, text: &'t str) -> Option<&'t str> {
-        // Most texts have no bracket, and need no look at each of them.
-        if !text.contains('[') {
-            return None;
-        }
-        let is_kind = |kind: &[u8]| self.engine().is_some_and(|engine| engine.is_kind(kind));
-        let first = plain::standing(text, is_kind).into_iter().next()?;
-        text.get(first)
+    /// Where the values of a short text stand, by the number of their rules.
+    fn spans_by_rule(&self, text: &str) -> Vec<Found> {
+        self.active().map_or_else(Vec::new, |rules| settle::masks(rules, text, &[]))
     }
 
     /// Where the values of a text stand.

@@ -2,17 +2,21 @@
 //! digest and how it ended.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use weaver_policy::approval::{ApprovalRequest, ApprovalState, Nonce, Phase};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::digest::Tag;
 use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, Record, RecordKey};
 use weaver_types::{
-    AgentId, CapabilityId, CapabilityRequest, Digest, Principal, PrincipalId, RequestId, RunId,
-    SafetyMode, Tenant, Timestamp,
+    AgentId, CapabilityId, CapabilityRequest, Digest, MaskedValue, Principal, PrincipalId,
+    RequestId, RunId, SafetyMode, Tenant, Timestamp,
 };
 
 use crate::error::KernelError;
+use crate::pipeline::Masks;
 
+/// The newest version of the stored form: the first that holds masks.
+const VERSION: u8 = 2;
 /// How long the store keeps what is left of a request after its deadline.
 const KEPT: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3_600);
 
@@ -46,6 +50,27 @@ pub(crate) struct AskedBy {
     pub(crate) principal: Principal,
     pub(crate) request: CapabilityRequest,
     pub(crate) mode: SafetyMode,
+    /// The masks that stood in its arguments. Their values stand in the request, for the approver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) masks: Option<HeldMasks>,
+}
+
+/// The arguments of a held call as the model wrote them, and the masks in them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HeldMasks {
+    pub(crate) given: Value,
+    pub(crate) masked: Vec<MaskedValue>,
+}
+
+impl HeldMasks {
+    pub(crate) fn of(masks: &Masks) -> Self {
+        Self { given: masks.given.clone(), masked: masks.masked.clone() }
+    }
+
+    pub(crate) fn masks(&self) -> Masks {
+        Masks::held(self.given.clone(), self.masked.clone())
+    }
 }
 
 /// A held call whose request is open.
@@ -116,9 +141,17 @@ impl HoldForm {
         }
     }
 
+    /// A call without masks is written as ever, so that an older build reads it.
+    fn version(&self) -> u8 {
+        match self {
+            Self::Open(open) if open.asked.masks.is_some() => VERSION,
+            Self::Open(_) | Self::Ended(_) => 1,
+        }
+    }
+
     /// `None` when it has no canonical form.
     pub(crate) fn put(&self, tenant: &Tenant) -> Option<Put> {
-        let stored = Stored { v: 1, hold: self.clone() };
+        let stored = Stored { v: self.version(), hold: self.clone() };
         let value = canonical::of(&stored, Profile::Foreign).ok()?;
         let expires_at = match self {
             Self::Open(_) => None,
@@ -135,9 +168,10 @@ impl HoldForm {
         let value = canonical::parse(&record.value, Profile::Foreign)
             .map_err(|error| stored(error.to_string()))?;
         let version = value.get("v").and_then(serde_json::Value::as_u64);
-        if version != Some(1) {
-            let problem =
-                format!("its version is {version:?}, this build knows 1; use a newer build");
+        if !version.is_some_and(|version| (1..=VERSION.into()).contains(&version)) {
+            let problem = format!(
+                "its version is {version:?}, this build knows {VERSION}; use a newer build"
+            );
             return Err(stored(problem));
         }
         let form: Stored =

@@ -5,6 +5,7 @@ use weaver_types::{Operation, ResponseMode};
 
 use super::evaluate::{Evaluated, Question};
 use super::grant::raw_needs_admin;
+use super::unmask;
 use crate::kernel::{Call, Caller, Kernel};
 
 /// A call that is decided on and not made.
@@ -33,8 +34,11 @@ impl Kernel {
         let Call { request, arguments, mode } = call;
         let repaired = self.repaired(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
+        let unmasked = self.unmasked(caller, arguments);
+        let (arguments, masks) = unmask::parts(unmasked.as_deref(), arguments);
         let (operation, at, facts) = (Operation::Invoke, self.moment(), None);
-        let question = Question { caller, request, arguments, operation, at, facts, resumes: true };
+        let question =
+            Question { caller, request, arguments, masks, operation, at, facts, resumes: true };
         let mut evaluated = self.evaluate(&policy, question);
         evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
         look(AsIf { policy: &policy, question, mode, evaluated })

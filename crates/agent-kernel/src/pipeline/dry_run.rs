@@ -84,7 +84,8 @@ impl Kernel {
             price: want.price,
             arguments: found
                 .filter(|target| target.arguments.is_some())
-                .and_then(|_| question.arguments.cloned()),
+                .and_then(|_| question.masks.map(|masks| &masks.given).or(question.arguments))
+                .cloned(),
             decision,
         }
     }

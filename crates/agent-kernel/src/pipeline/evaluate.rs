@@ -11,8 +11,9 @@ use weaver_types::{
     ReasonCode, RequestId, Verdict,
 };
 
+use super::observe;
 use super::resume::{Ending, Held, Holding, is_releasable};
-use super::{masked_argument, observe};
+use super::unmask::Masks;
 
 use super::share::spent;
 use crate::arguments::Arguments;
@@ -29,6 +30,8 @@ pub(crate) struct Question<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) arguments: Option<&'a Value>,
+    /// The masks that stood in them, where there were any.
+    pub(crate) masks: Option<&'a Masks>,
     pub(crate) operation: Operation,
     /// When it is asked.
     pub(crate) at: Moment,
@@ -151,7 +154,7 @@ impl Kernel {
         mut target: Target,
         slot: RunSlot,
     ) -> Box<Evaluated> {
-        let Question { caller, request, arguments, operation, .. } = question;
+        let Question { caller, request, arguments, masks, operation, .. } = question;
         let settings = &caller.run.settings;
         let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
             let (state, spent) = (hot.state(), spent(&hot, &settings.budget, operation));
@@ -169,14 +172,17 @@ impl Kernel {
         if operation == Operation::Invoke {
             beside.extend(exceeded.map(used_up));
             beside.extend(self.clock_leapt(&target.capability));
-            beside.extend(masked_argument::refusal(&self.firewall, &target.capability, arguments));
+            beside.extend(masks.and_then(|masks| masks.refusal(&target.capability)));
             match read_arguments(&target.entry, arguments) {
                 Ok(arguments) => target.arguments = arguments,
                 Err(said) => beside.push(*said),
             }
         }
+        let origin = masks.map(|_| target.entry.origin());
         let query = Query {
             arguments,
+            masked: masks.map_or(&[], |masks| &masks.masked),
+            origin: origin.as_deref(),
             operation,
             mode: settings.safety_mode,
             label: &label,
@@ -190,11 +196,18 @@ impl Kernel {
         beside.extend(self.rates.check(policy, &self.registry, &query));
         let decide = |release: Option<&Release>| {
             let decision = policy.decide(&Query { release, ..query });
-            beside.iter().cloned().fold(decision, Decision::tightened)
+            let decision = beside.iter().cloned().fold(decision, Decision::tightened);
+            match masks {
+                Some(masks) => masks.hidden_in(decision),
+                None => decision,
+            }
         };
         let mut evaluated = Evaluated::new(decide(None), None);
         if operation == Operation::Invoke {
             evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
+        }
+        if let Some(masks) = masks {
+            evaluated.decision = masks.hidden_in(evaluated.decision);
         }
         evaluated.target = Some(target);
         evaluated.slot = Some(slot);

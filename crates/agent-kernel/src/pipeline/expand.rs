@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use weaver_firewall::handle::{self, HandleRecord};
-use weaver_firewall::{FrameSpec, HandleError, HandleQuery};
+use weaver_firewall::{FrameSpec, HandleError, HandleQuery, ValueSource};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Contribution, Decision, EventKind, Frame,
@@ -64,6 +64,7 @@ impl Kernel {
             caller,
             request: &request,
             arguments: None,
+            masks: None,
             operation,
             at: self.moment(),
             facts: None,
@@ -160,7 +161,11 @@ impl Kernel {
             goal: None,
         };
         let opened = self.shelf.open(record, self.blobs.as_ref())?;
-        let firewall = self.firewall_of(view.caller.run);
+        let source = ValueSource {
+            origin: view.target.entry.origin().into_owned(),
+            label: record.label.clone(),
+        };
+        let firewall = self.firewall_of(&view.slot, source);
         let first = firewall.look(&opened, query, &spec)?;
         Ok(share.fit(first, &spec, |spec| firewall.look(&opened, query, spec).ok()))
     }
@@ -218,10 +223,12 @@ impl Kernel {
         let mut batch = Batch::new(Durability::Os).with_event(event);
         let told = self.shown_again(caller, call, slot, frame);
         batch.put.extend(told.puts.iter().cloned());
+        batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
         self.step(Step::new(caller, slot, delta, batch))
             .await
             .map_err(|error| error.to_string())?;
         told.take(slot);
+        slot.masks().stored();
         Ok(())
     }
 

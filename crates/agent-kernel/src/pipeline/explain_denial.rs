@@ -47,7 +47,7 @@ impl Kernel {
         question: Question<'_>,
         evaluated: &Evaluated,
     ) -> DenialExplanation {
-        let Question { caller, request, arguments, operation, .. } = question;
+        let Question { caller, request, arguments, masks, operation, .. } = question;
         let Some(target) = &evaluated.target else {
             return DenialExplanation {
                 denied: true,
@@ -59,10 +59,13 @@ impl Kernel {
             };
         };
         let settings = &caller.run.settings;
+        let origin = target.entry.origin();
         explain_denial(
             policy,
             &Query {
                 arguments,
+                masked: masks.map_or(&[], |masks| &masks.masked),
+                origin: Some(&origin),
                 operation,
                 mode: settings.safety_mode,
                 label: &evaluated.label,

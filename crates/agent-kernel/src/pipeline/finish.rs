@@ -139,7 +139,7 @@ impl Kernel {
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let label = label::known(spec.label, raw.label.as_ref());
         let spec = FrameSpec { handle, label, ..spec };
-        let firewall = self.firewall_of(ready.caller.run);
+        let firewall = self.firewall_for(ready, raw.label.as_ref());
         let first = firewall.frame(&raw, &spec);
         let frame = share.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
         let shown = Some(frame.label.clone());
@@ -237,7 +237,8 @@ impl Kernel {
             DriverError::Unavailable(_) => (EventKind::Outcome, ReasonCode::UpstreamUnavailable),
             _ => (EventKind::Outcome, ReasonCode::ExecutionFailed),
         };
-        let message = format!("{reason}: {}", error_text(&self.firewall, &error.to_string()));
+        let firewall = self.firewall_for(ready, None);
+        let message = format!("{reason}: {}", error_text(&firewall, &error.to_string()));
         let code = error_code(error);
         let result = ToolResult::error(ready.call.clone(), capability.id().clone(), code, message);
         // The words of an error are the tool's as much as its data are, except ours on a timeout.
@@ -258,6 +259,7 @@ impl Kernel {
         let (step, told) = self.prepare_end(ready, watch, ended)?;
         self.step(step).await.map_err(|error| error.to_string())?;
         told.take(&watch.slot);
+        watch.slot.masks().stored();
         Ok(())
     }
 
@@ -307,6 +309,7 @@ impl Kernel {
         }
         let told = self.told(ready, &watch.slot, ended.result.data.as_ref());
         batch.put.extend(told.puts.iter().cloned());
+        batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), told))
     }
 }

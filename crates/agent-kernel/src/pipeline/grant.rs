@@ -7,6 +7,7 @@ use weaver_types::{
 
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::pending::Pending;
+use super::unmask;
 use crate::hot_run::RunSlot;
 use crate::kernel::{Call, Caller, Kernel};
 use crate::telemetry::{self, Measure};
@@ -48,10 +49,12 @@ impl Kernel {
         let Call { request, arguments, mode } = call;
         let repaired = self.repaired(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
+        let unmasked = self.unmasked(caller, arguments);
+        let (arguments, masks) = unmask::parts(unmasked.as_deref(), arguments);
         let operation = Operation::Invoke;
         let (at, facts) = (self.moment(), None);
         let mut question =
-            Question { caller, request, arguments, operation, at, facts, resumes: true };
+            Question { caller, request, arguments, masks, operation, at, facts, resumes: true };
         let tighten = |mut evaluated: Box<Evaluated>| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated

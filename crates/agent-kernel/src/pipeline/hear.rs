@@ -137,7 +137,7 @@ impl Kernel {
         let Some(frame) = frame.filter(|frame| frame.label.integrity == Integrity::Trusted) else {
             return Addition::default();
         };
-        let mut tokens = provenance::answered(frame);
+        let mut tokens = provenance::answered(frame, slot.masks().table());
         if is_untrusted(slot) {
             tokens = provenance::echoes(tokens, ready.arguments);
         }
@@ -156,7 +156,7 @@ impl Kernel {
         if frame.label.integrity != Integrity::Trusted {
             return Addition::default();
         }
-        let tokens = provenance::answered(frame);
+        let tokens = provenance::answered(frame, slot.masks().table());
         let run = &caller.run.run_id;
         self.addition(run, slot, call.as_str(), (Kind::Trusted, &tokens)).unwrap_or_default()
     }

@@ -13,7 +13,7 @@ use weaver_types::{
 use super::evaluate::{Evaluated, Question};
 use super::resume::{Holding, is_releasable};
 use super::transition::Step;
-use crate::approval::hold::{AskedBy, HoldForm, OpenHold, key};
+use crate::approval::hold::{AskedBy, HeldMasks, HoldForm, OpenHold, key};
 use crate::approval::table::Full;
 use crate::bounds;
 use crate::kernel::{Caller, Kernel};
@@ -121,6 +121,7 @@ impl Kernel {
             principal: caller.principal.clone(),
             request: question.request.clone(),
             mode: caller.run.settings.safety_mode,
+            masks: question.masks.map(HeldMasks::of),
         };
         Ok(OpenHold { state: ApprovalState::new(&request), request, asked })
     }
@@ -217,7 +218,12 @@ impl Kernel {
             .maybe("supersedes", request.supersedes.as_ref().map(|id| json!(id)))
             .with(
                 "arguments",
-                arguments(&request.arguments, &exact, &self.firewall, self.random.as_ref())?,
+                arguments(
+                    (&request.arguments, open.asked.masks.as_ref().map(|held| &held.given)),
+                    &exact,
+                    &self.firewall,
+                    self.random.as_ref(),
+                )?,
             )
             .asked(&open.asked.request, &self.firewall)
             .event(EventKind::ApprovalRequested, self.now(), &request.run, call)

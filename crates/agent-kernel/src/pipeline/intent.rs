@@ -105,6 +105,10 @@ impl Kernel {
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
         batch.put.extend(written.puts.iter().cloned());
+        if ready.outlet.is_some() {
+            // Parts are shown before the end is recorded.
+            batch.put.extend(slot.masks().put_now(&self.settings.tenant, &open.run));
+        }
         let mut noted = None;
         if let Some(used) = used {
             batch = batch.join(used.batch);
@@ -179,7 +183,9 @@ impl Kernel {
         let durability = if writes { Durability::Disk } else { Durability::Os };
         let args = match &ready.target.arguments {
             Some(args) => {
-                Some(arguments(ready.arguments, args, &self.firewall, self.random.as_ref())?)
+                let given = ready.masks.map(|masks| &masks.given);
+                let seen = (ready.arguments, given);
+                Some(arguments(seen, args, &self.firewall, self.random.as_ref())?)
             }
             None => None,
         };

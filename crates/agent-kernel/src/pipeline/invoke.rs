@@ -14,6 +14,7 @@ use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
 use super::label;
 use super::resume::{Holding, Released};
 use super::share::Share;
+use super::unmask::{self, Masks};
 use crate::call_stream::{CallStream, Outlet};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
@@ -49,6 +50,8 @@ pub(crate) struct Ready<'a> {
     pub(crate) limits: Constraints,
     pub(crate) mode: ResponseMode,
     pub(crate) arguments: &'a Value,
+    /// The masks that stood in them, where there were any.
+    pub(crate) masks: Option<&'a Masks>,
     /// The label of the stored result: the worst that the call can bring.
     pub(crate) worst: Label,
     /// What was repaired in them.
@@ -142,10 +145,14 @@ impl Kernel {
         let facts = Some(pending.facts.as_slice());
         let repaired = self.repaired(&policy, request, Some(arguments));
         let arguments = repaired.as_ref().map_or(arguments, |repaired| &repaired.arguments);
+        let unmasked = self.unmasked(caller, Some(arguments));
+        let (real, masks) = unmask::parts(unmasked.as_deref(), Some(arguments));
+        let arguments = real.unwrap_or(arguments);
         let mut question = Question {
             caller,
             request,
             arguments: Some(arguments),
+            masks,
             operation,
             at,
             facts,
@@ -166,10 +173,14 @@ impl Kernel {
         match (evaluated.target.take(), evaluated.slot.take()) {
             (Some(target), Some(slot)) if evaluated.decision.allowed() => {
                 let decision = evaluated.decision;
+                let worst = label::stored(&target.capability, &call);
                 let ready = Box::new(Ready {
                     caller,
                     request,
-                    worst: label::stored(&target.capability, &call),
+                    worst: match masks {
+                        Some(masks) => masks.join(worst),
+                        None => worst,
+                    },
                     call,
                     claims,
                     target,
@@ -177,6 +188,7 @@ impl Kernel {
                     decision,
                     mode,
                     arguments,
+                    masks,
                     repaired: repaired.as_ref().map(|repaired| &repaired.done),
                     released,
                     share: Share::default(),
@@ -215,6 +227,9 @@ impl Kernel {
             Err(said) => ready.decision.clone().tightened(*said),
             Ok(()) => match self.commit_intent(&ready, &slot).await {
                 Ok(mut watch) => {
+                    if let Some(masks) = ready.masks {
+                        masks.give_out();
+                    }
                     watch.room = ready.room.take();
                     return match ready.outlet.take() {
                         Some(outlet) => Box::pin(self.stream_to_end(ready, watch, &outlet)).await,

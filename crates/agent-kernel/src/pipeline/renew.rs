@@ -83,10 +83,12 @@ impl Kernel {
         };
         let run = RunContext::create(settings, self.clock.as_ref(), self.random.as_ref()).ok()?;
         let run = run.named(old.run.clone());
+        let masks = asked.masks.as_ref().map(|held| held.masks());
         let question = Question {
             caller: Caller { run: &run, principal: &principal },
             request: &asked.request,
             arguments: Some(&old.arguments),
+            masks: masks.as_ref(),
             operation: Operation::Invoke,
             at: self.moment(),
             facts: None,

@@ -55,7 +55,7 @@ impl Kernel {
         let mut share = std::mem::take(&mut ready.share);
         let mode = ready.effective_mode().max(share.floor());
         let spec = self.frame_spec(&ready, mode, self.now());
-        let firewall = self.firewall_of(ready.caller.run);
+        let firewall = self.firewall_for(&ready, None);
         let mut stream = FrameStream::new(&firewall, spec, share.take());
         let over = self.pump(&ready, &mut watch, (source, limit), &mut stream, outlet).await;
         let now = self.now();

@@ -37,7 +37,7 @@ impl Kernel {
                 Some(format!("{WHOLE}: a structure is declared, and none came"))
             }
         };
-        problem.map(|problem| error_text(&self.firewall, &problem))
+        problem.map(|problem| error_text(&self.firewall_for(ready, None), &problem))
     }
 
     /// The end of a call whose result does not fit: it was executed, and nothing of what came is

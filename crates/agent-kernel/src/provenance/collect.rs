@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
+use weaver_firewall::MaskTable;
 use weaver_text::normalise;
 use weaver_text::values::{self, Token};
 use weaver_types::Frame;
@@ -24,21 +25,59 @@ pub(crate) fn written(arguments: &Value) -> Vec<Token> {
     out
 }
 
-/// What a frame names, as the model sees it.
-pub(crate) fn answered(frame: &Frame) -> Vec<Token> {
-    let mut out = Vec::new();
+/// What a frame names, with the values in place of their masks: the model cannot read them, and may
+/// send them back where they came from.
+pub(crate) fn answered(frame: &Frame, masks: &MaskTable) -> Vec<Token> {
+    let mut answer = Answer { masks, out: Vec::new() };
     for fact in &frame.facts {
-        values::told(None, fact, &mut out);
+        answer.text(None, fact);
     }
     for row in &frame.table {
         for (label, value) in row {
-            walk(Some(label), value, &mut out);
+            answer.value(Some(label), value);
         }
     }
-    if let Some(raw) = &frame.raw {
-        walk(None, raw, &mut out);
+    for block in &frame.content {
+        answer.block(block);
     }
-    out
+    for whole in frame.structured.iter().chain(&frame.raw) {
+        answer.value(None, whole);
+    }
+    answer.out
+}
+
+/// A frame that is looked through.
+struct Answer<'a> {
+    masks: &'a MaskTable,
+    out: Vec<Token>,
+}
+
+impl Answer<'_> {
+    fn text(&mut self, label: Option<&str>, text: &str) {
+        values::told(label, &self.masks.restore(text), &mut self.out);
+    }
+
+    /// A block of content: what is JSON in it has labels.
+    fn block(&mut self, block: &Value) {
+        let text = block.get("text").and_then(Value::as_str).map(str::trim);
+        let Some(text) = text else { return self.value(None, block) };
+        let opens = text.starts_with(['{', '[']);
+        match serde_json::from_str::<Value>(text).ok().filter(|_| opens) {
+            Some(value) => self.value(None, &value),
+            None => self.text(None, text),
+        }
+    }
+
+    fn value(&mut self, label: Option<&str>, value: &Value) {
+        match value {
+            Value::String(text) => self.text(label, text),
+            Value::Array(items) => items.iter().for_each(|item| self.value(label, item)),
+            Value::Object(members) => {
+                members.iter().for_each(|(label, member)| self.value(Some(label), member));
+            }
+            other => walk(label, other, &mut self.out),
+        }
+    }
 }
 
 fn walk(label: Option<&str>, value: &Value, out: &mut Vec<Token>) {

@@ -1,5 +1,6 @@
 //! One registered capability: what executes it, and how it stood at first.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use weaver_policy::{ContractError, PolicySet};
@@ -58,6 +59,17 @@ impl Registered {
         let capability = Arc::new(policy.effective(&self.capability)?);
         *cached = Some((contracts, Arc::clone(&capability)));
         Ok(capability)
+    }
+
+    /// Where its results come from: the server that its driver speaks to, or the namespace of its
+    /// id where the driver stands for none.
+    pub(crate) fn origin(&self) -> Cow<'_, str> {
+        let driver = self.driver.name();
+        if driver.contains(':') {
+            return Cow::Borrowed(driver);
+        }
+        let id = self.capability.id().as_str();
+        Cow::Owned(format!("{driver}:{}", id.split('.').next().unwrap_or(id)))
     }
 
     /// The live version of the capability, before the signed contracts are applied to it.

@@ -41,6 +41,8 @@ mod in_doubt;
 #[cfg(test)]
 mod intents;
 #[cfg(test)]
+mod mask_attacks;
+mod masks;
 mod memory;
 #[cfg(test)]
 mod meters;

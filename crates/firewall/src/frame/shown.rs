@@ -238,7 +238,7 @@ impl<'a> Shower<'a> {
 
     /// True when this value under this key is never shown; counts it.
     pub(crate) fn hides(&mut self, key: Named<'_>, value: &Value) -> bool {
-        self.walk.hides(key, value)
+        self.walk.hides(key, value).is_some()
     }
 
     /// True when in one of the rows a name beside this field says what its value is: such a column

@@ -116,6 +116,8 @@ pub(crate) fn drill(
         limits.mode = limits.mode.max(ResponseMode::Summary);
     }
     check(query, &limits)?;
+    // A view is made of what is redacted already.
+    let redactor = &redactor.again();
     if limits.mode == ResponseMode::Auto {
         let question = Question { redactor, query, spec, limits };
         return question.answer(source, &viewed.content, &Columns::default());

@@ -14,6 +14,7 @@ use weaver_types::ValueFamily;
 use super::brief::{Brief, Words};
 use super::disclosure::Disclosure;
 use super::file::RuleFileError;
+use super::mask_table::{FIELD, KnownValues, LOOKALIKE};
 use super::page::Page;
 use super::rule::{MAX_REACH, Rule};
 use super::run;
@@ -67,6 +68,13 @@ pub(crate) struct Engine {
     off: Vec<bool>,
 }
 
+/// The numbers of rules that are none of the list: a value that was given out before, a secret or
+/// personal data that the name of its field hides, and text that looks like a mask.
+pub(crate) const GIVEN_OUT: usize = usize::MAX - 3;
+pub(crate) const HIDDEN_SECRET: usize = usize::MAX - 2;
+pub(crate) const HIDDEN_PERSONAL: usize = usize::MAX - 1;
+pub(crate) const LOOKS_LIKE_A_MASK: usize = usize::MAX;
+
 /// Compiled rules without those whose values may be seen.
 ///
 /// What such a rule finds is dropped where it is found, before it is joined with anything or
@@ -76,6 +84,10 @@ pub(crate) struct Engine {
 pub(crate) struct ActiveRules<'e> {
     pub(crate) engine: &'e Engine,
     disclosure: &'e Disclosure,
+    /// Values that were given out.
+    known: Option<&'e KnownValues>,
+    /// Whether text that looks like a mask is masked.
+    pub(crate) escapes: bool,
 }
 
 /// What is masked without a value: a run for its length, and what hides too much to be read.
@@ -114,13 +126,15 @@ impl Engine {
         }
         let off: Vec<bool> =
             names.iter().map(|n| !kinds.is_empty() && !kinds.contains(&*n.kind)).collect();
-        let kinds = names.iter().map(|n| n.kind.to_ascii_uppercase().into_bytes()).collect();
+        let own = [FIELD, LOOKALIKE];
+        let kinds = names.iter().map(|n| &*n.kind).chain(own);
+        let kinds = kinds.map(|kind| kind.to_ascii_uppercase().into_bytes()).collect();
         Ok(Self { rules, names, kinds, anchors, words, wakes, scanners: numbered, off })
     }
 
     /// These rules without those whose values may be seen.
     pub(crate) fn showing<'e>(&'e self, disclosure: &'e Disclosure) -> ActiveRules<'e> {
-        ActiveRules { engine: self, disclosure }
+        ActiveRules { engine: self, disclosure, known: None, escapes: false }
     }
 
     /// All of them.
@@ -146,6 +160,11 @@ impl Engine {
     /// Whether values of this kind are found, by its name in capitals.
     pub(crate) fn is_kind(&self, kind: &[u8]) -> bool {
         self.kinds.contains(kind)
+    }
+
+    /// The family of the values of a rule.
+    pub(crate) fn family(&self, rule: usize) -> ValueFamily {
+        self.name(rule).map_or(ValueFamily::Secret, |name| name.family)
     }
 
     /// Every rule's name, in order.
@@ -191,7 +210,12 @@ fn name(rule: &ScanRule) -> Name {
     Name { id: Arc::from(rule.id), kind: Arc::from(rule.kind), family }
 }
 
-impl ActiveRules<'_> {
+impl<'e> ActiveRules<'e> {
+    /// The same, and these values.
+    pub(crate) fn with(self, known: Option<&'e KnownValues>, escapes: bool) -> Self {
+        Self { known, escapes, ..self }
+    }
+
     /// Every value of the text, in no order, overlaps included, on character borders. `anchors`
     /// hears of every one.
     pub(crate) fn find(
@@ -210,6 +234,9 @@ impl ActiveRules<'_> {
                 anchors(anchor);
             }
         });
+        if let Some(known) = self.known {
+            found.extend(known.find(text).map(|range| Found { range, rule: GIVEN_OUT }));
+        }
         self.scan(page, found);
     }
 

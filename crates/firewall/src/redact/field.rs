@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use weaver_text::split;
-use weaver_types::SensitivityTag;
+use weaver_types::{SensitivityTag, ValueFamily};
 
 use super::disclosure::Disclosure;
 use super::lexicon::Lexicon;
@@ -24,8 +24,8 @@ const MAX_KNOWN: usize = 4_096;
 /// What a name says of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Meaning {
-    /// The value is never shown, whatever it is.
-    pub(crate) hidden: bool,
+    /// Why the value is never shown, whatever it is.
+    pub(crate) hidden: Option<HiddenBy>,
     /// The name holds a word that rules look for near a value.
     pub(crate) context: bool,
     /// Nothing in the name itself is masked.
@@ -41,6 +41,16 @@ pub(crate) enum HiddenBy {
     Secret,
     /// It is the name of personal data, of this kind where the name says so.
     Personal(Option<&'static str>),
+}
+
+impl HiddenBy {
+    /// The family of the values that it hides.
+    pub(crate) fn family(self) -> ValueFamily {
+        match self {
+            Self::Secret => ValueFamily::Secret,
+            Self::Personal(_) => ValueFamily::Personal,
+        }
+    }
 }
 
 /// What names mean, for results with certain tags. Remembers names, so that the rows of a table
@@ -108,7 +118,7 @@ static NO_TAGS: BTreeSet<SensitivityTag> = BTreeSet::new();
 /// `token_count`, `max_tokens`, `email_verified` and `next_page_token` are not.
 #[cfg(test)]
 pub(crate) fn is_sensitive(name: &str) -> bool {
-    meaning(name, &NO_TAGS, &Disclosure::Nothing).hidden
+    meaning(name, &NO_TAGS, &Disclosure::Nothing).hidden.is_some()
 }
 
 fn meaning(name: &str, tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> Meaning {
@@ -175,7 +185,8 @@ fn meaning_of_word(
     let sensitive = tags.iter().fold(ENDING, |bits, tag| bits | bit(*tag));
     let ends = found.whole & sensitive != 0 || found.ends & GLUED != 0;
     // Few words hide anything: only those are looked up once more, for what may be shown of them.
-    let hidden = ends && found.whole & PLAIN == 0 && hides(&[word], tags, disclosure);
+    let may = ends && found.whole & PLAIN == 0;
+    let hidden = if may { hides(&[word], tags, disclosure) } else { None };
     Meaning { hidden, context: found.whole & CONTEXT != 0, ..Meaning::default() }
 }
 
@@ -184,8 +195,12 @@ fn meaning_of(words: &[&str], tags: &BTreeSet<SensitivityTag>, disclosure: &Disc
     Meaning { hidden: hides(words, tags, disclosure), context, ..Meaning::default() }
 }
 
-fn hides(words: &[&str], tags: &BTreeSet<SensitivityTag>, disclosure: &Disclosure) -> bool {
-    hidden_by(words, tags).is_some_and(|by| !disclosure.shows_named(by))
+fn hides(
+    words: &[&str],
+    tags: &BTreeSet<SensitivityTag>,
+    disclosure: &Disclosure,
+) -> Option<HiddenBy> {
+    hidden_by(words, tags).filter(|by| !disclosure.shows_named(*by))
 }
 
 /// Why the value under a name is hidden, if it is. The name of a secret goes first.

@@ -3,84 +3,98 @@
 
 use serde_json::Value;
 
-use super::Redactor;
-use super::value::{Finish, Named, Walk};
+use super::engine::{Found, HIDDEN_PERSONAL, HIDDEN_SECRET, union};
+use super::field::HiddenBy;
+use super::value::{Finish, Walk};
 
 /// The longest text that is read as JSON, in bytes.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 
-/// The text with every scalar under a telling name masked, if it is a whole JSON document.
-pub(crate) fn mask_fields<'t, F: Finish>(
-    redactor: &Redactor,
-    text: &'t str,
-    walk: &mut Walk<'_, F>,
-) -> std::borrow::Cow<'t, str> {
+/// Every value under a telling name, if the text is a whole JSON document.
+pub(crate) fn hidden_fields<F: Finish>(text: &str, walk: &mut Walk<'_, F>) -> Vec<Found> {
     let trimmed = text.trim_start();
     if !trimmed.starts_with(['{', '[']) || text.len() > MAX_TEXT {
-        return text.into();
+        return Vec::new();
     }
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
-        return text.into();
+        return Vec::new();
     }
-    let mut out = String::new();
-    let mut kept = 0;
-    for Scalar { name, start, end } in scalars(text) {
-        let (Some(key), Some(shown)) = (text.get(name), text.get(start..end)) else { continue };
-        let Ok(Value::String(key)) = serde_json::from_str(key) else { continue };
-        let Ok(value) = serde_json::from_str::<Value>(shown) else { continue };
-        let named = walk.named(&key);
-        if !hides(walk, named, &value) {
-            continue;
-        }
-        out.push_str(text.get(kept..start).unwrap_or_default());
-        out.push('"');
-        let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        redactor.write_mask("field", &plain, &mut out);
-        out.push('"');
-        kept = end;
-    }
-    if kept == 0 {
-        return text.into();
-    }
-    out.push_str(text.get(kept..).unwrap_or_default());
-    out.into()
+    values_under_names(text, |name, first| {
+        let Ok(Value::String(name)) = serde_json::from_str(name) else { return None };
+        // Its first byte tells what it is; nothing, true and false are no secrets.
+        let kind = match first {
+            b'n' | b't' | b'f' => Value::Null,
+            b'"' => Value::String(String::new()),
+            b'{' | b'[' => Value::Array(Vec::new()),
+            _ => Value::from(0),
+        };
+        Some(match walk.named(&name).hides(&kind)? {
+            HiddenBy::Secret => HIDDEN_SECRET,
+            HiddenBy::Personal(_) => HIDDEN_PERSONAL,
+        })
+    })
 }
 
-fn hides<F: Finish>(walk: &mut Walk<'_, F>, named: Named<'_>, value: &Value) -> bool {
-    walk.hides(named, value)
+/// What rules found and what fields hide, in order and apart. Where a rule knows all of a hidden
+/// string, it names it.
+pub(crate) fn with_fields(mut found: Vec<Found>, fields: Vec<Found>) -> Vec<Found> {
+    let known = |field: &Found| {
+        // Within the quotes of a string.
+        let at = found.partition_point(|one| one.range.start <= field.range.start);
+        let inner = field.range.start + 1..field.range.end.saturating_sub(1);
+        found.get(at).is_some_and(|one| one.range == inner)
+    };
+    let fields: Vec<Found> = fields.into_iter().filter(|field| !known(field)).collect();
+    found.extend(fields);
+    union(found)
 }
 
-/// A scalar, and the name of the nearest field that it stands under.
-struct Scalar {
-    name: std::ops::Range<usize>,
-    start: usize,
-    end: usize,
+/// True for one value of JSON.
+pub(crate) fn is_value(text: &str) -> bool {
+    let begins = |c: char| matches!(c, '"' | '-' | '{' | '[') || c.is_ascii_digit();
+    text.starts_with(begins) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Every scalar of a valid document that stands under a name, in order. Items of a list stand under
-/// the list's name.
-fn scalars(text: &str) -> Vec<Scalar> {
+/// Every value of a valid document that `hides` says is hidden by the name it stands under, in
+/// order. It is told the name and the first byte of the value. Items of a list stand under the
+/// list's name; what is hidden is not looked into.
+fn values_under_names(text: &str, mut hides: impl FnMut(&str, u8) -> Option<usize>) -> Vec<Found> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     // For each open list or object, the name it stands under.
-    let mut open: Vec<Option<std::ops::Range<usize>>> = Vec::new();
-    let mut name: Option<std::ops::Range<usize>> = None;
+    let mut open: Vec<Option<&str>> = Vec::new();
+    let mut name: Option<&str> = None;
+    // A hidden list or object that is open: where it begins, how deep, and its rule.
+    let mut hidden: Option<(usize, usize, usize)> = None;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
-            b'{' | b'[' => open.push(name.clone()),
-            b'}' | b']' => {
-                open.pop();
+            b'{' | b'[' => {
+                if hidden.is_none()
+                    && let Some(rule) = name.and_then(|name| hides(name, *byte))
+                {
+                    hidden = Some((at, open.len(), rule));
+                }
+                open.push(name);
             }
-            b',' => name = open.last().cloned().flatten(),
+            b'}' | b']' => {
+                name = open.pop().flatten();
+                if let Some((start, _, rule)) = hidden.filter(|(_, depth, _)| *depth == open.len())
+                {
+                    found.push(Found { range: start..at + 1, rule });
+                    hidden = None;
+                }
+            }
+            b',' => name = open.last().copied().flatten(),
             b':' | b' ' | b'\n' | b'\r' | b'\t' => {}
             _ => {
                 let end = scalar_end(bytes, at);
-                let is_name = *byte == b'"' && next_is_colon(bytes, end);
-                if is_name {
-                    name = Some(at..end);
-                } else if let Some(name) = &name {
-                    found.push(Scalar { name: name.clone(), start: at, end });
+                if *byte == b'"' && next_is_colon(bytes, end) {
+                    name = text.get(at..end);
+                } else if hidden.is_none()
+                    && let Some(rule) = name.and_then(|name| hides(name, *byte))
+                {
+                    found.push(Found { range: at..end, rule });
                 }
                 at = end;
                 continue;
@@ -89,6 +103,21 @@ fn scalars(text: &str) -> Vec<Scalar> {
         at += 1;
     }
     found
+}
+
+/// The numbers of a JSON text among these values: in the text their masks stand in quotes.
+pub(crate) fn bare_numbers(text: &str, found: &[Found]) -> Vec<usize> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return Vec::new();
+    }
+    let stands_alone = |one: &&Found| {
+        let before = text.get(..one.range.start).and_then(|t| t.trim_end().bytes().next_back());
+        let after = text.get(one.range.end..).and_then(|t| t.trim_start().bytes().next());
+        matches!(before, Some(b':' | b',' | b'['))
+            && matches!(after, Some(b',' | b']' | b'}'))
+            && text.get(one.range.clone()).is_some_and(|value| value.parse::<f64>().is_ok())
+    };
+    found.iter().filter(stands_alone).map(|one| one.range.start).collect()
 }
 
 fn scalar_end(bytes: &[u8], start: usize) -> usize {

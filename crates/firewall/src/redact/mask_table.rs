@@ -1,75 +1,243 @@
-//! Placeholders: masks that tell values apart without telling them.
+//! The masks of one run, and the values that they stand for.
+//!
+//! A value gets a mask with a number when it is first masked, and the same mask from then on. The
+//! model may use the mask in arguments: the kernel puts the value in its place, byte for byte as it
+//! stood. Whatever in a result merely looks like a mask is masked itself, so that each mask in what
+//! a model sees was made here and leads back to exactly one text.
+
+mod entry;
+mod known;
+mod mention;
+mod resolve;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use weaver_types::Label;
+
+use super::plain::MAX_DIGITS;
+use entry::Entry;
+pub(crate) use entry::{Form, Masked};
+pub(crate) use known::KnownValues;
+pub use resolve::{Resolved, UnknownMask};
 
 /// The most values that are told apart; those that come later get the plain mask.
 pub(crate) const MAX_VALUES: usize = 10_000;
+/// The highest number of a mask.
+const MAX_NUMBER: u32 = 10_u32.pow(MAX_DIGITS as u32) - 1;
+/// The longest value that its mask leads back to, in bytes; the mask of a longer one stands for
+/// nothing.
+const MAX_VALUE: usize = 64 * 1024;
+/// How many bytes of values are kept in all.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The kind of text in a result that looks like a mask.
+pub(crate) const LOOKALIKE: &str = "lookalike";
+/// The kind of a value that nothing but the name of its field hides.
+pub(crate) const FIELD: &str = "field";
 
-/// The numbers that values have in one run: the same value gets the same placeholder, `[EMAIL_1]`.
+/// Where the values come from that are masked now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueSource {
+    /// The server whose result it is.
+    pub origin: String,
+    /// The label of the unmasked result.
+    pub label: Label,
+}
+
+/// The masks of one run: the same value gets the same mask, `[EMAIL_1]`, and the mask leads back to
+/// it. At most 10,000 values of 4 MiB together.
 ///
-/// One-way: what is kept of a value is a keyed hash, whose key never leaves the process.
+/// ```
+/// use std::sync::Arc;
+/// use serde_json::json;
+/// use weaver_firewall::{Firewall, MaskTable};
+///
+/// let firewall = Firewall::new().with_masks(Arc::new(MaskTable::new()), None);
+/// assert_eq!(firewall.redact_text("mail jane.roe@corp.example.com").text, "mail [EMAIL_1]");
+/// let resolved = firewall.resolve(&json!({ "to": "[EMAIL_1]" }));
+/// assert_eq!(resolved.arguments, Some(json!({ "to": "jane.roe@corp.example.com" })));
+/// ```
 #[derive(Debug, Default)]
-pub struct Placeholders {
+pub struct MaskTable {
     keys: [RandomState; 2],
-    known: Mutex<Known>,
+    /// The numbers up to this one are taken by masks that are not known here.
+    taken: u32,
+    state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    numbers: HashMap<[u64; 2], u32>,
-    next: HashMap<String, u32>,
+struct State {
+    entries: Vec<Entry>,
+    /// Places in `entries`, by keyed hashes of kind, form and value.
+    by_value: HashMap<[u64; 2], usize>,
+    /// The same by mask.
+    by_mask: HashMap<String, usize>,
+    next: HashMap<Arc<str>, u32>,
+    bytes: usize,
+    /// How many values were given out, and their bytes.
+    given_out: (usize, usize),
+    /// What tells the values that were given out, made when it is asked for.
+    known: Option<Arc<KnownValues>>,
 }
 
-impl Placeholders {
-    /// None yet.
+impl MaskTable {
+    /// No masks yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The placeholder of a value of this kind; nothing when there are too many.
-    pub(crate) fn of(&self, kind: &str, value: &str) -> Option<String> {
-        let name = kind.to_ascii_uppercase();
+    /// No masks yet, in a run in which this many tables were before: its masks have other numbers
+    /// than theirs, which stand for nothing here.
+    #[must_use]
+    pub fn after(tables: u32) -> Self {
+        let each = u32::try_from(MAX_VALUES).unwrap_or(u32::MAX);
+        Self { taken: tables.saturating_mul(each), ..Self::default() }
+    }
+
+    /// Whether there is any mask.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.state().entries.is_empty()
+    }
+
+    /// The mask of a value; nothing when there are too many.
+    pub(crate) fn mask(&self, value: &Masked<'_>, source: Option<&ValueSource>) -> Option<String> {
         let [first, second] = &self.keys;
-        let hash = [first.hash_one((kind, value)), second.hash_one((kind, value))];
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = match known.numbers.get(&hash) {
-            Some(number) => *number,
-            None if known.numbers.len() >= MAX_VALUES => return None,
-            None => {
-                let next = known.next.entry(name.clone()).or_default();
-                *next += 1;
-                let number = *next;
-                known.numbers.insert(hash, number);
-                number
+        let key = (value.kind.as_ref(), value.form, value.text);
+        let hash = [first.hash_one(key), second.hash_one(key)];
+        let mut state = self.state();
+        if let Some(entry) = state.by_value.get(&hash).copied()
+            && let Some(entry) = state.entries.get_mut(entry)
+        {
+            entry.seen(source);
+            // The stricter family counts.
+            entry.family = entry.family.min(value.family);
+            return Some(entry.mask.clone());
+        }
+        if state.entries.len() >= MAX_VALUES {
+            return None;
+        }
+        let next = state.next.entry(Arc::clone(value.kind)).or_default();
+        *next = next.saturating_add(1);
+        let number = self.taken.checked_add(*next).filter(|number| *number <= MAX_NUMBER)?;
+        let mask = format!("[{}_{number}]", value.kind.to_ascii_uppercase());
+        let mut entry = Entry::new(mask.clone(), value);
+        entry.seen(source);
+        let length = value.text.len();
+        if length <= MAX_VALUE && state.bytes.saturating_add(length) <= MAX_BYTES {
+            state.bytes = state.bytes.saturating_add(length);
+            entry.keep(value.text);
+        }
+        let place = state.entries.len();
+        state.entries.push(entry);
+        state.by_value.insert(hash, place);
+        state.by_mask.insert(mask.clone(), place);
+        Some(mask)
+    }
+
+    /// The mask of a value that was given out and comes back, perhaps in another case or in part:
+    /// it is still the value of where it came from first.
+    pub(crate) fn mask_again(&self, text: &str, known: &KnownValues) -> Option<String> {
+        let place = known.place(text)?;
+        let (kind, family, origins, label) = {
+            let state = self.state();
+            let first = state.entries.get(place)?;
+            if first.text() == Some(text) {
+                return Some(first.mask.clone());
             }
+            (Arc::clone(&first.kind), first.family, first.origins.clone(), first.label.clone())
         };
-        Some(format!("[{name}_{number}]"))
+        let value = Masked { kind: &kind, family, form: Form::Text, text };
+        let mask = self.mask(&value, None)?;
+        let mut state = self.state();
+        let entry = state.by_mask.get(&mask).copied();
+        if let Some(entry) = entry.and_then(|place| state.entries.get_mut(place)) {
+            entry.inherit(origins, &label);
+        }
+        Some(mask)
+    }
+
+    /// Whether this is a mask of this table.
+    pub(crate) fn holds(&self, mask: &str) -> bool {
+        self.state().by_mask.contains_key(mask)
+    }
+
+    /// The value of this mask goes on beyond what was told: it leads back to nothing.
+    pub(crate) fn forget(&self, mask: &str) {
+        let mut state = self.state();
+        let place = state.by_mask.get(mask).copied();
+        if let Some(entry) = place.and_then(|place| state.entries.get_mut(place)) {
+            entry.forget();
+        }
+    }
+
+    /// Notes that the values of these masks were given out: from now on they are masked wherever
+    /// they come back, also where no rule would know them.
+    pub fn give_out<'m>(&self, masks: impl IntoIterator<Item = &'m str>) {
+        let mut state = self.state();
+        let before = state.given_out;
+        for mask in masks {
+            let place = state.by_mask.get(mask).copied();
+            let entry = place.and_then(|place| state.entries.get_mut(place));
+            if let Some(entry) = entry.filter(|entry| !entry.given_out) {
+                entry.given_out = true;
+                let bytes = entry.text().map_or(0, str::len);
+                state.given_out.0 = state.given_out.0.saturating_add(1);
+                state.given_out.1 = state.given_out.1.saturating_add(bytes);
+            }
+        }
+        if state.given_out != before {
+            state.known = KnownValues::new(&state.entries).map(Arc::new);
+        }
+    }
+
+    /// What tells the values that were given out; nothing where there are none.
+    pub(crate) fn known(&self) -> Option<Arc<KnownValues>> {
+        self.state().known.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use weaver_types::ValueFamily;
+
     use super::*;
 
+    fn mask(table: &MaskTable, kind: &str, text: &str) -> Option<String> {
+        let kind = Arc::from(kind);
+        let family = ValueFamily::of(&kind);
+        table.mask(&Masked { kind: &kind, family, form: Form::Text, text }, None)
+    }
+
     #[test]
-    fn the_same_value_has_the_same_number() {
-        let held = Placeholders::new();
-        assert_eq!(held.of("email", "a@b.co").unwrap(), "[EMAIL_1]");
-        assert_eq!(held.of("email", "c@d.co").unwrap(), "[EMAIL_2]");
-        assert_eq!(held.of("us_ssn", "a@b.co").unwrap(), "[US_SSN_1]");
-        assert_eq!(held.of("email", "a@b.co").unwrap(), "[EMAIL_1]");
+    fn the_same_value_has_the_same_mask() {
+        let table = MaskTable::new();
+        assert_eq!(mask(&table, "email", "a@b.co").unwrap(), "[EMAIL_1]");
+        assert_eq!(mask(&table, "email", "c@d.co").unwrap(), "[EMAIL_2]");
+        assert_eq!(mask(&table, "ssn", "a@b.co").unwrap(), "[SSN_1]");
+        assert_eq!(mask(&table, "email", "a@b.co").unwrap(), "[EMAIL_1]");
+    }
+
+    #[test]
+    fn a_later_table_of_a_run_has_other_numbers() {
+        let table = MaskTable::after(2);
+        assert_eq!(mask(&table, "email", "a@b.co").unwrap(), "[EMAIL_20001]");
+        assert_eq!(mask(&MaskTable::after(u32::MAX), "email", "a@b.co"), None);
     }
 
     #[test]
     fn the_table_is_bounded() {
-        let held = Placeholders::new();
+        let table = MaskTable::new();
         for n in 0..MAX_VALUES {
-            assert!(held.of("id", &n.to_string()).is_some());
+            assert!(mask(&table, "session", &n.to_string()).is_some());
         }
-        assert_eq!(held.of("id", "one more"), None);
-        assert_eq!(held.of("id", "7").unwrap(), "[ID_8]");
+        assert_eq!(mask(&table, "session", "one more"), None);
+        assert_eq!(mask(&table, "session", "7").unwrap(), "[SESSION_8]");
     }
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::engine::Found;
+use super::engine::{Found, HIDDEN_PERSONAL, HIDDEN_SECRET};
 use super::machine::Sink;
-use super::{Counts, MASK, Redactor, count};
+use super::{Counts, Form, MASK, Redactor, count, json_text};
 
 /// Masked text, and counts by kind; places too, where they are wanted.
 pub(crate) struct Output<'a> {
@@ -13,6 +13,10 @@ pub(crate) struct Output<'a> {
     counts: &'a mut Counts,
     text: &'a mut String,
     spans: Option<&'a mut Vec<Span>>,
+    /// Where the mask stands that was written last.
+    last: usize,
+    /// Where values stand that are numbers of JSON, in order.
+    numbers: Vec<usize>,
 }
 
 impl<'a> Output<'a> {
@@ -21,12 +25,17 @@ impl<'a> Output<'a> {
         counts: &'a mut Counts,
         text: &'a mut String,
     ) -> Self {
-        Self { redactor, counts, text, spans: None }
+        Self { redactor, counts, text, spans: None, last: 0, numbers: Vec::new() }
     }
 
     /// The same, with the places of the values added to these.
     pub(crate) fn with_spans(self, spans: Option<&'a mut Vec<Span>>) -> Self {
         Self { spans, ..self }
+    }
+
+    /// The same for a text of JSON in which values at these places, in order, are numbers.
+    pub(crate) fn with_numbers(self, numbers: Vec<usize>) -> Self {
+        Self { numbers, ..self }
     }
 
     /// Masks a text as a whole, since it could not be looked at.
@@ -44,13 +53,27 @@ impl Sink for Output<'_> {
     fn mask(&mut self, at: usize, value: &str, rule: usize) {
         let kind = self.redactor.kind(rule);
         count(self.counts, kind);
-        self.redactor.write_mask(kind, value, self.text);
+        self.last = self.text.len();
+        let is_field = matches!(rule, HIDDEN_SECRET | HIDDEN_PERSONAL);
+        let in_quotes =
+            is_field && json_text::is_value(value) || self.numbers.binary_search(&at).is_ok();
+        let form = if in_quotes { Form::Json } else { Form::Text };
+        let mask = self.redactor.mask(rule, form, value);
+        let mask = mask.as_deref().unwrap_or(MASK);
+        if in_quotes {
+            self.text.extend(["\"", mask, "\""]);
+        } else {
+            self.text.push_str(mask);
+        }
         if let Some(spans) = &mut self.spans {
             spans.push(Span::new(self.redactor, at, value, rule));
         }
     }
 
     fn more(&mut self, bytes: usize) {
+        if let Some(mask) = self.text.get(self.last..).filter(|_| bytes > 0) {
+            self.redactor.forget(mask);
+        }
         if let Some(last) = self.spans.as_mut().and_then(|spans| spans.last_mut()) {
             last.range.end += bytes;
         }

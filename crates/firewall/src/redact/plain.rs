@@ -10,15 +10,16 @@ use std::ops::Range;
 use weaver_text::reveal;
 
 use super::MASK;
-use super::placeholders::MAX_VALUES;
 use super::value::{TOO_DEEP, TOO_MUCH};
 
 /// What a mask reads as.
 const BARRIER: char = reveal::BARRIER;
 /// What that character reads as where the text has it itself: something that shows nothing.
 const SEPARATOR: char = '\u{1e}';
-/// The longest placeholder, in bytes.
-const MAX_PLACEHOLDER: usize = 72;
+/// The longest mask, in bytes.
+pub(crate) const MAX_MASK: usize = 72;
+/// The most digits of a mask's number: fewer than a value has that is worth hiding.
+pub(crate) const MAX_DIGITS: usize = 6;
 
 /// A text to be searched.
 #[derive(Debug)]
@@ -127,7 +128,7 @@ pub(crate) fn standing(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range
         if !bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
             continue;
         }
-        let from = bytes.get(at..bytes.len().min(at + MAX_PLACEHOLDER)).unwrap_or_default();
+        let from = bytes.get(at..bytes.len().min(at + MAX_MASK)).unwrap_or_default();
         if let Some(last) = from.iter().position(|b| *b == b']')
             && from.get(..=last).is_some_and(|mask| is_mask(mask, &is_kind))
         {
@@ -138,7 +139,7 @@ pub(crate) fn standing(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range
 }
 
 fn is_mask(mask: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
-    if [MASK, TOO_DEEP, TOO_MUCH].iter().any(|known| known.as_bytes() == mask) {
+    if is_marker(mask) {
         return true;
     }
     let name = mask.get(1..mask.len().saturating_sub(1)).unwrap_or_default();
@@ -148,10 +149,14 @@ fn is_mask(mask: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
     is_number(number) && is_kind(kind)
 }
 
-/// A number that a placeholder can have.
+/// A mask that says nothing of what it stands for.
+pub(crate) fn is_marker(mask: &[u8]) -> bool {
+    [MASK, TOO_DEEP, TOO_MUCH].iter().any(|known| known.as_bytes() == mask)
+}
+
+/// A number that a mask can have.
 fn is_number(digits: &[u8]) -> bool {
-    let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-    !digits.starts_with(b"0") && number.is_some_and(|n: usize| n <= MAX_VALUES)
+    (1..=MAX_DIGITS).contains(&digits.len()) && !digits.starts_with(b"0")
 }
 
 #[cfg(test)]
@@ -181,7 +186,7 @@ mod tests {
             standing(text, kinds).into_iter().filter_map(|r| text.get(r)).collect();
         assert_eq!(found.join(" "), text);
         let others = "[REDACTED: jane] [REDACTED ] [A] [NOTE_1] [REDACTEDX] [_1] [EMAIL_0] \
-                      [EMAIL_01] [EMAIL_] [US_SSN_10001] [US_SSN_219099999] [EMAIL1]";
+                      [EMAIL_01] [EMAIL_] [EMAIL_1000001] [US_SSN_219099999] [EMAIL1]";
         assert!(standing(others, kinds).is_empty(), "{others}");
     }
 }

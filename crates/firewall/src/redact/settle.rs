@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use weaver_text::reveal::{self, Layers};
 
-use super::engine::{ActiveRules, Anchor, Found, NEAR, union};
+use super::engine::{ActiveRules, Anchor, Found, LOOKS_LIKE_A_MASK, NEAR, union};
 use super::page::Page;
 use super::plain::{Plain, standing};
 
@@ -26,6 +26,7 @@ const LAYERS: Layers = Layers::ENCODED;
 /// order; they are not named again unless a value reaches beyond them.
 pub(crate) fn masks(rules: ActiveRules<'_>, text: &str, masked: &[Range<usize>]) -> Vec<Found> {
     let mut barriers = standing(text, |kind| rules.engine.is_kind(kind));
+    let lookalikes = if rules.escapes { barriers.clone() } else { Vec::new() };
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
         barriers = joined(barriers);
@@ -53,6 +54,11 @@ pub(crate) fn masks(rules: ActiveRules<'_>, text: &str, masked: &[Range<usize>])
         }
         fresh = joined(more.iter().map(|f| f.range.clone()).collect());
         all.extend(more);
+        all = union(all);
+    }
+    if !lookalikes.is_empty() {
+        let rule = LOOKS_LIKE_A_MASK;
+        all.extend(lookalikes.into_iter().map(|range| Found { range, rule }));
         all = union(all);
     }
     all

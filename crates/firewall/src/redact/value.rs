@@ -16,11 +16,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::field::{Meaning, Names};
+use super::field::{HiddenBy, Meaning, Names};
+use super::json_text;
+use super::mask_table::FIELD;
 use super::{Counts, MASK, Redactor, count};
 use finish::Whole;
 pub(crate) use finish::{Finish, Omitted};
 pub(crate) use named::Named;
+use nested::Unpacked;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
 
@@ -180,47 +183,90 @@ impl<'a, F: Finish> Walk<'a, F> {
         key: Option<Named<'_>>,
         depth: usize,
     ) -> Cow<'t, str> {
-        match self.unpacked(text, depth) {
-            Some(unpacked) => Cow::Owned(self.text(&unpacked, key).into_owned()),
-            None => self.text(text, key),
+        if !self.hides_in(text, depth) {
+            return self.text(self.redactor, text, key);
         }
+        let again = self.redactor.again();
+        if let Some(kept) = self.in_place(text, &again, depth) {
+            return self.finish.string(Cow::Owned(kept), &mut self.omitted);
+        }
+        let Some(Unpacked { text, masked, omitted }) = self.unpacked(text, depth) else {
+            return self.text(self.redactor, text, key);
+        };
+        join(&mut self.masked, masked);
+        for (kind, n) in omitted {
+            *self.omitted.entry(kind).or_default() += n;
+        }
+        Cow::Owned(self.text(&again, &text, key).into_owned())
     }
 
-    fn text<'t>(&mut self, text: &'t str, key: Option<Named<'_>>) -> Cow<'t, str> {
+    /// Whether a text is JSON in which something is hidden by its name, or which is too deep.
+    fn hides_in(&mut self, text: &str, depth: usize) -> bool {
+        if !nested::may_be_json(text) {
+            return false;
+        }
+        // No mask is given out for what is only looked at.
+        let plain = self.redactor.plain();
+        self.within(&plain, |walk| walk.unpacked(text, depth).is_some())
+    }
+
+    /// A text of JSON with its hidden fields masked where they stand, so that its layout stays;
+    /// nothing where a field would still be seen.
+    fn in_place(&mut self, text: &str, again: &Redactor, depth: usize) -> Option<String> {
+        let before = self.masked.clone();
+        let kept = self.json_text(text).into_owned();
+        let is_complete = self.within(again, |walk| walk.unpacked(&kept, depth).is_none());
+        if !is_complete {
+            self.masked = before;
+        }
+        is_complete.then_some(kept)
+    }
+
+    /// What another walk finds with these rules, which is as deep as this one and keeps no counts.
+    fn within<T>(
+        &mut self,
+        redactor: &Redactor,
+        look: impl FnOnce(&mut Walk<'_, Whole>) -> T,
+    ) -> T {
+        let mut walk = Walk::new(redactor, std::mem::take(&mut self.names), Bounds::WHOLE, Whole);
+        (walk.left, walk.level) = (self.left, self.level);
+        let out = look(&mut walk);
+        self.left = walk.left;
+        self.names = walk.names;
+        out
+    }
+
+    /// A text with values of fields masked where it is JSON, and whatever a rule finds; its layout
+    /// stays.
+    pub(crate) fn json_text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let fields = json_text::hidden_fields(text, self);
+        self.redactor.text_with_fields(text, fields, &mut self.masked)
+    }
+
+    fn text<'t>(
+        &mut self,
+        redactor: &Redactor,
+        text: &'t str,
+        key: Option<Named<'_>>,
+    ) -> Cow<'t, str> {
         let named = key.filter(|key| {
             let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.name.len());
             looks && (key.meaning.context || is_token(text))
         });
         let redacted = match named {
-            Some(key) => match self.in_context(key.name, text) {
+            Some(key) => match in_context(redactor, key.name, text) {
                 Some((masked, counts)) => {
                     join(&mut self.masked, counts);
                     Cow::Owned(masked)
                 }
                 None => Cow::Borrowed(text),
             },
-            None => match self.redactor.brief(text) {
+            None => match redactor.brief(text) {
                 Some(how) => return self.finish.brief(text, how, &mut self.omitted),
-                None => self.redactor.long_text(text, &mut self.masked),
+                None => redactor.long_text(text, &mut self.masked),
             },
         };
         self.finish.string(redacted, &mut self.omitted)
-    }
-
-    /// The value as it is redacted after its name, and what was masked; nothing where it stays as
-    /// it is.
-    fn in_context(&self, key: &str, text: &str) -> Option<(String, Counts)> {
-        let whole = format!("{key}: {text}");
-        let mut counts = Counts::new();
-        let Cow::Owned(redacted) = self.redactor.text(&whole, &mut counts) else { return None };
-        let before = whole.len() - text.len();
-        let after = whole.get(..before).and_then(|name| redacted.strip_prefix(name));
-        match after {
-            Some(after) => (after != text).then(|| (after.to_owned(), counts)),
-            // Something in the name was masked. It cannot be told what belongs to the value,
-            // unless the value came through unharmed.
-            None => (!redacted.ends_with(text)).then(|| (MASK.to_owned(), counts)),
-        }
     }
 
     /// A name: redacted, then finished. What is learned of it is added to its meaning.
@@ -287,26 +333,34 @@ impl<'a, F: Finish> Walk<'a, F> {
         }
     }
 
-    /// True when a value under this name is never shown; counts it. Nothing, true and false are
-    /// no secrets.
-    pub(crate) fn hides(&mut self, of: Named<'_>, value: &Value) -> bool {
-        let hides = of.meaning.hidden && !matches!(value, Value::Null | Value::Bool(_));
-        if hides {
-            count(&mut self.masked, "field");
+    /// The same; counts it.
+    pub(crate) fn hides(&mut self, of: Named<'_>, value: &Value) -> Option<HiddenBy> {
+        let hides = of.hides(value);
+        if hides.is_some() {
+            count(&mut self.masked, FIELD);
         }
         hides
+    }
+
+    /// The mask of a value that its name hides.
+    pub(crate) fn mask_of(&self, value: &Value, by: HiddenBy) -> Value {
+        if value.as_str().is_some_and(|text| self.redactor.is_own_mask(text)) {
+            return value.clone();
+        }
+        let mask = self.redactor.mask_field(value, by);
+        Value::String(mask.unwrap_or_else(|| MASK.to_owned()))
     }
 
     /// True when the name beside this field says what its value is.
     pub(crate) fn tells(&mut self, map: &Map<String, Value>, key: &str) -> bool {
         let name = Pairing::of(map).name_of(key).map(|name| self.names.of(name));
-        name.is_some_and(|meaning| meaning.hidden || meaning.context)
+        name.is_some_and(|meaning| meaning.hidden.is_some() || meaning.context)
     }
 
     /// A value, or the mask where its name says so.
     fn under(&mut self, of: Named<'_>, value: &Value, depth: usize) -> Value {
-        if self.hides(of, value) {
-            return Value::String(MASK.to_owned());
+        if let Some(by) = self.hides(of, value) {
+            return self.mask_of(value, by);
         }
         self.value(value, Some(of), depth)
     }
@@ -347,11 +401,31 @@ impl<'a, F: Finish> Walk<'a, F> {
 
     /// The value of a name that stands beside it in the same object.
     fn paired(&mut self, own: Named<'_>, name: &str, value: &Value, depth: usize) -> Value {
-        if self.hides(own, value) {
-            return Value::String(MASK.to_owned());
+        if let Some(by) = self.hides(own, value) {
+            return self.mask_of(value, by);
         }
         let named = self.named(name);
         self.under(named, value, depth)
+    }
+}
+
+/// The value as it is redacted after its name, and what was masked; nothing where it stays as
+/// it is.
+fn in_context(redactor: &Redactor, key: &str, text: &str) -> Option<(String, Counts)> {
+    let whole = format!("{key}: {text}");
+    let mut counts = Counts::new();
+    let Cow::Owned(redacted) = redactor.text(&whole, &mut counts) else { return None };
+    let before = whole.len() - text.len();
+    let after = whole.get(..before).and_then(|name| redacted.strip_prefix(name));
+    match after {
+        Some(after) => (after != text).then(|| (after.to_owned(), counts)),
+        // Something in the name was masked. It cannot be told what belongs to the value,
+        // unless the value came through unharmed.
+        None => (!redacted.ends_with(text)).then(|| {
+            let value = Value::String(text.to_owned());
+            let mask = redactor.mask_field(&value, HiddenBy::Secret);
+            (mask.unwrap_or_else(|| MASK.to_owned()), counts)
+        }),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, Placeholders};
+use weaver_firewall::{Firewall, FrameSpec, HandleError, HandleQuery, MaskTable};
 use weaver_types::{
     Constraints, ContentBlocks, Frame, Handle, HandleId, RawContent, RawResult, ResponseMode,
     Status, Timestamp,
@@ -90,7 +90,7 @@ fn blocks_keep_their_order_their_shape_and_their_structured_value() {
 
 #[test]
 fn masks_stand_where_the_values_stood_in_text_and_in_structure() {
-    let firewall = Firewall::new().with_placeholders(Arc::new(Placeholders::new()));
+    let firewall = Firewall::new().with_masks(Arc::new(MaskTable::new()), None);
     let text = "{\n  \"z\": \"jane.roe@corp.example.org\",\n  \"password\": \"hunter2hunter2\",\n  \"n\": 1\n}";
     let structured = serde_json::from_str::<Value>(text).unwrap();
     let raw = laid_out(json!([{ "type": "text", "text": text }]), Some(structured));

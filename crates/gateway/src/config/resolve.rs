@@ -123,7 +123,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 principal,
                 run,
                 session,
-                placeholders: placeholders.unwrap_or(false),
+                placeholders: placeholders.unwrap_or(true),
                 frame_tokens: frame_tokens.and_then(|n| u32::try_from(n).ok()),
                 redaction,
                 idle,

@@ -36,7 +36,7 @@ fn an_ended_record_holds_a_commitment_and_no_arguments() {
 
 #[test]
 fn newer_damaged_and_misplaced_records_are_refused() {
-    let newer = OPEN.replace("\"v\":1}", "\"v\":2}");
+    let newer = OPEN.replace("\"v\":1}", "\"v\":3}");
     assert_ne!(newer, OPEN);
     let more = ENDED.replace("\"v\":1}", "\"v\":1,\"w\":1}");
     for wrong in [newer.as_str(), more.as_str(), "{}", "nonsense", ""] {

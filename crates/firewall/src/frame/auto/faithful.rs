@@ -12,7 +12,7 @@ use super::blocks;
 use crate::frame::finding::Findings;
 use crate::frame::media_type;
 use crate::redact::value::{Bounds, Finish, Omitted, Walk};
-use crate::redact::{Brief, Counts, Redactor, json_text};
+use crate::redact::{Brief, Counts, Redactor};
 use crate::spec::Limits;
 
 /// The kinds of blobs that are shown to whoever can show them.
@@ -83,10 +83,7 @@ impl<'a> Masker<'a> {
     /// A text: values in fields with telling names are masked where it is JSON, then whatever a
     /// rule finds.
     pub(crate) fn text(&mut self, text: &str) -> String {
-        let hidden = json_text::mask_fields(self.redactor, text, &mut self.walk);
-        let redacted = self.walk.redacted(&hidden).into_owned();
-        self.walk.finish.findings.look(&redacted);
-        shown(&redacted, &mut self.walk.omitted).into_owned()
+        self.walk.string(text, None, 0).into_owned()
     }
 
     /// A block: its texts masked, and bytes only of kinds that are no text.
@@ -180,7 +177,7 @@ impl<'a> Masker<'a> {
 
     /// What was counted, by the kind of warning; and the line that tells a model of masks.
     pub(super) fn counts(self) -> (BTreeMap<String, u64>, Option<String>) {
-        let line = masks_line(&self.walk.masked, self.redactor.has_placeholders());
+        let line = masks_line(&self.walk.masked, self.redactor.has_masks());
         let mut counts = BTreeMap::new();
         for (kind, n) in &self.walk.masked {
             counts.insert(format!("redacted_{kind}"), *n);

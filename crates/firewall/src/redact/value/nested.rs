@@ -3,21 +3,29 @@
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 
-use super::{Bounds, ELIDED, Finish, TOO_DEEP, Walk, Whole, join};
+use super::{Bounds, ELIDED, Finish, Omitted, TOO_DEEP, Walk, Whole};
+use crate::redact::Counts;
 
 /// The longest string that is tried as JSON, in bytes; longer ones are scanned as text only.
 const MAX_JSON: usize = 1024 * 1024;
 /// The most levels of JSON inside of strings of JSON.
 const MAX_LEVEL: usize = 4;
 
+/// JSON of a string, written anew, and what was masked and left out in it.
+pub(super) struct Unpacked {
+    pub(super) text: String,
+    pub(super) masked: Counts,
+    pub(super) omitted: Omitted,
+}
+
 impl<F: Finish> Walk<'_, F> {
     /// A string that is itself JSON, written anew if a field of it was masked. What remains is
     /// still to be scanned as text.
-    pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<String> {
+    pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<Unpacked> {
         let value = packed(text)?;
         if self.level >= MAX_LEVEL || self.left == 0 {
-            self.omit(ELIDED, 1);
-            return Some(TOO_DEEP.to_owned());
+            let omitted = Omitted::from([(ELIDED, 1)]);
+            return Some(Unpacked { text: TOO_DEEP.to_owned(), masked: Counts::new(), omitted });
         }
         let names = std::mem::take(&mut self.names);
         let mut walk = Walk::new(self.redactor, names, Bounds::WHOLE, Whole);
@@ -30,18 +38,19 @@ impl<F: Finish> Walk<'_, F> {
         if shown == value && canonical::parse(text.as_bytes(), Profile::Foreign).is_ok() {
             return None;
         }
-        join(&mut self.masked, walk.masked);
-        for (kind, n) in walk.omitted {
-            *self.omitted.entry(kind).or_default() += n;
-        }
-        Some(shown.to_string())
+        Some(Unpacked { text: shown.to_string(), masked: walk.masked, omitted: walk.omitted })
     }
+}
+
+/// Whether a string begins as an object, a list or a string of JSON does. Most begin with a letter
+/// or a digit.
+pub(super) fn may_be_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[', '"'])
 }
 
 /// The value in a string that holds an object, a list, or one of them in quotes.
 fn packed(text: &str) -> Option<Value> {
-    // Most strings begin with a letter or a digit.
-    if text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric()) {
+    if !may_be_json(text) {
         return None;
     }
     let inner = text.trim();

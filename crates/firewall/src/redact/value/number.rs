@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Finish, Named, Walk};
+use super::{Finish, Named, Walk, in_context};
 use crate::redact::{Counts, MASK, count};
 
 /// The fewest digits of a number that is scanned, without and with a telling name.
@@ -12,7 +12,8 @@ impl<F: Finish> Walk<'_, F> {
     /// A number, or its mask.
     pub(crate) fn number(&mut self, number: &Number, key: Option<Named<'_>>) -> Value {
         if self.hides_number(number, key) {
-            Value::String(MASK.to_owned())
+            let mask = self.redactor.mask_number(number);
+            Value::String(mask.unwrap_or_else(|| MASK.to_owned()))
         } else {
             Value::Number(number.clone())
         }
@@ -29,11 +30,16 @@ impl<F: Finish> Walk<'_, F> {
 
     /// True when the digits of a number under this name are a value that is masked.
     pub(super) fn reads_as_value(&self, text: &str, key: Option<Named<'_>>) -> bool {
+        if self.redactor.is_given_out(text) {
+            return true;
+        }
         // What went through a table of floats has lost nothing but its form.
         let text = text.strip_suffix(".0").unwrap_or(text);
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         match key.filter(|key| key.meaning.context) {
-            Some(key) if digits >= MIN_DIGITS.1 => self.in_context(key.name, text).is_some(),
+            Some(key) if digits >= MIN_DIGITS.1 => {
+                in_context(self.redactor, key.name, text).is_some()
+            }
             _ => digits >= MIN_DIGITS.0 && self.redactor.text(text, &mut Counts::new()) != text,
         }
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use weaver_firewall::{Firewall, Placeholders, RuleFileError, Span, StreamRedactor};
+use weaver_firewall::{Firewall, MaskTable, RuleFileError, Span, StreamRedactor};
 
 use super::args::{Options, RuleFile};
 use crate::cli::{Exit, Failure};
@@ -73,7 +73,7 @@ pub(in crate::cli) fn firewall(
         builder = builder.kind(kind);
     }
     if placeholders {
-        builder = builder.placeholders(Arc::new(Placeholders::new()));
+        builder = builder.masks(Arc::new(MaskTable::new()));
     }
     builder.build().map_err(|error| refused(rules, &error))
 }

@@ -1,0 +1,114 @@
+//! One mask and its value.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+use weaver_types::{Label, ValueFamily};
+use zeroize::Zeroizing;
+
+use super::ValueSource;
+
+/// The most servers that are remembered for a value. One that came from more goes back to those.
+const MAX_ORIGINS: usize = 8;
+
+/// How a value stood where it was masked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// As a part of a text, or as all of it.
+    Text,
+    /// As a JSON value other than a string, or as a token of JSON in a text: its mask stands in
+    /// quotes there.
+    Json,
+}
+
+/// A value that is masked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Masked<'a> {
+    pub(crate) kind: &'a Arc<str>,
+    pub(crate) family: ValueFamily,
+    pub(crate) form: Form,
+    /// The text, or the JSON token.
+    pub(crate) text: &'a str,
+}
+
+/// A mask, and what it stands for.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) mask: String,
+    pub(super) kind: Arc<str>,
+    pub(super) family: ValueFamily,
+    pub(super) form: Form,
+    value: Option<Zeroizing<String>>,
+    pub(super) origins: BTreeSet<String>,
+    pub(super) label: Label,
+    /// Whether a call got the value in place of the mask.
+    pub(super) given_out: bool,
+}
+
+impl Entry {
+    pub(super) fn new(mask: String, value: &Masked<'_>) -> Self {
+        Self {
+            mask,
+            kind: Arc::clone(value.kind),
+            family: value.family,
+            form: value.form,
+            value: None,
+            origins: BTreeSet::new(),
+            label: Label::clean(),
+            given_out: false,
+        }
+    }
+
+    pub(super) fn keep(&mut self, text: &str) {
+        self.value = Some(Zeroizing::new(text.to_owned()));
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.value = None;
+    }
+
+    /// Notes where the value was masked. Where it comes back from a server that was given it, it
+    /// does not come from there.
+    pub(super) fn seen(&mut self, source: Option<&ValueSource>) {
+        let Some(source) = source.filter(|_| !self.given_out) else { return };
+        if self.origins.len() < MAX_ORIGINS && !self.origins.contains(&source.origin) {
+            self.origins.insert(source.origin.clone());
+        }
+        self.join(&source.label);
+    }
+
+    /// Takes over where the value comes from.
+    pub(super) fn inherit(&mut self, origins: BTreeSet<String>, label: &Label) {
+        self.given_out = true;
+        self.origins.extend(origins);
+        self.join(label);
+    }
+
+    fn join(&mut self, label: &Label) {
+        let own = std::mem::replace(&mut self.label, Label::clean());
+        self.label = own.join(label);
+    }
+
+    /// The value as it stood: a text, or a token of JSON.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.value.as_deref().map(String::as_str)
+    }
+
+    /// The value as JSON, in place of a whole string.
+    pub(super) fn json(&self) -> Option<Value> {
+        let text = self.text()?;
+        match self.form {
+            Form::Text => Some(Value::String(text.to_owned())),
+            Form::Json => serde_json::from_str(text).ok(),
+        }
+    }
+
+    /// The value within a text.
+    pub(super) fn plain(&self) -> Option<String> {
+        Some(match self.json()? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! Masks in a text that a model wrote.
+
+use std::ops::Range;
+
+use crate::redact::plain::{MAX_MASK, is_marker};
+
+/// Every stretch in square brackets that could be a mask: none holds another bracket.
+pub(super) fn bracketed(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices('[').filter_map(|(start, _)| {
+        let inner = text.get(start + 1..)?;
+        let end = inner.bytes().take(MAX_MASK).position(|b| matches!(b, b']' | b'['))?;
+        let closes = inner.as_bytes().get(end) == Some(&b']');
+        closes.then_some(start..start + end + 2)
+    })
+}
+
+/// Whether a stretch in brackets can only be meant as a mask: one that says nothing of its value,
+/// or one of a kind that is known, however it was changed on the way.
+pub(super) fn is_meant(bracketed: &str, is_kind: impl Fn(&[u8]) -> bool) -> bool {
+    if is_marker(bracketed.as_bytes()) {
+        return true;
+    }
+    let inner = bracketed.trim_start_matches('[').trim_end_matches(']').trim();
+    if let Some(rest) = inner.strip_prefix("REDACTED") {
+        return !rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+    }
+    let named = inner.trim_end_matches(|c: char| c.is_ascii_digit());
+    let kind = named.trim_end_matches(['_', '-', ' ', ':', '#']);
+    let has_number = named.len() < inner.len() && kind.len() < named.len();
+    let kind: Vec<u8> = kind.bytes().map(|b| if b == b'_' { b } else { joint(b) }).collect();
+    has_number && is_kind(&kind)
+}
+
+/// What joins two words of a kind.
+fn joint(byte: u8) -> u8 {
+    if matches!(byte, b' ' | b'-') { b'_' } else { byte }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_masks_are_told_from_other_brackets() {
+        let is_kind = |kind: &[u8]| kind == b"EMAIL" || kind == b"API_KEY";
+        for meant in [
+            "[EMAIL_1]",
+            "[EMAIL_999]",
+            "[ EMAIL_1 ]",
+            "[EMAIL-1]",
+            "[EMAIL 1]",
+            "[EMAIL_01]",
+            "[API KEY 3]",
+            "[API_KEY_3]",
+            "[REDACTED]",
+            "[REDACTED: data beyond size limit]",
+            "[REDACTED_EMAIL]",
+            "[REDACTED 3]",
+        ] {
+            assert!(is_meant(meant, is_kind), "{meant}");
+        }
+        for other in
+            ["[email_1]", "[EMAIL]", "[1]", "[]", "[EMAIL1]", "[KEY_1]", "[x]", "[REDACTEDLY]"]
+        {
+            assert!(!is_meant(other, is_kind), "{other}");
+        }
+    }
+
+    #[test]
+    fn brackets_do_not_nest() {
+        let text = "a[EMAIL_[EMAIL_1]] [ü] [open";
+        let found: Vec<&str> = bracketed(text).filter_map(|range| text.get(range)).collect();
+        assert_eq!(found, ["[EMAIL_1]", "[ü]"]);
+    }
+}

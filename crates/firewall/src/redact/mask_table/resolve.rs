@@ -1,0 +1,258 @@
+//! Arguments with masks: the values in their places.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+use weaver_text::escape;
+use weaver_types::MaskedValue;
+
+use super::entry::{Entry, Form};
+use super::known::{MAX_GIVEN_OUT, SHORTEST};
+use super::mention::{bracketed, is_meant};
+use super::{LOOKALIKE, MaskTable, State};
+
+/// The deepest value that is looked into; deeper arguments are refused elsewhere.
+const MAX_DEPTH: usize = 128;
+/// The most bytes that values add to the arguments of one call.
+const MAX_GROWTH: usize = 1024 * 1024;
+/// The longest place that is named, in characters.
+const MAX_PLACE: usize = 120;
+
+/// A text in brackets that stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownMask {
+    /// The text.
+    pub mask: String,
+    /// Where it stands, as a JSON pointer of at most 120 characters.
+    pub place: String,
+}
+
+/// The arguments of a call with the values in place of their masks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resolved {
+    /// The arguments, where a mask stood in them; byte for byte what was masked stands in its
+    /// place.
+    pub arguments: Option<Value>,
+    /// The masks that were resolved, each once.
+    pub masked: Vec<MaskedValue>,
+    /// The first mask that stands for nothing: a plain one, another run's, a changed one.
+    pub unknown: Option<UnknownMask>,
+    /// Whether there is more to put in than the call may get, 1 MiB, or than the run gives out,
+    /// 1,000 values of 256 KiB together. Then nothing is put in.
+    pub too_much: bool,
+}
+
+impl MaskTable {
+    /// Resolves the masks in arguments. Values that are put in are not looked through again.
+    pub(crate) fn resolve(&self, arguments: &Value, is_kind: &dyn Fn(&[u8]) -> bool) -> Resolved {
+        let state = self.state();
+        let mut resolver = Resolver {
+            state: &state,
+            is_kind,
+            place: String::new(),
+            found: BTreeMap::new(),
+            unknown: None,
+            changed: false,
+            grown: 0,
+        };
+        let value = resolver.value(arguments, 0);
+        let Resolver { found, unknown, changed, grown, .. } = resolver;
+        if grown > MAX_GROWTH || state.would_exceed(found.keys()) {
+            return Resolved { unknown, too_much: true, ..Resolved::default() };
+        }
+        let masked = found.into_values().filter(|one| one.kind != LOOKALIKE).collect();
+        Resolved { arguments: changed.then_some(value), masked, unknown, too_much: false }
+    }
+
+    /// A text that a model saw, with the values in place of their masks.
+    #[must_use]
+    pub fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !text.contains('[') {
+            return Cow::Borrowed(text);
+        }
+        let state = self.state();
+        let (mut out, mut kept) = (String::new(), 0);
+        for range in bracketed(text) {
+            let entry = text.get(range.clone()).and_then(|mask| state.entry(mask));
+            let Some((entry, value)) = entry.and_then(|entry| Some((entry, entry.plain()?))) else {
+                continue;
+            };
+            let (range, value) = entry.within(text, range, kept, value);
+            out.push_str(text.get(kept..range.start).unwrap_or_default());
+            out.push_str(&value);
+            kept = range.end;
+        }
+        if kept == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(kept..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// A text with masks in place of these masks' values, wherever they stand in it.
+    #[must_use]
+    pub fn hide<'t>(&self, text: &'t str, masked: &[MaskedValue]) -> Cow<'t, str> {
+        let state = self.state();
+        let mut out = Cow::Borrowed(text);
+        for entry in masked.iter().filter_map(|one| state.entry(&one.mask)) {
+            let Some(value) = entry.plain().filter(|value| value.len() >= SHORTEST) else {
+                continue;
+            };
+            for form in [value.escape_debug().to_string(), value] {
+                if out.contains(&form) {
+                    out = Cow::Owned(out.replace(&form, &entry.mask));
+                }
+            }
+        }
+        out
+    }
+}
+
+impl State {
+    fn entry(&self, mask: &str) -> Option<&Entry> {
+        self.by_mask.get(mask).and_then(|place| self.entries.get(*place))
+    }
+
+    /// Whether these are more than the run may give out.
+    fn would_exceed<'m>(&self, masks: impl Iterator<Item = &'m &'m str>) -> bool {
+        let entries = masks.filter_map(|mask| self.entry(mask)).filter(|entry| !entry.given_out);
+        let (count, bytes) = entries.fold(self.given_out, |(count, bytes), entry| {
+            let own = entry.text().map_or(0, str::len);
+            (count.saturating_add(1), bytes.saturating_add(own))
+        });
+        count > MAX_GIVEN_OUT.0 || bytes > MAX_GIVEN_OUT.1
+    }
+}
+
+impl Entry {
+    /// The stretch that gives way to the value within a text, and the value as it stood there.
+    /// `from` is where the text begins that is the model's own.
+    fn within(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        from: usize,
+        plain: String,
+    ) -> (Range<usize>, String) {
+        let quoted = self.form == Form::Json
+            && text.get(from..range.start).is_some_and(|before| before.ends_with('"'))
+            && text.get(range.end..).is_some_and(|after| after.starts_with('"'));
+        match self.text().filter(|_| quoted) {
+            Some(token) => (range.start - 1..range.end + 1, token.to_owned()),
+            None => (range, plain),
+        }
+    }
+}
+
+struct Resolver<'a> {
+    state: &'a State,
+    is_kind: &'a dyn Fn(&[u8]) -> bool,
+    place: String,
+    found: BTreeMap<&'a str, MaskedValue>,
+    unknown: Option<UnknownMask>,
+    changed: bool,
+    grown: usize,
+}
+
+impl<'a> Resolver<'a> {
+    fn value(&mut self, value: &Value, depth: usize) -> Value {
+        if depth > MAX_DEPTH || self.grown > MAX_GROWTH {
+            return value.clone();
+        }
+        match value {
+            Value::String(text) => match self.state.entry(text).and_then(Entry::json) {
+                Some(whole) => {
+                    self.use_of(text, text.len());
+                    whole
+                }
+                None => Value::String(self.text(text).into_owned()),
+            },
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                let items = items.map(|(at, item)| {
+                    self.below(&at.to_string(), |inner| inner.value(item, depth + 1))
+                });
+                Value::Array(items.collect())
+            }
+            Value::Object(fields) => {
+                let mut out = Map::new();
+                for (name, field) in fields {
+                    let (name, field) = self.below(name, |inner| {
+                        (inner.text(name).into_owned(), inner.value(field, depth + 1))
+                    });
+                    out.insert(name, field);
+                }
+                Value::Object(out)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn below<T>(&mut self, step: &str, look: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.place.len();
+        self.place.push('/');
+        self.place.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        let out = look(self);
+        self.place.truncate(before);
+        out
+    }
+
+    fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        if !text.contains('[') {
+            return Cow::Borrowed(text);
+        }
+        let (mut out, mut kept) = (String::new(), 0);
+        for range in bracketed(text) {
+            let Some(mask) = text.get(range.clone()) else { continue };
+            let entry = self.state.entry(mask);
+            let Some((entry, plain)) = entry.and_then(|entry| Some((entry, entry.plain()?))) else {
+                self.note_unknown(mask);
+                continue;
+            };
+            let (range, value) = entry.within(text, range, kept, plain);
+            self.use_of(mask, value.len());
+            if self.grown > MAX_GROWTH {
+                break;
+            }
+            out.push_str(text.get(kept..range.start).unwrap_or_default());
+            out.push_str(&value);
+            kept = range.end;
+        }
+        if kept == 0 {
+            return Cow::Borrowed(text);
+        }
+        out.push_str(text.get(kept..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// Notes that the value of a mask was put in.
+    fn use_of(&mut self, mask: &str, bytes: usize) {
+        self.changed = true;
+        self.grown = self.grown.saturating_add(bytes);
+        let Some(entry) = self.state.entry(mask) else { return };
+        if self.found.contains_key(entry.mask.as_str()) {
+            return;
+        }
+        let one = MaskedValue {
+            mask: entry.mask.clone(),
+            place: self.shown_place(),
+            kind: entry.kind.to_string(),
+            family: entry.family,
+            origins: entry.origins.clone(),
+            label: entry.label.clone(),
+        };
+        self.found.insert(&entry.mask, one);
+    }
+
+    fn note_unknown(&mut self, mask: &str) {
+        if self.unknown.is_none() && is_meant(mask, self.is_kind) {
+            self.unknown = Some(UnknownMask { mask: mask.to_owned(), place: self.shown_place() });
+        }
+    }
+
+    fn shown_place(&self) -> String {
+        escape::line(escape::truncate(&self.place, MAX_PLACE)).into_owned()
+    }
+}
