@@ -233,7 +233,7 @@ fn masks_that_stand_for_nothing_never_reach_a_tool_that_writes() {
         "[EMAIL-1]",
         "[PHONE_1]",
         "[REDACTED_EMAIL]",
-        "[REDACTED: data beyond size limit]",
+        "[cut: deeper than 128 levels]",
         "[LOOKALIKE_9]",
     ] {
         let before = office.got.lock().unwrap().len();

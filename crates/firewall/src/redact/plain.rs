@@ -10,7 +10,6 @@ use std::ops::Range;
 use weaver_text::reveal;
 
 use super::MASK;
-use super::value::{TOO_DEEP, TOO_MUCH};
 
 /// What a mask reads as.
 const BARRIER: char = reveal::BARRIER;
@@ -139,7 +138,7 @@ pub(crate) fn standing(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range
 }
 
 fn is_mask(mask: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
-    if is_marker(mask) {
+    if mask == MASK.as_bytes() {
         return true;
     }
     let name = mask.get(1..mask.len().saturating_sub(1)).unwrap_or_default();
@@ -147,11 +146,6 @@ fn is_mask(mask: &[u8], is_kind: impl Fn(&[u8]) -> bool) -> bool {
     let (kind, number) = name.split_at(name.len() - digits);
     let Some(kind) = kind.strip_suffix(b"_") else { return false };
     is_number(number) && is_kind(kind)
-}
-
-/// A mask that says nothing of what it stands for.
-pub(crate) fn is_marker(mask: &[u8]) -> bool {
-    [MASK, TOO_DEEP, TOO_MUCH].iter().any(|known| known.as_bytes() == mask)
 }
 
 /// A number that a mask can have.
@@ -179,14 +173,13 @@ mod tests {
 
     #[test]
     fn standing_masks_are_known_by_their_words() {
-        let text = "[REDACTED] [REDACTED: nested data beyond depth limit] [EMAIL_1] [US_SSN_10000] \
-                    [REDACTED: data beyond size limit]";
+        let text = "[REDACTED] [EMAIL_1] [US_SSN_10000]";
         let kinds = |kind: &[u8]| kind == b"EMAIL" || kind == b"US_SSN";
         let found: Vec<&str> =
             standing(text, kinds).into_iter().filter_map(|r| text.get(r)).collect();
         assert_eq!(found.join(" "), text);
-        let others = "[REDACTED: jane] [REDACTED ] [A] [NOTE_1] [REDACTEDX] [_1] [EMAIL_0] \
-                      [EMAIL_01] [EMAIL_] [EMAIL_1000001] [US_SSN_219099999] [EMAIL1]";
+        let others = "[cut: deeper than 3 levels] [REDACTED: jane] [REDACTED ] [A] [NOTE_1] [REDACTEDX] \
+                      [_1] [EMAIL_0] [EMAIL_01] [EMAIL_] [EMAIL_1000001] [US_SSN_219099999] [EMAIL1]";
         assert!(standing(others, kinds).is_empty(), "{others}");
     }
 }

@@ -159,7 +159,7 @@ fn what_nests_too_deep_is_left_out() {
         value = json!([value]);
     }
     let out = REDACTOR.value(&value, &mut Counts::new()).to_string();
-    assert!(out.contains("beyond depth limit") && !out.contains("jane"));
+    assert!(out.contains("[cut: deeper than 128 levels]") && !out.contains("jane"));
 }
 
 #[test]
@@ -516,6 +516,6 @@ fn brackets_of_anybody_hide_no_value() {
         let shown = masked(&format!("[REDACTED: {value}]"));
         assert_eq!(shown, "[REDACTED: [REDACTED]]");
     }
-    let standing = "[EMAIL_12] [REDACTED] [REDACTED: nested data beyond depth limit]";
+    let standing = "[EMAIL_12] [REDACTED] [cut: deeper than 128 levels]";
     assert_eq!(masked(standing), standing);
 }

@@ -3,6 +3,7 @@
 //! One walk serves both a whole value and the part of one that a frame shows. It goes no deeper
 //! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
+mod cut;
 mod finish;
 mod named;
 mod nested;
@@ -20,6 +21,7 @@ use super::field::{HiddenBy, Meaning, Names};
 use super::json_text;
 use super::mask_table::FIELD;
 use super::{Counts, MASK, Redactor, count};
+pub(crate) use cut::Cut;
 use finish::Whole;
 pub(crate) use finish::{Finish, Omitted};
 pub(crate) use named::Named;
@@ -27,10 +29,6 @@ use nested::Unpacked;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
 
-/// What stands in place of content below the deepest level.
-pub(crate) const TOO_DEEP: &str = "[REDACTED: nested data beyond depth limit]";
-/// What stands in place of content beyond the most values of a walk.
-pub(crate) const TOO_MUCH: &str = "[REDACTED: data beyond size limit]";
 /// The most values that one walk looks at.
 const MAX_VALUES: usize = 4_000_000;
 /// The longest string that is scanned together with its name, in bytes.
@@ -120,9 +118,11 @@ impl<'a, F: Finish> Walk<'a, F> {
                 self.pruned(map.len(), "fields")
             }
             Value::Array(_) | Value::Object(_) if depth >= self.bounds.depth => {
-                self.elided(TOO_DEEP)
+                self.elided(Cut::Depth(self.bounds.depth))
             }
-            Value::Array(_) | Value::Object(_) if self.left == 0 => self.elided(TOO_MUCH),
+            Value::Array(_) | Value::Object(_) if self.left == 0 => {
+                self.elided(Cut::Values(MAX_VALUES))
+            }
             Value::Array(items) if pair::of_two(items) => {
                 self.each(items, |walk, _, two| walk.two(two, depth + 1))
             }
@@ -136,9 +136,9 @@ impl<'a, F: Finish> Walk<'a, F> {
         }
     }
 
-    fn elided(&mut self, marker: &str) -> Value {
+    fn elided(&mut self, cut: Cut) -> Value {
         self.omit(ELIDED, 1);
-        Value::String(marker.to_owned())
+        Value::String(cut.to_string())
     }
 
     /// What stands in place of a part that lies too deep to be shown here.

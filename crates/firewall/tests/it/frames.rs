@@ -110,7 +110,7 @@ fn tables_of_other_things() {
     assert_eq!(table(RawResult::text("[{\"email\": 5}]")), json!([{"email": MASK}]));
     assert_eq!(
         table(RawResult::json(json!([{"a": {"b": {"c": 1}}, "t": {"u": "x@y.com"}}]))),
-        json!([{"a": {"b": "[REDACTED: nested data beyond depth limit]"}, "t": {"u": MASK}}])
+        json!([{"a": {"b": "[cut: deeper than 3 levels]"}, "t": {"u": MASK}}])
     );
 }
 

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::redact::plain::{MAX_MASK, is_marker};
+use crate::redact::plain::MAX_MASK;
+use crate::redact::value::Cut;
 
 /// Every stretch in square brackets that could be a mask: none holds another bracket.
 pub(super) fn bracketed(text: &str) -> impl Iterator<Item = Range<usize>> {
@@ -17,7 +18,7 @@ pub(super) fn bracketed(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// Whether a stretch in brackets can only be meant as a mask: one that says nothing of its value,
 /// or one of a kind that is known, however it was changed on the way.
 pub(super) fn is_meant(bracketed: &str, is_kind: impl Fn(&[u8]) -> bool) -> bool {
-    if is_marker(bracketed.as_bytes()) {
+    if Cut::is_marker(bracketed) {
         return true;
     }
     let inner = bracketed.trim_start_matches('[').trim_end_matches(']').trim();
@@ -53,7 +54,7 @@ mod tests {
             "[API KEY 3]",
             "[API_KEY_3]",
             "[REDACTED]",
-            "[REDACTED: data beyond size limit]",
+            "[cut: more than 4000000 values]",
             "[REDACTED_EMAIL]",
             "[REDACTED 3]",
         ] {

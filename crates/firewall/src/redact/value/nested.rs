@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 
-use super::{Bounds, ELIDED, Finish, Omitted, TOO_DEEP, Walk, Whole};
+use super::{Bounds, Cut, ELIDED, Finish, MAX_VALUES, Omitted, Walk, Whole};
 use crate::redact::Counts;
 
 /// The longest string that is tried as JSON, in bytes; longer ones are scanned as text only.
@@ -23,9 +23,14 @@ impl<F: Finish> Walk<'_, F> {
     /// still to be scanned as text.
     pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<Unpacked> {
         let value = packed(text)?;
-        if self.level >= MAX_LEVEL || self.left == 0 {
+        let cut = if self.level >= MAX_LEVEL {
+            Some(Cut::Strings(MAX_LEVEL))
+        } else {
+            (self.left == 0).then_some(Cut::Values(MAX_VALUES))
+        };
+        if let Some(cut) = cut {
             let omitted = Omitted::from([(ELIDED, 1)]);
-            return Some(Unpacked { text: TOO_DEEP.to_owned(), masked: Counts::new(), omitted });
+            return Some(Unpacked { text: cut.to_string(), masked: Counts::new(), omitted });
         }
         let names = std::mem::take(&mut self.names);
         let mut walk = Walk::new(self.redactor, names, Bounds::WHOLE, Whole);
