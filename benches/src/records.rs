@@ -55,7 +55,7 @@ impl SplitMix {
 
     fn email(&mut self) -> String {
         let (name, word) = (self.pick(&FIRST), self.pick(&WORDS));
-        format!("{name}.{word}{}@example.com", self.below(1_000))
+        format!("{name}.{word}{}@corp.example.com", self.below(1_000))
     }
 
     fn phone(&mut self) -> String {
@@ -238,7 +238,7 @@ mod tests {
             assert_eq!(make(5_000), make(5_000));
         }
         assert_eq!(hostile("eyJ", 10), "eyJeyJeyJ");
-        assert!(mixed(10_000).contains("@example.com") && !logs(100_000).contains('@'));
+        assert!(mixed(10_000).contains("@corp.example.com") && !logs(100_000).contains('@'));
     }
 
     #[test]

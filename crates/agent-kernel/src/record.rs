@@ -270,6 +270,6 @@ mod tests {
             assert_eq!(first(text, most), wanted);
         }
         let firewall = Firewall::new();
-        assert_eq!(redacted(&firewall, "ask jane.roe@example.com", 10), "ask [REDAC");
+        assert_eq!(redacted(&firewall, "ask jane.roe@corp.example.com", 10), "ask [REDAC");
     }
 }

@@ -30,7 +30,7 @@ fn note(world: &World, run: &RunContext, access: MemoryAccess, label: &Label) {
         access,
         entry: "mem_dur_deploy",
         tier: "durable",
-        source: "mail from eve@example.org",
+        source: "mail from eve@corp.example.org",
         value: &value,
         label,
     };
@@ -68,7 +68,7 @@ fn what_a_host_writes_and_reads_is_in_the_log_without_its_value() {
     assert_eq!((&put["entry"], &put["tier"]), (&json!("mem_dur_deploy"), &json!("durable")));
     assert_eq!(put["label"]["integrity"], "untrusted");
     let text = put.to_string();
-    assert!(!text.contains(SECRET) && !text.contains("eve@example.org"), "{text}");
+    assert!(!text.contains(SECRET) && !text.contains("eve@corp.example.org"), "{text}");
     let salt: Vec<u8> = (0..16)
         .map(|at| {
             let hex = put["salt"].as_str().unwrap().get(at * 2..at * 2 + 2).unwrap();

@@ -278,18 +278,18 @@ fn a_restart_changes_no_verdict() {
 fn the_log_has_the_users_words_once_redacted_and_committed_to() {
     let world = world();
     let mut run = world.run();
-    run.user_said("my key is AKIAIOSFODNN7EXAMPLE, mail bob@example.com");
+    run.user_said("my key is AKIAIOSFODNN7EXAMPLE, mail bob@corp.example.com");
     for _ in 0..3 {
         world.call(&run, &ana(), &Asked::new("web.read"));
     }
     let mut again = world.run().named(run.run_id.clone());
-    again.user_said("my key is AKIAIOSFODNN7EXAMPLE, mail bob@example.com");
+    again.user_said("my key is AKIAIOSFODNN7EXAMPLE, mail bob@corp.example.com");
     world.call(&again, &ana(), &Asked::new("web.read"));
     let said: Vec<_> =
         log(world.ledger.as_ref()).into_iter().filter(|e| e.kind == "run.user_said").collect();
     assert_eq!(said.len(), 1);
     let text = said[0].payload["text"].as_str().unwrap();
-    assert!(!text.contains("AKIA") && !text.contains("bob@example.com"), "{text}");
+    assert!(!text.contains("AKIA") && !text.contains("bob@corp.example.com"), "{text}");
     assert!(said[0].payload["commit"].as_str().unwrap().starts_with("sha256:"));
     assert_eq!(
         kinds(world.ledger.as_ref()).iter().filter(|kind| *kind == "run.started").count(),

@@ -7,7 +7,7 @@ use serde_json::json;
 /// How many tickets there are.
 pub(super) const TICKETS: u64 = 400;
 /// What every address of a customer ends with.
-pub(super) const CUSTOMERS: &str = "customer.example";
+pub(super) const CUSTOMERS: &str = "customer.example.com";
 
 const FIRST: [&str; 8] = ["anna", "bilal", "chen", "dora", "emil", "farah", "goran", "hana"];
 const LAST: [&str; 7] = ["novak", "okoye", "petrov", "quinn", "rossi", "sato", "tran"];
@@ -55,7 +55,7 @@ mod tests {
         for (line, id) in text.lines().zip(1_u64..) {
             let ticket: serde_json::Value = serde_json::from_str(line).unwrap();
             assert_eq!(ticket["id"], id);
-            assert!(ticket["email"].as_str().unwrap().ends_with("@customer.example"));
+            assert!(ticket["email"].as_str().unwrap().ends_with("@customer.example.com"));
         }
     }
 }

@@ -203,7 +203,7 @@ fn call(id: &Value, params: &Value) {
                 .collect();
             reply(id, &json!({"content": [], "structuredContent": {"rows": rows}}));
         }
-        "people" => text(id, "Write to jane.doe@corp.example or call +1 415 555 0132."),
+        "people" => text(id, "Write to jane.doe@corp.example.com or call +1 415 555 0132."),
         "failing" => reply(
             id,
             &json!({"content": [{"type": "text", "text": "the disk is full"}], "isError": true}),

@@ -268,7 +268,7 @@ fn personal_data_is_redacted_in_what_is_shown_and_recorded() {
     let (is_error, body) = client.execute("good.people", json!({}));
     assert!(!is_error && !body.to_string().contains("jane.doe"), "{body}");
     assert!(!body["warnings"].as_array().unwrap().is_empty(), "{body}");
-    client.execute("good.echo", json!({"text": "jane.doe@corp.example"}));
+    client.execute("good.echo", json!({"text": "jane.doe@corp.example.com"}));
     client.finish();
     let all = json!(events(&folder)).to_string();
     assert!(all.contains("good.people") && !all.contains("jane.doe"), "{all}");
