@@ -18,8 +18,11 @@ mod national;
 mod network;
 mod phone;
 mod plan;
+mod remote;
+mod reserved;
 mod rules;
 mod security;
+mod test_cards;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +30,7 @@ use std::ops::Range;
 
 use super::page::Page;
 use super::scanner::{Hit, ScanRule, Scanner};
+use card::Card;
 use cluster::{Cluster, Hold, Token, before, byte, continues};
 use context::{Context, Words, topic};
 use network::Address;
@@ -52,7 +56,7 @@ fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         match byte(bytes, place) {
-            b'@' => push(text, hits, EMAIL, email::address(bytes, place)),
+            b'@' => push(text, hits, EMAIL, email::address(page, place)),
             b'(' | b'[' => push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place)),
             b':' => match network::colons(bytes, place) {
                 Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
@@ -77,7 +81,15 @@ fn digits(page: &Page<'_>, place: usize, hits: &mut Vec<Hit>) -> usize {
         && !stands_alone(bytes, token)
         && !page.covered.holds(&(token.start..token.end))
     {
-        numbers(page.text, token, hits);
+        // What is known to be nobody's is passed over as a whole: a part of it may look like a
+        // phone number.
+        if let Some(end) = network::reserved_v4_end(bytes, token) {
+            return end;
+        }
+        match card::starting(bytes, token) {
+            Some(card) if card.published => return card.range.end,
+            card => numbers(page.text, token, card, hits),
+        }
     }
     cluster::uuid_end(bytes, token).unwrap_or(token.end)
 }
@@ -98,18 +110,18 @@ fn stands_alone(bytes: &[u8], token: Token) -> bool {
         && lettered(bytes, token.start).is_none()
 }
 
-/// What a token with digits, and the groups that start with it, can be.
-fn numbers(text: &str, token: Token, hits: &mut Vec<Hit>) {
+/// What a token with digits, and the groups that start with it, can be. The card was looked for
+/// before.
+fn numbers(text: &str, token: Token, card: Option<Card>, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     push(text, hits, V4, network::v4(bytes, token));
     push(text, hits, MAC, network::mac(bytes, token));
-    if token.digits {
-        if let Some(card) = card::starting(bytes, token)
-            && !(card.weak && speaks_of_other(bytes, &card.range))
-        {
-            push(text, hits, CARD, Some(card.range));
-        }
-    } else {
+    if let Some(card) = card
+        && !(card.weak && speaks_of_other(bytes, &card.range))
+    {
+        push(text, hits, CARD, Some(card.range));
+    }
+    if !token.digits {
         push(text, hits, IBAN, iban::starting(bytes, token));
     }
     clusters(text, token, hits);

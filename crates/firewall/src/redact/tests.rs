@@ -69,13 +69,16 @@ fn values_are_masked_in_their_surroundings() {
         ("Authorization: Bearer abc.DEF-123_~+/==", "Authorization: Bearer [REDACTED]"),
         ("api_key=ABCDEFGH12345678", "api_key=[REDACTED]"),
         ("access_key=short", "access_key=short"),
-        ("postgres://user:p4ss@db.internal:5432/app", "postgres://[REDACTED]:5432/app"),
-        ("postgres://user:p4ss@db/app", "postgres://[REDACTED]@db/app"),
+        (
+            "postgres://user:p4ss@db.internal:5432/app",
+            "postgres://user:[REDACTED]@db.internal:5432/app",
+        ),
+        ("postgres://user:p4ss@db/app", "postgres://user:[REDACTED]@db/app"),
         ("https://user@host/path", "https://user@host/path"),
-        ("redis://:pw@h", "redis://[REDACTED]@h"),
+        ("redis://:pw@h", "redis://:[REDACTED]@h"),
         ("total tokens: 123456", "total tokens: 123456"),
-        ("4012 8888 8888 1881", "[REDACTED]"),
-        ("3782 822463 10005", "[REDACTED]"),
+        ("4539 1488 0343 6467", "[REDACTED]"),
+        ("3472 481902 55718", "[REDACTED]"),
         ("password=hunter2", "password=[REDACTED]"),
         (
             "{\"a\":1,\"password\": \"x y\",\"b\":2}",
@@ -116,8 +119,8 @@ fn hidden_characters_hide_nothing() {
     for text in [
         "value: jane.roe@cor\u{200b}p.example.com",
         "jane\u{ad}.roe@corp.example.com",
-        "4012\u{2060}888888881881",
-        "４０１２８８８８８８８８１８８１",
+        "4539\u{2060}148803436467",
+        "４５３９１４８８０３４３６４６７",
         "pass\u{200b}word=hunter2",
     ] {
         let out = masked(text);
@@ -129,7 +132,7 @@ fn hidden_characters_hide_nothing() {
 fn keys_numbers_and_fields_of_values_are_masked() {
     let value = json!({
         "jane.roe@corp.example.com": 1,
-        "pan": 4_111_111_111_111_111_u64,
+        "pan": 4_539_148_803_436_467_u64,
         "at": 1_714_000_000_000_u64,
         "token": 12345,
         "total_tokens": 123_456,
@@ -209,6 +212,12 @@ fn hostile_text_costs_linear_work() {
         "\\u0041",
         "{\"password\":\"",
         "1.1.",
+        "127.0.0.1.",
+        "4242 ",
+        "://u:p@h.io ",
+        "://u.",
+        "git@h.io:/a/",
+        "x@1.2.",
         "-",
         ":",
     ] {
@@ -441,11 +450,11 @@ fn personal_data_is_shown_and_a_secret_in_it_is_not() {
     let shown = |disclosure: Disclosure, text: &str| {
         REDACTOR.showing(disclosure).text(text, &mut Counts::new()).into_owned()
     };
-    let text = "jane.roe@corp.example.com 4012 8888 8888 1881 password=hunter2";
+    let text = "jane.roe@corp.example.com 4539 1488 0343 6467 password=hunter2";
     assert_eq!(shown(Disclosure::Nothing, text), "[REDACTED] [REDACTED] password=[REDACTED]");
     let email = "jane.roe@corp.example.com [REDACTED] password=[REDACTED]";
     assert_eq!(shown(kinds(&["email"]), text), email);
-    let all = "jane.roe@corp.example.com 4012 8888 8888 1881 password=[REDACTED]";
+    let all = "jane.roe@corp.example.com 4539 1488 0343 6467 password=[REDACTED]";
     assert_eq!(shown(Disclosure::Personal, text), all);
     // The kind of a secret shows nothing, whoever names it.
     assert_eq!(shown(kinds(&["password", "email"]), text), email);
@@ -512,7 +521,7 @@ proptest! {
 
 #[test]
 fn brackets_of_anybody_hide_no_value() {
-    for value in ["jane.roe@corp.example.com", "4012 8888 8888 1881", "AKIAIOSFODNN7EXAMPLQ"] {
+    for value in ["jane.roe@corp.example.com", "4539 1488 0343 6467", "AKIAIOSFODNN7EXAMPLQ"] {
         let shown = masked(&format!("[REDACTED: {value}]"));
         assert_eq!(shown, "[REDACTED: [REDACTED]]");
     }

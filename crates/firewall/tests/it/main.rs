@@ -9,6 +9,8 @@ mod disclosure;
 #[cfg(test)]
 mod expand;
 #[cfg(test)]
+mod false_findings;
+#[cfg(test)]
 mod findings;
 #[cfg(test)]
 mod frame_vectors;

@@ -7,7 +7,7 @@ use crate::support::{FIREWALL, capability, chars, spec};
 
 const SECRETS: &[&str] = &[
     "jane.roe@corp.example.com",
-    "4012888888881881",
+    "4539148803436467",
     "419-06-3188",
     "GB82WEST12345698765432",
     "ghp_0123456789abcdefghij0123456789abcdef",

@@ -35,10 +35,11 @@ fn r02_texts() {
             // The word before a value is no secret, and three letters are none.
             0 => "Authorization: Bearer [REDACTED]",
             1 => text,
-            // User, password and a host with a dot read as an address too, and go as one.
-            8 => "postgres://[REDACTED]:5432/app",
+            // The user is no secret.
+            8 => "postgres://user:[REDACTED]@db.internal:5432/app",
+            9 => "postgres://user:[REDACTED]@db/app",
             // What the reference misses.
-            11 => "redis://[REDACTED]@h",
+            11 => "redis://:[REDACTED]@h",
             12 | 13 => MASK,
             14 => "password=[REDACTED]",
             _ => theirs,
@@ -90,8 +91,8 @@ fn secrets_scrub() {
         let wanted = match at {
             // A quote between a name and its value hides nothing. (quirk)
             1 => "{\"password\": \"[REDACTED]\"}",
-            // User and password are one value.
-            4 => "postgres://[REDACTED]@h:5432/db",
+            // The user is no secret.
+            4 => "postgres://u:[REDACTED]@h:5432/db",
             // A count and the place in a list are no secrets. (quirks)
             5 | 6 => text,
             // One letter again and again is nobody's key.

@@ -89,12 +89,13 @@ fn r07_rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {
 #[test]
 fn x04_no_piece_is_cut_inside_of_a_value() {
     let case = cases("X04");
-    let text = case["input"]["text"].as_str().unwrap();
+    // The recorded domain is nobody's; this one is as long.
+    let text = case["input"]["text"].as_str().unwrap().replace("example.com", "company.com");
     let mut stream = FIREWALL.stream();
-    let mut out = stream.push(text);
+    let mut out = stream.push(&text);
     out += &stream.finish();
-    assert!(!out.contains("bob@example.com") && !out.contains("@example"), "{out}");
-    assert_eq!(out, FIREWALL.redact_text(text).text);
+    assert!(!out.contains("bob@company.com") && !out.contains("@company"), "{out}");
+    assert_eq!(out, FIREWALL.redact_text(&text).text);
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn cut_text() -> impl Strategy<Value = Vec<String>> {
     let word = prop_oneof![
         Just("jane.roe@corp.example.com"),
         Just("password=hunter2!"),
-        Just("4012 8888 8888 1881"),
+        Just("4539 1488 0343 6467"),
         Just("plain words\n"),
         Just("größe "),
     ];
@@ -229,7 +230,7 @@ fn budget(max_rows: u32, max_chars: u32) -> FrameSpec<'static> {
 
 #[test]
 fn what_is_said_of_a_stream_fits_its_budget_too() {
-    let line = "4012 8888 8888 1881 password=hunter2! jane.roe@corp.example.com plain words\n";
+    let line = "4539 1488 0343 6467 password=hunter2! jane.roe@corp.example.com plain words\n";
     let text = line.repeat(30);
     for max in 1_000..1_600 {
         let spec = budget(10, max);

@@ -4,18 +4,25 @@ use std::ops::Range;
 
 use super::checksum::luhn;
 use super::cluster::{Token, before, byte};
+use super::test_cards;
 
 /// The most digits of a card number.
 const MOST: usize = 19;
 
-/// A card number, and whether its form alone says little.
+/// A card number.
 pub(super) struct Card {
     pub(super) range: Range<usize>,
+    /// Its form alone says little.
     pub(super) weak: bool,
+    /// It is published for tests, and nobody's.
+    pub(super) published: bool,
 }
 
-/// The longest card number that starts with this token of digits.
+/// The longest card number that starts with this token, if that is one of digits.
 pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
+    if !token.digits {
+        return None;
+    }
     let first = token.end - token.start;
     let left = before(bytes, token.start);
     let after_point = left == b'.' && before(bytes, token.start - 1).is_ascii_digit();
@@ -52,7 +59,8 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
         let number = digits.get(..count).unwrap_or_default();
         if ends(bytes, at, sign) && layout(first, groups) && is_card(number) {
             let weak = sign == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
-            found = Some(Card { range: token.start..at, weak });
+            let published = test_cards::is_published(number);
+            found = Some(Card { range: token.start..at, weak, published });
         }
         let Some(next) = joined(bytes, at, &mut sign) else { break };
         at = next;

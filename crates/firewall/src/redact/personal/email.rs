@@ -3,24 +3,61 @@
 use std::ops::Range;
 
 use super::cluster::{before, byte};
+use super::{Page, remote, reserved};
+use crate::redact::validate::words;
 
 /// The longest part before the `@` that is looked at, in bytes.
 const LOCAL: usize = 200;
 /// The longest domain, in bytes.
 const DOMAIN: usize = 253;
 /// Endings of file and unit names that stand after an `@` where no domain does.
-const FILES: &[&[u8]] = &[
-    b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"ico", b"css", b"js", b"mjs", b"json",
-    b"html", b"txt", b"xml", b"yaml", b"yml", b"toml", b"jar", b"tgz", b"gz", b"whl", b"pdf",
-    b"service", b"socket", b"target", b"timer", b"mount", b"device", b"conf", b"lock", b"log",
+const FILES: &[&str] = words![
+    "png" "jpg" "jpeg" "gif" "svg" "webp" "ico" "css" "js" "mjs" "json" "html" "txt" "xml"
+    "yaml" "yml" "toml" "jar" "tgz" "gz" "whl" "pdf" "service" "socket" "target" "timer" "mount"
+    "device" "conf" "lock" "log" "slice" "scope" "path" "swap" "automount" "avif" "bmp" "heic"
+    "tif" "tiff" "psd" "woff" "ttf" "otf" "jsx" "tsx" "scss" "deb" "rpm" "apk" "csv"
 ];
 
 /// The address around an `@`.
-pub(super) fn address(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+pub(super) fn address(page: &Page<'_>, at: usize) -> Option<Range<usize>> {
+    let bytes = page.bytes();
     let start = local(bytes, at)?;
     let end = domain(bytes, at + 1)?;
-    let is_remote = bytes.get(start..at) == Some(b"git") && byte(bytes, end) == b':';
-    (!is_remote).then_some(start..end)
+    let domain = bytes.get(at + 1..end)?;
+    // Behind the password of a URL stands a host, which with the password would make an address.
+    let name = back_over(bytes, at, |byte| in_local(byte) && byte != b'/').max(start);
+    if page.covered.holds(&(name..at)) {
+        return None;
+    }
+    let is_none = reserved::is_example(domain.rsplit(|byte| *byte == b'.'))
+        || is_version(domain)
+        || is_scaled_image(bytes, at + 1..end)
+        || remote::is_user(bytes, at, end);
+    (!is_none).then_some(start..end)
+}
+
+/// True for `1.2.3-rc.next` after the name of a package: no domain has three such labels.
+fn is_version(domain: &[u8]) -> bool {
+    let domain = domain.strip_prefix(b"v").unwrap_or(domain);
+    let mut labels = domain.split(|byte| *byte == b'.');
+    let mut next = || labels.next().unwrap_or_default();
+    let major = next();
+    let starts = |label: &[u8]| label.first().is_some_and(u8::is_ascii_digit);
+    !major.is_empty() && major.iter().all(u8::is_ascii_digit) && starts(next()) && starts(next())
+}
+
+/// True for `3x.min` before `.png`: the name of an image goes on with how far it is enlarged.
+fn is_scaled_image(bytes: &[u8], domain: Range<usize>) -> bool {
+    let scaled = byte(bytes, domain.start).is_ascii_digit()
+        && matches!(bytes.get(domain.start + 1..domain.start + 3), Some(b"x." | b"x-"));
+    let ending = bytes.get(domain.end + 1..).unwrap_or_default();
+    let length = ending.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let is_file = ending.get(..length).is_some_and(is_file_ending);
+    scaled && byte(bytes, domain.end) == b'.' && is_file
+}
+
+fn is_file_ending(name: &[u8]) -> bool {
+    FILES.iter().any(|ending| ending.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// The start of the part before the `@`.
@@ -87,8 +124,7 @@ fn top_level(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let name = label.get(..letters)?;
     let next = label.get(letters).copied().unwrap_or(b' ');
     let ends = next == b' ' || next >= 0x80 || next == b'-';
-    let file = FILES.iter().any(|ending| name.eq_ignore_ascii_case(ending));
-    ((2..=24).contains(&letters) && ends && !file).then_some(start + letters)
+    ((2..=24).contains(&letters) && ends && !is_file_ending(name)).then_some(start + letters)
 }
 
 /// The address written around signs in brackets, of which one opens here: `a[.]b at c[.]d`,
@@ -110,8 +146,9 @@ pub(super) fn bracketed(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     if plain && name.iter().all(u8::is_ascii_alphabetic) {
         return None;
     }
-    let end = domain_with_signs(bytes, at_end)?;
-    Some(start..end)
+    let domain = domain_with_signs(bytes, at_end)?;
+    let mut labels = domain.labels.iter().rev().filter_map(|label| bytes.get(label.clone()));
+    (!reserved::is_example(&mut labels)).then_some(start..domain.end)
 }
 
 /// A sign in brackets: a point, or the `@`.
@@ -179,11 +216,19 @@ fn local_with_signs(bytes: &[u8], end: usize) -> Option<usize> {
     (start < end).then_some(start)
 }
 
-/// The end of a domain that starts here, its points perhaps in brackets or written out.
-fn domain_with_signs(bytes: &[u8], start: usize) -> Option<usize> {
+/// A domain that is written around signs.
+struct WrittenDomain {
+    /// Where each label stands.
+    labels: Vec<Range<usize>>,
+    end: usize,
+}
+
+/// The domain that starts here, its points perhaps in brackets or written out.
+fn domain_with_signs(bytes: &[u8], start: usize) -> Option<WrittenDomain> {
     let mut at = start;
+    let mut labels: Vec<Range<usize>> = Vec::new();
     let mut found = None;
-    for labels in 0..8 {
+    for _ in 0..8 {
         let label = at;
         while at - label < 63 && at < bytes.len() && in_label(byte(bytes, at)) {
             at += 1;
@@ -191,8 +236,10 @@ fn domain_with_signs(bytes: &[u8], start: usize) -> Option<usize> {
         if at == label {
             break;
         }
-        if labels > 0 {
-            found = top_level(bytes, label, at).or(found);
+        let top = top_level(bytes, label, at).filter(|_| !labels.is_empty());
+        labels.push(label..top.unwrap_or(at));
+        if let Some(end) = top {
+            found = Some((labels.len(), end));
         }
         let blank = usize::from(byte(bytes, at) == b' ');
         at = match bracketed_sign(bytes, at + blank) {
@@ -204,5 +251,7 @@ fn domain_with_signs(bytes: &[u8], start: usize) -> Option<usize> {
             _ => break,
         };
     }
-    found
+    let (count, end) = found?;
+    labels.truncate(count);
+    Some(WrittenDomain { labels, end })
 }

@@ -1,12 +1,17 @@
 //! Network addresses: IPv4, IPv6, hardware addresses.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
 use super::cluster::{Token, before, byte};
 use super::context::{Context, topic};
+use super::reserved;
 
 /// The longest run of an address, in bytes.
 const LONGEST: usize = 48;
+
+/// What follows the `+` after a version.
+const BUILDS: [&[u8]; 5] = [b"build", b"git", b"deb", b"dfsg", b"ubuntu"];
 
 /// An address with colons, and which.
 pub(super) enum Address {
@@ -37,6 +42,49 @@ fn octets(bytes: &[u8], start: usize) -> Option<([u32; 4], usize)> {
     Some((values, at))
 }
 
+/// The end of the address or mask of nobody's that starts with this token. None of its numbers is
+/// anything else.
+pub(super) fn reserved_v4_end(bytes: &[u8], token: Token) -> Option<usize> {
+    if !token.digits || token.end - token.start > 3 || byte(bytes, token.end) != b'.' {
+        return None;
+    }
+    let (values, end) = octets(bytes, token.start)?;
+    let (left, right) = (before(bytes, token.start), byte(bytes, end));
+    let inside = matches!(left, b'.' | b'-') && before(bytes, token.start - 1).is_ascii_digit();
+    let longer = matches!(right, b'.' | b'-') && byte(bytes, end + 1).is_ascii_digit();
+    if inside || longer || right.is_ascii_alphanumeric() || right == b'_' {
+        return None;
+    }
+    let address = address(values);
+    let is_whole = prefix(bytes, end, 32) == end;
+    // A multicast group, `235.97.57.12`, may still be a phone number.
+    let is_nobodys = reserved::is_reserved_v4(address) && !address.is_multicast()
+        || is_whole && reserved::is_mask(address);
+    (is_nobodys || left == b':' && ends_reserved_v6(bytes, token.start, end)).then_some(end)
+}
+
+fn address(octets: [u32; 4]) -> Ipv4Addr {
+    Ipv4Addr::from_bits(octets.iter().fold(0, |bits, octet| bits << 8 | octet))
+}
+
+/// True when the IPv4 address here is the end of an IPv6 address that is reserved as a whole.
+fn ends_reserved_v6(bytes: &[u8], start: usize, end: usize) -> bool {
+    let floor = end.saturating_sub(LONGEST);
+    let mut from = start;
+    while from > floor && in_run(before(bytes, from)) {
+        from -= 1;
+    }
+    let left = before(bytes, from);
+    let whole = !left.is_ascii_alphanumeric() && left != b'_';
+    whole && bytes.get(from..end).is_some_and(is_reserved_v6)
+}
+
+/// True for the text of a reserved IPv6 address.
+fn is_reserved_v6(run: &[u8]) -> bool {
+    let address = std::str::from_utf8(run).ok().and_then(|run| run.parse::<Ipv6Addr>().ok());
+    address.is_some_and(reserved::is_reserved_v6)
+}
+
 /// The IPv4 address that starts with this token.
 pub(super) fn v4(bytes: &[u8], token: Token) -> Option<Range<usize>> {
     let start = token.start;
@@ -61,19 +109,40 @@ pub(super) fn v4(bytes: &[u8], token: Token) -> Option<Range<usize>> {
     if glued || right.is_ascii_alphanumeric() || right == b'_' || longer && !local || dashed {
         return None;
     }
+    if reserved::is_reserved_v4(address(values)) {
+        return None;
+    }
     let with_prefix = prefix(bytes, end, 32);
     let plain = with_prefix == end && right != b':' && right != b'/';
-    if plain && is_version(bytes, values, start, end) {
+    if plain && (is_numbered(bytes, start, end) || is_version(bytes, values, start, end)) {
         return None;
     }
     Some(start..with_prefix)
 }
 
-/// True when four small numbers, or the words before, speak of a version.
+/// True for a version by the signs around it: `v. 10.0.0.5`, `10.0.0.5+build7`.
+fn is_numbered(bytes: &[u8], start: usize, end: usize) -> bool {
+    let blank = usize::from(start > 0 && before(bytes, start) == b' ');
+    let point = usize::from(before(bytes, start - blank) == b'.');
+    let letter = start - blank - point;
+    let marked = blank + point > 0
+        && matches!(before(bytes, letter), b'v' | b'V')
+        && !before(bytes, letter - 1).is_ascii_alphanumeric();
+    let built = byte(bytes, end) == b'+'
+        && BUILDS.iter().any(|word| bytes.get(end + 1..end + 1 + word.len()) == Some(*word));
+    marked || built
+}
+
+/// True when four small numbers, a comparison, or the words before speak of a version.
 fn is_version(bytes: &[u8], values: [u32; 4], start: usize, end: usize) -> bool {
     let [first, second, third, _] = values;
     let same = values.iter().all(|value| *value == first);
-    let small = (1..=30).contains(&first) && first != 10 && second <= 40 && third <= 100 && !same;
+    let few = (1..=30).contains(&first) && second <= 40 && third <= 100 && !same;
+    // Browsers give no more than their first number, `126.0.0.0`; a host's address ends otherwise.
+    let only_major = first > 0 && matches!(values, [_, 0, 0, 0]);
+    let compared =
+        before(bytes, start) == b'=' && matches!(before(bytes, start - 1), b'<' | b'>' | b'~');
+    let small = first != 10 && (few || only_major) || compared;
     let clear = matches!(values, [192, 168, ..] | [127, ..] | [255, 255, ..]);
     if clear {
         return false;
@@ -129,7 +198,7 @@ pub(super) fn colons(bytes: &[u8], colon: usize) -> Option<Address> {
     if is_mac(run, b':') {
         return Some(Address::Mac(start..end));
     }
-    if !is_v6(run) || is_bare(bytes, run, start, end) {
+    if !is_v6(run) || is_reserved_v6(run) || is_bare(bytes, run, start, end) {
         return None;
     }
     Some(Address::V6(start..prefix(bytes, zone(bytes, end), 128)))
@@ -153,16 +222,16 @@ fn zone(bytes: &[u8], end: usize) -> usize {
     if length > 0 { end + 1 + length } else { end }
 }
 
-/// True for a short form that code has too, like `::`, without words or a length that say more.
+/// True for a short form that code has too, like `ab::`, without words or a length that say more.
 fn is_bare(bytes: &[u8], run: &[u8], start: usize, end: usize) -> bool {
     let digits = run.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
     let numeric = run.iter().any(u8::is_ascii_digit);
-    if run == b"::1" || digits >= 4 && numeric {
+    if digits >= 4 && numeric {
         return false;
     }
     let context = Context::around(bytes, start, end);
     let clear = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'=' | b'(' | b')' | b',');
-    let apart = clear(before(bytes, start)) && clear(byte(bytes, end)) && (numeric || run == b"::");
+    let apart = clear(before(bytes, start)) && clear(byte(bytes, end)) && numeric;
     let spoken = context.near & topic::IP != 0 && apart;
     prefix(bytes, end, 128) == end && !spoken
 }

@@ -129,9 +129,9 @@ fn a_name_gives_its_value_a_context() {
 
 #[test]
 fn keys_and_numbers_are_scanned() {
-    check(json!({"4012888888881881": 1}), json!({ MASK: 1 }));
-    check(json!([4_012_888_888_881_881_u64, 17]), json!([MASK, 17]));
-    check(json!([4_012_888_888_881_881.0_f64, 17.5]), json!([MASK, 17.5]));
+    check(json!({"4539148803436467": 1}), json!({ MASK: 1 }));
+    check(json!([4_539_148_803_436_467_u64, 17]), json!([MASK, 17]));
+    check(json!([4_539_148_803_436_467.0_f64, 17.5]), json!([MASK, 17.5]));
     check(
         json!({"count": 123_456, "at": 1_767_323_045_006_i64}),
         json!({"count": 123_456, "at": 1_767_323_045_006_i64}),

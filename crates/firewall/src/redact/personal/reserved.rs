@@ -1,0 +1,115 @@
+//! Addresses and domains that standards set apart. They belong to nobody, so they tell nothing
+//! about anybody, and a masked one hides what a reader needs: that a server listens on loopback,
+//! or that a text is an example.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Top-level domains that are never in the DNS (RFC 2606, RFC 6761).
+const TOPS: [&[u8]; 4] = [b"example", b"test", b"invalid", b"localhost"];
+/// Top-level domains in which `example` is reserved (RFC 2606; `example.edu` by its registry).
+const EXAMPLE_TOPS: [&[u8]; 4] = [b"com", b"net", b"org", b"edu"];
+
+/// True for loopback (127/8), 0.0.0.0, 255.255.255.255, the blocks of documentation (RFC 5737) and
+/// multicast (224/4). Private and link-local addresses name one host of a network and are not
+/// among them.
+pub(super) fn is_reserved_v4(address: Ipv4Addr) -> bool {
+    address.is_loopback()
+        || address.is_unspecified()
+        || address.is_broadcast()
+        || address.is_documentation()
+        || address.is_multicast()
+}
+
+/// True for a netmask, such as 255.255.240.0, and for a wildcard mask, such as 0.0.15.255.
+///
+/// Wildcards begin with a zero octet: what is above that, 3.255.255.255 say, is a host's address
+/// more often than a mask.
+pub(super) fn is_mask(address: Ipv4Addr) -> bool {
+    let bits = address.to_bits();
+    let netmask = bits.leading_ones() + bits.trailing_zeros() == u32::BITS;
+    let wildcard = bits.leading_zeros() + bits.trailing_ones() == u32::BITS;
+    netmask || wildcard && bits.leading_zeros() >= 8
+}
+
+/// True for `::1`, `::`, the blocks of documentation (RFC 3849, RFC 9637), the permanent multicast
+/// groups, and an IPv4 address inside that is reserved.
+pub(super) fn is_reserved_v6(address: Ipv6Addr) -> bool {
+    if let Some(inner) = embedded(address) {
+        return is_reserved_v4(inner);
+    }
+    let [first, second, ..] = address.segments();
+    let documentation = first == 0x2001 && second == 0x0db8 || first == 0x3fff && second < 0x1000;
+    address.is_loopback() || address.is_unspecified() || documentation || is_group(address)
+}
+
+/// The IPv4 address in a mapped (`::ffff:0:0/96`), compatible (`::/96`), translated
+/// (`::ffff:0:0:0/96`) or NAT64 (`64:ff9b::/96`) address.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let (high, low) = match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => (high, low),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 => (high, low),
+        _ => return None,
+    };
+    Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+}
+
+/// True for a multicast group that is assigned for good. Solicited-node groups
+/// (`ff02::1:ff00:0/104`) hold the end of a host's address, and are none.
+fn is_group(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    let solicited = matches!(segments, [0xff02, 0, 0, 0, 0, 1, 0xff00..=0xffff, _]);
+    let permanent = segments.first().is_some_and(|first| first & 0xfff0 == 0xff00);
+    permanent && !solicited
+}
+
+/// True for the domain of an example, by its labels from the last to the first: a reserved
+/// top-level domain, or `example.com` and its like themselves. Names below `example.com` are not
+/// meant: many systems use them for test users who stand for real ones.
+pub(super) fn is_example<'l>(mut labels: impl Iterator<Item = &'l [u8]>) -> bool {
+    let is_one = |label: &[u8], of: &[&[u8]]| of.iter().any(|one| one.eq_ignore_ascii_case(label));
+    let Some(top) = labels.next() else { return false };
+    is_one(top, &TOPS)
+        || is_one(top, &EXAMPLE_TOPS)
+            && labels.next().is_some_and(|label| label.eq_ignore_ascii_case(b"example"))
+            && labels.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_contiguous() {
+        for mask in ["255.255.255.0", "255.255.240.0", "128.0.0.0", "0.0.0.255", "0.0.15.255"] {
+            assert!(is_mask(mask.parse().unwrap()), "{mask}");
+        }
+        for other in ["255.0.255.0", "0.0.255.0", "10.0.0.255", "3.255.255.255", "192.168.0.0"] {
+            assert!(!is_mask(other.parse().unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_address_inside_an_address_decides() {
+        for reserved in ["::ffff:127.0.0.1", "::ffff:c000:201", "64:ff9b::192.0.2.1", "::1", "::"] {
+            assert!(is_reserved_v6(reserved.parse().unwrap()), "{reserved}");
+        }
+        for other in ["::ffff:10.0.0.1", "::ffff:0:8.8.4.4", "64:ff9b::808:404", "::8.8.4.4"] {
+            assert!(!is_reserved_v6(other.parse().unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn blocks_end_where_they_end() {
+        for (inside, outside) in [
+            ("2001:db8:ffff::1", "2001:db9::1"),
+            ("3fff:fff::1", "3fff:1000::1"),
+            ("ff02::1", "ff02::1:ff12:3456"),
+            ("ff0e::101", "ff3e::101"),
+        ] {
+            assert!(is_reserved_v6(inside.parse().unwrap()), "{inside}");
+            assert!(!is_reserved_v6(outside.parse().unwrap()), "{outside}");
+        }
+    }
+}
