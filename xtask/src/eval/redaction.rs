@@ -6,6 +6,7 @@ mod peers;
 mod report;
 mod score;
 mod stream;
+mod unowned;
 mod weaver;
 
 use std::path::PathBuf;

@@ -33,7 +33,10 @@ pub struct Case {
 pub struct Evasion {
     pub text: String,
     pub value: String,
+    /// How it is hidden.
     pub kind: String,
+    /// What it is, as labels have it; empty where nothing says so.
+    pub value_type: String,
 }
 
 /// Everything of one folder.
@@ -84,6 +87,7 @@ impl Corpus {
                 text: word(&value, "text")?,
                 value: word(&value, "must_not_leak")?,
                 kind: word(&value, "kind")?,
+                value_type: value["type"].as_str().unwrap_or_default().to_owned(),
             });
         } else if split.is_none_or(|wanted| value["split"] == wanted) {
             self.cases.push(case(&value)?);

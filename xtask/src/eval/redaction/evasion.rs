@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::corpus::Evasion;
 use super::score::Part;
+use super::unowned::is_unowned;
 use super::weaver::{Answer, Weaver};
 
 /// How many were caught, by the way in which they are hidden.
@@ -30,7 +31,11 @@ pub fn score(weaver: &Weaver, evasions: &[Evasion]) -> Result<Evasions> {
     let answers = weaver.redact(evasions.iter().map(|evasion| evasion.text.as_str()), &[])?;
     let mut out = Evasions::new();
     for (evasion, answer) in evasions.iter().zip(&answers) {
-        let part = out.entry(evasion.kind.clone()).or_default();
+        let kind = match is_unowned(&evasion.value_type, &evasion.value) {
+            true => format!("nobody's {}", evasion.value_type),
+            false => evasion.kind.clone(),
+        };
+        let part = out.entry(kind).or_default();
         part.all += 1;
         part.hits += usize::from(is_caught(evasion, answer));
     }
@@ -84,6 +89,7 @@ mod tests {
                 text: text.to_owned(),
                 value: "123-45-6789".to_owned(),
                 kind: "k".to_owned(),
+                value_type: String::new(),
             };
             assert_eq!(place(&evasion), (start, end), "{text:?}");
             let masked = |places: &[(usize, usize)]| Answer {

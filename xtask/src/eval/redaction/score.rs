@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::corpus::{Case, Gold};
+use super::unowned::is_unowned;
 use super::weaver::{Answer, Found};
 
 /// The source of texts that hold nothing, made to look as if they did.
@@ -106,6 +107,11 @@ impl Score {
     fn add_labelled(&mut self, case: &Case, regions: &[Found]) {
         for gold in &case.spans {
             let caught = regions.iter().any(|r| r.start <= gold.start && gold.end <= r.end);
+            let value = part(&case.text, gold.start, gold.end);
+            if is_unowned(&gold.kind, &value) {
+                self.apart.entry(format!("nobody's {}", gold.kind)).or_default().add(caught);
+                continue;
+            }
             let class = Class::of_label(&gold.kind).filter(|_| !case.optional);
             match class {
                 Some(class) => {
@@ -116,7 +122,6 @@ impl Score {
                 None => self.apart.entry(gold.kind.clone()).or_default().add(caught),
             }
             if !caught {
-                let value = part(&case.text, gold.start, gold.end);
                 self.missed.push(format!("{} {} {}: {value:?}", case.source, case.rule, gold.kind));
             }
         }
