@@ -16,9 +16,11 @@
 mod approvals;
 mod browse;
 mod call;
+mod client_process;
 mod clock;
 mod confined;
 mod covered;
+mod current_run;
 mod definitions;
 mod described;
 mod dispatch;
@@ -51,6 +53,8 @@ mod wanted;
 
 use std::sync::Arc;
 
+pub(crate) use client_process::{ClientKey, ProcessTable};
+pub(crate) use current_run::CurrentRun;
 pub(crate) use entry::reached;
 pub use error::ServeError;
 pub(crate) use import::propose;

@@ -61,7 +61,8 @@ impl Gateway {
             index,
             ..
         } = opened;
-        let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random);
+        let runs = RunKeeper::new(&config, &principal, Arc::clone(&clock), random)?;
+        runs.remove_stale(&kernel).await?;
         let firewall = kernel.firewall().clone();
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
         let upstreams = Upstreams::new(&config, &redactor);
@@ -91,7 +92,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// The run of this process's principal, the same until it has been idle for long.
+    /// The run of this gateway's client, the same until it has been idle for long.
     pub(crate) async fn run(&self) -> Result<RunContext, ServeError> {
         self.runs.current(&self.kernel).await
     }
@@ -101,7 +102,7 @@ impl Gateway {
         self.runs.heard(&self.kernel, texts).await
     }
 
-    /// Begins another run in place of one that an operator ended.
+    /// Ends the run of an operator's word, this client's or another's.
     pub(crate) async fn end_run(&self, run: &RunId) -> Result<(), ServeError> {
         self.runs.end(&self.kernel, run).await
     }

@@ -1,31 +1,29 @@
-//! Which run a principal is in: one, ended by idle time, never by reconnecting.
+//! Which run a client works in: one for each client process of a principal, ended by idle time or
+//! by an operator, never by reconnecting.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use weaver_agent_kernel::Kernel;
-use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, Put, RecordKey};
-use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Timestamp};
+use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, Put, Record, RecordKey};
+use weaver_types::{
+    Clock, Principal, PrincipalId, Random, RunContext, RunId, RunSettings, Tenant, Timestamp,
+};
 
+use super::client_process::{ClientKey, ProcessTable};
+use super::current_run::CurrentRun;
 use super::error::ServeError;
 use crate::config::Config;
 
-/// What the ledger keeps of the current run.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CurrentRun {
-    v: u8,
-    run: RunId,
-    trace_id: String,
-    last_used: Timestamp,
-}
+/// How many pages of records one look goes through.
+const MAX_PAGES: usize = 16;
 
-/// Keeps the principal's run.
+/// Keeps the run of this gateway's client.
 pub(crate) struct RunKeeper {
-    key: RecordKey,
+    tenant: Tenant,
+    principal: PrincipalId,
+    client: ClientKey,
     agent: Option<weaver_types::AgentId>,
     settings: RunSettings,
     idle: Duration,
@@ -38,28 +36,46 @@ struct Kept {
     run: RunContext,
     last_used: Timestamp,
     last_written: Timestamp,
+    /// It was taken over from a record of version 1, which goes when the run is written.
+    inherited: bool,
 }
 
 impl RunKeeper {
+    /// The keeper of whoever started this process.
     pub(crate) fn new(
         config: &Config,
         principal: &Principal,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
-    ) -> Self {
-        Self {
-            key: RecordKey::new(
-                principal.tenant.clone(),
-                Namespace::CurrentRun,
-                principal.id.as_str(),
-            ),
+    ) -> Result<Self, ServeError> {
+        let client = ClientKey::of_this_process(random.as_ref())
+            .map_err(|error| ServeError::Run(error.into()))?;
+        Ok(Self {
+            tenant: principal.tenant.clone(),
+            principal: principal.id.clone(),
+            client,
             agent: principal.agent.clone(),
             settings: config.run.clone(),
             idle: config.idle,
             clock,
             random,
             current: Mutex::new(None),
-        }
+        })
+    }
+
+    /// Removes the records of clients that will not come back. No other gateway works on this
+    /// ledger: one process writes it.
+    pub(crate) async fn remove_stale(&self, kernel: &Kernel) -> Result<(), ServeError> {
+        let (processes, now) = (ProcessTable::default(), self.clock.now());
+        self.remove(kernel, |stored| {
+            let gone = match &stored.client {
+                Some(ClientKey::Process(process)) => processes.is_gone(process),
+                Some(ClientKey::Gateway(_)) => stored.client.as_ref() != Some(&self.client),
+                None => false,
+            };
+            gone || self.is_over(stored.last_used, now)
+        })
+        .await
     }
 
     /// The run to work in now.
@@ -76,7 +92,7 @@ impl RunKeeper {
         let stale = now.since(kept.last_written) >= self.idle / 16;
         if stale || kept.last_written == Timestamp::default() {
             self.write(kernel, &kept).await?;
-            kept.last_written = now;
+            (kept.last_written, kept.inherited) = (now, false);
         }
         let run = kept.run.clone();
         *current = Some(kept);
@@ -97,7 +113,7 @@ impl RunKeeper {
         Ok(())
     }
 
-    /// Begins another run where this one is current.
+    /// Ends a run, as an operator wants it: whoever works in it begins another with the next call.
     pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<(), ServeError> {
         let mut current = self.current.lock().await;
         let now = self.clock.now();
@@ -107,11 +123,12 @@ impl RunKeeper {
         };
         if kept.run.run_id != *run {
             *current = Some(kept);
-            return Ok(());
+            // It may be that of a client whose gateway does not run now.
+            return self.remove(kernel, |stored| stored.run == *run).await;
         }
-        let fresh = Kept { last_written: now, ..self.begin(now)? };
+        let fresh = Kept { last_written: now, inherited: kept.inherited, ..self.begin(now)? };
         self.write(kernel, &fresh).await?;
-        *current = Some(fresh);
+        *current = Some(Kept { inherited: false, ..fresh });
         Ok(())
     }
 
@@ -121,46 +138,78 @@ impl RunKeeper {
         if let Some(agent) = &self.agent {
             run = run.for_agent(agent.clone());
         }
-        Ok(Kept { run, last_used: now, last_written: Timestamp::default() })
+        Ok(Kept { run, last_used: now, last_written: Timestamp::default(), inherited: false })
     }
 
     fn resume(&self, kernel: &Kernel, now: Timestamp) -> Result<Kept, ServeError> {
         let mut kept = self.begin(now)?;
-        let Some(record) = kernel.ledger().read(&self.key)? else { return Ok(kept) };
-        let damaged = |problem: String| {
-            LedgerError::Damaged(format!("the record of the current run: {problem}"))
-        };
-        let value =
-            canonical::parse(&record.value, Profile::Record).map_err(|e| damaged(e.to_string()))?;
-        let stored: CurrentRun =
-            serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
-        if stored.v != 1 {
-            // A fresh run would start with a clean label: refuse rather than forget.
-            let (found, known) = (u64::from(stored.v), 1);
-            return Err(
-                LedgerError::Newer { what: "the current run".to_owned(), found, known }.into()
-            );
-        }
-        // What is stored may be older than the last use by as much as writing is put off.
-        if now.since(stored.last_used) <= self.idle + self.idle / 16 {
+        let ledger = kernel.ledger();
+        let key = CurrentRun::key(&self.tenant, &self.principal, &self.client);
+        let key_v1 = CurrentRun::key_v1(&self.tenant, &self.principal);
+        let read = |key: &RecordKey, record: Record| CurrentRun::read(&key.id, &record.value);
+        let own = ledger.read(&key)?.map(|record| read(&key, record)).transpose()?;
+        // Of version 1 there is one run for all clients of the principal. The first client that
+        // has none of its own takes it over: with a fresh one, an upgrade would wash its taint off.
+        let old = ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
+        kept.inherited = own.is_none() && old.is_some();
+        if let Some(stored) = own.or(old)
+            && !self.is_over(stored.last_used, now)
+        {
             kept.run = kept.run.named(stored.run);
             kept.run.trace_id = stored.trace_id;
         }
         Ok(kept)
     }
 
+    /// True for a run that nobody used for too long. What is stored may be older than the last use
+    /// by as much as writing is put off.
+    fn is_over(&self, last_used: Timestamp, now: Timestamp) -> bool {
+        now.since(last_used) > self.idle + self.idle / 16
+    }
+
     async fn write(&self, kernel: &Kernel, kept: &Kept) -> Result<(), ServeError> {
         let record = CurrentRun {
-            v: 1,
+            principal: self.principal.clone(),
+            client: None,
             run: kept.run.run_id.clone(),
             trace_id: kept.run.trace_id.clone(),
             last_used: kept.last_used,
         };
-        let value = canonical::of(&record, Profile::Record)
-            .map_err(|error| LedgerError::Malformed(error.to_string()))?;
+        let key = CurrentRun::key(&self.tenant, &self.principal, &self.client);
         let mut batch = Batch::new(Durability::Os);
-        batch.put.push(Put { key: self.key.clone(), value, expires_at: None });
+        batch.put.push(Put { key, value: record.write(&self.client)?, expires_at: None });
+        if kept.inherited {
+            batch.delete.push(CurrentRun::key_v1(&self.tenant, &self.principal));
+        }
         kernel.ledger().commit(batch).await?;
+        Ok(())
+    }
+
+    /// Removes the records of which `wanted` is true. What cannot be read is left where it is: it
+    /// is refused when its client comes.
+    async fn remove(
+        &self,
+        kernel: &Kernel,
+        wanted: impl Fn(&CurrentRun) -> bool,
+    ) -> Result<(), ServeError> {
+        let ledger = kernel.ledger();
+        let mut after: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let page =
+                ledger.list(&self.tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.clone());
+            let mut batch = Batch::new(Durability::Os);
+            for (id, record) in page {
+                if CurrentRun::read(&id, &record.value).is_ok_and(|stored| wanted(&stored)) {
+                    let tenant = self.tenant.clone();
+                    batch.delete.push(RecordKey::new(tenant, Namespace::CurrentRun, id));
+                }
+            }
+            if !batch.delete.is_empty() {
+                ledger.commit(batch).await?;
+            }
+        }
         Ok(())
     }
 }

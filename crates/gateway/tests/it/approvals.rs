@@ -22,11 +22,11 @@ const LONG: Duration = Duration::from_secs(30);
 const SINK: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nsink = \"external_send\"\n\
                     clearance = \"internal\"\n";
 
-fn alice() -> SigningKey {
+pub(crate) fn alice() -> SigningKey {
     SigningKey::from_seed([1; 32])
 }
 
-fn keys(version: u32) -> String {
+pub(crate) fn keys(version: u32) -> String {
     format!(
         "kind = \"keys\"\nformat = 1\nid = \"example\"\nversion = {version}\n\
          [approvers.alice]\nkey = \"{}\"\ntrust = 900\nclearance = \"restricted\"\noperator = true\n",
@@ -35,18 +35,18 @@ fn keys(version: u32) -> String {
 }
 
 /// A gateway with a tool that is held, and one person who may release it.
-fn held(settings: &str) -> Folder {
+pub(crate) fn held(settings: &str) -> Folder {
     let folder = folder(&[("good", "good")], settings, SINK);
     folder.write("policy/keys.toml", &keys(2));
     folder.sign("keys");
     folder
 }
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     SystemClock::default().now()
 }
 
-fn message(text: &str) -> Value {
+pub(crate) fn message(text: &str) -> Value {
     json!({ "to": "bob@example.com", "text": text })
 }
 
@@ -57,7 +57,7 @@ fn request_of(body: &Value) -> RequestId {
 }
 
 /// Makes the held call; gives the request that it opened or found.
-fn hold(client: &mut Client, text: &str) -> RequestId {
+pub(crate) fn hold(client: &mut Client, text: &str) -> RequestId {
     let (is_error, body) = client.execute("good.send", message(text));
     assert!(is_error, "{body}");
     assert_eq!(reason(&body), ("hold".to_owned(), "approval_required".to_owned()), "{body}");
@@ -77,12 +77,12 @@ fn signed(request: &ApprovalRequest, verdict: ResolutionVerdict) -> SignedResolu
     Resolution::new(request, verdict, "alice", now()).unwrap().sign(&alice()).unwrap()
 }
 
-fn granted(folder: &Folder, id: &RequestId) -> Vec<u8> {
+pub(crate) fn granted(folder: &Folder, id: &RequestId) -> Vec<u8> {
     signed(&stored(folder, id), ResolutionVerdict::Granted).to_json().unwrap()
 }
 
 /// Drops a file into the inbox, whole or not at all.
-fn drop_in(folder: &Folder, bytes: &[u8]) {
+pub(crate) fn drop_in(folder: &Folder, bytes: &[u8]) {
     let inbox = folder.path(".weaver/inbox");
     fs::create_dir_all(&inbox).unwrap();
     let name = random_text("", 8, &OsRandom).unwrap();
@@ -91,7 +91,7 @@ fn drop_in(folder: &Folder, bytes: &[u8]) {
 }
 
 /// Waits until something is so.
-fn until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !so() {
         assert!(begun.elapsed() < LONG, "it never came to be: {what}");
@@ -99,7 +99,7 @@ fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-fn taken(folder: &Folder) {
+pub(crate) fn taken(folder: &Folder) {
     until("an empty inbox", || {
         fs::read_dir(folder.path(".weaver/inbox")).unwrap().next().is_none()
     });

@@ -12,6 +12,9 @@ mod catalog;
 mod check;
 #[cfg(test)]
 mod client;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod client_runs;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]

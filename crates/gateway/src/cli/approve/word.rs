@@ -1,11 +1,10 @@
 //! What operators say: a request or a standing approval is taken back, the clock is right, a run
 //! is over.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use weaver_policy::approval::{
     APPROVAL_VERSION, Nonce, OperatorWord, Rejection, Word, verify_operator_word,
 };
-use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::Namespace;
 use weaver_types::{OsRandom, RunId};
 
@@ -16,6 +15,10 @@ use super::place::{Place, now};
 use super::rejected::{refused, unknown};
 use super::{confirm, duration, inbox, list, screen};
 use crate::cli::{Exit, Failure, output};
+use crate::serve::{ClientKey, CurrentRun, ProcessTable};
+
+/// How many runs a message names.
+const MAX_SHOWN: usize = 8;
 
 pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
     let place = Place::open(&args.from)?;
@@ -137,38 +140,49 @@ fn report(args: &SignWith, said: &OperatorWord, file: &std::path::Path) -> Resul
 /// The run of this name, if the ledger knows it.
 fn known_run(place: &Place, id: &str) -> Result<RunId, Failure> {
     let run = RunId::parse(id).map_err(|_| unknown("run", id))?;
-    let mut known = current_runs(place)?.iter().any(|(_, current)| *current == run);
+    let mut known = current_runs(place)?.iter().any(|current| current.run == run);
     place.records(Namespace::Run, |found, _| known |= found == run.as_str())?;
     if known { Ok(run) } else { Err(unknown("run", id)) }
 }
 
-/// The run in which the gateway's principal is now.
+/// The run in which a client of the gateway's principal works now, where there is only one.
 fn current_run(place: &Place) -> Result<RunId, Failure> {
     let mut runs = current_runs(place)?;
     if let Some(principal) = &place.principal {
-        runs.retain(|(id, _)| id == principal.as_str());
+        runs.retain(|current| current.principal == *principal);
     }
-    let message = match runs.len() {
-        0 => "no run is under way",
-        1 => "",
-        _ => "several principals have a run under way",
+    let processes = ProcessTable::default();
+    let gone = |client: &Option<ClientKey>| match client {
+        Some(ClientKey::Process(process)) => processes.is_gone(process),
+        _ => false,
     };
-    match runs.pop() {
-        Some((_, run)) if message.is_empty() => Ok(run),
-        _ => Err(Failure::new(Exit::Unknown, "approve.unknown", message)
-            .next("name the run; `weaver trace list event:run.started` lists the runs")),
-    }
+    runs.retain(|current| !gone(&current.client));
+    let message = match runs.as_slice() {
+        [] => "no run is under way".to_owned(),
+        [only] => return Ok(only.run.clone()),
+        several => {
+            let shown: Vec<String> = several.iter().take(MAX_SHOWN).map(run_line).collect();
+            let more = several.len().saturating_sub(MAX_SHOWN);
+            let more = if more > 0 { format!("; {more} more") } else { String::new() };
+            format!("several runs are under way: {}{more}", shown.join("; "))
+        }
+    };
+    Err(Failure::new(Exit::Unknown, "approve.unknown", message)
+        .next("name the run; `weaver trace list event:run.started` lists the runs"))
 }
 
-/// The current run of each principal.
-fn current_runs(place: &Place) -> Result<Vec<(String, RunId)>, Failure> {
+fn run_line(current: &CurrentRun) -> String {
+    let CurrentRun { principal, client, run, last_used, .. } = current;
+    let client = client.as_ref().map_or_else(|| "any client".to_owned(), ClientKey::shown);
+    let (run, principal) = (screen::line(run.as_str(), 160), screen::line(principal.as_str(), 80));
+    format!("{run} ({principal}, {client}, used {})", last_used.rfc3339())
+}
+
+/// The current runs that can be read, one for each client process of a principal.
+fn current_runs(place: &Place) -> Result<Vec<CurrentRun>, Failure> {
     let mut runs = Vec::new();
-    place.records(Namespace::CurrentRun, |principal, record| {
-        let value = canonical::parse(&record.value, Profile::Record).unwrap_or(Value::Null);
-        let run = value.get("run").and_then(Value::as_str).map(RunId::parse);
-        if let Some(Ok(run)) = run {
-            runs.push((principal.to_owned(), run));
-        }
+    place.records(Namespace::CurrentRun, |id, record| {
+        runs.extend(CurrentRun::read(id, &record.value));
     })?;
     Ok(runs)
 }

@@ -64,6 +64,16 @@ fn a_run_is_ended_by_its_name_or_as_the_current_one() {
         assert_eq!(run.code, 0, "{run:?}");
         assert_eq!(desk.deliver(), [Received::RunEnded { run: desk.run.run_id.clone() }]);
     }
+    // Another client of the same principal, whose process cannot be told here to be gone.
+    let client = json!({ "gateway": "gw_1" });
+    let other = json!({ "v": 2, "principal": "owner", "client": client, "run": "run_y",
+        "trace_id": "0", "last_used": 2 });
+    desk.plant(Namespace::CurrentRun, "gateway/gw_1 owner", other.to_string().as_bytes());
+    let run = desk.signed("alice", &["end-run", "--current"]);
+    assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));
+    let told = "several runs are under way: run_y (owner, a client that is not known, used 1970-";
+    assert!(run.err.contains(told) && run.err.contains(&name), "{run:?}");
+    assert_eq!(desk.signed("alice", &["end-run", "run_y"]).code, 0);
     let run = desk.signed("alice", &["end-run", "run_none"]);
     assert_eq!(failed(&run), (7, "approve.unknown".to_owned()));
     assert_eq!(desk.approve(&["end-run", "--key", "x"]).code, 2, "a run must be named");

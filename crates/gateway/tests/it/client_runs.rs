@@ -1,0 +1,251 @@
+//! Runs belong to client processes: whoever starts the gateway. A client that starts it again goes
+//! on in its run, another one begins another.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use weaver_policy::approval::{Nonce, OperatorWord, Word};
+use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
+use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, Put, RecordKey};
+use weaver_types::{LogId, OsRandom, RunId, Tenant};
+
+use crate::approvals::{alice, drop_in, granted, held, hold, keys, message, now, taken, until};
+use crate::client::{Client, folder};
+use crate::support::Folder;
+
+/// A tool whose text taints the run, and a sink that only a tainted run is kept from.
+const TAINT: &str = "[capabilities.\"good.send\"]\neffects = \"write_open\"\nrung = \"L1\"\nlower_rung = true\n\
+    sink = \"external_send\"\n\n[capabilities.\"good.people\"]\n\
+    effects = \"read_local\"\noutput = { integrity = \"untrusted\" }\n\n";
+
+fn tainting() -> Folder {
+    let folder = folder(&[("good", "good")], "", TAINT);
+    folder.write("policy/keys.toml", &keys(2));
+    folder.sign("keys");
+    folder
+}
+
+/// A client process other than this one, which starts the gateway and waits for its end.
+fn another_client(folder: &Folder) -> Client {
+    folder.write("client.sh", "\"$@\"\nexit $?\n");
+    let mut command = Command::new("sh");
+    command.arg(folder.path("client.sh")).arg(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+    Client::start_as(command).shaken()
+}
+
+/// This client process, by way of a shell that does nothing else.
+fn through_a_shell(folder: &Folder, line: &str) -> Client {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).env("WEAVER", env!("CARGO_BIN_EXE_weaver"));
+    command.env("CONFIG", folder.arg("weaver.toml"));
+    Client::start_as(command).shaken()
+}
+
+fn taint(client: &mut Client) {
+    assert!(!client.execute("good.people", json!({})).0);
+}
+
+/// What the sink says: `hold` in a tainted run.
+fn send(client: &mut Client) -> String {
+    let (_, body) = client.execute("good.send", message("See you at noon."));
+    body["verdict"].as_str().unwrap_or_else(|| panic!("{body}")).to_owned()
+}
+
+/// The records of current runs.
+fn records(folder: &Folder) -> Vec<Value> {
+    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
+    all.iter().map(|(_, record)| serde_json::from_slice(&record.value).unwrap()).collect()
+}
+
+fn runs(folder: &Folder) -> Vec<String> {
+    let run = |record: &Value| record["run"].as_str().unwrap().to_owned();
+    records(folder).iter().map(run).collect()
+}
+
+/// The run of a ledger that knows only one.
+fn only_run(folder: &Folder) -> String {
+    let runs = runs(folder);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs[0].clone()
+}
+
+/// Writes a record of a current run under this id, while no gateway runs.
+fn plant(folder: &Folder, id: &str, record: &Value) {
+    let ledger =
+        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let key = RecordKey::new(Tenant::default(), Namespace::CurrentRun, id);
+    let mut batch = Batch::new(Durability::Disk);
+    batch.put.push(Put { key, value: record.to_string().into_bytes(), expires_at: None });
+    ledger.commit(batch).wait().unwrap();
+}
+
+/// Rewrites the only record as version 1 had it, under the id of the principal alone.
+fn as_version_1(folder: &Folder) {
+    let ledger =
+        SqliteLedger::open(folder.path(".weaver/ledger.db"), OpenOptions::default()).unwrap();
+    let all = ledger.list(&Tenant::default(), Namespace::CurrentRun, None, 10).unwrap();
+    assert_eq!(all.len(), 1);
+    let key = |id: &str| RecordKey::new(Tenant::default(), Namespace::CurrentRun, id);
+    let found: Value = serde_json::from_slice(&all[0].1.value).unwrap();
+    let old = json!({ "last_used": found["last_used"], "run": found["run"],
+        "trace_id": found["trace_id"], "v": 1 });
+    let mut batch = Batch::new(Durability::Disk);
+    batch.delete.push(key(&all[0].0));
+    ledger.commit(batch).wait().unwrap();
+    let value = old.to_string().into_bytes();
+    let mut batch = Batch::new(Durability::Disk);
+    batch.put.push(Put { key: key("owner"), value, expires_at: None });
+    ledger.commit(batch).wait().unwrap();
+}
+
+#[test]
+fn another_client_process_begins_another_run_with_a_clean_label() {
+    let folder = tainting();
+    let mut client = Client::open(&folder);
+    taint(&mut client);
+    assert_eq!(send(&mut client), "hold");
+    client.finish();
+    let first = only_run(&folder);
+    let mut client = another_client(&folder);
+    assert_eq!(send(&mut client), "allow", "nothing tainted the run of this client");
+    let both = runs(&folder);
+    assert!(both.len() == 2 && both[0] != both[1] && both.contains(&first), "{both:?}");
+    client.finish();
+}
+
+#[test]
+fn a_client_that_starts_the_gateway_again_keeps_its_run_and_its_taint() {
+    let folder = tainting();
+    let mut client = Client::open(&folder);
+    taint(&mut client);
+    client.finish();
+    let first = only_run(&folder);
+    // What another client does in between changes nothing.
+    let mut client = another_client(&folder);
+    assert_eq!(send(&mut client), "allow");
+    client.finish();
+    let mut client = Client::open(&folder);
+    assert_eq!(send(&mut client), "hold", "reconnecting washes nothing off");
+    client.finish();
+    assert!(runs(&folder).contains(&first));
+}
+
+#[test]
+fn a_hold_is_of_the_client_that_made_the_call() {
+    let folder = held("");
+    let mut client = Client::open(&folder);
+    let first = hold(&mut client, "hello");
+    client.finish();
+    let mut client = another_client(&folder);
+    let second = hold(&mut client, "hello");
+    assert_ne!(second, first, "another client opens another request");
+    drop_in(&folder, &granted(&folder, &first));
+    taken(&folder);
+    assert_eq!(hold(&mut client, "hello"), second, "what was granted to the first is not its own");
+    client.finish();
+    let mut client = Client::open(&folder);
+    let (is_error, body) = client.execute("good.send", message("hello"));
+    assert!(!is_error, "{body}");
+    client.finish();
+}
+
+#[test]
+fn a_shell_that_only_starts_the_gateway_is_no_client() {
+    let folder = tainting();
+    let mut client = Client::open(&folder);
+    taint(&mut client);
+    client.finish();
+    let first = only_run(&folder);
+    for line in [
+        "exec \"$WEAVER\" serve --config \"$CONFIG\"",
+        "\"$WEAVER\" serve --config \"$CONFIG\"; exit $?",
+        "sh -ec 'env \"$WEAVER\" serve --config \"$CONFIG\"; true'; exit $?",
+    ] {
+        let mut client = through_a_shell(&folder, line);
+        assert_eq!(send(&mut client), "hold", "{line}");
+        client.finish();
+        assert_eq!(only_run(&folder), first, "{line}");
+    }
+}
+
+#[test]
+fn records_of_clients_that_are_gone_are_removed_at_the_next_start() {
+    let folder = tainting();
+    let mut client = another_client(&folder);
+    assert_eq!(send(&mut client), "allow");
+    client.finish();
+    let gone = only_run(&folder);
+    let mut client = Client::open(&folder);
+    assert_eq!(send(&mut client), "allow");
+    client.finish();
+    assert_ne!(only_run(&folder), gone);
+    // A process of an earlier boot had the same number and the same start.
+    let mut earlier = records(&folder).remove(0);
+    earlier["client"]["process"]["boot"] = json!("00000000-0000-0000-0000-000000000000");
+    earlier["run"] = json!("run_earlier");
+    plant(&folder, "an earlier boot", &earlier);
+    assert_eq!(runs(&folder).len(), 2);
+    Client::open(&folder).finish();
+    assert_ne!(only_run(&folder), "run_earlier");
+}
+
+#[test]
+fn a_run_of_version_1_goes_to_the_first_client_that_comes_and_to_no_other() {
+    let folder = tainting();
+    let mut client = Client::open(&folder);
+    taint(&mut client);
+    client.finish();
+    let first = only_run(&folder);
+    as_version_1(&folder);
+    let mut client = another_client(&folder);
+    assert_eq!(send(&mut client), "hold", "an upgrade washes nothing off");
+    assert_eq!(only_run(&folder), first);
+    let record = records(&folder).remove(0);
+    assert_eq!((&record["v"], &record["principal"]), (&json!(2), &json!("owner")), "{record}");
+    client.finish();
+    let mut client = Client::open(&folder);
+    assert_eq!(send(&mut client), "allow", "it was taken");
+    client.finish();
+}
+
+#[test]
+fn a_newer_record_of_the_principal_is_not_passed_over() {
+    let folder = tainting();
+    Client::open(&folder).finish();
+    plant(&folder, "owner", &json!({ "v": 3, "run": "run_x", "principal": "owner" }));
+    let mut client = Client::open(&folder);
+    let refusal = client.refusal("good.echo", json!({}));
+    assert_eq!(refusal, ("deny".to_owned(), "ledger_unavailable".to_owned()));
+    client.finish();
+}
+
+#[test]
+fn an_operator_ends_the_run_of_a_client_that_is_away() {
+    let folder = tainting();
+    let mut client = Client::open(&folder);
+    taint(&mut client);
+    client.finish();
+    let first = only_run(&folder);
+    let mut client = another_client(&folder);
+    assert_eq!(send(&mut client), "allow");
+    let log = Reader::open(folder.path(".weaver/ledger.db")).unwrap().head().unwrap().log;
+    let word = OperatorWord {
+        v: 1,
+        word: Word::EndRun { run: RunId::parse(&first).unwrap() },
+        log: LogId::parse(log.as_str()).unwrap(),
+        approver: "alice".to_owned(),
+        at: now(),
+        nonce: Nonce::random(&OsRandom).unwrap(),
+    };
+    drop_in(&folder, &word.sign(&alice()).unwrap().to_json().unwrap());
+    taken(&folder);
+    until("the record is removed", || !runs(&folder).contains(&first));
+    assert_eq!(runs(&folder).len(), 1, "that of the client that is there stays");
+    client.finish();
+    let mut client = Client::open(&folder);
+    assert_eq!(send(&mut client), "allow", "its next call is in another run");
+    assert!(!runs(&folder).contains(&first));
+    client.finish();
+}
