@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use weaver_types::{
-    BoxFuture, CallId, Capability, CapabilityId, Label, Millicents, PrincipalId, RawChunk,
-    RawResult, RunId,
+    BoxFuture, CallId, Capability, CapabilityId, Label, Millicents, PrincipalId, Progress,
+    RawChunk, RawResult, RunId,
 };
 
 use crate::late::LateDoor;
+use crate::progress::ProgressSlot;
 
 /// A call that was verified, decided and recorded: the only thing that a driver accepts.
 ///
@@ -45,6 +46,8 @@ pub(crate) struct CallParts {
     pub(crate) arguments: Map<String, Value>,
     pub(crate) label: Label,
     pub(crate) late: LateDoor,
+    /// Where its progress goes, if anywhere.
+    pub(crate) progress: Option<Arc<ProgressSlot>>,
 }
 
 impl AuthorizedCall {
@@ -95,6 +98,22 @@ impl AuthorizedCall {
     #[must_use]
     pub fn attempt(&self) -> u8 {
         self.attempt
+    }
+
+    /// Whether anybody wants to know how far the call is.
+    #[must_use]
+    pub fn wants_progress(&self) -> bool {
+        self.inner.progress.is_some()
+    }
+
+    /// Tells how far the call is, at once and from any thread. What is no number or does not grow
+    /// is dropped; of what comes fast, the newest is passed on, its message redacted. After the end
+    /// of the call nothing is. Only a driver that says so
+    /// ([`Driver::reports_progress`]) is asked for it.
+    pub fn report_progress(&self, progress: Progress) {
+        if let Some(slot) = &self.inner.progress {
+            slot.report(progress);
+        }
     }
 
     /// For a driver whose work outlives its future: says what came of this attempt after nobody
@@ -219,6 +238,13 @@ pub trait Driver: Send + Sync {
     /// what a result of such a driver says it cost is charged afterwards all the same.
     fn price(&self, _call: &CapabilityId) -> Millicents {
         Millicents(0)
+    }
+
+    /// Whether it tells how far its calls are ([`AuthorizedCall::report_progress`]). The run of a
+    /// call whose progress is wanted takes on the label of its result before it is made. By default
+    /// it does not tell.
+    fn reports_progress(&self) -> bool {
+        false
     }
 
     /// A short name for the log, for example `mcp:files`.

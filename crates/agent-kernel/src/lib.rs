@@ -32,6 +32,7 @@ mod masks;
 mod pipeline;
 mod ports;
 mod precondition;
+mod progress;
 mod provenance;
 mod rates;
 mod record;

@@ -28,6 +28,7 @@ mod memory;
 mod note;
 mod observe;
 mod pending;
+mod progress;
 mod receive;
 mod recover;
 mod refuse;

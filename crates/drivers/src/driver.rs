@@ -70,15 +70,22 @@ impl McpDriver {
 impl Driver for McpDriver {
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         let upstream = Arc::clone(&self.upstream);
-        let late = call.clone();
-        let request = CallRequest::new(self.tool.clone(), call.arguments().clone())
+        let (late, told) = (call.clone(), call.clone());
+        let mut request = CallRequest::new(self.tool.clone(), call.arguments().clone())
             .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
             .late(move |outcome| late.report_late(&result(outcome)));
+        if call.wants_progress() {
+            request = request.progress(move |progress| told.report_progress(progress));
+        }
         let generation = self.generation;
         Box::pin(async move {
             let work = async move { run(&upstream, generation, request).await };
             task::on(&self.runtime, work).await
         })
+    }
+
+    fn reports_progress(&self) -> bool {
+        true
     }
 
     fn name(&self) -> &str {

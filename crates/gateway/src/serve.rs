@@ -16,6 +16,7 @@
 mod approvals;
 mod browse;
 mod call;
+mod call_progress;
 mod client_process;
 mod clock;
 mod confined;

@@ -105,6 +105,7 @@ impl Kernel {
                 principal: ready.caller.principal.id.clone(),
                 told: AtomicU8::new(0),
             },
+            progress: ready.progress.as_ref().map(|outlet| Arc::clone(&outlet.slot)),
         })
     }
 }

@@ -13,6 +13,7 @@ use weaver_types::{
 use super::attempt::Attempted;
 use super::hear::Addition;
 use super::invoke::Ready;
+use super::progress::ProgressOutlet;
 use super::refuse::span_id;
 use super::share::Share;
 use super::transition::Step;
@@ -68,7 +69,8 @@ impl Kernel {
         mut ready: Box<Ready<'_>>,
         mut watch: Box<Watch<'_>>,
     ) -> Box<Invocation> {
-        let Attempted { result, retries, stopped } = self.attempt(&ready, &mut watch).await;
+        let attempts = self.attempt(&ready, &mut watch);
+        let Attempted { result, retries, stopped } = self.with_progress(&ready, attempts).await;
         let (mut share, now) = (std::mem::take(&mut ready.share), self.now());
         let mut ended = Box::new(match result {
             Ok(raw) => match self.misfit(&ready, &raw) {
@@ -77,6 +79,10 @@ impl Kernel {
             },
             Err(error) => self.failed(&ready, &error),
         });
+        if ended.shown.is_none() && ready.progress.as_ref().is_some_and(ProgressOutlet::has_told) {
+            ended.shown =
+                Some(label::framed(&ready.target.capability, ResponseMode::Summary, &ready.worst));
+        }
         ended.result.retries = retries;
         ended.stopped = stopped;
         self.conclude(ready, watch, (ended, now), share).await

@@ -105,7 +105,7 @@ impl Kernel {
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
         batch.put.extend(written.puts.iter().cloned());
-        if ready.outlet.is_some() {
+        if ready.outlet.is_some() || ready.progress.is_some() {
             // Parts are shown before the end is recorded.
             batch.put.extend(slot.masks().put_now(&self.settings.tenant, &open.run));
         }
@@ -214,10 +214,12 @@ impl Kernel {
     }
 }
 
-/// Parts of a stream are shown before its outcome is recorded, so their label is taken on now.
+/// Parts of a stream and words of progress are shown before the outcome is recorded, so their label
+/// is taken on now.
 fn shown_early(ready: &Ready<'_>) -> Option<Label> {
     let mode = ready.effective_mode();
-    let early = ready.outlet.is_some() && mode <= ResponseMode::Table;
+    let outlets = ready.outlet.is_some() || ready.progress.is_some();
+    let early = outlets && mode <= ResponseMode::Table;
     early.then(|| label::framed(&ready.target.capability, mode, &ready.worst))
 }
 

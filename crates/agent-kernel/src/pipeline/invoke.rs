@@ -4,14 +4,15 @@ use serde_json::Value;
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Constraints, Contribution,
-    Decision, Frame, Integrity, Label, Operation, ReasonCode, RequestId, ResponseMode, Timestamp,
-    TokenClaims, ToolResult, Verdict,
+    Decision, Frame, Integrity, Label, Operation, ProgressSink, ReasonCode, RequestId,
+    ResponseMode, Timestamp, TokenClaims, ToolResult, Verdict,
 };
 
 use super::attempt::want;
 use super::evaluate::{Evaluated, Question, Target, denied};
 use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
 use super::label;
+use super::progress::ProgressOutlet;
 use super::resume::{Holding, Released};
 use super::share::Share;
 use super::unmask::{self, Masks};
@@ -66,6 +67,15 @@ pub(crate) struct Ready<'a> {
     pub(crate) room: Option<Room>,
     /// Where its result is shown as it comes; `None` for a call that is answered in one.
     pub(crate) outlet: Option<Outlet>,
+    /// Where its progress goes; `None` where nobody asked for it, or its driver does not tell.
+    pub(crate) progress: Option<ProgressOutlet>,
+}
+
+/// What is shown of a call before its end, and where.
+#[derive(Default)]
+struct Outlets {
+    stream: Option<Outlet>,
+    progress: Option<ProgressSink>,
 }
 
 impl Kernel {
@@ -80,7 +90,7 @@ impl Kernel {
         arguments: &Value,
         mode: ResponseMode,
     ) -> Invocation {
-        self.invoke_into(caller, token, arguments, mode, None).await
+        self.invoke_into(caller, token, arguments, mode, Outlets::default()).await
     }
 
     /// Executes what a token stands for, once, and shows its result as it comes, where the driver
@@ -97,7 +107,7 @@ impl Kernel {
         mode: ResponseMode,
     ) -> CallStream<'k> {
         let outlet = Outlet::default();
-        let into = Some(outlet.clone());
+        let into = Outlets { stream: Some(outlet.clone()), progress: None };
         let work = Box::pin(self.invoke_into(caller, token, arguments, mode, into));
         CallStream::new(work, outlet)
     }
@@ -108,12 +118,12 @@ impl Kernel {
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
-        outlet: Option<Outlet>,
+        outlets: Outlets,
     ) -> Invocation {
         let mut measure = Measure::begin(self, telemetry::Operation::Invoke, caller, mode);
         // In a box: a future is moved with all the room that its longest way would take.
         let work =
-            Box::pin(self.invoke_now((caller, &mut measure), token, arguments, mode, outlet));
+            Box::pin(self.invoke_now((caller, &mut measure), token, arguments, mode, outlets));
         let done = work.await;
         measure.invoked(&done);
         *done
@@ -125,7 +135,7 @@ impl Kernel {
         token: &Token,
         arguments: &Value,
         mode: ResponseMode,
-        outlet: Option<Outlet>,
+        outlets: Outlets,
     ) -> Box<Invocation> {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
@@ -174,6 +184,7 @@ impl Kernel {
             (Some(target), Some(slot)) if evaluated.decision.allowed() => {
                 let decision = evaluated.decision;
                 let worst = label::stored(&target.capability, &call);
+                let tells = outlets.progress.is_some() && target.entry.driver.reports_progress();
                 let ready = Box::new(Ready {
                     caller,
                     request,
@@ -194,7 +205,8 @@ impl Kernel {
                     share: Share::default(),
                     counted: question.at.now,
                     room: None,
-                    outlet,
+                    outlet: outlets.stream,
+                    progress: outlets.progress.filter(|_| tells).map(ProgressOutlet::new),
                 });
                 self.go(&policy, ready, slot).await
             }
@@ -287,11 +299,36 @@ impl Kernel {
 
     /// Grant and invoke in one.
     pub async fn execute(&self, caller: Caller<'_>, call: Call<'_>) -> Invocation {
+        self.execute_into(caller, call, Outlets::default()).await
+    }
+
+    /// Grant and invoke in one. While the call runs, `progress` is told how far it is, if its driver
+    /// tells that: at most ten times a second and 1,000 times in all, in numbers that only grow, the
+    /// last of them before this is done. Messages are redacted as results are and one line of at
+    /// most 200 characters; there are none in the modes `summary` and `handle_only`. The run takes
+    /// on the label of the result with the intent, since messages are shown before the end is
+    /// recorded.
+    pub async fn execute_with_progress(
+        &self,
+        caller: Caller<'_>,
+        call: Call<'_>,
+        progress: ProgressSink,
+    ) -> Invocation {
+        let outlets = Outlets { progress: Some(progress), stream: None };
+        self.execute_into(caller, call, outlets).await
+    }
+
+    async fn execute_into(
+        &self,
+        caller: Caller<'_>,
+        call: Call<'_>,
+        outlets: Outlets,
+    ) -> Invocation {
         let nothing = Value::Object(serde_json::Map::new());
         let arguments = call.arguments.unwrap_or(&nothing);
         let grant = self.grant(caller, Call { arguments: Some(arguments), ..call }).await;
         match &grant.token {
-            Some(token) => self.invoke(caller, token, arguments, call.mode).await,
+            Some(token) => self.invoke_into(caller, token, arguments, call.mode, outlets).await,
             None if grant.decision.allowed() => {
                 let Grant { call, decision, request, .. } = grant;
                 Invocation { call, decision, result: None, request }

@@ -55,6 +55,8 @@ mod preconditions;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]
+mod progress;
+#[cfg(test)]
 mod provenance;
 #[cfg(test)]
 mod races;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use weaver_types::{Progress, ProgressSink};
 
 use super::config::Era;
 use super::error::{Fault, McpError, RpcError};
@@ -120,22 +121,6 @@ impl CallOutcome {
     }
 }
 
-/// One progress notification of a running call.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// How far the call is.
-    pub progress: f64,
-    /// Where it ends, if the server knows.
-    pub total: Option<f64>,
-    /// What the server says about it: untrusted text.
-    pub message: Option<String>,
-}
-
-/// Receives progress, in order, all of it before the reply. Runs on the reading task: it must
-/// return at once, for example by sending into a channel.
-pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
-
 /// Hears of an answer that came after its call was given up. Runs on the reading task: it must
 /// return at once. It is told at most once for each sending.
 pub type LateAnswer = Arc<dyn Fn(Result<CallOutcome, McpError>) + Send + Sync>;
@@ -153,7 +138,8 @@ pub struct CallRequest {
     pub meta: Map<String, Value>,
     /// Limit for this call; none means [`Limits::call_timeout`](super::Limits).
     pub timeout: Option<Duration>,
-    /// Where progress goes; none asks the server for none.
+    /// Where progress goes, as the server tells it; none asks the server for none. It runs on the
+    /// reading task.
     pub progress: Option<ProgressSink>,
     /// Who hears of an answer that comes after nobody waits for it any more. Over HTTP a call that
     /// is given up closes its stream, so that no such answer can come.

@@ -7,8 +7,8 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use weaver_types::ProgressSink;
 
-use super::call::ProgressSink;
 use super::config::{Era, HttpConfig, Limits};
 use super::error::{Fault, HttpFault, McpError};
 use super::headers;

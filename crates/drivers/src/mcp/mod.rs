@@ -24,7 +24,7 @@ mod tool;
 mod upstream;
 mod wire;
 
-pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Progress, ProgressSink, Reply};
+pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Reply};
 pub use config::{
     Confined, Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION,
     Redactor, StdioConfig, UpstreamConfig,

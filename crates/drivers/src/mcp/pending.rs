@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::oneshot;
+use weaver_types::{Progress, ProgressSink};
 
-use super::call::{Progress, ProgressSink};
 use super::error::McpError;
 use super::message::Answer;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use weaver_types::ProgressSink;
 
-use super::call::ProgressSink;
 use super::config::{Endpoint, Era, MODERN_VERSION, UpstreamConfig};
 use super::error::McpError;
 use super::http::{Exchange, HttpLink};

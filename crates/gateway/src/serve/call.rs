@@ -6,8 +6,8 @@ use serde_json::Value;
 use weaver_agent_kernel::{Call, Caller, Invocation};
 use weaver_policy::approval::Phase;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, ReasonCode, ResponseMode,
-    Verdict,
+    CapabilityId, CapabilityRequest, Check, Contribution, Discharge, ProgressSink, ReasonCode,
+    ResponseMode, Verdict,
 };
 
 use super::error::ServeError;
@@ -23,6 +23,8 @@ pub(crate) struct Manner {
     pub(crate) flaw: Option<String>,
     /// Whether its answer is still wanted.
     pub(crate) wanted: Wanted,
+    /// Who is told how far it is.
+    pub(crate) progress: Option<ProgressSink>,
 }
 
 /// What is called.
@@ -57,7 +59,8 @@ pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Called, S
         return reject(gateway, &request, said).await.map(Called::at_once);
     }
     let call = Call { request: &request, arguments: Some(arguments), mode };
-    let done = once(gateway, call).await?;
+    let progress = manner.progress;
+    let done = once(gateway, call, progress.clone()).await?;
     let wait = gateway.config.approval_wait;
     let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = done.request.clone().filter(|_| held) else {
@@ -69,12 +72,16 @@ pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Called, S
     };
     match phase {
         Some(Phase::Requested) | None => Ok(Called { done, waited: true }),
-        Some(_) => once(gateway, call).await.map(Called::at_once),
+        Some(_) => once(gateway, call, progress).await.map(Called::at_once),
     }
 }
 
 /// One call, whose server is there.
-async fn once(gateway: &Gateway, call: Call<'_>) -> Result<Invocation, ServeError> {
+async fn once(
+    gateway: &Gateway,
+    call: Call<'_>,
+    progress: Option<ProgressSink>,
+) -> Result<Invocation, ServeError> {
     if let Some(problem) = unavailable(gateway, &call.request.capability_id).await {
         let reason = ReasonCode::UpstreamUnavailable;
         let said = Contribution::new(Check::System, Verdict::Deny, reason, problem)
@@ -83,7 +90,11 @@ async fn once(gateway: &Gateway, call: Call<'_>) -> Result<Invocation, ServeErro
     }
     let run = gateway.run().await?;
     let principal = gateway.principal();
-    Ok(gateway.kernel.execute(Caller { run: &run, principal: &principal }, call).await)
+    let caller = Caller { run: &run, principal: &principal };
+    Ok(match progress {
+        Some(progress) => gateway.kernel.execute_with_progress(caller, call, progress).await,
+        None => gateway.kernel.execute(caller, call).await,
+    })
 }
 
 /// Refuses a call that never became one, and records it.

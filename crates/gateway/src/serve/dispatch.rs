@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use super::call::Manner;
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
-use super::wanted::Wanted;
 use super::{definitions, heard, meta_tools, proxy, render};
 use crate::config::Mode;
 
@@ -63,7 +62,7 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         request: Request,
-        wanted: Wanted,
+        manner: Manner,
     ) -> Result<Value, RpcError> {
         // A tool call says so itself, since it is recorded.
         if let (Some(flaw), true) = (&request.flaw, request.method != "tools/call") {
@@ -82,7 +81,7 @@ impl Session {
             "tools/list" => Ok(list(gateway, era).await),
             "tools/call" => {
                 self.hear(gateway, &request.params).await;
-                call(gateway, era, request, wanted).await
+                call(gateway, era, request, manner).await
             }
             other => Err(RpcError::new(
                 code::NOT_FOUND,
@@ -189,7 +188,7 @@ async fn call(
     gateway: &Arc<Gateway>,
     era: Era,
     request: Request,
-    wanted: Wanted,
+    manner: Manner,
 ) -> Result<Value, RpcError> {
     let Request { mut params, flaw, .. } = request;
     let Some(Value::String(name)) = params.remove("name") else {
@@ -199,7 +198,7 @@ async fn call(
         None => Value::Object(Map::new()),
         Some(arguments) => arguments,
     };
-    let manner = Manner { flaw, wanted };
+    let manner = Manner { flaw, ..manner };
     let reply = match gateway.config.mode {
         Mode::Gateway => meta_tools::call(gateway, &name, arguments, manner).await,
         Mode::Proxy => proxy::call(gateway, &name, arguments, manner).await,

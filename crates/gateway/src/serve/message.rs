@@ -138,6 +138,11 @@ pub(crate) fn notification(method: &str) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "method": method }))
 }
 
+/// The line of a notification that says something.
+pub(crate) fn notification_with(method: &str, params: Value) -> Vec<u8> {
+    line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+}
+
 fn line(message: &Value) -> Vec<u8> {
     let mut line = message.to_string().into_bytes();
     line.push(b'\n');

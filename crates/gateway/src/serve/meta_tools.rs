@@ -29,7 +29,7 @@ pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
     arguments: Value,
-    manner: Manner,
+    mut manner: Manner,
 ) -> Result<Reply, RpcError> {
     let known: &[&str] = match name {
         "tool_browse" => &["query", "capability", "k", "page"],
@@ -59,9 +59,9 @@ pub(crate) async fn call(
     };
     let stray = arguments.keys().find(|key| !known.contains(&key.as_str()));
     let stray = stray.map(|key| unknown_key(key, known));
-    let Manner { flaw, wanted } = manner;
-    let answered = match (name, stray.or(flaw)) {
-        ("tool_execute", flaw) => execute(gateway, arguments, Manner { flaw, wanted }).await,
+    let flaw = stray.or(manner.flaw.take());
+    let answered = match (name, flaw) {
+        ("tool_execute", flaw) => execute(gateway, arguments, Manner { flaw, ..manner }).await,
         (_, Some(flaw)) => return Ok(Reply::usage(flaw)),
         ("tool_browse", None) => browse::call(gateway, &arguments).await,
         (_, None) => view(gateway, arguments).await,

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use weaver_types::ProgressSink;
 
+use super::call::Manner;
+use super::call_progress;
 use super::dispatch::Session;
 use super::gateway::Gateway;
 use super::lines::MAX_LINE;
@@ -51,6 +54,12 @@ impl Open {
         let (wanting, wanted) = wanted::pair();
         open.by_id.insert(id.to_owned(), (number, wanting));
         Some((number, wanted))
+    }
+
+    /// True while the request is still to be answered.
+    fn is_open(&self, id: &str, number: u64) -> bool {
+        let open = self.0.lock();
+        open.is_ok_and(|open| open.by_id.get(id).is_some_and(|(current, _)| *current == number))
     }
 
     /// True when the request is still to be answered.
@@ -183,10 +192,11 @@ impl Work {
     async fn run(self, request: Request) {
         let id = request.id.clone();
         let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
-        let wanted = self.wanted.clone();
+        let progress = call_progress::token(&request.params).map(|token| self.tell(token));
+        let manner = Manner { flaw: None, wanted: self.wanted.clone(), progress };
         // In a task of its own, so that a fault in it is answered too.
         let answering =
-            tokio::spawn(async move { session.answer(&gateway, request, wanted).await });
+            tokio::spawn(async move { session.answer(&gateway, request, manner).await });
         let outcome = answering.await.unwrap_or_else(|_| {
             tracing::error!("a request ended without an answer");
             Err(RpcError::new(code::INTERNAL, "the request failed inside"))
@@ -194,6 +204,18 @@ impl Work {
         if self.open.end(&self.name, self.number) {
             let _ = self.outbox.send(message::answer(&id, outcome)).await;
         }
+    }
+
+    /// Tells the client under its token how far the request is, until it is answered or cancelled.
+    /// One that reads too slowly misses some of it, and no call waits for it.
+    fn tell(&self, token: &Value) -> ProgressSink {
+        let (open, outbox) = (Arc::clone(&self.open), self.outbox.clone());
+        let (name, number, token) = (self.name.clone(), self.number, token.clone());
+        Arc::new(move |progress| {
+            if open.is_open(&name, number) {
+                let _ = outbox.try_send(call_progress::line(&token, progress));
+            }
+        })
     }
 }
 

@@ -246,6 +246,15 @@ impl Client {
         reason(&body)
     }
 
+    /// The progress that came in so far while an answer was waited for.
+    pub(crate) fn progress(&mut self) -> Vec<Value> {
+        let all = std::mem::take(&mut self.early).into_iter();
+        let (told, early): (Vec<Value>, Vec<Value>) =
+            all.partition(|message| message["method"] == "notifications/progress");
+        self.early = early;
+        told.into_iter().map(|message| message["params"].clone()).collect()
+    }
+
     /// Closes stdin and waits for the end.
     pub(crate) fn end(mut self) -> Ended {
         drop(self.stdin.take());

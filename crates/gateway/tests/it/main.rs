@@ -7,6 +7,8 @@ mod approvals;
 #[cfg(test)]
 mod approve;
 #[cfg(test)]
+mod call_progress;
+#[cfg(test)]
 mod catalog;
 #[cfg(test)]
 mod check;

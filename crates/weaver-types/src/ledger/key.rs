@@ -72,7 +72,7 @@ namespaces! {
     Clock = "clock", "weaver-agent-kernel";
     /// The newest version of each signed document that was accepted.
     HighWater = "policy.high_water", "weaver-policy";
-    /// Which run of a principal is current in the gateway, and when it was last used.
+    /// Which run a client process of a principal works in, and when it was last used.
     CurrentRun = "gateway.run", "weaver-gateway";
     /// How far the payloads of events were pruned, by retention.
     Retention = "log.retention", "weaver-trace-store";

@@ -1,0 +1,84 @@
+//! Progress of a call under way, as its caller gets it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use weaver_firewall::Firewall;
+use weaver_types::{Progress, ProgressSink, ResponseMode};
+
+use super::invoke::Ready;
+use crate::kernel::Kernel;
+use crate::progress::{Pace, ProgressSlot};
+
+/// The longest message that is passed on, in characters.
+const MAX_MESSAGE: usize = 200;
+
+/// Where the progress of one call goes.
+pub(crate) struct ProgressOutlet {
+    /// Where the driver leaves it.
+    pub(crate) slot: Arc<ProgressSlot>,
+    sink: ProgressSink,
+    /// A message was passed on.
+    told: AtomicBool,
+}
+
+impl ProgressOutlet {
+    pub(crate) fn new(sink: ProgressSink) -> Self {
+        Self { slot: Arc::default(), sink, told: AtomicBool::new(false) }
+    }
+
+    /// True when a message was passed on: words of the tool were shown.
+    pub(crate) fn has_told(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    fn pass_on(&self, report: Progress, firewall: &Firewall, texts: bool) {
+        let message = report.message.filter(|_| texts).map(|said| message(firewall, &said));
+        if message.is_some() {
+            self.told.store(true, Ordering::Relaxed);
+        }
+        (self.sink)(Progress { message, ..report });
+    }
+}
+
+impl Kernel {
+    /// The output of `work`, which executes the call. What its driver reports meanwhile goes to
+    /// whoever asked for progress, the last of it before this is done.
+    ///
+    /// The model sees no raw output (I-01): a message passes the redactor that makes the run's
+    /// frames, with the same masks, personal data masked whatever the contract says, as in errors. It
+    /// is one line without hidden characters, and short. Where the call may show no texts
+    /// (`summary`, `handle_only`), it is left out. The run has taken on the label of such words with
+    /// the intent, before any of them is shown.
+    pub(crate) async fn with_progress<F: Future>(&self, ready: &Ready<'_>, work: F) -> F::Output {
+        let Some(outlet) = &ready.progress else { return work.await };
+        let firewall = self.firewall_for(ready, None);
+        let texts = ready.effective_mode() <= ResponseMode::Table;
+        let show = |report| outlet.pass_on(report, &firewall, texts);
+        Pace::default().showing(work, &outlet.slot, show, self.timer.as_ref()).await
+    }
+}
+
+/// A message as it is shown. It is redacted first: a secret that is cut in two is not recognised.
+fn message(firewall: &Firewall, said: &str) -> String {
+    let masked = firewall.redact_text(said).text;
+    weaver_text::escape::line(&masked).chars().take(MAX_MESSAGE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_redacted_before_it_is_cut() {
+        let secret = "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
+        for before in [0, 150, 190, 198] {
+            let said = format!("{}{secret} {secret}\n", "x ".repeat(before / 2));
+            let shown = message(&Firewall::new(), &said);
+            assert!(!shown.contains("ghp_") && !shown.contains("x7Kq"), "{shown}");
+            assert!(shown.chars().count() <= MAX_MESSAGE && !shown.contains('\n'));
+        }
+        assert_eq!(message(&Firewall::new(), "a\u{1b}[2J\tb\u{202e}"), "a\\u{1b}[2J\\tb\\u{202e}");
+    }
+}

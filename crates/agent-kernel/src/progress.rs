@@ -1,0 +1,246 @@
+//! Progress of a running call, on its way from the driver to the caller: in order, all of it before
+//! the result, at a bounded pace.
+//!
+//! A driver reports whenever it likes and from any thread, which costs no more than a lock. The
+//! call's own future takes the newest report from there at most ten times a second, so that a flood
+//! is neither stored nor redacted nor passed on.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use weaver_types::{BoxFuture, Progress, Timer};
+
+/// The least time between two reports that are passed on.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The most reports of one call that are passed on. The last of them is kept for the end.
+const MAX_SHOWN: u32 = 1_000;
+/// The longest message, in bytes. A longer one is left out: were it cut before it is redacted, a
+/// secret at its end would be cut in two and be recognised no more.
+const MAX_MESSAGE: usize = 4_096;
+
+/// Where a driver leaves progress.
+#[derive(Default)]
+pub(crate) struct ProgressSlot(Mutex<Newest>);
+
+#[derive(Default)]
+struct Newest {
+    /// The last progress that counted, and the greatest total.
+    seen: Option<(f64, f64)>,
+    /// What was not taken yet.
+    report: Option<Progress>,
+    /// Who takes it.
+    taker: Option<Waker>,
+}
+
+impl ProgressSlot {
+    /// Leaves a report in place of one that was not taken. What is no number or has not grown is
+    /// dropped.
+    pub(crate) fn report(&self, mut report: Progress) {
+        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (last, most) = newest.seen.unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+        if !report.progress.is_finite() || report.progress <= last {
+            return;
+        }
+        report.total = report.total.filter(|total| total.is_finite() && *total >= most);
+        report.message = report.message.filter(|message| message.len() <= MAX_MESSAGE);
+        newest.seen = Some((report.progress, report.total.unwrap_or(most)));
+        // Whoever was woken for the one before takes this one instead.
+        if newest.report.replace(report).is_none()
+            && let Some(taker) = newest.taker.take()
+        {
+            taker.wake();
+        }
+    }
+
+    fn take(&self) -> Option<Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).report.take()
+    }
+
+    fn wake(&self, taker: &Waker) {
+        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.taker = Some(taker.clone());
+    }
+}
+
+/// How much of a call's progress was passed on.
+#[derive(Default)]
+pub(crate) struct Pace {
+    shown: u32,
+    pause: Option<BoxFuture<'static, ()>>,
+}
+
+impl Pace {
+    /// The output of `work`. What is reported meanwhile is handed to `show`, the last of it before
+    /// this is done.
+    pub(crate) async fn showing<F: Future>(
+        &mut self,
+        work: F,
+        slot: &ProgressSlot,
+        show: impl Fn(Progress),
+        timer: &dyn Timer,
+    ) -> F::Output {
+        let mut work = pin!(work);
+        std::future::poll_fn(move |context| {
+            // First of all, so that no report is missed between a look and the registration.
+            slot.wake(context.waker());
+            if let Poll::Ready(output) = work.as_mut().poll(context) {
+                if self.shown < MAX_SHOWN
+                    && let Some(report) = slot.take()
+                {
+                    self.shown += 1;
+                    show(report);
+                }
+                return Poll::Ready(output);
+            }
+            loop {
+                if let Some(pause) = &mut self.pause {
+                    if pause.as_mut().poll(context).is_pending() {
+                        return Poll::Pending;
+                    }
+                    self.pause = None;
+                }
+                if self.shown + 1 >= MAX_SHOWN {
+                    return Poll::Pending;
+                }
+                let Some(report) = slot.take() else { return Poll::Pending };
+                self.shown += 1;
+                show(report);
+                self.pause = Some(timer.sleep(PAUSE));
+            }
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::{Context, Wake};
+
+    use super::*;
+    use crate::wait::block_on;
+
+    fn at(progress: f64) -> Progress {
+        Progress { progress, ..Progress::default() }
+    }
+
+    /// A timer whose pauses are over at the next look.
+    struct NextLook;
+
+    impl Timer for NextLook {
+        fn sleep(&self, after: Duration) -> BoxFuture<'static, ()> {
+            assert_eq!(after, PAUSE);
+            let mut looks = 0;
+            Box::pin(std::future::poll_fn(move |context| {
+                looks += 1;
+                context.waker().wake_by_ref();
+                if looks > 1 { Poll::Ready(()) } else { Poll::Pending }
+            }))
+        }
+    }
+
+    /// A timer whose pauses never end.
+    struct Never;
+
+    impl Timer for Never {
+        fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    /// What is shown of these reports, `each` at a look of the work.
+    fn shown(reports: Vec<Vec<Progress>>, timer: &dyn Timer) -> Vec<Progress> {
+        let (slot, seen) = (ProgressSlot::default(), Mutex::new(Vec::new()));
+        let mut looks = reports.into_iter();
+        let work = std::future::poll_fn(|context| {
+            context.waker().wake_by_ref();
+            let Some(reports) = looks.next() else { return Poll::Ready(()) };
+            reports.into_iter().for_each(|report| slot.report(report));
+            Poll::Pending
+        });
+        let show = |report| seen.lock().unwrap().push(report);
+        block_on(Pace::default().showing(work, &slot, show, timer));
+        seen.into_inner().unwrap()
+    }
+
+    fn steps(shown: &[Progress]) -> Vec<f64> {
+        shown.iter().map(|report| report.progress).collect()
+    }
+
+    #[test]
+    fn only_what_grows_is_shown_and_only_numbers() {
+        let reports = [1.0, 1.0, f64::NAN, 0.5, f64::INFINITY, 2.0, -1.0, 3.0];
+        let one_by_one = reports.map(|progress| vec![at(progress), at(progress)]).to_vec();
+        // The pause after each takes one look.
+        let padded = one_by_one.into_iter().flat_map(|look| [look, Vec::new()]).collect();
+        assert_eq!(steps(&shown(padded, &NextLook)), [1.0, 2.0, 3.0]);
+        let with = |progress, total| vec![Progress { total: Some(total), ..at(progress) }];
+        let totals = vec![
+            with(1.0, 10.0),
+            vec![],
+            with(2.0, 5.0),
+            vec![],
+            with(3.0, f64::NAN),
+            vec![],
+            with(4.0, 12.0),
+        ];
+        let totals: Vec<Option<f64>> =
+            shown(totals, &NextLook).iter().map(|report| report.total).collect();
+        assert_eq!(totals, [Some(10.0), None, None, Some(12.0)]);
+    }
+
+    #[test]
+    fn a_flood_comes_to_its_first_and_its_last_report() {
+        let mut flood: Vec<Vec<Progress>> = vec![vec![at(0.0)]];
+        flood.push((1..100_000).map(|n| at(f64::from(n))).collect());
+        flood.push(vec![at(5.0)]);
+        assert_eq!(steps(&shown(flood, &Never)), [0.0, 99_999.0]);
+    }
+
+    #[test]
+    fn a_call_shows_so_many_reports_and_the_last_is_one_of_them() {
+        let many = (0..5_000).map(|n| vec![at(f64::from(n))]).collect();
+        let shown = steps(&shown(many, &NextLook));
+        assert_eq!(shown.len(), 1_000);
+        assert_eq!(shown.last(), Some(&4_999.0));
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_left_out_whole() {
+        let says = |length| vec![Progress { message: Some("x".repeat(length)), ..at(1.0) }];
+        let message = |length| shown(vec![says(length)], &Never)[0].message.clone();
+        assert_eq!(message(4_096).map(|message| message.len()), Some(4_096));
+        assert_eq!(message(4_097), None);
+    }
+
+    #[test]
+    fn a_report_from_elsewhere_wakes_the_call_once() {
+        struct Count(std::sync::atomic::AtomicUsize);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            }
+        }
+        let count = Arc::new(Count(0.into()));
+        let woken = || count.0.load(std::sync::atomic::Ordering::SeqCst);
+        let (slot, seen) = (ProgressSlot::default(), Mutex::new(0));
+        let mut pace = Pace::default();
+        let mut future = pin!(pace.showing(
+            std::future::pending::<()>(),
+            &slot,
+            |_| *seen.lock().unwrap() += 1,
+            &Never,
+        ));
+        let waker = Waker::from(Arc::clone(&count));
+        let mut look =
+            || assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        look();
+        (1..10).for_each(|n| slot.report(at(f64::from(n))));
+        assert_eq!(woken(), 1);
+        look();
+        assert_eq!(*seen.lock().unwrap(), 1);
+    }
+}
