@@ -42,7 +42,9 @@ mod in_doubt;
 mod intents;
 #[cfg(test)]
 mod mask_attacks;
+#[cfg(test)]
 mod masks;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod meters;

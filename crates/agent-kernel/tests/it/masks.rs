@@ -26,8 +26,10 @@ use crate::support::{
 pub(crate) struct Server {
     name: &'static str,
     got: Arc<Mutex<Vec<Value>>>,
-    body: Box<dyn Fn(&Value) -> Result<RawResult, DriverError> + Send + Sync>,
+    body: Box<Body>,
 }
+
+type Body = dyn Fn(&Value) -> Result<RawResult, DriverError> + Send + Sync;
 
 impl Driver for Server {
     fn execute(
