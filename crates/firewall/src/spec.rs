@@ -159,6 +159,11 @@ impl Limits {
         }
     }
 
+    /// Whether the contract says that there are secrets or personal data in the results.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.tags.iter().any(|tag| *tag != SensitivityTag::Memory)
+    }
+
     /// What names of fields mean in this result.
     pub(crate) fn names(&self) -> Names {
         Names::tagged(self.tags.clone()).listed(&self.listed)

@@ -2,8 +2,11 @@
 
 mod literal;
 mod markdown;
+mod names;
 
 use serde_json::Value;
+
+pub(crate) use names::in_order as names_in_order;
 
 /// The longest text that is read as rows, in bytes.
 const MAX_TEXT: usize = 16 * 1024 * 1024;

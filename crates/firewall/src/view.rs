@@ -24,5 +24,5 @@ mod text;
 pub use generator::{ViewGenerator, ViewSource};
 pub use registry::ViewRegistry;
 
-pub(crate) use csv::rows as csv_rows;
+pub(crate) use csv::{head as csv_head, rows as csv_rows};
 pub(crate) use kind::{delimiter as delimiter_of, text_of};

@@ -28,7 +28,7 @@ impl Driver for Telling {
         self.asked.store(call.wants_progress(), Ordering::SeqCst);
         *self.last.lock().unwrap() = Some(call.clone());
         Box::pin(async move {
-            let message = Some("for jane.doe@corp.example".to_owned());
+            let message = Some("for jane.doe@corp.example.org".to_owned());
             call.report_progress(Progress { progress: 1.0, total: Some(2.0), message });
             // Another look, as when an answer takes its time.
             let mut looked = false;
@@ -103,7 +103,7 @@ fn what_a_tool_tells_is_masked_and_all_of_it_comes_before_the_result() {
     assert!(succeeded(&done));
     let steps: Vec<_> = told.iter().map(|step| (step.progress, step.total)).collect();
     assert_eq!(steps, [(1.0, Some(2.0)), (2.0, None)]);
-    assert_eq!(told[0].message.as_deref(), Some("for [REDACTED]"));
+    assert_eq!(told[0].message.as_deref(), Some("for [EMAIL_1]"));
     assert_eq!(told[1].message, None);
     // What comes after the end reaches nobody.
     let call = scene.tool.last.lock().unwrap().take().unwrap();

@@ -21,6 +21,7 @@ use super::build::empty;
 use super::{Content, Shape};
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
+use crate::tabular;
 
 pub(crate) use excerpt::{Excerpt, Part, of_content as excerpt_of, of_rows as excerpt_table};
 pub(crate) use faithful::Masker;
@@ -161,10 +162,12 @@ fn parts(
     let own_share = if apart { shares.pop() } else { None };
     let mut cut = Notes::default();
     let mut shown_text = None;
+    let order = tabular::names_in_order(raw);
     let mut show = |content: &Content<'_>, share, frame: &mut Frame, masker: &mut Masker<'_>| {
         let space = Space { tokens: share, chars: limits.chars };
         let limit = limits.rows;
-        let part = Part { content, offset: 0, limit, space, columns: &[], first: true };
+        let order = &order;
+        let part = Part { content, offset: 0, limit, space, columns: &[], order, first: true };
         let excerpt = excerpt::of_content(redactor, limits, &part, masker);
         frame.content.push(json!({ "type": "text", "text": excerpt.text }));
         shown_text.get_or_insert(excerpt.text);

@@ -231,6 +231,11 @@ impl<'a> Shower<'a> {
         self.walk.key(&mut named)
     }
 
+    /// Whether a field of this name may be seen, and its name as it is.
+    pub(crate) fn shows_name(&mut self, name: &str) -> bool {
+        self.limits.admits(name) && self.key(name) == name
+    }
+
     /// The same for a key whose meaning is known, and to which is added what was learned of it.
     pub(crate) fn key_of<'k>(&mut self, key: &mut Named<'k>) -> Cow<'k, str> {
         self.walk.key(key)

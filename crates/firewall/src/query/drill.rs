@@ -15,6 +15,7 @@ use crate::frame::fit::Draft;
 use crate::frame::{Content, Page, Shape, Shower, compose, fill};
 use crate::redact::{Counts, Disclosure, Redactor};
 use crate::spec::{FrameSpec, Limits};
+use crate::tabular;
 use crate::view::ViewRegistry;
 
 /// What was computed of a result, for the next question about it by a reader of the same kind.
@@ -98,7 +99,8 @@ pub(crate) fn drill(
     let Some(request) = &query.view else {
         check(query, &limits)?;
         if is_auto {
-            let question = Question { redactor, query, spec, limits };
+            let order = tabular::names_in_order(raw);
+            let question = Question { redactor, query, spec, limits, order };
             let content = Content::read_rows(&raw.content);
             return question.answer(source, &content, &source.memo.columns);
         }
@@ -119,7 +121,8 @@ pub(crate) fn drill(
     // A view is made of what is redacted already.
     let redactor = &redactor.again();
     if limits.mode == ResponseMode::Auto {
-        let question = Question { redactor, query, spec, limits };
+        let order = tabular::names_in_order(raw);
+        let question = Question { redactor, query, spec, limits, order };
         return question.answer(source, &viewed.content, &Columns::default());
     }
     let asked = Asked { redactor, query, spec, limits, raw, omitted: viewed.omitted };

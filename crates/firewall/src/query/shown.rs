@@ -21,6 +21,8 @@ pub(super) struct Question<'a> {
     pub(super) query: &'a HandleQuery,
     pub(super) spec: &'a FrameSpec<'a>,
     pub(super) limits: Limits,
+    /// The order of columns in the text of the result.
+    pub(super) order: Vec<String>,
 }
 
 impl Question<'_> {
@@ -108,7 +110,8 @@ impl Question<'_> {
     fn part<'c>(&'c self, content: &'c Content<'c>, limits: &Limits) -> Part<'c> {
         let space = Space { tokens: limits.tokens, chars: limits.chars };
         let (offset, limit) = (self.offset(), self.limit());
-        Part { content, offset, limit, space, columns: &self.query.fields, first: false }
+        let (columns, order) = (&self.query.fields, &self.order);
+        Part { content, offset, limit, space, columns, order, first: false }
     }
 
     /// Content as it stands, from the offset on.

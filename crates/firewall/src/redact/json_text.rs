@@ -120,7 +120,8 @@ pub(crate) fn bare_numbers(text: &str, found: &[Found]) -> Vec<usize> {
     found.iter().filter(stands_alone).map(|one| one.range.start).collect()
 }
 
-fn scalar_end(bytes: &[u8], start: usize) -> usize {
+/// Where a string, a number or a word of JSON ends that begins at `start`.
+pub(crate) fn scalar_end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start + 1..).unwrap_or_default();
     if bytes.get(start) != Some(&b'"') {
         let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
@@ -138,7 +139,8 @@ fn scalar_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-fn next_is_colon(bytes: &[u8], from: usize) -> bool {
+/// Whether what ends at `from` is the name of a field.
+pub(crate) fn next_is_colon(bytes: &[u8], from: usize) -> bool {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':')
 }

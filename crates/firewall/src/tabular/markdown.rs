@@ -26,6 +26,11 @@ pub(super) fn rows(text: &str) -> Option<Vec<Value>> {
     (!rows.is_empty()).then_some(rows)
 }
 
+/// The names of the columns of a text that begins with a table.
+pub(super) fn head(text: &str) -> Option<Vec<String>> {
+    cells(text.lines().next()?)
+}
+
 /// The cells of a line; `\|` is a bar inside of one.
 fn cells(line: &str) -> Option<Vec<String>> {
     let inner = line.trim().strip_prefix('|')?;

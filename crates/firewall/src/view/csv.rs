@@ -68,6 +68,14 @@ pub(crate) fn rows(text: &str, delimiter: u8) -> Option<Vec<Value>> {
     Some(table.rows.iter().map(row).collect())
 }
 
+/// The names of the columns of a text that begins as a table does.
+pub(crate) fn head(text: &str) -> Option<Vec<String>> {
+    let delimiter = super::delimiter_of(text)?;
+    let line = text.lines().next()?;
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).from_reader(line.as_bytes());
+    Some(distinct(reader.headers().ok()?.iter()))
+}
+
 struct Table {
     names: Vec<String>,
     rows: Vec<Vec<String>>,

@@ -118,10 +118,10 @@ fn bytes_in_text_and_text_in_bytes_are_what_they_are() {
     let hidden = blob("application/octet-stream", "cGFzc3dvcmQ9aHVudGVyMmh1bnRlcjI=");
     assert!(hidden["text"].as_str().unwrap().starts_with("password=["), "{hidden}");
     assert_eq!(blob("image/png", "iVBORw0KGgo=")["blob"], "iVBORw0KGgo=");
-    assert_eq!(
-        blob("application/zip", "/////w==")["text"],
-        "(application/zip, 4 bytes, not shown)"
-    );
+    // Bytes that nobody reads go on, unless something can be read in them that is masked.
+    assert_eq!(blob("application/zip", "/////w==")["blob"], "/////w==");
+    let said = blob("application/zip", "AP8gcGFzc3dvcmQ9aHVudGVyMmh1bnRlcjI=");
+    assert_eq!(said["text"], "(application/zip, 26 bytes, not shown)");
 }
 
 #[test]
@@ -365,5 +365,25 @@ proptest! {
         let counter = weaver_text::token::counter("estimate").unwrap();
         let used = counter.count(&text_of(&frame)).tokens().unwrap();
         prop_assert!(used <= tokens as usize + 96, "{used} of {tokens}: {}", text_of(&frame));
+    }
+}
+
+#[test]
+fn columns_stand_in_the_order_of_the_text() {
+    let csv: String = (0..2_000).map(|n| format!("{n},north,a{n},open\n")).collect();
+    let lines: String = (0..2_000)
+        .map(|n| format!("{{\"zone\": {n}, \"name\": \"north\", \"area\": {{\"k\": 1}}}}\n"))
+        .collect();
+    for (text, head, first) in [
+        (format!("zone,name,area,state\n{csv}"), "zone,name,area,state", "0,north,a0,open"),
+        (lines, "zone,name,area", "0,north,{\"k\":1}"),
+    ] {
+        let raw = RawResult::text(text);
+        let frame = FIREWALL.frame(&raw, &auto());
+        let shown = text_of(&frame);
+        assert_eq!(shown.lines().take(2).collect::<Vec<_>>(), [head, first]);
+        let query = HandleQuery::parse(&json!({ "offset": 10, "limit": 2 })).unwrap();
+        let page = FIREWALL.expand(&raw, &query, &auto()).unwrap();
+        assert_eq!(text_of(&page).lines().next(), Some(head));
     }
 }

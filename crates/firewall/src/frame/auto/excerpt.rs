@@ -25,6 +25,8 @@ pub(crate) struct Part<'a> {
     pub(crate) space: Space,
     /// The columns of a table that come first, in the order in which they were asked for.
     pub(crate) columns: &'a [String],
+    /// The order of columns in the text that the rows were read from, where it is known.
+    pub(crate) order: &'a [String],
     /// True for the first look at a result, which tells of all of it; a page goes on from the one
     /// before.
     pub(crate) first: bool,

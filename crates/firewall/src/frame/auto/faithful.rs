@@ -17,6 +17,8 @@ use crate::spec::Limits;
 
 /// The kinds of blobs that are shown to whoever can show them.
 const MEDIA: [&str; 3] = ["image", "audio", "video"];
+/// The largest other blob that is passed on, in bytes.
+const MAX_BLOB: usize = 1024 * 1024;
 /// A run of base64 of this many characters is data, not text.
 const MAX_BASE64: usize = 1_024;
 
@@ -24,6 +26,8 @@ const MAX_BASE64: usize = 1_024;
 pub(crate) struct Masker<'a> {
     redactor: &'a Redactor,
     walk: Walk<'a, Faithful>,
+    /// Whether bytes that nobody can look into are passed on.
+    passes_bytes: bool,
 }
 
 /// A redacted string is looked through for hidden instructions and escaped, never cut.
@@ -77,7 +81,7 @@ impl<'a> Masker<'a> {
     pub(crate) fn new(redactor: &'a Redactor, limits: &Limits) -> Self {
         let faithful = Faithful { findings: Findings::default() };
         let walk = Walk::new(redactor, limits.names(), Bounds::WHOLE, faithful);
-        Self { redactor, walk }
+        Self { redactor, walk, passes_bytes: !limits.is_tagged() }
     }
 
     /// A text: values in fields with telling names are masked where it is JSON, then whatever a
@@ -139,6 +143,9 @@ impl<'a> Masker<'a> {
         match bytes.as_deref().and_then(crate::view::text_of) {
             Some(text) => ("text", Value::String(self.text(text))),
             None if MEDIA.iter().any(|kind| declared.starts_with(kind)) => ("blob", json!(blob)),
+            None if bytes.as_deref().is_some_and(|bytes| self.may_pass(bytes)) => {
+                ("blob", json!(blob))
+            }
             None => {
                 self.walk.omit("blob_omitted", 1);
                 let size = bytes.map_or(blob.len(), |bytes| bytes.len());
@@ -146,6 +153,14 @@ impl<'a> Masker<'a> {
                 ("text", Value::String(said))
             }
         }
+    }
+
+    /// Whether bytes that are no text go on as they are: nothing that can be read in them is a
+    /// value, and the result is of a kind that need not be looked into.
+    fn may_pass(&self, bytes: &[u8]) -> bool {
+        self.passes_bytes
+            && bytes.len() <= MAX_BLOB
+            && self.redactor.spans(&String::from_utf8_lossy(bytes)).is_empty()
     }
 
     /// The structured value. Where it wraps the text of the one block, it wraps what is shown of it.

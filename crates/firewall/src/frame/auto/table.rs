@@ -39,7 +39,14 @@ pub(super) fn excerpt(
     for fact in &facts {
         left = left.saturating_sub(part.space.size(fact, limits));
     }
-    let mut table = Table::of(part.columns);
+    let ordered;
+    let columns = if part.columns.is_empty() {
+        ordered = in_order(part.order, rows, shower);
+        &ordered
+    } else {
+        part.columns
+    };
+    let mut table = Table::of(columns);
     let mut chars = part.space.chars;
     for row in after.iter().take(wanted) {
         let Some(shown) = shower.row(row, 1) else { continue };
@@ -80,6 +87,13 @@ pub(super) fn excerpt(
         )),
         next: Some(excerpt::rows_from(end)),
     }
+}
+
+/// Those of the names, in their order, that the first row has and that are shown as they are.
+fn in_order(names: &[String], rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+    let Some(first) = rows.first().and_then(Value::as_object) else { return Vec::new() };
+    let shown = names.iter().filter(|name| first.contains_key(*name) && shower.shows_name(name));
+    shown.cloned().collect()
 }
 
 /// Lines of CSV under the columns seen so far.
