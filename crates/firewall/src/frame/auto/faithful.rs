@@ -15,6 +15,8 @@ use crate::redact::value::{Bounds, Finish, Omitted, Walk};
 use crate::redact::{Brief, Counts, Redactor};
 use crate::spec::Limits;
 
+/// The types of blocks. Any other is a word of the tool.
+const KINDS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 /// The kinds of blobs that are shown to whoever can show them.
 const MEDIA: [&str; 3] = ["image", "audio", "video"];
 /// The largest other blob that is passed on, in bytes.
@@ -97,7 +99,8 @@ impl<'a> Masker<'a> {
         let mut out = Map::new();
         for (key, value) in fields {
             let shown = match (key.as_str(), value) {
-                ("type" | "mimeType", Value::String(_)) => value.clone(),
+                ("type", Value::String(kind)) if KINDS.contains(&kind.as_str()) => value.clone(),
+                ("mimeType", Value::String(declared)) => self.media_type(declared),
                 ("text", Value::String(text)) => Value::String(self.text(text)),
                 ("data", Value::String(data)) if matches!(kind, "image" | "audio") => {
                     Value::String(data.clone())
@@ -105,12 +108,21 @@ impl<'a> Masker<'a> {
                 ("resource", Value::Object(resource)) => self.resource(resource),
                 _ => self.walk.value(value, None, 1),
             };
-            out.insert(key.clone(), shown);
-        }
-        if let Some(Value::String(declared)) = out.get_mut("mimeType") {
-            *declared = media_type(declared);
+            out.insert(self.name(key), shown);
         }
         Value::Object(out)
+    }
+
+    /// The name of a field of a block, masked as any other.
+    fn name(&mut self, name: &str) -> String {
+        let mut named = self.walk.named(name);
+        self.walk.key(&mut named).into_owned()
+    }
+
+    /// A media type; one with a value in it is none.
+    fn media_type(&mut self, declared: &str) -> Value {
+        let masked = self.walk.redacted(declared) != declared;
+        Value::String(media_type(if masked { "" } else { declared }))
     }
 
     /// An embedded resource. A blob that is text is shown as text, masked; one of a kind that
@@ -124,14 +136,15 @@ impl<'a> Masker<'a> {
                     out.insert(key.clone(), Value::String(self.text(text)));
                 }
                 ("mimeType", Value::String(declared)) => {
-                    out.insert(key.clone(), Value::String(media_type(declared)));
+                    out.insert(key.clone(), self.media_type(declared));
                 }
                 ("blob", Value::String(blob)) => {
                     let (key, shown) = self.blob(blob, declared);
                     out.insert(key.to_owned(), shown);
                 }
                 _ => {
-                    out.insert(key.clone(), self.walk.value(value, None, 1));
+                    let shown = self.walk.value(value, None, 1);
+                    out.insert(self.name(key), shown);
                 }
             }
         }
