@@ -292,7 +292,7 @@ impl Redactor {
             places.found
         };
         if !fields.is_empty() {
-            found = json_text::with_fields(found, fields);
+            found = json_text::with_fields(text, found, fields);
         }
         if found.is_empty() {
             return Cow::Borrowed(text);

@@ -35,14 +35,15 @@ pub(crate) fn hidden_fields<F: Finish>(text: &str, walk: &mut Walk<'_, F>) -> Ve
     })
 }
 
-/// What rules found and what fields hide, in order and apart. Where a rule knows all of a hidden
-/// string, it names it.
-pub(crate) fn with_fields(mut found: Vec<Found>, fields: Vec<Found>) -> Vec<Found> {
+/// What rules found in a text and what fields hide, in order and apart. Where a rule knows all of a
+/// hidden string, it names it, unless the string has escapes: what they stand for is its value.
+pub(crate) fn with_fields(text: &str, mut found: Vec<Found>, fields: Vec<Found>) -> Vec<Found> {
     let known = |field: &Found| {
         // Within the quotes of a string.
         let at = found.partition_point(|one| one.range.start <= field.range.start);
         let inner = field.range.start + 1..field.range.end.saturating_sub(1);
-        found.get(at).is_some_and(|one| one.range == inner)
+        let is_plain = text.get(inner.clone()).is_some_and(|inner| !inner.contains('\\'));
+        is_plain && found.get(at).is_some_and(|one| one.range == inner)
     };
     let fields: Vec<Found> = fields.into_iter().filter(|field| !known(field)).collect();
     found.extend(fields);
