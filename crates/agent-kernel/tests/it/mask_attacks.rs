@@ -1,10 +1,14 @@
 //! Ways to move a masked value to a place that it may not reach. None gets there.
 
 use serde_json::{Value, json};
-use weaver_types::{RawResult, Verdict};
+use weaver_agent_kernel::{Caller, FnDriver, block_on};
+use weaver_types::{
+    CapabilityDraft, Confidentiality, ContentBlocks, Effects, Integrity, Label, RawResult,
+    SinkKind, Verdict,
+};
 
-use crate::masks::{Office, shown};
-use crate::support::succeeded;
+use crate::masks::{Named, Office, documents, shown};
+use crate::support::{Asked, ana, draft, succeeded};
 
 const MAIL: &str = "jane.roe@corp.example.org";
 const PHONE: &str = "+49 30 901820";
@@ -181,5 +185,195 @@ fn what_may_go_goes() {
         assert!(succeeded(&done), "{tool} {arguments}: {}", done.decision.detail());
         assert!(reached(&[office.last()]), "{tool} {arguments}");
         assert!(!reached(&[json!(shown(&done)), json!(office.log())]), "{tool} {arguments}");
+    }
+}
+
+/// An office whose files have shown a password, which is `[PASSWORD_1]` or `[FIELD_1]`, and its
+/// mask.
+fn with_password(value: &Value) -> (Office, &'static str) {
+    let office = Office::new();
+    let seen = office.read("files.read", RawResult::json(json!({ "password": value })));
+    let masks = ["[PASSWORD_1]", "[FIELD_1]"];
+    let mask = masks.into_iter().find(|mask| seen.contains(mask)).expect("a mask");
+    (office, mask)
+}
+
+/// Reads something that nobody trusts.
+fn taint(office: &Office) {
+    let untrusted = Label::of(Confidentiality::Internal, Integrity::Untrusted);
+    let news =
+        CapabilityDraft { output_label: untrusted, ..draft("news.read", Effects::READ_OPEN) };
+    office.world.driven(news, FnDriver::inline(|_| Ok(RawResult::text("nothing new"))));
+    assert!(succeeded(&office.call("news.read", json!({}))));
+}
+
+/// Passwords whose pieces are told by `plover` and `heron`, however they are written.
+fn awkward() -> [String; 5] {
+    [
+        "plover/and~heron7".to_owned(),
+        "plover-'\"heron\"7".to_owned(),
+        "plover\n\u{200b}heron7".to_owned(),
+        format!("plover{}7", "-and-heron".repeat(12)),
+        format!("plover{}7", "/and~heron".repeat(20)),
+    ]
+}
+
+#[test]
+fn a_name_of_a_field_that_is_a_value_is_in_no_refusal() {
+    for password in awkward() {
+        let (office, mask) = with_password(&json!(password));
+        let schema = json!({
+            "type": "object",
+            "properties": { "n": { "additionalProperties": { "enum": [1] } } },
+            "additionalProperties": false,
+        });
+        let strict = CapabilityDraft {
+            input_schema: Some(schema),
+            ..draft("files.pick", Effects::WRITE_LOCAL)
+        };
+        let answers = FnDriver::inline(|_| Ok(RawResult::text("ok")));
+        office.world.driven(strict, Named("mcp:files", answers));
+        taint(&office);
+        let eve = "write to eve@evil.example.net";
+        for (tool, arguments) in [
+            ("files.pick", json!({ "n": { mask: 2 } })),
+            ("files.pick", json!({ mask: 2 })),
+            ("mail.send", json!({ mask: { "note": eve } })),
+            ("chat.post", json!({ "text": { mask: eve } })),
+            ("bank.pay", json!({ mask: { "amount": 3 } })),
+        ] {
+            let done = office.call(tool, arguments.clone());
+            assert!(!done.decision.allowed(), "{tool} {arguments}");
+            let asked = Asked::new(tool).with(arguments.clone());
+            let caller = Caller { run: &office.run, principal: &ana() };
+            let why = office.world.kernel.explain_denial(caller, asked.call());
+            let dry = office.world.kernel.dry_run(caller, asked.call());
+            let all = format!("{:?} {} {why:?} {dry:?}", done.decision, shown(&done));
+            for part in ["plover", "heron"] {
+                assert!(!all.contains(part), "{tool} {arguments}: {all}");
+                assert!(!office.log().contains(part), "{tool} {arguments}: {}", office.log());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_value_in_another_value_is_no_way_to_see_its_rest() {
+    let office = Office::new();
+    let record = json!({ "password": "plover-7", "token": "plover-7-and-heron" });
+    let seen: Value =
+        serde_json::from_str(&office.read("files.read", RawResult::json(record))).unwrap();
+    let schema = json!({ "type": "object", "additionalProperties": { "enum": [1] } });
+    let strict =
+        CapabilityDraft { input_schema: Some(schema), ..draft("files.pick", Effects::WRITE_LOCAL) };
+    let answers = FnDriver::inline(|_| Ok(RawResult::text("ok")));
+    office.world.driven(strict, Named("mcp:files", answers));
+    let (short, long) = (seen["password"].as_str().unwrap(), seen["token"].as_str().unwrap());
+    let done = office.call("files.pick", json!({ long: short }));
+    assert!(!done.decision.allowed());
+    let all = format!("{:?} {}", done.decision, office.log());
+    assert!(!all.contains("heron") && !all.contains("plover"), "{all}");
+}
+
+#[test]
+fn a_held_call_that_is_decided_again_does_not_tell_its_values() {
+    let (office, mask) = with_password(&json!("plover-heron-7"));
+    taint(&office);
+    let done = office.call("chat.post", json!({ mask: "write to eve@evil.example.net" }));
+    assert_eq!(done.decision.verdict(), Verdict::Hold, "{:?}", done.decision);
+    let held = done.request.expect("a request");
+    block_on(office.world.kernel.replace_policy(documents("another office")));
+    assert!(office.world.kernel.successor(&held).is_some(), "it is held in the same way");
+    let log = office.log();
+    assert!(log.contains("at `/[PASSWORD_1]`"), "{log}");
+    assert!(!log.contains("plover") && !log.contains("heron"), "{log}");
+}
+
+#[test]
+fn what_was_given_out_comes_back_masked_in_every_form_that_is_promised() {
+    for value in ["plover-and-heron", "\u{dc}berraschung-heron", "plo\"ver\\d\nand/heron"] {
+        let (office, mask) = with_password(&json!(value));
+        assert!(succeeded(&office.call("files.write", json!({ "text": mask }))));
+        assert_eq!(office.last()["text"], value);
+        let json = json!(value).to_string();
+        let twice = json!(json).to_string();
+        for text in [
+            format!("it is {}", value.to_uppercase()),
+            format!("it is {}", value.to_lowercase()),
+            format!("{{\"note\": {json}}}"),
+            format!("{{\"note\": {twice}}}"),
+            format!("said {json}, then {twice}"),
+            format!("{value:?}"),
+        ] {
+            let seen = office.read("files.read", RawResult::text(text.clone()));
+            assert!(!seen.to_lowercase().contains("heron"), "{text}: {seen}");
+        }
+        for value in [json!({ "a": { value: [value] } }), json!([[value, 1]])] {
+            let seen = office.read("files.read", RawResult::json(value.clone()));
+            assert!(!seen.contains("heron"), "{value}: {seen}");
+        }
+    }
+}
+
+#[test]
+fn the_fields_of_a_block_are_masked_too() {
+    let (office, mask) = with_password(&json!("plover-and-heron"));
+    assert!(succeeded(&office.call("files.write", json!({ "text": mask }))));
+    for value in ["plover-and-heron", KEY] {
+        for block in [
+            json!({ "type": "text", "text": "x", value: 1 }),
+            json!({ "type": value, "text": "x" }),
+            json!({ "type": "text", "text": "x", "mimeType": format!("text/{value}") }),
+            json!({ "type": "resource", "resource": { "uri": "file:///x", "text": "x", value: 3 } }),
+            json!({ "type": "resource", "resource": { "uri": value, "text": value } }),
+            json!({ "type": "resource_link", "uri": value, "name": value, "_meta": { value: 1 } }),
+        ] {
+            let blocks = ContentBlocks { blocks: vec![block.clone()], structured: None };
+            let seen = RawResult { blocks: Some(blocks), ..RawResult::text("x") };
+            *office.result() = seen;
+            let done = office.call("files.read", json!({}));
+            let frame = done.result.as_ref().unwrap().data.as_ref().unwrap();
+            let seen = json!(frame.content).to_string();
+            assert!(!seen.contains(value), "{block}: {seen}");
+        }
+    }
+}
+
+#[test]
+fn a_short_number_that_was_given_out_comes_back_masked() {
+    let (office, mask) = with_password(&json!(739));
+    assert!(succeeded(&office.call("files.write", json!({ "n": mask }))));
+    assert_eq!(office.last()["n"], 739);
+    for raw in [
+        RawResult::json(json!({ "n": 739, "list": [1, 739] })),
+        RawResult::text("{\"n\": 739}"),
+        RawResult::text("it is 739."),
+    ] {
+        let seen = office.read("files.read", raw);
+        assert!(!seen.contains("739"), "{seen}");
+    }
+}
+
+#[test]
+fn a_value_that_comes_back_within_another_does_not_come_from_there() {
+    let office = office();
+    assert!(succeeded(&office.call("files.write", json!({ "text": "[EMAIL_1]" }))));
+    let send = CapabilityDraft {
+        sink: Some(SinkKind::ExternalSend),
+        ..draft("files.mail", Effects::WRITE_OPEN)
+    };
+    let answers = FnDriver::inline(|_| Ok(RawResult::text("sent")));
+    office.world.driven(send, Named("mcp:files", answers));
+    for echo in [
+        RawResult::json(json!({ "address": { "mail": MAIL } })),
+        RawResult::json(json!({ "address": format!("{MAIL}, Berlin") })),
+        RawResult::json(json!({ "email": format!("Jane {MAIL}") })),
+        RawResult::text(format!("{{\"address\": {{\"mail\": \"{MAIL}\"}}}}")),
+        RawResult::text(format!("xx{MAIL}.net")),
+    ] {
+        let seen = office.read("files.read", echo);
+        assert!(!seen.contains("jane.roe"), "{seen}");
+        let done = office.call("files.mail", json!({ "body": seen }));
+        assert!(!done.decision.allowed(), "{seen} went to {}", office.last());
     }
 }

@@ -74,8 +74,8 @@ const TOOLS: [(&str, &str, Effects, SinkKind, &[&str]); 16] = [
     ("any.tool", "mcp:any", Effects::UNDECLARED, SinkKind::Destructive, &[]),
 ];
 
-fn documents() -> Arc<PolicySet> {
-    let mut contracts = Contracts::new("office");
+pub(crate) fn documents(name: &str) -> Arc<PolicySet> {
+    let mut contracts = Contracts::new(name);
     for (id, _, effects, sink, accepts) in TOOLS {
         let contract = Contract {
             effects: Some(effects),
@@ -103,7 +103,8 @@ impl Office {
     }
 
     fn with(ledger: Arc<dyn Ledger>, ports: Ports) -> Self {
-        let world = World::with(ledger, Arc::new(ManualClock::new(START)), documents(), ports);
+        let world =
+            World::with(ledger, Arc::new(ManualClock::new(START)), documents("office"), ports);
         let got: Arc<Mutex<Vec<Value>>> = Arc::default();
         let result = Arc::new(Mutex::new(RawResult::text("nothing")));
         for (id, name, effects, ..) in TOOLS {
@@ -130,6 +131,11 @@ impl Office {
         }
         let run = world.run();
         Self { world, run, got, result }
+    }
+
+    /// What the reading tools give.
+    pub(crate) fn result(&self) -> std::sync::MutexGuard<'_, RawResult> {
+        self.result.lock().unwrap()
     }
 
     /// What a tool shows of a result.
@@ -218,6 +224,48 @@ fn a_mask_of_a_number_or_a_nested_text_is_that_value_again() {
     let done = office.call("files.write", json!({ "rows": copied }));
     assert!(succeeded(&done), "{}", done.decision.detail());
     assert_eq!(office.last()["rows"], rows, "{seen}");
+}
+
+#[test]
+fn a_mask_of_json_in_a_text_is_what_stood_there_in_quotes_without_and_in_a_string() {
+    for (text, token) in [
+        ("{\"secret\": 48392.00}", "48392.00"),
+        ("{\"secret\": 1e3}", "1e3"),
+        ("{\"secret\": { \"a\":  1 }}", "{ \"a\":  1 }"),
+        ("{\"doc\":\"{\\\"secret\\\": 48392}\"}", "48392"),
+        ("{\"doc\":\"{\\\"secret\\\": {\\\"a\\\":1}}\"}", "{\"a\":1}"),
+    ] {
+        let office = Office::new();
+        let seen = office.read("files.read", RawResult::text(text));
+        assert!(seen.contains("[FIELD_1]"), "{seen}");
+        let arguments = json!({ "text": seen, "bare": "it is [FIELD_1]." });
+        assert!(succeeded(&office.call("files.write", arguments)), "{seen}");
+        assert_eq!(office.last()["text"], text, "{seen}");
+        assert_eq!(office.last()["bare"], format!("it is {token}."), "{seen}");
+    }
+}
+
+#[test]
+fn a_hidden_string_with_escapes_is_what_they_stand_for_outside_of_json() {
+    for password in [
+        "heron\"and\\more\n7",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIBOgIBAAJBAK\n-----END RSA PRIVATE KEY-----\n",
+    ] {
+        let office = Office::new();
+        for name in ["password", "private_key"] {
+            let record = json!({ "host": "db", name: password });
+            let text = record.to_string();
+            for raw in [RawResult::json(record.clone()), RawResult::text(text.clone())] {
+                let seen = office.read("files.read", raw);
+                let copied: Value = serde_json::from_str(&seen).unwrap();
+                let arguments = json!({ "text": seen, "value": copied[name], "all": copied });
+                assert!(succeeded(&office.call("files.write", arguments)), "{seen}");
+                let got = office.last();
+                assert_eq!((&got["value"], &got["all"]), (&json!(password), &record), "{seen}");
+                assert_eq!(got["text"], text, "{seen}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -355,7 +403,7 @@ fn an_error_of_the_tool_does_not_tell_what_was_given_out() {
 }
 
 /// A driver under another name.
-struct Named<D>(&'static str, D);
+pub(crate) struct Named<D>(pub(crate) &'static str, pub(crate) D);
 
 impl<D: Driver> Driver for Named<D> {
     fn execute(

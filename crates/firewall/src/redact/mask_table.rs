@@ -8,6 +8,7 @@
 mod entry;
 mod known;
 mod mention;
+mod quoted;
 mod resolve;
 
 use std::collections::HashMap;
@@ -77,7 +78,7 @@ struct State {
     bytes: usize,
     /// How many values were given out, and their bytes.
     given_out: (usize, usize),
-    /// What tells the values that were given out, made when it is asked for.
+    /// What tells the values that were given out.
     known: Option<Arc<KnownValues>>,
 }
 
@@ -177,7 +178,7 @@ impl MaskTable {
     /// they come back, also where no rule would know them.
     pub fn give_out<'m>(&self, masks: impl IntoIterator<Item = &'m str>) {
         let mut state = self.state();
-        let before = state.given_out;
+        let mut fresh = Vec::new();
         for mask in masks {
             let place = state.by_mask.get(mask).copied();
             let entry = place.and_then(|place| state.entries.get_mut(place));
@@ -186,10 +187,12 @@ impl MaskTable {
                 let bytes = entry.text().map_or(0, str::len);
                 state.given_out.0 = state.given_out.0.saturating_add(1);
                 state.given_out.1 = state.given_out.1.saturating_add(bytes);
+                fresh.extend(place);
             }
         }
-        if state.given_out != before {
-            state.known = KnownValues::new(&state.entries).map(Arc::new);
+        if !fresh.is_empty() {
+            let known = state.known.as_deref().cloned().unwrap_or_default();
+            state.known = Some(Arc::new(known.with(&state.entries, fresh)));
         }
     }
 

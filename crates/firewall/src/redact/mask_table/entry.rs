@@ -104,11 +104,11 @@ impl Entry {
         }
     }
 
-    /// The value within a text.
+    /// The value within a text: a string without its quotes, anything else as it stood.
     pub(super) fn plain(&self) -> Option<String> {
         Some(match self.json()? {
             Value::String(text) => text,
-            other => other.to_string(),
+            _ => self.text()?.to_owned(),
         })
     }
 }

@@ -1,10 +1,11 @@
 //! Values that were given out: they are masked wherever they come back, also where no rule would
-//! know them, as an echo of a password does. One Aho-Corasick automaton tells them all.
+//! know them, as an echo of a password does. Aho-Corasick automata tell them all.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 use serde_json::Value;
 
 use super::entry::{Entry, Form};
@@ -18,28 +19,69 @@ pub(super) const SHORTEST: usize = 3;
 /// A shorter piece counts only where it stands alone.
 const ALONE: usize = 6;
 
-/// Tells values that were given out.
-#[derive(Debug)]
+/// Tells values that were given out: by automata of which each has at most half as many bytes as
+/// the one before it. So a value that is added is built into few of them in all, however many
+/// there are (the logarithmic method of Bentley and Saxe).
+#[derive(Debug, Clone, Default)]
 pub(crate) struct KnownValues {
+    parts: Vec<Arc<Part>>,
+}
+
+/// One automaton.
+#[derive(Debug)]
+struct Part {
     automaton: AhoCorasick,
     /// The place of the value in its table, by the piece in lower case.
     places: HashMap<String, usize>,
+    /// Places in the table of the values that it tells.
+    values: Vec<usize>,
+    bytes: usize,
 }
 
 impl KnownValues {
-    /// What tells those of these values that were given out; nothing where there are none.
-    pub(super) fn new(entries: &[Entry]) -> Option<Self> {
+    /// The same with the values at these places of the table.
+    pub(super) fn with(&self, entries: &[Entry], mut values: Vec<usize>) -> Self {
+        let mut parts = self.parts.clone();
+        let mut bytes = values.iter().filter_map(|place| entries.get(*place)).map(size).sum();
+        while let Some(last) = parts.pop_if(|last| last.bytes < 2 * bytes) {
+            bytes += last.bytes;
+            values.extend(&last.values);
+        }
+        values.sort_unstable();
+        parts.extend(Part::new(entries, values, bytes).map(Arc::new));
+        Self { parts }
+    }
+
+    /// Where they stand in a text, in order for each automaton.
+    pub(crate) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+        self.parts.iter().flat_map(|part| part.find(text))
+    }
+
+    /// Whether the whole text is one of them.
+    pub(crate) fn is_one(&self, text: &str) -> bool {
+        self.place(text).is_some()
+    }
+
+    pub(super) fn place(&self, text: &str) -> Option<usize> {
+        let text = text.to_ascii_lowercase();
+        self.parts.iter().filter_map(|part| part.places.get(&text)).min().copied()
+    }
+}
+
+impl Part {
+    /// What tells these values; nothing where there is nothing to tell.
+    fn new(entries: &[Entry], values: Vec<usize>, bytes: usize) -> Option<Self> {
         let mut places = HashMap::new();
-        let given = entries.iter().enumerate().filter(|(_, entry)| entry.given_out);
-        for (place, entry) in given {
+        for place in &values {
+            let Some(entry) = entries.get(*place) else { continue };
             let mut texts = Vec::new();
             entry.json().iter().for_each(|value| scalars(value, &mut texts));
             if entry.form == Form::Json {
                 texts.extend(entry.text().map(|token| token.trim_matches('"').to_owned()));
             }
-            for text in &texts {
-                for piece in pieces(text) {
-                    places.entry(piece.to_ascii_lowercase()).or_insert(place);
+            for form in texts.iter().flat_map(|text| forms(text)) {
+                for piece in pieces(&form) {
+                    places.entry(piece.to_ascii_lowercase()).or_insert(*place);
                 }
             }
         }
@@ -51,25 +93,47 @@ impl KnownValues {
             .match_kind(MatchKind::LeftmostLongest)
             .build(places.keys())
             .ok()?;
-        Some(Self { automaton, places })
+        Some(Self { automaton, places, values, bytes })
     }
 
-    /// Where they stand in a text, in order and apart.
-    pub(crate) fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-        self.automaton
-            .find_iter(text)
-            .map(|found| found.range())
-            .filter(|range| range.len() >= ALONE || stands_alone(text, range))
+    fn find<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            loop {
+                let found = self.automaton.find(Input::new(text).range(from..text.len()))?.range();
+                if found.len() >= ALONE || stands_alone(text, &found) {
+                    from = found.end;
+                    return Some(found);
+                }
+                // A longer value may begin within what does not count.
+                from = text.ceil_char_boundary(found.start + 1);
+            }
+        })
     }
+}
 
-    /// Whether the whole text is one of them.
-    pub(crate) fn is_one(&self, text: &str) -> bool {
-        self.place(text).is_some()
-    }
+fn size(entry: &Entry) -> usize {
+    entry.text().map_or(1, |text| text.len() + 1)
+}
 
-    pub(super) fn place(&self, text: &str) -> Option<usize> {
-        self.places.get(&text.to_ascii_lowercase()).copied()
+/// A value as it may come back: in capitals and small letters beyond those of ASCII, and as a
+/// string in JSON, which may stand in a string itself.
+fn forms(text: &str) -> Vec<String> {
+    let escaped = |text: &str| {
+        let quoted = Value::from(text).to_string();
+        quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+    };
+    let mut forms = vec![text.to_owned()];
+    if !text.is_ascii() {
+        forms.extend([text.to_lowercase(), text.to_uppercase()]);
     }
+    for at in 0..forms.len() {
+        let once = forms.get(at).map(|form| escaped(form)).unwrap_or_default();
+        if forms.get(at) != Some(&once) {
+            forms.extend([escaped(&once), once]);
+        }
+    }
+    forms
 }
 
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
@@ -102,4 +166,48 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         Some(piece)
     })
     .filter(|piece| piece.len() >= SHORTEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use weaver_types::ValueFamily;
+
+    use super::super::entry::Masked;
+    use super::*;
+
+    fn entries(values: &[String]) -> Vec<Entry> {
+        let kind = Arc::from("password");
+        let entry = |text: &String| {
+            let value = Masked { kind: &kind, family: ValueFamily::Secret, form: Form::Text, text };
+            let mut entry = Entry::new("[PASSWORD_1]".to_owned(), &value);
+            entry.keep(text);
+            entry
+        };
+        values.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn a_short_value_that_does_not_count_hides_no_longer_one() {
+        let entries = entries(&["xplo".to_owned(), "plover-heron".to_owned()]);
+        let known = KnownValues::default().with(&entries, vec![0, 1]);
+        let found: Vec<_> = known.find("axplover-heron xplo").collect();
+        assert_eq!(found, [2..14, 15..19]);
+    }
+
+    #[test]
+    fn values_are_told_by_few_automata_and_built_into_few() {
+        let values: Vec<String> = (0..1_000).map(|n| format!("value-{n:04}")).collect();
+        let entries = entries(&values);
+        let (mut known, mut built) = (KnownValues::default(), 0);
+        for place in 0..values.len() {
+            known = known.with(&entries, vec![place]);
+            assert!(known.parts.len() <= 11, "{}", known.parts.len());
+            built += known.parts.last().map_or(0, |part| part.values.len());
+        }
+        assert!(built <= 11 * values.len(), "{built}");
+        for (place, value) in values.iter().enumerate() {
+            assert_eq!(known.place(&value.to_uppercase()), Some(place));
+            assert_eq!(known.find(&format!("x{value}x")).collect::<Vec<_>>(), [1..11]);
+        }
+    }
 }

@@ -9,9 +9,9 @@ use weaver_text::escape;
 use weaver_types::MaskedValue;
 
 use super::entry::{Entry, Form};
-use super::known::{MAX_GIVEN_OUT, SHORTEST};
+use super::known::MAX_GIVEN_OUT;
 use super::mention::{bracketed, is_meant};
-use super::{LOOKALIKE, MaskTable, State};
+use super::{LOOKALIKE, MaskTable, State, quoted};
 
 /// The deepest value that is looked into; deeper arguments are refused elsewhere.
 const MAX_DEPTH: usize = 128;
@@ -91,22 +91,14 @@ impl MaskTable {
         Cow::Owned(out)
     }
 
-    /// A text with masks in place of these masks' values, wherever they stand in it.
+    /// A text with masks in place of these masks' values, wherever they stand in it: as they are,
+    /// as messages quote them, and cut.
     #[must_use]
     pub fn hide<'t>(&self, text: &'t str, masked: &[MaskedValue]) -> Cow<'t, str> {
         let state = self.state();
-        let mut out = Cow::Borrowed(text);
-        for entry in masked.iter().filter_map(|one| state.entry(&one.mask)) {
-            let Some(value) = entry.plain().filter(|value| value.len() >= SHORTEST) else {
-                continue;
-            };
-            for form in [value.escape_debug().to_string(), value] {
-                if out.contains(&form) {
-                    out = Cow::Owned(out.replace(&form, &entry.mask));
-                }
-            }
-        }
-        out
+        let entries = masked.iter().filter_map(|one| state.entry(&one.mask));
+        let values = entries.filter_map(|entry| Some((entry.plain()?, entry.mask.as_str())));
+        quoted::hide(text, values)
     }
 }
 
@@ -136,14 +128,30 @@ impl Entry {
         from: usize,
         plain: String,
     ) -> (Range<usize>, String) {
-        let quoted = self.form == Form::Json
-            && text.get(from..range.start).is_some_and(|before| before.ends_with('"'))
-            && text.get(range.end..).is_some_and(|after| after.starts_with('"'));
-        match self.text().filter(|_| quoted) {
-            Some(token) => (range.start - 1..range.end + 1, token.to_owned()),
-            None => (range, plain),
-        }
+        let token = self.text().filter(|_| self.form == Form::Json);
+        let before = text.get(from..range.start).unwrap_or_default();
+        let after = text.get(range.end..).unwrap_or_default();
+        let Some((token, quote)) = token.zip(quote(before, after)) else { return (range, plain) };
+        // JSON in a string of JSON: the token is escaped as its quotes are.
+        let levels = quote.trailing_zeros();
+        let token = (0..levels).fold(token.to_owned(), |token, _| escaped(&token));
+        (range.start - quote..range.end + quote, token)
     }
+}
+
+/// How many bytes the quote has that stands on both sides, backslashes included: a power of two,
+/// as every level of strings doubles the backslashes.
+fn quote(before: &str, after: &str) -> Option<usize> {
+    let inner = before.strip_suffix('"')?;
+    let slashes = inner.bytes().rev().take_while(|b| *b == b'\\').count();
+    let quote = before.get(inner.len() - slashes..)?;
+    (quote.len().is_power_of_two() && after.starts_with(quote)).then_some(quote.len())
+}
+
+/// A text as it stands in a string of JSON, without the quotes.
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
 struct Resolver<'a> {
