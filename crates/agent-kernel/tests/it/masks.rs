@@ -22,6 +22,8 @@ use crate::support::{
     sqlite, succeeded,
 };
 
+type Body = dyn Fn(&Value) -> Result<RawResult, DriverError> + Send + Sync;
+
 /// A driver with a name of its own, which keeps what it was called with.
 pub(crate) struct Server {
     name: &'static str,
