@@ -26,6 +26,7 @@ mod event;
 pub mod formats;
 mod frame;
 mod id;
+mod json_rows;
 mod label;
 pub mod ledger;
 mod masked_value;
@@ -61,6 +62,7 @@ pub use id::{
     AgentId, CallId, CapabilityId, HandleId, IdError, KeyId, LogId, PrincipalId, RequestId, RunId,
     StandingId, Tenant, TokenId, UpstreamName, hex, random_text,
 };
+pub use json_rows::JsonRows;
 pub use label::{Confidentiality, Integrity, Label, MAX_TAINTS, SensitivityTag, Taints};
 pub use masked_value::MaskedValue;
 pub use pointer::{MAX_POINTER, Pointer, PointerError};
