@@ -40,6 +40,7 @@ mod registry;
 mod repair;
 mod revocation;
 mod room;
+mod row_schema;
 mod run_state;
 mod runtime;
 mod schema_check;

@@ -2,9 +2,10 @@
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
-use weaver_types::Capability;
+use weaver_types::{Capability, JsonRows};
 
 use crate::error::RegistryError;
+use crate::row_schema::RowSchemas;
 use crate::schema_weight::weigh;
 
 /// The most that the nodes of a value and of its schema may be, multiplied.
@@ -18,6 +19,7 @@ struct Compiled {
     validator: Validator,
     /// The nodes of the schema with its references written out.
     weight: u64,
+    rows: RowSchemas,
 }
 
 impl SchemaCheck {
@@ -48,7 +50,9 @@ impl SchemaCheck {
                 PatternOptions::regex().size_limit(1 << 20).dfa_size_limit(1 << 20),
             )
             .build(schema)
-            .map(|validator| Self(Some(Compiled { validator, weight })))
+            .map(|validator| {
+                Self(Some(Compiled { validator, weight, rows: RowSchemas::of(schema) }))
+            })
             .map_err(|error| refused(&error.to_string()))
     }
 
@@ -60,7 +64,7 @@ impl SchemaCheck {
     /// The first thing that does not fit, as JSON pointer and words; names of fields, never their
     /// values. `whole` is what the value itself is called.
     pub(crate) fn violation(&self, value: &Value, whole: &str) -> Option<String> {
-        let Compiled { validator, weight } = self.0.as_ref()?;
+        let Compiled { validator, weight, .. } = self.0.as_ref()?;
         if nodes(value).saturating_mul(*weight) > MAX_WORK {
             return Some(format!("{whole}: too many values for so large a schema"));
         }
@@ -70,7 +74,31 @@ impl SchemaCheck {
         let masked = error.masked().to_string();
         Some(format!("{place}: {}", masked.chars().take(160).collect::<String>()))
     }
+
+    /// The same of many rows. Where the schema says nothing of the list but what its items are, the
+    /// rows are checked in parts, so that no tree of all of them is made.
+    pub(crate) fn violation_in_rows(&self, rows: &JsonRows, whole: &str) -> Option<String> {
+        let Compiled { validator, weight, rows: schemas } = self.0.as_ref()?;
+        if !schemas.speak_of_items_alone(rows.key()) {
+            return self.violation(&rows.to_value(), whole);
+        }
+        let around = nodes(&rows.with_list(Vec::new()));
+        let all = rows.rows().map(|row| nodes(&row)).sum::<u64>().saturating_add(around);
+        if all.saturating_mul(*weight) > MAX_WORK {
+            return Some(format!("{whole}: too many values for so large a schema"));
+        }
+        let fits = (0..rows.len()).step_by(PART).all(|from| {
+            let to = from.saturating_add(PART).min(rows.len());
+            let part = (from..to).filter_map(|number| rows.row(number)).collect();
+            validator.is_valid(&rows.with_list(part))
+        });
+        // The whole value tells the place of what does not fit.
+        if fits { None } else { self.violation(&rows.to_value(), whole) }
+    }
 }
+
+/// Rows that are checked together.
+const PART: usize = 1_000;
 
 fn nodes(value: &Value) -> u64 {
     match value {

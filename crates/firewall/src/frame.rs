@@ -4,12 +4,14 @@ pub(crate) mod auto;
 mod build;
 pub(crate) mod finding;
 pub(crate) mod fit;
+mod rows;
 mod shape;
 mod shown;
 mod size;
 
 pub(crate) use build::{Page, build, compose, empty, fill};
 pub(crate) use fit::json_len;
+pub(crate) use rows::{Rows, copied, for_rows};
 pub(crate) use shape::{Content, Shape, media_type, rows};
 pub(crate) use shown::Shower;
 pub use size::estimated_size;

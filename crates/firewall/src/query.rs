@@ -6,6 +6,7 @@ mod column;
 mod condition;
 mod drill;
 mod form;
+mod redacted;
 mod select;
 mod shown;
 mod sort;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use drill::{Memo, Source, drill};
 pub(crate) use form::{unknown, wrong};
+pub(crate) use shown::as_line;
 
 pub use aggregate::{Aggregate, Function};
 pub use condition::{Condition, Test};

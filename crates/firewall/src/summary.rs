@@ -8,7 +8,7 @@ mod prose;
 use serde_json::{Map, Value};
 use weaver_text::escape;
 
-use crate::frame::{Shape, Shower};
+use crate::frame::{Rows, Shape, Shower};
 use crate::redact::MASK;
 use crate::redact::value::{Named, Pairing};
 
@@ -64,7 +64,7 @@ pub(crate) fn omission(more: usize) -> String {
 }
 
 /// Facts about every column of rows, as far as there are facts about it.
-pub(crate) fn columns_of(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+pub(crate) fn columns_of(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
     columns::of_all(rows, shower)
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn columns_of(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String>
 pub(crate) fn facts(shape: &Shape<'_>, shower: &mut Shower<'_>) -> Facts {
     let facts = match shape {
         Shape::Rows { rows, around } => {
-            let mut facts = columns::facts(rows, shower);
+            let mut facts = columns::facts(*rows, shower);
             let get = |key: &str| around.iter().find(|(name, _)| *name == key).map(|found| found.1);
             let beside = Pairing::among(get);
             for (key, value) in around {
@@ -112,7 +112,7 @@ fn list(items: &[Value], shower: &mut Shower<'_>) -> Facts {
         shower.omit("rows_withheld", items.len());
         return shown.into();
     }
-    let first = shower.bearing(items);
+    let first = shower.bearing(items.into());
     let rest = (0..items.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(MAX_FACTS);
     let items_shown = order.filter_map(|at| items.get(at));

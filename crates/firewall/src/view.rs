@@ -19,6 +19,7 @@ mod json;
 mod kind;
 mod path;
 mod registry;
+mod rows;
 mod text;
 
 pub use generator::{ViewGenerator, ViewSource};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::json_rows::JsonRows;
 use crate::label::Label;
 use crate::result::ToolProvenance;
 use crate::run::Millicents;
@@ -13,6 +14,9 @@ use crate::run::Millicents;
 pub enum RawContent {
     /// A JSON value.
     Json(Value),
+    /// A JSON value that is many rows: to whoever looks at it the same as [`RawContent::Json`],
+    /// without the tree.
+    Rows(JsonRows),
     /// Text.
     Text(String),
     /// Anything else.
@@ -146,6 +150,7 @@ impl fmt::Debug for RawContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json(_) => f.write_str("Json(..)"),
+            Self::Rows(rows) => fmt::Debug::fmt(rows, f),
             Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
             Self::Binary { media_type, bytes } => {
                 write!(f, "Binary({media_type:?}, {} bytes)", bytes.len())

@@ -27,6 +27,7 @@ impl Kernel {
             (Structured::Beside(value), _) | (Structured::Content, RawContent::Json(value)) => {
                 check.violation(value, WHOLE)
             }
+            (Structured::Content, RawContent::Rows(rows)) => check.violation_in_rows(rows, WHOLE),
             (Structured::Content, RawContent::Text(text)) => {
                 check.violation(&serde_json::Value::String(text.clone()), WHOLE)
             }

@@ -124,6 +124,7 @@ fn handle_of(frame: &Frame) -> Option<HandleId> {
 fn stub(result: &RawResult) -> String {
     let (bytes, media) = match &result.content {
         RawContent::Json(value) => (value.to_string().len(), "application/json"),
+        RawContent::Rows(rows) => (rows.text().len(), "application/json"),
         RawContent::Text(text) => (text.len(), "text/plain"),
         RawContent::Binary { bytes, media_type } => (bytes.len(), media_type.as_str()),
     };
@@ -134,6 +135,7 @@ fn print(result: &RawResult) -> u64 {
     let mut hasher = DefaultHasher::new();
     match &result.content {
         RawContent::Json(value) => hasher.write(value.to_string().as_bytes()),
+        RawContent::Rows(rows) => hasher.write(rows.text().as_bytes()),
         RawContent::Text(text) => hasher.write(text.as_bytes()),
         RawContent::Binary { bytes, .. } => hasher.write(bytes),
     }

@@ -85,6 +85,12 @@ pub(super) fn masked(content: &mut RawContent, secrets: &[&str]) -> bool {
     match content {
         RawContent::Text(text) => mask_text(text, secrets),
         RawContent::Json(value) => mask_json(value, secrets),
+        RawContent::Rows(rows) => {
+            let mut value = rows.to_value();
+            let found = mask_json(&mut value, secrets);
+            *content = RawContent::Json(value);
+            found
+        }
         RawContent::Binary { bytes, .. } => {
             let found = secrets.iter().any(|secret| {
                 bytes.windows(secret.len().max(1)).any(|window| window == secret.as_bytes())

@@ -31,6 +31,8 @@ pub(crate) use text::window as text_window;
 const NOTES: usize = 96;
 /// The fewest tokens of a part of a result that is shown at all.
 const LEAST: usize = 16;
+/// The items of each list that a shortened structured value has, from most to least.
+const SHORTENED: [usize; 5] = [50, 10, 3, 1, 0];
 
 /// What may be shown: tokens, and characters where a rule bounds them.
 #[derive(Clone, Copy)]
@@ -131,6 +133,7 @@ fn as_is(
 fn is_far_too_large(raw: &RawResult, limits: &Limits) -> bool {
     match (&raw.blocks, &raw.content) {
         (None, RawContent::Json(value)) => crate::json::is_longer(value, limits.most_bytes()),
+        (None, RawContent::Rows(rows)) => rows.text().len() > limits.most_bytes(),
         _ => false,
     }
 }
@@ -196,9 +199,10 @@ fn parts(
     cut.next = next;
     let unshown = "A block without fields is not shown.".to_owned();
     cut.notes.extend(std::iter::repeat_n(unshown, fieldless));
-    frame.structured = structured
-        .or_else(|| structure_of(raw))
-        .and_then(|value| wrapped(value, shown_text).or_else(|| shortened(value, limits, masker)));
+    frame.structured =
+        structured.map(Cow::Borrowed).or_else(|| structure_of(raw)).and_then(|value| {
+            wrapped(&value, shown_text).or_else(|| shortened(&value, limits, masker))
+        });
     cut
 }
 
@@ -207,20 +211,29 @@ fn parts(
 /// repeat.
 fn is_apart(raw: &RawResult, limits: &Limits) -> bool {
     let Some(laid_out) = &raw.blocks else { return is_far_too_large(raw, limits) };
-    let (RawContent::Json(content), Some(value)) = (&raw.content, &laid_out.structured) else {
-        return false;
+    let Some(value) = &laid_out.structured else { return false };
+    let is_content = || match &raw.content {
+        RawContent::Json(content) => content == value,
+        RawContent::Rows(rows) => rows.to_value() == *value,
+        RawContent::Text(_) | RawContent::Binary { .. } => false,
     };
-    !blocks::repeats(&laid_out.blocks, value) && content == value
+    !blocks::repeats(&laid_out.blocks, value) && is_content()
 }
 
-/// The structured value of a result that is too large to have been kept as it was laid out.
-fn structure_of(raw: &RawResult) -> Option<&Value> {
+/// The structured value of a result that is too large to have been kept as it was laid out; of many
+/// rows as many as are shown of any list.
+fn structure_of(raw: &RawResult) -> Option<Cow<'_, Value>> {
     match (&raw.structured, &raw.content) {
-        (Structured::Beside(value), _) => Some(value),
+        (Structured::Beside(value), _) => Some(Cow::Borrowed(value)),
+        (Structured::Content, RawContent::Rows(rows))
+            if raw.blocks.is_none() && rows.key().is_some() =>
+        {
+            Some(Cow::Owned(rows.with_list(rows.rows().take(SHORTENED[0]).collect())))
+        }
         (Structured::Content, RawContent::Json(value))
             if raw.blocks.is_none() && value.is_object() =>
         {
-            Some(value)
+            Some(Cow::Borrowed(value))
         }
         _ => None,
     }
@@ -233,7 +246,7 @@ fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<
         return None;
     }
     let space = Space::of(limits);
-    [50, 10, 3, 1, 0].into_iter().find_map(|items| {
+    SHORTENED.into_iter().find_map(|items| {
         let value = masker.structured(&pruned::with_lists_of(value, items), &[], &[]);
         space.holds(&value.to_string(), limits).then_some(value)
     })

@@ -5,6 +5,7 @@ use weaver_types::{Frame, RawContent, RawResult, ResponseMode, Status, ToolProve
 
 use super::auto;
 use super::fit::{self, Draft};
+use super::rows::Rows;
 use super::shape::{Content, Shape};
 use super::shown::Shower;
 use super::size::estimated_size;
@@ -78,8 +79,8 @@ pub(crate) fn compose(
 fn table(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
     let limit = page.limit.min(shower.limits.rows);
     match &page.shape {
-        Shape::Rows { rows, .. } => list(rows, page.offset, limit, shower, draft),
-        Shape::List(items) => list(items, page.offset, limit, shower, draft),
+        Shape::Rows { rows, .. } => list(*rows, page.offset, limit, shower, draft),
+        Shape::List(items) => list((*items).into(), page.offset, limit, shower, draft),
         Shape::Object(map) => {
             if page.offset == 0 && limit > 0 {
                 draft.rows.push(shower.object(map, 0));
@@ -97,13 +98,13 @@ fn table(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
     }
 }
 
-fn list(items: &[Value], offset: usize, limit: usize, shower: &mut Shower<'_>, draft: &mut Draft) {
-    let after = items.get(offset.min(items.len())..).unwrap_or_default();
+fn list(items: Rows<'_>, offset: usize, limit: usize, shower: &mut Shower<'_>, draft: &mut Draft) {
+    let after = items.after(offset);
     let first = shower.bearing(after);
     let rest = (0..after.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(limit);
     let rows = order.filter_map(|at| after.get(at));
-    draft.rows.extend(rows.filter_map(|item| shower.row(item, 1)));
+    draft.rows.extend(rows.filter_map(|item| shower.row(&item, 1)));
     shower.omit("rows_omitted", after.len().saturating_sub(limit));
 }
 
@@ -135,6 +136,7 @@ fn unredacted(raw: &RawResult, spec: &FrameSpec<'_>) -> Frame {
     let mut frame = empty(raw, spec, ResponseMode::Raw);
     frame.raw = Some(match &raw.content {
         RawContent::Json(value) => value.clone(),
+        RawContent::Rows(rows) => rows.to_value(),
         RawContent::Text(text) => Value::String(text.clone()),
         RawContent::Binary { media_type, bytes } => {
             serde_json::json!({ "media_type": media_type, "byte_size": bytes.len() })

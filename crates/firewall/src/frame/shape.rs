@@ -3,21 +3,23 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
-use weaver_types::RawContent;
+use weaver_types::{JsonRows, RawContent};
 
+use super::rows::Rows;
 use crate::redact::{Counts, Redactor};
 use crate::tabular;
 
 /// The longest text that is tried as JSON, in bytes.
 const MAX_JSON_TEXT: usize = 4 * 1024 * 1024;
 /// The most other fields of an object whose one list counts as its rows.
-const MAX_AROUND: usize = 8;
+const MAX_AROUND: usize = JsonRows::MAX_AROUND;
 /// The longest media type that is shown.
 const MAX_MEDIA_TYPE: usize = 100;
 
 /// A result, read.
 pub(crate) enum Content<'a> {
     Json(Cow<'a, Value>),
+    Rows(JsonRows),
     Text(&'a str),
     Binary { media_type: String, len: usize },
 }
@@ -31,6 +33,7 @@ impl<'a> Content<'a> {
                 None => Self::Text(text),
             },
             RawContent::Json(value) => Self::Json(Cow::Borrowed(value)),
+            RawContent::Rows(rows) => Self::Rows(rows.clone()),
             RawContent::Text(text) => match document(text) {
                 Some(value) => Self::Json(Cow::Owned(value)),
                 None => Self::Text(text),
@@ -73,6 +76,7 @@ impl<'a> Content<'a> {
     pub(crate) fn shape(&self) -> Shape<'_> {
         match self {
             Self::Json(value) => Shape::of(value),
+            Self::Rows(rows) => Shape::of_text(rows),
             Self::Text(text) => Shape::Text(text),
             Self::Binary { media_type, len } => Shape::Binary { media_type, len: *len },
         }
@@ -91,7 +95,7 @@ pub(crate) enum Shape<'a> {
     /// A list of objects (other items may be among them), with the fields around it when it
     /// stood in an object.
     Rows {
-        rows: &'a [Value],
+        rows: Rows<'a>,
         around: Vec<(&'a str, &'a Value)>,
     },
     /// A list without objects.
@@ -109,13 +113,19 @@ impl<'a> Shape<'a> {
     fn of(value: &'a Value) -> Self {
         match value {
             Value::Array(items) if items.iter().any(Value::is_object) => {
-                Self::Rows { rows: items, around: Vec::new() }
+                Self::Rows { rows: items.as_slice().into(), around: Vec::new() }
             }
             Value::Array(items) => Self::List(items),
             Value::Object(map) => wrapped(map).unwrap_or(Self::Object(map)),
             Value::String(text) => Self::Text(text),
             other => Self::Scalar(other),
         }
+    }
+
+    fn of_text(rows: &'a JsonRows) -> Self {
+        let around = rows.around().into_iter().flatten();
+        let around = around.map(|(key, value)| (key.as_str(), value)).collect();
+        Self::Rows { rows: rows.into(), around }
     }
 }
 
@@ -131,7 +141,7 @@ fn wrapped(map: &Map<String, Value>) -> Option<Shape<'_>> {
             Value::Array(items)
                 if rows.is_none() && !items.is_empty() && items.iter().all(Value::is_object) =>
             {
-                rows = Some(items.as_slice());
+                rows = Some(Rows::from(items.as_slice()));
             }
             Value::Array(_) | Value::Object(_) => return None,
             _ => around.push((key.as_str(), value)),

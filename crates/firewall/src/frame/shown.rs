@@ -8,6 +8,7 @@ use weaver_text::escape;
 use weaver_types::ResponseMode;
 
 use super::finding::Findings;
+use super::rows::Rows;
 use crate::redact::value::{Bounds, Finish, Named, Omitted, Pairing, Walk};
 use crate::redact::{Brief, Redactor};
 use crate::spec::Limits;
@@ -119,27 +120,28 @@ impl<'a> Shower<'a> {
 
     /// Places of the rows that bear on the goal, most first. What a row bears is read off what is
     /// shown of it, so that the order tells nothing of what is hidden.
-    pub(crate) fn bearing(&self, rows: &[Value]) -> Vec<usize> {
+    pub(crate) fn bearing(&self, rows: Rows<'_>) -> Vec<usize> {
         let Some(goal) = &self.limits.goal else { return Vec::new() };
         let mut scratch = Self::new(self.redactor, self.limits);
-        let candidates = rows.iter().enumerate().filter_map(|(at, row)| {
-            let fields = self.fields_that_may_bear(goal, row);
-            (!fields.is_empty()).then_some((at, row, fields))
-        });
-        let mut found: Vec<(usize, usize)> = candidates
-            .take(MAX_CANDIDATES)
-            .map(|(at, row, fields)| match row {
+        let weights = rows.iter().enumerate().filter_map(|(at, row)| {
+            let fields = self.fields_that_may_bear(goal, &row);
+            if fields.is_empty() {
+                return None;
+            }
+            let weight = match row.as_ref() {
                 Value::Object(map) => {
                     let shown = scratch.walk.fields(fields, &Pairing::of(map), 1);
-                    (goal.value_weight(shown.values()), at)
+                    goal.value_weight(shown.values())
                 }
                 other => {
                     let shown = scratch.value(other, None, 1);
-                    (goal.value_weight(std::iter::once(&shown)), at)
+                    goal.value_weight(std::iter::once(&shown))
                 }
-            })
-            .filter(|(weight, _)| *weight > 0)
-            .collect();
+            };
+            Some((weight, at))
+        });
+        let weights = weights.take(MAX_CANDIDATES).filter(|(weight, _)| *weight > 0);
+        let mut found: Vec<(usize, usize)> = weights.collect();
         found.sort_by_key(|(weight, at)| (std::cmp::Reverse(*weight), *at));
         found.into_iter().map(|(_, at)| at).collect()
     }
@@ -248,9 +250,9 @@ impl<'a> Shower<'a> {
 
     /// True when in one of the rows a name beside this field says what its value is: such a column
     /// is many columns in one.
-    pub(crate) fn tells(&mut self, rows: &[Value], key: &str) -> bool {
+    pub(crate) fn tells(&mut self, rows: Rows<'_>, key: &str) -> bool {
         Pairing::may_name(key)
-            && rows.iter().filter_map(Value::as_object).any(|map| self.walk.tells(map, key))
+            && rows.iter().any(|row| row.as_object().is_some_and(|map| self.walk.tells(map, key)))
     }
 
     /// True for a number that is not shown under this key; counts it.

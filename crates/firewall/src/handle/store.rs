@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use weaver_types::ledger::{BlobStore, BlobUse, MAX_BLOB, Namespace, Put, Record, RecordKey};
 use weaver_types::{
-    CallId, Capability, Constraints, Handle, HandleId, Label, PrincipalId, Random, RawContent,
-    RawResult, RunId, Tenant, Timestamp,
+    CallId, Capability, Constraints, Handle, HandleId, JsonRows, Label, PrincipalId, Random,
+    RawContent, RawResult, RunId, Tenant, Timestamp,
 };
 
 use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes, Written};
@@ -227,9 +227,9 @@ pub fn content(
             .ok_or_else(|| damaged("its content does not open under the key"))?,
     };
     let content = match record.content {
-        ContentKind::Json => RawContent::Json(
-            serde_json::from_slice(&bytes).map_err(|_| damaged("its content is no JSON"))?,
-        ),
+        ContentKind::Json => {
+            json_content(bytes).ok_or_else(|| damaged("its content is no JSON"))?
+        }
         ContentKind::Text => RawContent::Text(
             String::from_utf8(bytes).map_err(|_| damaged("its content is no text"))?,
         ),
@@ -244,6 +244,18 @@ pub fn content(
     })
 }
 
+/// The content of stored JSON; many rows stay text.
+fn json_content(bytes: Vec<u8>) -> Option<RawContent> {
+    let mut text = String::from_utf8(bytes).ok()?;
+    if text.len() >= JsonRows::LARGE {
+        match JsonRows::parse(text) {
+            Ok(rows) => return Some(RawContent::Rows(rows)),
+            Err(other) => text = other,
+        }
+    }
+    serde_json::from_str(&text).ok().map(RawContent::Json)
+}
+
 type Bytes<'a> = (ContentKind, Cow<'static, str>, Cow<'a, [u8]>);
 
 fn written(content: &RawContent) -> Result<Bytes<'_>, HandleError> {
@@ -254,6 +266,10 @@ fn written(content: &RawContent) -> Result<Bytes<'_>, HandleError> {
                 HandleError::Unstorable { detail }
             })?;
             Ok((ContentKind::Json, "application/json".into(), text.into()))
+        }
+        RawContent::Rows(rows) => {
+            let bytes = rows.text().as_bytes();
+            Ok((ContentKind::Json, "application/json".into(), bytes.into()))
         }
         RawContent::Text(text) => {
             Ok((ContentKind::Text, "text/plain".into(), text.as_bytes().into()))

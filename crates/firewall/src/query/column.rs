@@ -1,12 +1,13 @@
 //! One field of all rows, as it is shown. Equal texts are redacted once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value};
 
 use super::cell::{Cell, is_plain};
-use crate::frame::Shower;
+use crate::frame::{Rows, Shower, for_rows};
 use crate::redact::Redactor;
 use crate::redact::value::stands_alone;
 use crate::spec::Limits;
@@ -109,7 +110,7 @@ pub(crate) struct Columns(Mutex<BTreeMap<String, Arc<Column>>>);
 
 impl Columns {
     /// The column of a field, made now if it is not there yet.
-    pub(super) fn of(&self, field: &str, rows: &[Value], viewer: &Viewer<'_>) -> Arc<Column> {
+    pub(super) fn of(&self, field: &str, rows: Rows<'_>, viewer: &Viewer<'_>) -> Arc<Column> {
         let known = self.0.lock().ok().and_then(|known| known.get(field).cloned());
         if let Some(column) = known {
             return column;
@@ -133,8 +134,8 @@ struct Maker<'v, 'a> {
     codes: Vec<u32>,
     cells: Vec<Cell>,
     /// The numbers of texts; the few that came first stand also in a list, which is searched first.
-    texts: BTreeMap<&'a str, u32>,
-    first: Vec<(&'a str, u32)>,
+    texts: BTreeMap<Cow<'a, str>, u32>,
+    first: Vec<(Cow<'a, str>, u32)>,
     /// The numbers of null, false and true.
     fixed: [Option<u32>; 3],
     /// Where in a row the field was last.
@@ -159,21 +160,26 @@ impl<'v, 'a> Maker<'v, 'a> {
         }
     }
 
-    fn column(mut self, rows: &'a [Value]) -> Column {
-        for row in rows {
-            let code = match row {
-                Value::Object(map) => self.field_of(map),
-                other if self.field == VALUE => self.code(other, None),
-                _ => 0,
-            };
-            self.codes.push(code);
-        }
+    fn column(mut self, rows: Rows<'a>) -> Column {
+        for_rows!(rows, |row, keep| self.add(row, keep));
         Column { codes: self.codes, cells: self.cells }
     }
 
-    fn field_of(&mut self, map: &'a Map<String, Value>) -> u32 {
+    /// Adds the value of one row. `keep` keeps a text of it for as long as the column is made.
+    fn add<'r>(&mut self, row: &'r Value, keep: impl Fn(&'r str) -> Cow<'a, str>) {
+        let code = match row {
+            Value::Object(map) => {
+                self.field_of(map).map_or(0, |value| self.code(value, Some(map), keep))
+            }
+            other if self.field == VALUE => self.code(other, None, keep),
+            _ => 0,
+        };
+        self.codes.push(code);
+    }
+
+    fn field_of<'r>(&mut self, map: &'r Map<String, Value>) -> Option<&'r Value> {
         // Rows mostly have the same fields, so the field stands where it stood before.
-        let found = match map.iter().nth(self.place) {
+        match map.iter().nth(self.place) {
             Some((key, value)) if key == self.field => Some(value),
             _ => match map.iter().enumerate().find(|(_, (key, _))| *key == self.field) {
                 Some((place, (_, value))) => {
@@ -182,11 +188,15 @@ impl<'v, 'a> Maker<'v, 'a> {
                 }
                 None => None,
             },
-        };
-        found.map_or(0, |value| self.code(value, Some(map)))
+        }
     }
 
-    fn code(&mut self, value: &'a Value, row: Option<&Map<String, Value>>) -> u32 {
+    fn code<'r>(
+        &mut self,
+        value: &'r Value,
+        row: Option<&Map<String, Value>>,
+        keep: impl Fn(&'r str) -> Cow<'a, str>,
+    ) -> u32 {
         if !self.stands_alone
             && let Some(row) = row
         {
@@ -196,7 +206,7 @@ impl<'v, 'a> Maker<'v, 'a> {
         match value {
             Value::Null => self.fixed(0, value),
             Value::Bool(truth) => self.fixed(1 + usize::from(*truth), value),
-            Value::String(text) => self.text(text, value),
+            Value::String(text) => self.text(text, value, keep),
             Value::Array(items) if !is_plain(items) => self.push(Cell::Nested),
             Value::Object(_) => self.push(Cell::Nested),
             Value::Number(_) | Value::Array(_) => {
@@ -218,7 +228,12 @@ impl<'v, 'a> Maker<'v, 'a> {
         code
     }
 
-    fn text(&mut self, text: &'a str, value: &Value) -> u32 {
+    fn text<'r>(
+        &mut self,
+        text: &'r str,
+        value: &Value,
+        keep: impl Fn(&'r str) -> Cow<'a, str>,
+    ) -> u32 {
         if let Some((_, code)) = self.first.iter().find(|(known, _)| *known == text) {
             return *code;
         }
@@ -227,10 +242,11 @@ impl<'v, 'a> Maker<'v, 'a> {
         }
         let cell = self.viewer.alone(self.field, value);
         let code = self.push(cell);
-        self.texts.insert(text, code);
+        let text = keep(text);
         if self.first.len() < FIRST {
-            self.first.push((text, code));
+            self.first.push((text.clone(), code));
         }
+        self.texts.insert(text, code);
         code
     }
 

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
-use weaver_types::{Digest, Frame, RawContent, RawResult, ResponseMode};
+use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode};
 
 use super::column::{Columns, VALUE};
 use super::select::{Selected, Selector};
 use super::shown::Question;
-use super::{HandleQuery, wrong};
+use super::{HandleQuery, redacted, wrong};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
-use crate::frame::{Content, Page, Shape, Shower, compose, fill};
+use crate::frame::{Content, Page, Rows, Shape, Shower, compose, fill};
 use crate::redact::{Counts, Disclosure, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
@@ -26,6 +26,7 @@ pub(crate) struct Memo {
     seen_as: OnceLock<(Digest, bool, Disclosure)>,
     columns: Columns,
     value: OnceLock<Value>,
+    rows: OnceLock<Option<JsonRows>>,
     text: OnceLock<String>,
 }
 
@@ -51,7 +52,7 @@ impl Source<'_> {
         match &self.raw.content {
             RawContent::Text(text) | RawContent::Json(Value::String(text)) => Some(text.as_str()),
             RawContent::Binary { bytes, .. } => crate::view::text_of(bytes),
-            RawContent::Json(_) => None,
+            RawContent::Json(_) | RawContent::Rows(_) => None,
         }
         .ok_or_else(|| wrong("the content is no text".to_owned()))
     }
@@ -62,6 +63,13 @@ impl Source<'_> {
         Ok(self.memo.text.get_or_init(|| shower.redacted(text)))
     }
 
+    /// The rows of a result that is kept as rows, redacted; none where it is redacted as a tree.
+    pub(crate) fn redacted_rows(&self, shower: &Shower<'_>) -> Option<&JsonRows> {
+        let RawContent::Rows(rows) = &self.raw.content else { return None };
+        let names = || shower.limits.names();
+        self.memo.rows.get_or_init(|| redacted::rows(rows, shower.redactor(), names)).as_ref()
+    }
+
     /// The whole value, redacted.
     pub(crate) fn redacted_value(&self, shower: &Shower<'_>) -> Result<&Value, HandleError> {
         let names = || shower.limits.names();
@@ -69,6 +77,10 @@ impl Source<'_> {
             |value: &Value| shower.redactor().value_named(value, names(), &mut Counts::new());
         let value = match &self.raw.content {
             RawContent::Json(value) => self.memo.value.get_or_init(|| redact(value)),
+            RawContent::Rows(rows) => self.memo.value.get_or_init(|| {
+                let redacted = self.redacted_rows(shower).map(JsonRows::to_value);
+                redacted.unwrap_or_else(|| redact(&rows.to_value()))
+            }),
             RawContent::Text(_) | RawContent::Binary { .. } => {
                 if let Some(value) = self.memo.value.get() {
                     return Ok(value);
@@ -212,35 +224,35 @@ impl Asked<'_> {
     /// Rows that were looked into.
     fn selection(&self, content: &Content<'_>, columns: &Columns) -> Result<Frame, HandleError> {
         let rows = rows(content, self.redactor, &self.limits)?;
-        let both = (rows.as_ref(), columns);
+        let rows = rows.rows();
+        let both = (rows, columns);
         let selector = Selector::new(self.redactor, &self.limits, both)?;
         Ok(match selector.select(self.query)? {
             Selected::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
                 self.compose(&self.shown(), |shower, draft| {
-                    self.table(&rows, &numbers, shower, draft);
+                    self.table(rows.numbered(&numbers), shower, draft);
                 })
             }
-            Selected::Rows(numbers) => self.summary(&rows, &numbers),
+            Selected::Rows(numbers) => self.summary(rows.numbered(&numbers)),
             Selected::Computed(rows) => self.computed(&rows),
         })
     }
 
-    fn table(&self, rows: &[Value], numbers: &[u32], shower: &mut Shower<'_>, draft: &mut Draft) {
+    fn table(&self, rows: Rows<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
         let limit = self.limit().min(shower.limits.rows);
-        let after = numbers.get(self.offset().min(numbers.len())..).unwrap_or_default();
-        let found = after.iter().take(limit).filter_map(|row| rows.get(*row as usize));
-        draft.rows = found.filter_map(|row| shower.row(row, 1)).collect();
+        let after = rows.after(self.offset());
+        let found = after.part(0..limit);
+        draft.rows = found.iter().filter_map(|row| shower.row(&row, 1)).collect();
         shower.omit("rows_omitted", after.len().saturating_sub(limit));
         if !self.query.filter.is_empty() {
-            draft.facts = vec![format!("Matching rows: {}", numbers.len())].into();
+            draft.facts = vec![format!("Matching rows: {}", rows.len())].into();
         }
     }
 
     /// Facts about the rows of the page.
-    fn summary(&self, rows: &[Value], numbers: &[u32]) -> Frame {
-        let page = numbers.iter().skip(self.offset()).take(self.limit());
-        let page: Vec<Value> = page.filter_map(|row| rows.get(*row as usize)).cloned().collect();
-        let page = Value::Array(page);
+    fn summary(&self, rows: Rows<'_>) -> Frame {
+        let page = rows.after(self.offset()).part(0..self.limit());
+        let page = Value::Array(page.iter().map(Cow::into_owned).collect());
         let content = Content::Json(Cow::Borrowed(&page));
         let page = Page { shape: content.shape(), offset: 0, limit: self.limit() };
         self.compose(&self.shown(), |shower, draft| fill(&page, shower, draft))
@@ -253,7 +265,7 @@ impl Asked<'_> {
         let (offset, limit) = (self.offset(), self.limit());
         let shape = match rows {
             [Value::Object(only)] if self.query.group_by.is_none() => Shape::Object(only),
-            rows => Shape::Rows { rows, around: Vec::new() },
+            rows => Shape::Rows { rows: rows.into(), around: Vec::new() },
         };
         let page = Page { shape, offset, limit };
         self.compose(&limits, |shower, draft| fill(&page, shower, draft))
@@ -269,23 +281,38 @@ impl Asked<'_> {
     }
 }
 
+/// The rows of content that can be looked into.
+pub(super) enum Found<'c> {
+    Stored(Rows<'c>),
+    Made(Vec<Value>),
+}
+
+impl Found<'_> {
+    pub(super) fn rows(&self) -> Rows<'_> {
+        match self {
+            Self::Stored(rows) => *rows,
+            Self::Made(rows) => rows.as_slice().into(),
+        }
+    }
+}
+
 /// The rows that can be looked into. A text is redacted whole before it is cut into lines, so that
 /// no value hides in a line break.
 pub(super) fn rows<'c>(
     content: &'c Content<'_>,
     redactor: &Redactor,
     limits: &Limits,
-) -> Result<Cow<'c, [Value]>, HandleError> {
+) -> Result<Found<'c>, HandleError> {
     Ok(match content.shape() {
-        Shape::Rows { rows, .. } => Cow::Borrowed(rows),
-        Shape::List(items) => Cow::Borrowed(items),
-        Shape::Object(map) => Cow::Owned(vec![Value::Object(map.clone())]),
-        Shape::Scalar(value) => Cow::Owned(vec![value.clone()]),
+        Shape::Rows { rows, .. } => Found::Stored(rows),
+        Shape::List(items) => Found::Stored(items.into()),
+        Shape::Object(map) => Found::Made(vec![Value::Object(map.clone())]),
+        Shape::Scalar(value) => Found::Made(vec![value.clone()]),
         Shape::Text(text) => {
             let redacted = Shower::new(redactor, limits).redacted(text);
             let line =
                 |line: &str| Value::Object(Map::from_iter([(VALUE.to_owned(), Value::from(line))]));
-            Cow::Owned(redacted.lines().map(line).collect())
+            Found::Made(redacted.lines().map(line).collect())
         }
         Shape::Binary { .. } => {
             let detail = "the result is binary and has no rows; ask for a view".to_owned();
@@ -295,15 +322,15 @@ pub(super) fn rows<'c>(
 }
 
 fn slice(shape: Shape<'_>, offset: usize, limit: usize) -> Shape<'_> {
-    let part = |items: &'_ [Value]| -> std::ops::Range<usize> {
-        let start = offset.min(items.len());
-        start..start.saturating_add(limit).min(items.len())
-    };
     match shape {
         Shape::Rows { rows, around } => {
-            Shape::Rows { rows: rows.get(part(rows)).unwrap_or_default(), around }
+            Shape::Rows { rows: rows.after(offset).part(0..limit), around }
         }
-        Shape::List(items) => Shape::List(items.get(part(items)).unwrap_or_default()),
+        Shape::List(items) => {
+            let start = offset.min(items.len());
+            let end = start.saturating_add(limit).min(items.len());
+            Shape::List(items.get(start..end).unwrap_or_default())
+        }
         other => other,
     }
 }

@@ -11,6 +11,7 @@ use super::condition::{Asked, Condition};
 use super::sort::{SortKey, sort};
 use super::{HandleQuery, unknown, wrong};
 use crate::error::HandleError;
+use crate::frame::Rows;
 use crate::redact::Redactor;
 use crate::spec::Limits;
 
@@ -32,7 +33,7 @@ pub(super) enum Selected {
 
 /// Selects among rows.
 pub(super) struct Selector<'a> {
-    rows: &'a [Value],
+    rows: Rows<'a>,
     columns: &'a Columns,
     viewer: Viewer<'a>,
     limits: &'a Limits,
@@ -42,7 +43,7 @@ impl<'a> Selector<'a> {
     pub(super) fn new(
         redactor: &'a Redactor,
         limits: &'a Limits,
-        (rows, columns): (&'a [Value], &'a Columns),
+        (rows, columns): (Rows<'a>, &'a Columns),
     ) -> Result<Self, HandleError> {
         if rows.len() > MAX_ROWS {
             let detail = format!(
@@ -96,25 +97,36 @@ impl<'a> Selector<'a> {
         if self.rows.is_empty() || self.has(field) {
             return Ok(());
         }
-        Err(unknown(&format!("field in `{part}`"), field, &self.fields()))
+        let fields = self.fields();
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        Err(unknown(&format!("field in `{part}`"), field, &fields))
     }
 
     /// Whether any row has the field.
     fn has(&self, field: &str) -> bool {
-        self.rows.iter().any(|row| match row {
+        self.rows.iter().any(|row| match row.as_ref() {
             Value::Object(map) => map.contains_key(field),
             _ => field == VALUE,
         })
     }
 
     /// The fields that there are and may be seen, of the first rows.
-    fn fields(&self) -> Vec<&str> {
-        let rows = self.rows.iter().take(MAX_NAMING_ROWS).filter_map(Value::as_object);
-        let names: BTreeSet<&str> = rows.flat_map(|row| row.keys().map(String::as_str)).collect();
+    fn fields(&self) -> Vec<String> {
+        let mut names = BTreeSet::new();
+        let mut has_plain = false;
+        for row in self.rows.part(0..MAX_NAMING_ROWS).iter() {
+            match row.as_ref() {
+                Value::Object(map) => {
+                    let new = map.keys().filter(|name| !names.contains(*name));
+                    names.extend(new.cloned().collect::<Vec<_>>());
+                }
+                _ => has_plain = true,
+            }
+        }
         let seen = names.into_iter().filter(|name| self.limits.admits(name));
-        let mut seen: Vec<&str> = seen.filter(|name| self.viewer.shows_name(name)).collect();
-        if self.rows.iter().take(MAX_NAMING_ROWS).any(|row| !row.is_object()) {
-            seen.push(VALUE);
+        let mut seen: Vec<String> = seen.filter(|name| self.viewer.shows_name(name)).collect();
+        if has_plain {
+            seen.push(VALUE.to_owned());
         }
         seen.truncate(MAX_NAMED);
         seen

@@ -10,7 +10,7 @@ use super::select::{Selected, Selector};
 use super::{HandleQuery, drill};
 use crate::error::HandleError;
 use crate::frame::auto::{self, Excerpt, Masker, Notes, Part, Space};
-use crate::frame::{Content, Shape, empty};
+use crate::frame::{Content, Rows, Shape, empty};
 use crate::query::drill::Source;
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
@@ -36,22 +36,22 @@ impl Question<'_> {
         let mut limits = self.limits.clone();
         let mut masker = Masker::new(self.redactor, &self.limits);
         let excerpt = if self.query.is_selective() {
-            let rows = drill::rows(content, self.redactor, &limits)?;
-            let selector = Selector::new(self.redactor, &limits, (rows.as_ref(), columns))?;
-            let (rows, matching) = match selector.select(self.query)? {
+            let all = drill::rows(content, self.redactor, &limits)?;
+            let selector = Selector::new(self.redactor, &limits, (all.rows(), columns))?;
+            let selected = selector.select(self.query)?;
+            let (rows, matching) = match &selected {
                 Selected::Rows(numbers) => {
-                    let found = numbers.iter().filter_map(|row| rows.get(*row as usize)).cloned();
                     let matching = (!self.query.filter.is_empty()).then_some(numbers.len());
-                    (found.collect::<Vec<_>>(), matching)
+                    (all.rows().numbered(numbers), matching)
                 }
                 Selected::Computed(rows) => {
                     limits.allowed = None;
-                    (rows, None)
+                    (rows.as_slice().into(), None)
                 }
             };
-            self.known_fields(&rows, &limits)?;
+            self.known_fields(rows, &limits)?;
             let limits = self.only_fields(limits);
-            self.table(&rows, matching, &limits, &mut masker)
+            self.table(rows, matching, &limits, &mut masker)
         } else {
             let limits = self.only_fields(limits);
             self.page(content, &limits, &mut masker)?
@@ -70,7 +70,7 @@ impl Question<'_> {
     }
 
     /// A field that no row has is an error that names those there are.
-    fn known_fields(&self, rows: &[Value], limits: &Limits) -> Result<(), HandleError> {
+    fn known_fields(&self, rows: Rows<'_>, limits: &Limits) -> Result<(), HandleError> {
         let columns = Columns::default();
         let selector = Selector::new(self.redactor, limits, (rows, &columns))?;
         self.query.fields.iter().try_for_each(|field| selector.knows("fields", field))
@@ -88,7 +88,7 @@ impl Question<'_> {
     /// A page of rows, and how many match in all.
     fn table(
         &self,
-        rows: &[Value],
+        rows: Rows<'_>,
         matching: Option<usize>,
         limits: &Limits,
         masker: &mut Masker<'_>,
@@ -146,7 +146,7 @@ impl Question<'_> {
             }
             Shape::List(items) if self.query.view.is_none() || self.offset() > 0 => {
                 self.past_the_end(items.len(), "rows")?;
-                Ok(self.table(items, None, limits, masker))
+                Ok(self.table(items.into(), None, limits, masker))
             }
             Shape::Object(_) | Shape::Scalar(_) if self.offset() > 0 => {
                 self.past_the_end(1, "rows").map(|()| windowed("", limits, |_| Value::Null))
@@ -237,10 +237,12 @@ fn windowed(text: &str, limits: &Limits, next: impl FnOnce(usize) -> Value) -> E
 /// What the views of texts give: places and texts.
 fn lines_of<'c>(content: &'c Content<'_>) -> Option<Vec<(u64, &'c str)>> {
     let Content::Json(value) = content else { return None };
-    let line = |row: &'c Value| {
-        let row: &Map<String, Value> = row.as_object().filter(|row| row.len() == 2)?;
-        let number = row.get("line").or_else(|| row.get("character"))?.as_u64()?;
-        Some((number, row.get(VALUE)?.as_str()?))
-    };
-    value.as_array()?.iter().map(line).collect()
+    value.as_array()?.iter().map(as_line).collect()
+}
+
+/// A row that is a place in a text and what stands there.
+pub(crate) fn as_line(row: &Value) -> Option<(u64, &str)> {
+    let row: &Map<String, Value> = row.as_object().filter(|row| row.len() == 2)?;
+    let number = row.get("line").or_else(|| row.get("character"))?.as_u64()?;
+    Some((number, row.get(VALUE)?.as_str()?))
 }

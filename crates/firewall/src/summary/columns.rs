@@ -1,10 +1,12 @@
 //! Facts about a list of objects.
 
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
 use weaver_text::escape;
 
 use super::number::{push_count, push_rounded};
-use crate::frame::Shower;
+use crate::frame::{Rows, Shower, for_rows};
 use crate::redact::MASK;
 use crate::redact::value::Named;
 
@@ -21,15 +23,18 @@ const ROOM: usize = 128;
 /// Characters of one string in a distribution.
 const MAX_LABEL: usize = 40;
 
-pub(super) fn facts(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+pub(super) fn facts(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
     let objects = rows.iter().filter(|row| row.is_object()).count();
     let mut facts = Vec::with_capacity(8);
     facts.push(counted("Total rows: ", rows.len()));
     if objects < rows.len() {
         facts.push(counted("Rows that are no objects: ", rows.len() - objects));
     }
-    let (sample, others) = rows.split_at_checked(SAMPLE).unwrap_or((rows, &[]));
-    let mut keys = top_keys(sample, shower);
+    let (sample, others) = (rows.part(0..SAMPLE), rows.after(SAMPLE));
+    let (names, columns) = top_keys(sample, shower);
+    let keys = names.iter().zip(columns);
+    let keys = keys.map(|(name, column)| Key { named: shower.named(name), column });
+    let mut keys: Vec<Key<'_>> = keys.collect();
     facts.push(listed(&mut keys, shower));
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
@@ -56,14 +61,14 @@ const MAX_COLUMNS: usize = 256;
 
 /// A fact about each column over all rows, also of one that begins late: the least, the greatest
 /// and the average of numbers, the distribution of few words.
-pub(super) fn of_all(rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
+pub(super) fn of_all(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
     let mut keys = sampled(rows);
-    keys.retain(|key| shower.limits.admits(key.name));
+    keys.retain(|key| shower.limits.admits(&key.name));
     let any = Value::String(String::new());
     let mut facts = vec![counted("Rows: ", rows.len())];
     for Sampled { name, mut column, .. } in keys.into_iter().take(MAX_COLUMNS) {
-        let mut named = shower.named(name);
-        if shower.hides(named, &any) || shower.tells(rows, name) {
+        let mut named = shower.named(&name);
+        if shower.hides(named, &any) || shower.tells(rows, &name) {
             continue;
         }
         if let Column::Numbers(numbers) = &column {
@@ -82,16 +87,9 @@ struct Key<'a> {
 
 /// A key of the sample, how often it occurs there, and what its values are there.
 struct Sampled<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     count: usize,
     column: Column<'a>,
-}
-
-impl<'a> Sampled<'a> {
-    fn add(&mut self, value: &'a Value) {
-        self.count += 1;
-        self.column.add(value);
-    }
 }
 
 /// A fact that begins with this.
@@ -121,91 +119,111 @@ fn listed(keys: &mut [Key<'_>], shower: &mut Shower<'_>) -> String {
 }
 
 /// The keys of the sample that may be seen, by how often they occur and then by name.
-fn top_keys<'a>(sample: &'a [Value], shower: &mut Shower<'_>) -> Vec<Key<'a>> {
+fn top_keys<'a>(sample: Rows<'a>, shower: &mut Shower<'_>) -> (Vec<Cow<'a, str>>, Vec<Column<'a>>) {
     let mut keys = sampled(sample);
     let all = keys.len();
-    keys.retain(|key| shower.limits.admits(key.name));
+    keys.retain(|key| shower.limits.admits(&key.name));
     shower.omit("fields_not_allowed", all - keys.len());
     keys.sort_by_key(|key| std::cmp::Reverse(key.count));
     let top = keys.into_iter().take(TOP_KEYS);
-    top.map(|Sampled { name, column, .. }| Key { named: shower.named(name), column }).collect()
+    top.map(|Sampled { name, column, .. }| (name, column)).unzip()
 }
 
 /// The keys of these rows by name, in one walk over them.
-fn sampled(rows: &[Value]) -> Vec<Sampled<'_>> {
+fn sampled(rows: Rows<'_>) -> Vec<Sampled<'_>> {
     let mut keys: Vec<Sampled<'_>> = Vec::with_capacity(TOP_KEYS);
-    for row in rows.iter().filter_map(Value::as_object) {
-        let known = keys.len();
-        // Rows mostly have the same keys, in the same order.
-        let mut next = 0;
-        for (name, value) in row {
-            if keys.get(next).is_none_or(|key| key.name != name) {
-                let sorted = keys.get(..known).unwrap_or_default();
-                let found = sorted.binary_search_by(|key| key.name.cmp(name));
-                next = found.unwrap_or(keys.len());
-            }
-            match keys.get_mut(next) {
-                Some(key) => key.add(value),
-                None => keys.push(Sampled { name, count: 1, column: Column::of(value) }),
-            }
-            next += 1;
-        }
-        if keys.len() > known {
-            keys.sort_unstable_by_key(|key| key.name);
-        }
-    }
+    for_rows!(rows, |row, keep| sample(&mut keys, row, keep));
     keys
 }
 
-/// Adds the values of more rows to the columns of these keys, in one walk over the rows.
-fn fill<'a>(keys: &mut [Key<'a>], rows: &'a [Value]) {
-    for row in rows.iter().filter_map(Value::as_object) {
-        let mut all_mixed = true;
-        // Mostly the fields stand in the order of the keys.
-        let mut fields = row.iter();
-        for Key { named, column } in &mut *keys {
-            let next = fields.next();
-            if matches!(column, Column::Mixed) {
-                continue;
+/// Adds the keys of one row to those known, which are sorted.
+fn sample<'a, 'v>(keys: &mut Vec<Sampled<'a>>, row: &'v Value, keep: impl Keep<'a, 'v>) {
+    let known = keys.len();
+    // Rows mostly have the same keys, in the same order.
+    let mut next = 0;
+    for (name, value) in row.as_object().into_iter().flatten() {
+        if keys.get(next).is_none_or(|key| key.name != *name) {
+            let sorted = keys.get(..known).unwrap_or_default();
+            let found = sorted.binary_search_by(|key| key.name.as_ref().cmp(name));
+            next = found.unwrap_or(keys.len());
+        }
+        match keys.get_mut(next) {
+            Some(key) => {
+                key.count += 1;
+                key.column.add(value, keep);
             }
-            all_mixed = false;
-            let found = next.filter(|(name, _)| *name == named.name).map(|(_, value)| value);
-            if let Some(value) = found.or_else(|| row.get(named.name)) {
-                column.add(value);
+            None => {
+                let column = Column::of(value, keep);
+                keys.push(Sampled { name: keep(name), count: 1, column });
             }
         }
-        if all_mixed {
+        next += 1;
+    }
+    if keys.len() > known {
+        keys.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    }
+}
+
+/// Keeps a text of a row for as long as the rows are looked at.
+trait Keep<'a, 'v>: Fn(&'v str) -> Cow<'a, str> + Copy {}
+
+impl<'a, 'v, F: Fn(&'v str) -> Cow<'a, str> + Copy> Keep<'a, 'v> for F {}
+
+/// Adds the values of more rows to the columns of these keys, in one walk over the rows.
+fn fill<'a>(keys: &mut [Key<'a>], rows: Rows<'a>) {
+    for_rows!(rows, |row, keep| {
+        if !fill_from(keys, row, keep) {
             break;
         }
+    });
+}
+
+/// Adds the values of one row; false where no column takes in any more.
+fn fill_from<'a, 'v>(keys: &mut [Key<'a>], row: &'v Value, keep: impl Keep<'a, 'v>) -> bool {
+    let Value::Object(row) = row else { return true };
+    let mut all_mixed = true;
+    // Mostly the fields stand in the order of the keys.
+    let mut fields = row.iter();
+    for Key { named, column } in keys {
+        let next = fields.next();
+        if matches!(column, Column::Mixed) {
+            continue;
+        }
+        all_mixed = false;
+        let found = next.filter(|(name, _)| *name == named.name).map(|(_, value)| value);
+        if let Some(value) = found.or_else(|| row.get(named.name)) {
+            column.add(value, keep);
+        }
     }
+    !all_mixed
 }
 
 /// What the values of one key are, over all rows.
 #[derive(Debug, PartialEq)]
 enum Column<'a> {
-    Numbers(Numbers<'a>),
+    Numbers(Numbers),
     Truth {
         yes: usize,
         no: usize,
     },
     /// One text again and again, and how often.
-    Word(&'a str, usize),
+    Word(Cow<'a, str>, usize),
     /// Distinct texts, at most [`DISTINCT`], and how often each occurs.
-    Words(Vec<(&'a str, usize)>),
+    Words(Vec<(Cow<'a, str>, usize)>),
     Mixed,
 }
 
 /// The least, the greatest and the sum.
 #[derive(Debug, PartialEq)]
-struct Numbers<'a> {
-    min: (f64, &'a Number),
-    max: (f64, &'a Number),
+struct Numbers {
+    min: (f64, Number),
+    max: (f64, Number),
     sum: f64,
     count: u32,
 }
 
 impl<'a> Column<'a> {
-    fn add(&mut self, value: &'a Value) {
+    fn add<'v>(&mut self, value: &'v Value, keep: impl Keep<'a, 'v>) {
         let fits = match (&mut *self, value) {
             (Self::Mixed, _) => return,
             (Self::Numbers(numbers), Value::Number(number)) => numbers.add(number),
@@ -219,11 +237,11 @@ impl<'a> Column<'a> {
             }
             (Self::Word(word, count), Value::String(text)) => {
                 let mut words = Vec::with_capacity(4);
-                words.extend([(*word, *count), (text.as_str(), 1)]);
+                words.extend([(std::mem::take(word), *count), (keep(text), 1)]);
                 *self = Self::Words(words);
                 true
             }
-            (Self::Words(words), Value::String(text)) => count_word(words, text),
+            (Self::Words(words), Value::String(text)) => count_word(words, text, keep),
             _ => false,
         };
         if !fits {
@@ -231,13 +249,13 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn of(first: &'a Value) -> Self {
+    fn of<'v>(first: &'v Value, keep: impl Keep<'a, 'v>) -> Self {
         match first {
             Value::Number(number) => Numbers::of(number).map_or(Self::Mixed, Self::Numbers),
             Value::Bool(truth) => {
                 Self::Truth { yes: usize::from(*truth), no: usize::from(!*truth) }
             }
-            Value::String(text) => Self::Word(text, 1),
+            Value::String(text) => Self::Word(keep(text), 1),
             Value::Null | Value::Array(_) | Value::Object(_) => Self::Mixed,
         }
     }
@@ -266,16 +284,25 @@ impl<'a> Column<'a> {
 }
 
 /// Counts a word; false when there are too many different ones.
-fn count_word<'a>(words: &mut Vec<(&'a str, usize)>, word: &'a str) -> bool {
+fn count_word<'a, 'v>(
+    words: &mut Vec<(Cow<'a, str>, usize)>,
+    word: &'v str,
+    keep: impl Keep<'a, 'v>,
+) -> bool {
     match words.iter_mut().find(|(known, _)| *known == word) {
         Some((_, count)) => *count += 1,
-        None => words.push((word, 1)),
+        None => words.push((keep(word), 1)),
     }
     words.len() <= DISTINCT
 }
 
 /// Appends words and how often each occurs.
-fn push_words(words: &[(&str, usize)], key: Named<'_>, shower: &mut Shower<'_>, fact: &mut String) {
+fn push_words(
+    words: &[(Cow<'_, str>, usize)],
+    key: Named<'_>,
+    shower: &mut Shower<'_>,
+    fact: &mut String,
+) {
     for (at, (word, count)) in words.iter().enumerate() {
         if at > 0 {
             fact.push_str(", ");
@@ -287,20 +314,21 @@ fn push_words(words: &[(&str, usize)], key: Named<'_>, shower: &mut Shower<'_>, 
     }
 }
 
-impl<'a> Numbers<'a> {
-    fn of(number: &'a Number) -> Option<Self> {
+impl Numbers {
+    fn of(number: &Number) -> Option<Self> {
         let value = number.as_f64()?;
-        Some(Self { min: (value, number), max: (value, number), sum: value, count: 1 })
+        let (min, max) = ((value, number.clone()), (value, number.clone()));
+        Some(Self { min, max, sum: value, count: 1 })
     }
 
     /// Takes in one more; false when it has no value.
-    fn add(&mut self, number: &'a Number) -> bool {
+    fn add(&mut self, number: &Number) -> bool {
         let Some(value) = number.as_f64() else { return false };
         if value < self.min.0 {
-            self.min = (value, number);
+            self.min = (value, number.clone());
         }
         if value > self.max.0 {
-            self.max = (value, number);
+            self.max = (value, number.clone());
         }
         self.sum += value;
         self.count = self.count.saturating_add(1);
@@ -312,13 +340,13 @@ impl<'a> Numbers<'a> {
     fn statistics(&self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> String {
         let mut fact = begun(&shower.key_of(key));
         let mut masked = false;
-        for (name, (value, number)) in [(": min=", self.min), (", max=", self.max)] {
+        for (name, (value, number)) in [(": min=", &self.min), (", max=", &self.max)] {
             fact.push_str(name);
             if shower.hides_number(number, Some(*key)) {
                 masked = true;
                 fact.push_str(MASK);
             } else {
-                push_rounded(&mut fact, value);
+                push_rounded(&mut fact, *value);
             }
         }
         fact.push_str(", avg=");
@@ -362,20 +390,22 @@ mod tests {
             let mut names = Names::default();
             let alone = |key: &str| {
                 let mut values = rows.iter().filter_map(|row| row.get(key));
-                let mut column = Column::of(values.next()?);
-                values.for_each(|value| column.add(value));
+                let mut column = Column::of(values.next()?, Cow::Borrowed);
+                values.for_each(|value| column.add(value, Cow::Borrowed));
                 Some(column)
             };
             // Some of the rows are the sample, and the others come after it, to keys in any order.
             let (some, others) = rows.split_at(cut % (rows.len() + 1));
-            let mut known = sampled(some);
-            prop_assert!(known.is_sorted_by_key(|key| key.name));
-            known.sort_by_key(|key| order.iter().position(|name| *name == key.name));
+            let mut known = sampled(some.into());
+            prop_assert!(known.is_sorted_by(|a, b| a.name <= b.name));
+            known.sort_by_key(|key| order.iter().position(|name| key.name == *name));
+            let known = known.into_iter().map(|key| (key.name, key.column));
+            let (known, columns): (Vec<_>, Vec<_>) = known.unzip();
             let mut keys = Vec::new();
-            for Sampled { name, column, .. } in known {
+            for (name, column) in known.iter().zip(columns) {
                 keys.push(Key { named: Named::of(name, &mut names), column });
             }
-            fill(&mut keys, others);
+            fill(&mut keys, others.into());
             for Key { named, column } in keys {
                 prop_assert_eq!(Some(column), alone(named.name));
             }
@@ -384,7 +414,8 @@ mod tests {
             for key in maps().flat_map(|map| map.keys()) {
                 *expected.entry(key).or_default() += 1;
             }
-            let counts = sampled(&rows).into_iter().map(|key| (key.name, key.count));
+            let all = sampled(rows.as_slice().into());
+            let counts = all.iter().map(|key| (key.name.as_ref(), key.count));
             prop_assert_eq!(counts.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>());
         }
     }

@@ -69,7 +69,7 @@ pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> Viewed<'static> 
             "detected": media_type(bytes),
             "byte_size": bytes.len(),
         }),
-        RawContent::Json(_) | RawContent::Text(_) => json!({}),
+        RawContent::Json(_) | RawContent::Rows(_) | RawContent::Text(_) => json!({}),
     };
     if let (Some(digest), Value::Object(map)) = (digest, &mut out) {
         map.insert("digest".to_owned(), Value::from(digest));

@@ -20,7 +20,7 @@ use crate::redact::MASK;
 pub(super) const NAMES: &[Cow<'static, str>] =
     &[Cow::Borrowed("get"), Cow::Borrowed("keys"), Cow::Borrowed("paths")];
 /// The most values at one path.
-const MAX_FOUND: usize = 100_000;
+pub(super) const MAX_FOUND: usize = 100_000;
 /// The most different paths, and the most values that are looked at for them.
 const MAX_PATHS: usize = 1_000;
 const MAX_VISITS: usize = 1_000_000;
@@ -28,7 +28,7 @@ const MAX_VISITS: usize = 1_000_000;
 const DEPTH: usize = 4;
 const MAX_DEPTH: usize = 32;
 /// Items of a list whose keys are counted.
-const MAX_ITEMS: usize = 10_000;
+pub(super) const MAX_ITEMS: usize = 10_000;
 
 /// A value on a path.
 #[derive(Clone, Copy)]
@@ -46,6 +46,12 @@ pub(super) fn render<'v>(
     request: &ViewRequest,
     shower: &Shower<'_>,
 ) -> Result<Viewed<'v>, HandleError> {
+    let (args, steps) = asked(request)?;
+    found(root, &args, &steps, request, shower)
+}
+
+/// The arguments of a request, and the path among them.
+pub(super) fn asked(request: &ViewRequest) -> Result<(Args<'_>, Vec<Step>), HandleError> {
     let known: &[&str] = match request.name.as_str() {
         "get" => &["keys", "path"],
         "keys" => &["path"],
@@ -53,8 +59,19 @@ pub(super) fn render<'v>(
     };
     let args = Args::of(request, known)?;
     let steps = path::parse(args.text("path")?.unwrap_or_default())?;
+    Ok((args, steps))
+}
+
+/// The view of what is found on a path.
+pub(super) fn found<'v>(
+    root: &'v Value,
+    args: &Args<'_>,
+    steps: &[Step],
+    request: &ViewRequest,
+    shower: &Shower<'_>,
+) -> Result<Viewed<'v>, HandleError> {
     let mut walk = Walk { root, around: around(root), shower, omitted: Vec::new() };
-    let found = walk.follow(&steps)?;
+    let found = walk.follow(steps)?;
     let content = match request.name.as_str() {
         "get" => walk.get(&found, args.names("keys")?.as_deref()),
         "keys" => Cow::Owned(walk.keys(&found)),
@@ -89,14 +106,6 @@ impl<'v> Walk<'v, '_, '_> {
             || self.shower.limits.admits(key)
     }
 
-    /// True when a value under this name is masked.
-    fn masks(&self, key: &str) -> bool {
-        let mut shower = Shower::new(self.shower.redactor(), self.shower.limits);
-        let one = Map::from_iter([(key.to_owned(), Value::from("x"))]);
-        let shown = shower.value(&Value::Object(one), None, 0);
-        shown.get(key).and_then(Value::as_str) != Some("x")
-    }
-
     fn follow(&mut self, steps: &[Step]) -> Result<Vec<Spot<'v>>, HandleError> {
         let mut spots = vec![Spot { value: self.root, name: None, field: None }];
         for step in steps {
@@ -119,7 +128,7 @@ impl<'v> Walk<'v, '_, '_> {
 
     fn under(&mut self, spots: &[Spot<'v>], key: &str) -> Result<Vec<Spot<'v>>, HandleError> {
         let mut next = Vec::new();
-        let masked = self.masks(key);
+        let masked = masks(self.shower, key);
         for spot in spots {
             let Value::Object(map) = spot.value else { continue };
             if !self.admits(spot, key) {
@@ -278,6 +287,14 @@ impl<'v> Walk<'v, '_, '_> {
         });
         rows.collect()
     }
+}
+
+/// True when a value under this name is masked.
+pub(super) fn masks(shower: &Shower<'_>, key: &str) -> bool {
+    let mut shower = Shower::new(shower.redactor(), shower.limits);
+    let one = Map::from_iter([(key.to_owned(), Value::from("x"))]);
+    let shown = shower.value(&Value::Object(one), None, 0);
+    shown.get(key).and_then(Value::as_str) != Some("x")
 }
 
 /// The mask, as a value that outlives every walk.

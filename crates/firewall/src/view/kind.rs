@@ -44,7 +44,9 @@ impl<'a> Known<'a> {
     pub(super) fn of(raw: &'a RawContent) -> Self {
         match raw {
             RawContent::Json(Value::String(text)) => Self::text(text),
-            RawContent::Json(_) => Self { media_type: "application/json".into(), kind: Kind::Json },
+            RawContent::Json(_) | RawContent::Rows(_) => {
+                Self { media_type: "application/json".into(), kind: Kind::Json }
+            }
             RawContent::Text(text) => match Content::read(raw) {
                 Content::Json(_) => {
                     Self { media_type: "application/json".into(), kind: Kind::Json }
@@ -111,7 +113,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> Option<&str> {
 pub(super) fn head(raw: &RawContent) -> &[u8] {
     let bytes = match raw {
         RawContent::Json(Value::String(text)) | RawContent::Text(text) => text.as_bytes(),
-        RawContent::Json(_) => &[],
+        RawContent::Json(_) | RawContent::Rows(_) => &[],
         RawContent::Binary { bytes, .. } => bytes.as_slice(),
     };
     bytes.get(..bytes.len().min(HEAD)).unwrap_or_default()

@@ -9,7 +9,7 @@ use weaver_types::RawContent;
 
 use super::generator::{ViewGenerator, ViewSource};
 use super::kind::{self, Kind, Known};
-use super::{binary, csv, json, text};
+use super::{binary, csv, json, rows, text};
 use crate::error::HandleError;
 use crate::frame::{Content, Shower};
 use crate::query::{Source, ViewRequest, unknown};
@@ -117,6 +117,11 @@ impl ViewRegistry {
         let name = request.name.as_str();
         if let Some(host) = self.matching(&known, content).find(|h| h.names().contains(&name)) {
             let media_type = known.media_type.as_ref();
+            let tree = match content {
+                RawContent::Rows(rows) => Some(RawContent::Json(rows.to_value())),
+                _ => None,
+            };
+            let content = tree.as_ref().unwrap_or(content);
             let made = host.render(ViewSource { media_type, content }, request)?;
             return Ok(Viewed { free: false, ..Viewed::free(owned(made)) });
         }
@@ -126,7 +131,14 @@ impl ViewRegistry {
             return Err(unknown("view", name, &names));
         }
         match known.kind {
-            Kind::Json => json::render(source.redacted_value(shower)?, request, shower),
+            Kind::Json => {
+                if let Some(rows) = source.redacted_rows(shower)
+                    && let Some(viewed) = rows::render(rows, request, shower)?
+                {
+                    return Ok(viewed);
+                }
+                json::render(source.redacted_value(shower)?, request, shower)
+            }
             Kind::Csv(delimiter) if csv::NAMES.iter().any(|own| own == name) => {
                 csv::render(source.text()?, delimiter, request, shower)
             }
@@ -149,6 +161,7 @@ impl ViewRegistry {
 fn owned<'a>(made: RawContent) -> Content<'a> {
     match made {
         RawContent::Json(value) => Content::Json(Cow::Owned(value)),
+        RawContent::Rows(rows) => Content::Json(Cow::Owned(rows.to_value())),
         RawContent::Text(text) => Content::Json(Cow::Owned(Value::String(text))),
         RawContent::Binary { media_type, bytes } => {
             Content::Binary { media_type: crate::frame::media_type(&media_type), len: bytes.len() }

@@ -23,6 +23,8 @@ mod handles;
 #[cfg(test)]
 mod interleavings;
 #[cfg(test)]
+mod json_rows;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod properties;

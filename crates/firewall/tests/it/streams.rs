@@ -260,6 +260,7 @@ proptest! {
         let held = match whole.content {
             RawContent::Text(text) => text,
             RawContent::Json(value) => value.to_string(),
+            RawContent::Rows(rows) => rows.text().to_owned(),
             RawContent::Binary { .. } => String::new(),
         };
         prop_assert_eq!(held, kept);

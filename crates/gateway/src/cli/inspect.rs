@@ -121,6 +121,7 @@ impl Look<'_> {
     fn whole(&self) -> Size {
         match &self.raw.content {
             RawContent::Json(value) => self.size(&value.to_string()),
+            RawContent::Rows(rows) => self.size(rows.text()),
             RawContent::Text(text) => self.size(text),
             RawContent::Binary { bytes, .. } => Size { chars: bytes.len(), tokens: None },
         }

@@ -26,6 +26,7 @@ fn one(content: &RawContent) -> Value {
         RawContent::Text(text) => json!({ "type": "text", "text": text }),
         RawContent::Json(Value::String(text)) => json!({ "type": "text", "text": text }),
         RawContent::Json(value) => json!({ "type": "text", "text": value.to_string() }),
+        RawContent::Rows(rows) => json!({ "type": "text", "text": rows.text() }),
         RawContent::Binary { media_type: declared, bytes } => {
             let media_type = media_type(declared);
             match media_type.split('/').next() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::faithful::Masker;
 use super::{Space, pruned, table, text};
-use crate::frame::{Content, Shape, Shower};
+use crate::frame::{Content, Rows, Shape, Shower};
 use crate::redact::Redactor;
 use crate::spec::Limits;
 use crate::summary;
@@ -56,7 +56,9 @@ pub(crate) fn of_content(
                 with_facts(excerpt, part, limits, &mut shower)
             }
         }
-        Shape::List(items) if part.offset > 0 => table::excerpt(items, part, limits, &mut shower),
+        Shape::List(items) if part.offset > 0 => {
+            table::excerpt(items.into(), part, limits, &mut shower)
+        }
         Shape::Text(text) if limits.admits("value") => {
             let shown = masker.text(text);
             return text::excerpt(&shown, part, limits);
@@ -69,6 +71,9 @@ pub(crate) fn of_content(
         },
         _ => match part.content {
             Content::Json(value) => pruned::excerpt(value, part, limits, redactor, masker),
+            Content::Rows(rows) => {
+                pruned::excerpt(&rows.to_value(), part, limits, redactor, masker)
+            }
             _ => withheld("Nothing of it may be shown."),
         },
     };
@@ -80,7 +85,7 @@ pub(crate) fn of_content(
 pub(crate) fn of_rows(
     redactor: &Redactor,
     limits: &Limits,
-    (rows, part): (&[Value], &Part<'_>),
+    (rows, part): (Rows<'_>, &Part<'_>),
     masker: &mut Masker<'_>,
 ) -> Excerpt {
     let mut shower = Shower::new(redactor, limits);
@@ -115,7 +120,7 @@ fn with_facts(
 
 /// Facts about all rows, as many as fit into a quarter of the space.
 pub(super) fn facts(
-    rows: &[Value],
+    rows: Rows<'_>,
     part: &Part<'_>,
     limits: &Limits,
     shower: &mut Shower<'_>,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::excerpt::{self, Excerpt, Part};
-use crate::frame::Shower;
+use crate::frame::{Rows, Shower};
 use crate::spec::Limits;
 
 /// Rows that are looked at to tell a table from a tree.
@@ -17,22 +17,25 @@ const MAX_NESTED: usize = 200;
 const MAX_COLUMNS: usize = 256;
 
 /// True for rows whose values are plain, or nearly so: a tree is no table.
-pub(super) fn is_flat(rows: &[Value]) -> bool {
-    rows.iter().take(SAMPLE).filter_map(Value::as_object).flatten().all(|(_, value)| match value {
+pub(super) fn is_flat(rows: Rows<'_>) -> bool {
+    let is_plain = |value: &Value| match value {
         Value::Array(items) => items.len() <= 8 && value.to_string().len() <= MAX_NESTED,
         Value::Object(_) => value.to_string().len() <= MAX_NESTED,
         _ => true,
-    })
+    };
+    let is_flat =
+        |row: &Value| row.as_object().into_iter().flatten().all(|(_, value)| is_plain(value));
+    rows.iter().take(SAMPLE).all(|row| is_flat(&row))
 }
 
 /// As many rows of a part as fit, and facts about all of them at the first look.
 pub(super) fn excerpt(
-    rows: &[Value],
+    rows: Rows<'_>,
     part: &Part<'_>,
     limits: &Limits,
     shower: &mut Shower<'_>,
 ) -> Excerpt {
-    let after = rows.get(part.offset.min(rows.len())..).unwrap_or_default();
+    let after = rows.after(part.offset);
     let wanted = after.len().min(part.limit).min(limits.rows);
     let facts = if part.first { excerpt::facts(rows, part, limits, shower) } else { Vec::new() };
     let mut left = part.space.tokens;
@@ -49,7 +52,7 @@ pub(super) fn excerpt(
     let mut table = Table::of(columns);
     let mut chars = part.space.chars;
     for row in after.iter().take(wanted) {
-        let Some(shown) = shower.row(row, 1) else { continue };
+        let Some(shown) = shower.row(&row, 1) else { continue };
         let line = table.line(&shown);
         let size = part.space.size(&line, limits).saturating_add(1);
         let length = line.chars().count() + 1;

@@ -40,7 +40,7 @@ impl ResultFirewall for Gate {
     fn frame(&self, output: &ToolOutput) -> Option<Frame> {
         // Rows are shown as rows; a text is summed up.
         let mode = match output.result.content {
-            RawContent::Json(_) => ResponseMode::Table,
+            RawContent::Json(_) | RawContent::Rows(_) => ResponseMode::Table,
             RawContent::Text(_) | RawContent::Binary { .. } => ResponseMode::Summary,
         };
         let spec = FrameSpec {

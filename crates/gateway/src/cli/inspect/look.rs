@@ -75,11 +75,13 @@ impl Look<'_> {
     fn handle(&self, capability: &Capability, now: Timestamp) -> Result<Handle, Failure> {
         let (media_type, size) = match &self.raw.content {
             RawContent::Json(value) => ("application/json", value.to_string().len()),
+            RawContent::Rows(rows) => ("application/json", rows.text().len()),
             RawContent::Text(text) => ("text/plain", text.len()),
             RawContent::Binary { media_type, bytes } => (media_type.as_str(), bytes.len()),
         };
         let rows = match &self.raw.content {
             RawContent::Json(serde_json::Value::Array(rows)) => Some(rows.len() as u64),
+            RawContent::Rows(rows) if rows.key().is_none() => Some(rows.len() as u64),
             _ => None,
         };
         Ok(Handle {

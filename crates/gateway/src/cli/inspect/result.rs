@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, as_text: bool) -> Result<RawResult, Failure> {
 /// What it is, in a word.
 pub(super) fn kind(raw: &RawResult) -> &'static str {
     match raw.content {
-        RawContent::Json(_) => "JSON",
+        RawContent::Json(_) | RawContent::Rows(_) => "JSON",
         RawContent::Text(_) => "text",
         RawContent::Binary { .. } => "binary",
     }
