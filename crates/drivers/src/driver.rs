@@ -7,11 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
-use weaver_types::{BoxFuture, ContentBlocks, RawContent, RawResult, Structured};
+use weaver_types::{BoxFuture, ContentBlocks, JsonRows, RawContent, RawResult, Structured};
 
 use crate::confine::{self, Enforced};
 use crate::mcp::{
-    CallOutcome, CallRequest, Confined, HttpFault, McpError, Reply, RpcError, Upstream, escape,
+    CallOutcome, CallRequest, Confined, HttpFault, McpError, Reply, RpcError, STRUCTURED, Upstream,
+    escape, whole,
 };
 use crate::task;
 
@@ -25,7 +26,7 @@ const MAX_BLOCKS: usize = 1_000;
 /// The most parts of a structured value that is kept so: its members, items and eighths of texts.
 const MAX_PARTS: usize = 200_000;
 /// The most fields beside the one list of an object whose items are rows, as the firewall has it.
-const MAX_AROUND: usize = 8;
+const MAX_AROUND: usize = JsonRows::MAX_AROUND;
 
 /// Why a driver of one connection refuses a call.
 const ANEW: &str =
@@ -188,11 +189,47 @@ fn refused(error: &RpcError) -> DriverError {
 pub fn raw_result(reply: Reply) -> RawResult {
     let is_error = reply.is_error();
     let findings = reply.findings().iter().map(|finding| finding.code()).collect();
-    let value = reply.into_value();
+    let (value, rows) = reply.into_parts();
+    let value = match rows {
+        None => value,
+        Some(rows) => match beside_rows(&value, &rows) {
+            Some(omitted) => {
+                let notes = omitted.into_iter().collect();
+                return RawResult {
+                    is_error,
+                    findings,
+                    notes,
+                    ..RawResult::of(RawContent::Rows(rows))
+                };
+            }
+            None => whole(value, &rows),
+        },
+    };
     let blocks = layout(&value);
     let (content, structured, omitted) = parts(value);
     let notes = if blocks.is_none() { omitted.into_iter().collect() } else { Vec::new() };
     RawResult { is_error, findings, structured, blocks, notes, ..RawResult::of(content) }
+}
+
+/// What is said of the text beside rows that are kept as text: the same as [`parts`] says of rows.
+/// None where the result is shown with its blocks, or as a whole.
+fn beside_rows(result: &Value, rows: &JsonRows) -> Option<Option<String>> {
+    let result = result.as_object().filter(|result| is_plain(result))?;
+    if are_small(rows) {
+        return None;
+    }
+    match result.get("content").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([]) | None => Some(None),
+        Some([block]) if plain_text(block).is_some_and(|text| rows.is_in(text)) => Some(None),
+        Some(blocks) => text_beside(blocks),
+    }
+}
+
+/// Whether rows have no more parts than a frame could show, as [`is_small`] has it.
+fn are_small(rows: &JsonRows) -> bool {
+    let frame = rows.with_list(Vec::new());
+    let left = parts_within(&frame, MAX_PARTS).and_then(|left| left.checked_sub(rows.len()));
+    left.and_then(|left| rows.rows().try_fold(left, |left, row| parts_within(&row, left))).is_some()
 }
 
 /// The blocks of a result as they came, unless there is more in them, or in the structured value
@@ -212,7 +249,7 @@ fn layout(result: &Value) -> Option<ContentBlocks> {
     if !all_objects || blocks.len() > MAX_BLOCKS || texts > MAX_TEXT {
         return None;
     }
-    let structured = result.get("structuredContent");
+    let structured = result.get(STRUCTURED);
     if structured.is_some_and(|value| !is_small(value)) {
         return None;
     }
@@ -226,13 +263,17 @@ fn layout(result: &Value) -> Option<ContentBlocks> {
 /// Whether a result has no field but those that the protocol knows. Of any other, the whole result
 /// is shown, so that nothing is lost.
 fn is_plain(result: &Map<String, Value>) -> bool {
-    const KNOWN: [&str; 5] = ["content", "structuredContent", "isError", "resultType", "_meta"];
+    const KNOWN: [&str; 5] = ["content", STRUCTURED, "isError", "resultType", "_meta"];
     result.keys().all(|key| KNOWN.contains(&key.as_str()))
 }
 
 /// Whether a structured value has no more parts than a frame could show.
 fn is_small(value: &Value) -> bool {
-    let mut left = MAX_PARTS;
+    parts_within(value, MAX_PARTS).is_some()
+}
+
+/// What of so many parts a value leaves; none where it has more.
+fn parts_within(value: &Value, mut left: usize) -> Option<usize> {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         let parts = match value {
@@ -247,12 +288,9 @@ fn is_small(value: &Value) -> bool {
             Value::String(text) => text.len() / 8,
             _ => 0,
         };
-        match left.checked_sub(parts) {
-            Some(rest) => left = rest,
-            None => return false,
-        }
+        left = left.checked_sub(parts)?;
     }
-    true
+    Some(left)
 }
 
 /// The content of a result, what its output schema speaks of, and a line about text that stands
@@ -263,15 +301,15 @@ fn parts(result: Value) -> (RawContent, Structured, Option<String>) {
     };
     match form(&result) {
         Form::Structure { text_beside } => {
-            let value = result.remove("structuredContent").unwrap_or_default();
+            let value = result.remove(STRUCTURED).unwrap_or_default();
             (RawContent::Json(value), Structured::Content, text_beside)
         }
         Form::Other(content) => {
-            let structured = result.remove("structuredContent");
+            let structured = result.remove(STRUCTURED);
             (content, structured.map_or(Structured::Missing, Structured::Beside), None)
         }
         Form::Whole => {
-            let structured = result.get("structuredContent").cloned();
+            let structured = result.get(STRUCTURED).cloned();
             let structured = structured.map_or(Structured::Missing, Structured::Beside);
             (RawContent::Json(Value::Object(result)), structured, None)
         }
@@ -294,7 +332,7 @@ fn form(result: &Map<String, Value>) -> Form {
     }
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice);
     let structure = Form::Structure { text_beside: None };
-    match (blocks, result.get("structuredContent")) {
+    match (blocks, result.get(STRUCTURED)) {
         (Some([]) | None, Some(_)) => structure,
         (Some([block]), Some(structured)) if is_wrapped(block, structured) => {
             let text = plain_text(block).unwrap_or_default();
@@ -386,7 +424,7 @@ mod tests {
     fn what_goes_on_in_a_task_is_lost() {
         let value = json!({ "task": { "taskId": "1" } });
         let raw = serde_json::value::to_raw_value(&value).unwrap();
-        let said = result(Ok(CallOutcome::Task(Reply { raw, value, findings: Vec::new() })));
+        let said = result(Ok(CallOutcome::Task(Reply::new(raw, value, Vec::new()))));
         assert!(said.is_err_and(|error| error.is_ambiguous()));
     }
 
@@ -438,7 +476,7 @@ mod tests {
 
     fn raw(value: Value) -> RawResult {
         let text = serde_json::value::to_raw_value(&value).unwrap();
-        raw_result(Reply { raw: text, value, findings: Vec::new() })
+        raw_result(Reply::new(text, value, Vec::new()))
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Calling one tool: what is asked, and what came back.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use weaver_types::{Progress, ProgressSink};
+use weaver_types::{JsonRows, Progress, ProgressSink};
 
 use super::config::Era;
 use super::error::{Fault, McpError, RpcError};
@@ -35,11 +35,28 @@ impl Finding {
 #[derive(Clone)]
 pub struct Reply {
     pub(crate) raw: Box<RawValue>,
+    /// The object; where there are `rows`, without them: the list is empty here.
     pub(crate) value: Value,
-    pub(crate) findings: Vec<Finding>,
+    /// The structured value of a large result that is rows.
+    rows: Option<JsonRows>,
+    /// The whole object, where it was asked for beside the rows.
+    whole: OnceLock<Value>,
+    findings: Vec<Finding>,
 }
 
+/// The field of a result that holds its structured value.
+pub(crate) const STRUCTURED: &str = "structuredContent";
+
 impl Reply {
+    pub(crate) fn new(raw: Box<RawValue>, value: Value, findings: Vec<Finding>) -> Self {
+        Self { raw, value, rows: None, whole: OnceLock::new(), findings }
+    }
+
+    /// The same, with the rows whose list is empty in the value.
+    pub(crate) fn with_rows(self, rows: Option<JsonRows>) -> Self {
+        Self { rows, ..self }
+    }
+
     /// The bytes of the `result` object as received.
     #[must_use]
     pub fn raw(&self) -> &str {
@@ -49,7 +66,10 @@ impl Reply {
     /// The `result` object, read strictly: no duplicate keys, numbers in canonical form.
     #[must_use]
     pub fn value(&self) -> &Value {
-        &self.value
+        match &self.rows {
+            None => &self.value,
+            Some(rows) => self.whole.get_or_init(|| whole(self.value.clone(), rows)),
+        }
     }
 
     /// What was noticed while reading, in order.
@@ -68,8 +88,24 @@ impl Reply {
     /// Takes the value out.
     #[must_use]
     pub fn into_value(self) -> Value {
-        self.value
+        match self.rows {
+            None => self.value,
+            Some(rows) => whole(self.value, &rows),
+        }
     }
+
+    /// Takes the value out, and apart from it the rows whose list is empty in it.
+    pub(crate) fn into_parts(self) -> (Value, Option<JsonRows>) {
+        (self.value, self.rows)
+    }
+}
+
+/// A result object with its structured value.
+pub(crate) fn whole(mut result: Value, rows: &JsonRows) -> Value {
+    if let Some(structured) = result.get_mut(STRUCTURED) {
+        *structured = rows.to_value();
+    }
+    result
 }
 
 impl fmt::Debug for Reply {
@@ -107,7 +143,7 @@ impl CallOutcome {
         };
         let legacy_task = era == Era::Legacy
             && reply.value.get("content").is_none()
-            && reply.value.get("structuredContent").is_none()
+            && reply.value.get(STRUCTURED).is_none()
             && reply.value.get("task").is_some_and(Value::is_object);
         match reply.value.get("resultType") {
             Some(Value::String(kind)) if kind == "input_required" => Ok(Self::InputRequired(reply)),
@@ -206,7 +242,7 @@ mod tests {
 
     fn sorted(value: Value, era: Era) -> Result<&'static str, Fault> {
         let raw = serde_json::value::to_raw_value(&value).unwrap();
-        let reply = Reply { raw, value, findings: Vec::new() };
+        let reply = Reply::new(raw, value, Vec::new());
         CallOutcome::sort(Ok(reply), era).map(|outcome| match outcome {
             CallOutcome::Complete(_) => "complete",
             CallOutcome::Error(_) => "error",
@@ -253,7 +289,7 @@ mod tests {
             (json!({"isError": "yes"}), true),
         ] {
             let raw = serde_json::value::to_raw_value(&value).unwrap();
-            assert_eq!(Reply { raw, value, findings: Vec::new() }.is_error(), failed);
+            assert_eq!(Reply::new(raw, value, Vec::new()).is_error(), failed);
         }
     }
 }

@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use weaver_types::JsonRows;
 
 use super::call::{Finding, Reply};
 use super::error::{Fault, RpcError};
-use super::strict;
+use super::{large, strict};
 
 /// The result of a request: what the server returned, or its JSON-RPC error.
 pub(crate) type Answer = Result<Reply, RpcError>;
@@ -54,14 +55,18 @@ fn classify_object(text: &[u8]) -> Incoming {
     if !envelope.is_rpc() {
         return Incoming::Noise;
     }
-    let strict = match strict::read(text) {
-        Ok(strict) => strict,
+    let read = match large::read(text, envelope.result) {
+        Some((strict, rows)) => Ok((strict, Some(rows))),
+        None => strict::read(text).map(|strict| (strict, None)),
+    };
+    let (strict, rows) = match read {
+        Ok(read) => read,
         Err(_) if envelope.method.is_some() && !envelope.is_reply() => return Incoming::Dropped,
         Err(fault) => return Incoming::Faulty { fault, ids: envelope.ids() },
     };
     match envelope.rule_broken() {
         Some(fault) => Incoming::Faulty { fault, ids: envelope.ids() },
-        None => envelope.open(strict),
+        None => envelope.open(strict, rows),
     }
 }
 
@@ -131,7 +136,7 @@ impl Envelope<'_> {
         }
     }
 
-    fn open(&self, strict: strict::Strict) -> Incoming {
+    fn open(&self, strict: strict::Strict, rows: Option<JsonRows>) -> Incoming {
         let Value::Object(mut members) = strict.value else { return Incoming::Noise };
         let id = self.ids.first();
         if let Some(method) = self.method {
@@ -148,7 +153,7 @@ impl Envelope<'_> {
         if let Some(raw) = self.result {
             let value = members.remove("result").unwrap_or_default();
             let findings = if strict.rounded { vec![Finding::NumbersRounded] } else { Vec::new() };
-            let reply = Reply { raw: raw.to_owned(), value, findings };
+            let reply = Reply::new(raw.to_owned(), value, findings).with_rows(rows);
             return Incoming::Reply { id: own, answer: Ok(reply) };
         }
         match rpc_error(members.remove("error").unwrap_or_default()) {

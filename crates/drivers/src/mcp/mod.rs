@@ -13,6 +13,7 @@ mod frame;
 mod headers;
 mod http;
 mod inbox;
+mod large;
 mod lifecycle;
 mod message;
 mod pending;
@@ -25,6 +26,7 @@ mod upstream;
 mod wire;
 
 pub use call::{CallOutcome, CallRequest, Finding, LateAnswer, Reply};
+pub(crate) use call::{STRUCTURED, whole};
 pub use config::{
     Confined, Endpoint, Era, EraChoice, HttpConfig, LEGACY_VERSION, Limits, MODERN_VERSION,
     Redactor, StdioConfig, UpstreamConfig,

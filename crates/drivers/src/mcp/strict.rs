@@ -23,27 +23,33 @@ pub(crate) struct Strict {
 /// The value is read as canonical bytes are. Only where a number has no exact form there is it
 /// read once more, with that number rounded.
 pub(crate) fn read(bytes: &[u8]) -> Result<Strict, Fault> {
-    match canonical::parse(bytes, Profile::Foreign) {
+    match exact(bytes) {
         Ok(value) => Ok(Strict { value, rounded: false }),
-        Err(error) => match error.fault() {
-            CanonicalFault::DuplicateKey => Err(Fault::DuplicateKey),
-            CanonicalFault::Depth => Err(Fault::TooDeep),
-            CanonicalFault::Surrogate => Err(Fault::InvalidValue),
-            CanonicalFault::IntegerRange | CanonicalFault::Precision => rounded(bytes),
-            _ => Err(Fault::InvalidJson),
-        },
+        Err(Some(fault)) => Err(fault),
+        Err(None) => rounded(bytes).map(|value| Strict { value, rounded: true }),
     }
 }
 
+/// Reads as canonical bytes are read; `None` in place of a fault where a number has no exact form.
+pub(crate) fn exact(bytes: &[u8]) -> Result<Value, Option<Fault>> {
+    canonical::parse(bytes, Profile::Foreign).map_err(|error| match error.fault() {
+        CanonicalFault::DuplicateKey => Some(Fault::DuplicateKey),
+        CanonicalFault::Depth => Some(Fault::TooDeep),
+        CanonicalFault::Surrogate => Some(Fault::InvalidValue),
+        CanonicalFault::IntegerRange | CanonicalFault::Precision => None,
+        _ => Some(Fault::InvalidJson),
+    })
+}
+
 /// Reads with 64-bit integers and doubles only, and still refuses duplicate keys.
-fn rounded(bytes: &[u8]) -> Result<Strict, Fault> {
+pub(crate) fn rounded(bytes: &[u8]) -> Result<Value, Fault> {
     let duplicate = Cell::new(false);
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = Seed(&duplicate)
         .deserialize(&mut reader)
         .map_err(|_| if duplicate.get() { Fault::DuplicateKey } else { Fault::InvalidValue })?;
     reader.end().map_err(|_| Fault::InvalidJson)?;
-    Ok(Strict { value, rounded: true })
+    Ok(value)
 }
 
 struct Seed<'a>(&'a Cell<bool>);

@@ -16,7 +16,7 @@ pub(crate) fn in_order(raw: &RawResult) -> Vec<String> {
     let own = match &raw.content {
         RawContent::Text(text) => Some(text.as_str()),
         RawContent::Binary { bytes, .. } => crate::view::text_of(bytes),
-        RawContent::Json(_) => None,
+        RawContent::Json(_) | RawContent::Rows(_) => None,
     };
     own.or(block).map_or_else(Vec::new, of_text)
 }

@@ -106,3 +106,45 @@ proptest! {
         prop_assert_eq!(id_in_head(line.as_bytes()), Some(id));
     }
 }
+
+/// A message whose structured value holds these rows and, beside them, enough to be large.
+fn with_rows(rows: &str) -> String {
+    let many = format!(r#"{{"filler":"{}"}}"#, "x".repeat(1 << 10));
+    let many = vec![many; (4 << 10) + 8].join(",");
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"result":{{"content":[],"structuredContent":{{"total":2,"rows":[{many}{rows}]}}}}}}"#
+    )
+}
+
+#[test]
+fn rows_of_a_large_message_are_read_as_the_whole_would_be() {
+    for rows in [
+        "",
+        r#", {"b": 1.50, "a": "\u0061\/", "c": -0}"#,
+        r#",{"n":99999999999999999999},{"a":1.0}"#,
+        r#",{"n":1e400}"#,
+        r#",{"a":1,"a":2}"#,
+        r#",{"a":"\ud800"}"#,
+        r#",1"#,
+        r#",{"a":{"b":[1,{"c":null}]}}"#,
+        &format!(r#",{{"a":{}{}}}"#, "[".repeat(122), "]".repeat(122)),
+        &format!(r#",{{"a":{}{}}}"#, "[".repeat(130), "]".repeat(130)),
+    ] {
+        let line = with_rows(rows);
+        let alone = strict::read(line.as_bytes());
+        match (classify(line.as_bytes()), alone) {
+            (Incoming::Reply { answer: Ok(reply), .. }, Ok(whole)) => {
+                assert_eq!(*reply.value(), whole.value["result"], "{rows}");
+                assert_eq!(reply.findings().is_empty(), !whole.rounded, "{rows}");
+                let kept = reply.into_parts().1.map(|rows| rows.text().to_owned());
+                let written = whole.value["result"]["structuredContent"].to_string();
+                let is_tree = rows == ",1" || rows.contains("[[");
+                assert_eq!(kept, (!is_tree).then_some(written), "{rows}");
+            }
+            (Incoming::Faulty { fault, ids }, Err(expected)) => {
+                assert_eq!((fault, ids), (expected, vec![7]), "{rows}");
+            }
+            (incoming, _) => panic!("{rows}: {incoming:?}"),
+        }
+    }
+}

@@ -93,8 +93,9 @@ pub(super) fn excerpt(
 }
 
 /// Those of the names, in their order, that the first row has and that are shown as they are.
-fn in_order(names: &[String], rows: &[Value], shower: &mut Shower<'_>) -> Vec<String> {
-    let Some(first) = rows.first().and_then(Value::as_object) else { return Vec::new() };
+fn in_order(names: &[String], rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
+    let Some(row) = rows.get(0) else { return Vec::new() };
+    let Some(first) = row.as_object() else { return Vec::new() };
     let shown = names.iter().filter(|name| first.contains_key(*name) && shower.shows_name(name));
     shown.cloned().collect()
 }
