@@ -31,8 +31,6 @@ pub(crate) struct Server {
     body: Box<Body>,
 }
 
-type Body = dyn Fn(&Value) -> Result<RawResult, DriverError> + Send + Sync;
-
 impl Driver for Server {
     fn execute(
         &self,
