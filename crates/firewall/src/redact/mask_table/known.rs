@@ -207,7 +207,7 @@ mod tests {
         assert!(built <= 11 * values.len(), "{built}");
         for (place, value) in values.iter().enumerate() {
             assert_eq!(known.place(&value.to_uppercase()), Some(place));
-            assert_eq!(known.find(&format!("x{value}x")).collect::<Vec<_>>(), [1..11]);
+            assert_eq!(known.find(&format!("x{value}x")).next(), Some(1..11));
         }
     }
 }
