@@ -107,3 +107,58 @@ fn nodes(value: &Value) -> u64 {
         _ => 1,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use weaver_types::{Agents, CapabilityDraft, CapabilityId, Effects};
+
+    use super::*;
+
+    #[test]
+    fn rows_in_parts_fit_where_the_whole_value_fits() {
+        let id = CapabilityId::parse("crm.list").unwrap();
+        let item = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}});
+        let around = |list: Value| {
+            json!({"type": "object", "required": ["rows"], "properties": {"rows": list},
+                "additionalProperties": {"type": "integer"}})
+        };
+        let schemas = [
+            around(json!({"type": "array", "items": item})),
+            around(json!({"type": "array", "items": item, "maxItems": 1_500})),
+            around(json!({"type": "object"})),
+            json!({"type": "array", "items": item}),
+            json!({"enum": [1]}),
+        ];
+        let row = |id: u64| json!({"id": id});
+        let rows = |count: u64| -> Vec<Value> { (0..count).map(row).collect() };
+        let mut odd = rows(2_100);
+        odd[2_050] = json!({"id": "x"});
+        let values = [
+            json!({"rows": rows(1_200)}),
+            json!({"rows": rows(2_100), "total": 2_100}),
+            json!({"rows": odd.clone()}),
+            json!({"rows": [row(1)], "total": "one"}),
+            json!({"others": rows(3)}),
+            Value::Array(rows(2_100)),
+            Value::Array(odd),
+        ];
+        let mut fitting = 0;
+        for schema in schemas {
+            let draft = CapabilityDraft {
+                description: "Lists people.".to_owned(),
+                output_schema: Some(schema.clone()),
+                timeout_ms: 1_000,
+                ..CapabilityDraft::new(id.clone(), "list", Effects::READ_OPEN, Agents::Any)
+            };
+            let check = SchemaCheck::of_results(&draft.build().unwrap()).unwrap();
+            for value in &values {
+                let whole = check.violation(value, "it");
+                let parts = JsonRows::parse(value.to_string()).unwrap();
+                assert_eq!(check.violation_in_rows(&parts, "it"), whole, "{schema}");
+                fitting += usize::from(whole.is_none());
+            }
+        }
+        assert_eq!(fitting, 4);
+    }
+}

@@ -255,6 +255,11 @@ impl Client {
         told.into_iter().map(|message| message["params"].clone()).collect()
     }
 
+    /// The process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Closes stdin and waits for the end.
     pub(crate) fn end(mut self) -> Ended {
         drop(self.stdin.take());

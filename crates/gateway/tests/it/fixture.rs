@@ -150,12 +150,43 @@ pub(crate) fn tools(behaviour: &str) -> Vec<Value> {
 
 fn content_tools() -> Vec<Value> {
     let message = json!({"to": {"type": "string"}, "text": {"type": "string"}});
-    ["big", "rows", "picture", "people", "failing", "send", "secret_plans"]
-        .map(|name| {
-            let properties = if name == "send" { message.clone() } else { json!({}) };
-            tool(name, &format!("The tool {name} for tests of content."), properties)
-        })
-        .to_vec()
+    let all = [
+        "big",
+        "rows",
+        "many_rows",
+        "many_rows_twice",
+        "picture",
+        "people",
+        "failing",
+        "send",
+        "secret_plans",
+    ];
+    all.map(|name| {
+        let properties = if name == "send" { message.clone() } else { json!({}) };
+        let mut tool = tool(name, &format!("The tool {name} for tests of content."), properties);
+        if name == "many_rows" {
+            tool["outputSchema"] = json!({"type": "object", "required": ["rows"], "properties": {
+                    "rows": {"type": "array", "items": {"type": "object", "required": ["id"],
+                        "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}}}});
+        }
+        tool
+    })
+    .to_vec()
+}
+
+/// The rows of the largest result.
+pub(crate) const MANY_ROWS: usize = 190_000;
+
+/// A list of so many small rows, as JSON.
+pub(crate) fn many_rows(count: usize) -> String {
+    let row = |n: usize| {
+        let (group, amount) = (n % 7, n * 7919 % 1_000_003);
+        format!(
+            r#"{{"active":true,"amount":{amount}.5,"group":"g{group}","id":{n},"name":"customer {n}"}}"#
+        )
+    };
+    let rows: Vec<String> = (0..count).map(row).collect();
+    format!("[{}]", rows.join(","))
 }
 
 fn call(id: &Value, params: &Value) {
@@ -211,6 +242,20 @@ fn call(id: &Value, params: &Value) {
             reply(id, &json!({"content": [], "structuredContent": {"rows": rows}}));
         }
         "people" => text(id, "Write to jane.doe@corp.example.com or call +1 415 555 0132."),
+        "many_rows" => {
+            let rows = many_rows(MANY_ROWS);
+            put(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"rows":{rows}}}}}}}"#
+            ));
+        }
+        // Most servers repeat the structured value as a text.
+        "many_rows_twice" => {
+            let structured = format!(r#"{{"rows":{}}}"#, many_rows(MANY_ROWS / 5 * 2));
+            let text = Value::from(structured.as_str());
+            put(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{structured}}}}}"#
+            ));
+        }
         "failing" => reply(
             id,
             &json!({"content": [{"type": "text", "text": "the disk is full"}], "isError": true}),

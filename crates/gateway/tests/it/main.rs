@@ -46,6 +46,9 @@ mod inspect;
 mod kernel_commands;
 #[cfg(test)]
 mod keys;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod large_rows;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]

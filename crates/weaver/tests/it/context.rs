@@ -79,6 +79,7 @@ impl ResultFirewall for Port {
         let id = HandleId::parse(format!("hdl_{}", self.kept.borrow().len())).ok()?;
         let content = match &output.result.content {
             RawContent::Json(value) => RawResult::json(value.clone()),
+            RawContent::Rows(rows) => RawResult::json(rows.to_value()),
             RawContent::Text(text) => RawResult::text(text.clone()),
             RawContent::Binary { .. } => return None,
         };
