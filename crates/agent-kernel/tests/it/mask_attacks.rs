@@ -377,3 +377,19 @@ fn a_value_that_comes_back_within_another_does_not_come_from_there() {
         assert!(!done.decision.allowed(), "{seen} went to {}", office.last());
     }
 }
+
+#[test]
+fn a_server_that_guesses_a_secret_does_not_get_it() {
+    let office = Office::new();
+    // A server shows every value that a PIN can have; then the address book shows the real one.
+    let guesses: Vec<_> = (4_800..4_820).map(|pin| json!({ "secret": pin })).collect();
+    office.read("files.read", RawResult::json(json!(guesses)));
+    let seen = office.read("book.read", RawResult::json(json!({ "secret": 4_811 })));
+    let mask = serde_json::from_str::<Value>(&seen).unwrap()["secret"].clone();
+    for tool in ["files.write", "files.read", "book.update"] {
+        let before = office.got.lock().unwrap().len();
+        let done = office.call(tool, json!({ "text": mask }));
+        assert!(!done.decision.allowed(), "{tool} {mask}");
+        assert_eq!(office.got.lock().unwrap().len(), before);
+    }
+}

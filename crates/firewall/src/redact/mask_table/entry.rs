@@ -12,6 +12,9 @@ use super::ValueSource;
 /// The most servers that are remembered for a value. One that came from more goes back to those.
 const MAX_ORIGINS: usize = 8;
 
+/// A secret of fewer bytes can be found by showing every value that it may have.
+const GUESSABLE: usize = 10;
+
 /// How a value stood where it was masked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
@@ -42,6 +45,8 @@ pub(super) struct Entry {
     value: Option<Zeroizing<String>>,
     pub(super) origins: BTreeSet<String>,
     pub(super) label: Label,
+    /// Whether it is a secret that can be guessed and that several servers showed.
+    is_shared: bool,
     /// Whether a call got the value in place of the mask.
     pub(super) given_out: bool,
 }
@@ -56,6 +61,7 @@ impl Entry {
             value: None,
             origins: BTreeSet::new(),
             label: Label::clean(),
+            is_shared: false,
             given_out: false,
         }
     }
@@ -72,10 +78,20 @@ impl Entry {
     /// does not come from there.
     pub(super) fn seen(&mut self, source: Option<&ValueSource>) {
         let Some(source) = source.filter(|_| !self.given_out) else { return };
-        if self.origins.len() < MAX_ORIGINS && !self.origins.contains(&source.origin) {
+        self.join(&source.label);
+        if self.origins.contains(&source.origin) {
+            return;
+        }
+        // A server that shows a short secret of another one may only have guessed it: then it goes
+        // back to none of them.
+        let guessable = self.family == ValueFamily::Secret
+            && self.text().is_none_or(|text| text.len() < GUESSABLE);
+        self.is_shared |= guessable && !self.origins.is_empty();
+        if self.is_shared {
+            self.origins.clear();
+        } else if self.origins.len() < MAX_ORIGINS {
             self.origins.insert(source.origin.clone());
         }
-        self.join(&source.label);
     }
 
     /// Takes over where the value comes from.
