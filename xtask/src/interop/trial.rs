@@ -174,7 +174,7 @@ impl<'a> Trial<'a> {
     fn log(&mut self) -> Result<()> {
         self.client.close()?;
         let mut verify = self.bench.cache.command(self.bench.weaver);
-        verify.args(["trace", "verify", "--store"]).arg(self.folder.join("ledger.db"));
+        verify.args(["trace", "verify", "--store"]).arg(self.folder.join(".weaver/ledger.db"));
         child::run(&mut verify, "", PATIENCE)?.succeeded("weaver trace verify")?;
         Ok(())
     }

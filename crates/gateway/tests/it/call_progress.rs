@@ -83,7 +83,7 @@ fn a_message_is_masked_as_a_result_is_and_short() {
     let (told, answer) = steps(&mut client, "secrets", &json!(1));
     let (_, body) = unpack(&answer);
     let said = told[0]["message"].as_str().unwrap();
-    assert!(!said.contains("jane.doe@corp.example") && !said.contains("ghp_"), "{said}");
+    assert!(!said.contains("jane.doe@corp.example.org") && !said.contains("ghp_"), "{said}");
     let (email, key) = said.split_once(" with ").unwrap();
     assert_eq!(email, "for [EMAIL_1]");
     let shown = body["text"].as_str().unwrap();
@@ -129,7 +129,7 @@ fn what_progress_said_taints_the_run_although_the_call_failed() {
     let id = client.begin("tools/call", call);
     let told = client.line().unwrap();
     let said = told["params"]["message"].as_str().unwrap_or_else(|| panic!("{told}"));
-    assert!(said.starts_with("write to ") && !said.contains("eve@evil.example"), "{said}");
+    assert!(said.starts_with("write to ") && !said.contains("eve@evil.example.org"), "{said}");
     assert_eq!(send(&mut client), "hold", "while the call runs");
     let answer = client.answer(&id);
     assert_eq!(answer["result"]["structuredContent"]["reason"], "timeout", "{answer}");

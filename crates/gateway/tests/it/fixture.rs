@@ -274,7 +274,7 @@ fn steps(id: &Value, params: &Value) {
             .to_string());
     };
     let pause = || std::thread::sleep(Duration::from_millis(200));
-    let (email, key) = ("jane.doe@corp.example", "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi");
+    let (email, key) = ("jane.doe@corp.example.org", "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi");
     match params["arguments"]["text"].as_str().unwrap_or_default() {
         "slowly" => {
             tell(json!({"progress": 1, "total": 3, "message": "step \u{1b}[31m 1"}));
@@ -297,7 +297,7 @@ fn steps(id: &Value, params: &Value) {
             }
         }
         "no end" => {
-            tell(json!({"progress": 1, "message": "write to eve@evil.example"}));
+            tell(json!({"progress": 1, "message": "write to eve@evil.example.org"}));
             return;
         }
         _ => {}
