@@ -115,10 +115,12 @@ impl<'a> Trial<'a> {
     /// The goal finds the tool, and its schema can be had.
     fn browse(&mut self) -> Result<()> {
         let id = self.plan.server.capability(self.plan.server.read.tool);
-        let found = self.meta("tool_browse", &json!({ "query": self.plan.server.goal }), false)?;
-        let tools = found["tools"].as_array().with_context(|| format!("no tools: {found}"))?;
-        ensure!(tools.iter().any(|tool| tool["id"] == id.as_str()), "`{id}` not found: {found}");
-        ensure!(found.get("unavailable").is_none(), "a server is away: {found}");
+        let query = json!({ "query": self.plan.server.goal });
+        let found = self.call("tool_browse", &query, false)?;
+        let listed = found["content"][0]["text"].as_str().unwrap_or_default();
+        let names = |line: &str| line.starts_with(id.as_str());
+        ensure!(listed.lines().any(names), "`{id}` not found: {found}");
+        ensure!(found["_meta"].get("weaver/missing").is_none(), "a server is away: {found}");
         let found = self.meta("tool_browse", &json!({ "capability": id }), false)?;
         ensure!(found["inputSchema"]["type"] == "object", "no schema: {found}");
         Ok(())
