@@ -316,8 +316,10 @@ impl Kernel {
     /// masks.
     pub(crate) fn firewall_for(&self, ready: &Ready<'_>, own: Option<&Label>) -> Cow<'_, Firewall> {
         let Some(slot) = self.slot_of(ready.caller) else { return Cow::Borrowed(&self.firewall) };
-        let label = ready.worst.clone();
-        let label = own.map_or_else(|| label.clone(), |own| label.clone().join(own));
+        let label = match own {
+            Some(own) => ready.worst.clone().join(own),
+            None => ready.worst.clone(),
+        };
         let origin = ready.target.entry.origin().into_owned();
         self.firewall_of(&slot, ValueSource { origin, label })
     }

@@ -183,15 +183,6 @@ impl World {
         Self { kernel: Kernel::open(parts).unwrap(), ledger, clock, executed: Arc::default() }
     }
 
-    /// Telling masked values apart.
-    pub(crate) fn numbering() -> Self {
-        let (ledger, clock) = (memory(), Arc::new(ManualClock::new(START)));
-        let own = Arc::clone(&clock) as Arc<dyn Clock>;
-        let mut parts = parts_of(Arc::clone(&ledger), own, set(open_policy()));
-        parts.settings.placeholders = true;
-        Self { kernel: Kernel::open(parts).unwrap(), ledger, clock, executed: Arc::default() }
-    }
-
     pub(crate) fn with(
         ledger: Arc<dyn Ledger>,
         clock: Arc<ManualClock>,

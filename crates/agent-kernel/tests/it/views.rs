@@ -113,7 +113,7 @@ fn only_its_own_principal_and_an_admin_are_told_of_a_call() {
 
 #[test]
 fn masked_values_have_numbers_of_their_run() {
-    let world = World::numbering();
+    let world = World::new(open_policy());
     world.answering(draft("mail.find", Effects::READ_LOCAL), |arguments| {
         let who = arguments["who"].as_str().unwrap().to_owned();
         Ok(RawResult::text(format!("from {who}@corp.example.com to joe@corp.example.com")))

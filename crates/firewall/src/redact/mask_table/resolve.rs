@@ -69,26 +69,11 @@ impl MaskTable {
     /// A text that a model saw, with the values in place of their masks.
     #[must_use]
     pub fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if !text.contains('[') {
-            return Cow::Borrowed(text);
-        }
         let state = self.state();
-        let (mut out, mut kept) = (String::new(), 0);
-        for range in bracketed(text) {
-            let entry = text.get(range.clone()).and_then(|mask| state.entry(mask));
-            let Some((entry, value)) = entry.and_then(|entry| Some((entry, entry.plain()?))) else {
-                continue;
-            };
-            let (range, value) = entry.within(text, range, kept, value);
-            out.push_str(text.get(kept..range.start).unwrap_or_default());
-            out.push_str(&value);
-            kept = range.end;
-        }
-        if kept == 0 {
-            return Cow::Borrowed(text);
-        }
-        out.push_str(text.get(kept..).unwrap_or_default());
-        Cow::Owned(out)
+        with_values(text, |mask, range, from| {
+            let entry = state.entry(mask)?;
+            Some(entry.within(text, range, from, entry.plain()?))
+        })
     }
 
     /// A text with masks in place of these masks' values, wherever they stand in it: as they are,
@@ -154,6 +139,27 @@ fn escaped(text: &str) -> String {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
+/// A text with what `value` gives in place of each mask. It is told the mask, where it stands, and
+/// from where on the text is still as it was; and gives the stretch that the value takes.
+fn with_values(
+    text: &str,
+    mut value: impl FnMut(&str, Range<usize>, usize) -> Option<(Range<usize>, String)>,
+) -> Cow<'_, str> {
+    let (mut out, mut kept) = (String::new(), 0);
+    for range in bracketed(text) {
+        let Some(mask) = text.get(range.clone()) else { continue };
+        let Some((range, value)) = value(mask, range, kept) else { continue };
+        out.push_str(text.get(kept..range.start).unwrap_or_default());
+        out.push_str(&value);
+        kept = range.end;
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(text.get(kept..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
 struct Resolver<'a> {
     state: &'a State,
     is_kind: &'a dyn Fn(&[u8]) -> bool,
@@ -208,31 +214,19 @@ impl<'a> Resolver<'a> {
     }
 
     fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        if !text.contains('[') {
-            return Cow::Borrowed(text);
-        }
-        let (mut out, mut kept) = (String::new(), 0);
-        for range in bracketed(text) {
-            let Some(mask) = text.get(range.clone()) else { continue };
+        with_values(text, |mask, range, from| {
             let entry = self.state.entry(mask);
             let Some((entry, plain)) = entry.and_then(|entry| Some((entry, entry.plain()?))) else {
                 self.note_unknown(mask);
-                continue;
+                return None;
             };
-            let (range, value) = entry.within(text, range, kept, plain);
-            self.use_of(mask, value.len());
             if self.grown > MAX_GROWTH {
-                break;
+                return None;
             }
-            out.push_str(text.get(kept..range.start).unwrap_or_default());
-            out.push_str(&value);
-            kept = range.end;
-        }
-        if kept == 0 {
-            return Cow::Borrowed(text);
-        }
-        out.push_str(text.get(kept..).unwrap_or_default());
-        Cow::Owned(out)
+            let (range, value) = entry.within(text, range, from, plain);
+            self.use_of(mask, value.len());
+            Some((range, value))
+        })
     }
 
     /// Notes that the value of a mask was put in.
