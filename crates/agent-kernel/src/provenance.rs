@@ -12,6 +12,7 @@
 mod collect;
 mod index;
 mod record;
+mod records;
 
 use std::fmt;
 
@@ -23,6 +24,7 @@ use crate::hot_run::RunSlot;
 pub(crate) use collect::{answered, echoes, said, written};
 pub(crate) use index::{Index, Kind, Part};
 pub(crate) use record::{puts, read};
+pub(crate) use records::{Record, Reply, records, vouched_ids};
 
 /// The index of a run as a decision sees it. One that a thread died over vouches for nothing.
 #[derive(Clone)]

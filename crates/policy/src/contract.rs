@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use weaver_types::{
-    Agents, Confidentiality, Digest, Effects, Integrity, Pointer, Precondition, Rung,
+    Agents, Confidentiality, Digest, Effects, Integrity, Pointer, Precondition, RecordFields, Rung,
     SensitivityTag, SinkKind, Timestamp,
 };
 
@@ -78,6 +78,8 @@ pub struct Contract {
     pub permissions: BTreeSet<String>,
     /// The digest of what its server said when it was approved; only under an exact id.
     pub upstream_digest: Option<Digest>,
+    /// Where the records of its output carry their ids.
+    pub records: Option<RecordFields>,
     /// The label of its output.
     pub output: OutputLabel,
     /// The most confidential data that may flow into it.

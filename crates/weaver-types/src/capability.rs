@@ -45,6 +45,15 @@ impl Agents {
     }
 }
 
+/// The members of a record in a capability's output that say which record it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecordFields {
+    /// The member with the id. The source assigns it: nobody who fills the record writes there.
+    pub id: String,
+    /// The member with the name that people call the record by, for example its title.
+    pub name: Option<String>,
+}
+
 /// Which telemetry a capability wants. Steers spans and metrics, never the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -48,7 +48,7 @@ mod value_family;
 
 pub use capability::{
     Agents, Capability, CapabilityDescriptor, CapabilityDraft, CapabilityError, Emit,
-    MAX_DESCRIPTION, MAX_NAME, MAX_RETRIES, TIMEOUT_MS,
+    MAX_DESCRIPTION, MAX_NAME, MAX_RETRIES, RecordFields, TIMEOUT_MS,
 };
 pub use decision::{
     Authority, Basis, Check, Constraints, Contribution, Decision, Discharge, MAX_DETAIL, Origin,

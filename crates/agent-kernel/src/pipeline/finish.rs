@@ -21,6 +21,7 @@ use super::unfinished::Watch;
 use super::{Explanation, Invocation, label};
 use crate::driver::DriverError;
 use crate::kernel::Kernel;
+use crate::provenance;
 use crate::record::{Outcome, Shown, Tags, error_text, event};
 use crate::run_state::RunDelta;
 
@@ -40,6 +41,8 @@ pub(crate) struct Ended {
     pub(crate) tokens: u64,
     /// The label of what is shown; `None` when nothing of the tool's is.
     pub(crate) shown: Option<Label>,
+    /// The records of the reply, where the contract says which member has their id.
+    pub(crate) records: Vec<provenance::Record>,
     /// What the log says of a stream.
     pub(crate) stream: Option<serde_json::Value>,
     /// Why there was no further attempt.
@@ -56,6 +59,7 @@ impl Ended {
             kept: None,
             tokens: 0,
             shown: None,
+            records: Vec::new(),
             stream: None,
             stopped: None,
         }
@@ -141,6 +145,8 @@ impl Kernel {
         let mode = ready.effective_mode().max(share.floor());
         raw.findings.extend(share.finding());
         let spec = self.frame_spec(ready, mode, now);
+        let fields = capability.spec().records.as_ref();
+        let records = fields.map(|fields| provenance::records(&raw, fields)).unwrap_or_default();
         let stored = self.keep(ready, &spec, &mut raw, share.is_bounded());
         let handle = stored.as_ref().map(|stored| &stored.handle);
         let label = label::known(spec.label, raw.label.as_ref());
@@ -162,7 +168,7 @@ impl Kernel {
         let failure = failed.then_some(ReasonCode::ExecutionFailed);
         let tokens = share.tokens();
         let kept = stored.map(|stored| Box::new((stored, raw)));
-        Ended { failure, kept, tokens, shown, ..Ended::new(result, EventKind::Outcome) }
+        Ended { failure, kept, tokens, shown, records, ..Ended::new(result, EventKind::Outcome) }
     }
 
     /// What decides how much a frame of this call may show.
@@ -313,7 +319,7 @@ impl Kernel {
             batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
-        let told = self.told(ready, &watch.slot, ended.result.data.as_ref());
+        let told = self.told(ready, &watch.slot, ended);
         batch.put.extend(told.puts.iter().cloned());
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), told))

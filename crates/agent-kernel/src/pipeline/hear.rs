@@ -6,6 +6,7 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{Batch, Durability, NewEvent, Put};
 use weaver_types::{CallId, EventKind, Frame, Integrity, RunId, hex};
 
+use super::finish::Ended;
 use super::invoke::Ready;
 use super::transition::Step;
 use crate::hot_run::{RunSlot, lock};
@@ -126,21 +127,18 @@ impl Kernel {
             .ok_or("what the call was told has no recordable form")
     }
 
-    /// What a trusted result names, as it is shown. What untrusted input may have placed in the
-    /// arguments is not vouched for by being repeated.
-    pub(crate) fn told(
-        &self,
-        ready: &Ready<'_>,
-        slot: &RunSlot,
-        frame: Option<&Frame>,
-    ) -> Addition {
-        let Some(frame) = frame.filter(|frame| frame.label.integrity == Integrity::Trusted) else {
-            return Addition::default();
-        };
-        let mut tokens = provenance::answered(frame, slot.masks().table());
-        if is_untrusted(slot) {
+    /// What a trusted result names, as it is shown, and the ids that its source assigned. What
+    /// untrusted input may have placed in the arguments is not vouched for by being repeated.
+    pub(crate) fn told(&self, ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Addition {
+        let frame = ended.result.data.as_ref();
+        let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
+        let mut tokens = trusted
+            .map(|frame| provenance::answered(frame, slot.masks().table()))
+            .unwrap_or_default();
+        if !tokens.is_empty() && is_untrusted(slot) {
             tokens = provenance::echoes(tokens, ready.arguments);
         }
+        tokens.extend(assigned(ready, slot, ended));
         let (run, name) = (&ready.caller.run.run_id, ready.call.as_str());
         self.addition(run, slot, name, (Kind::Trusted, &tokens)).unwrap_or_default()
     }
@@ -184,6 +182,21 @@ impl Kernel {
         let index = slot.provenance()?;
         provenance::puts((&self.settings.tenant, run), name, &index, part)
     }
+}
+
+/// The ids of records that are vouched for.
+fn assigned(ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Vec<Token> {
+    let spec = ready.target.capability.spec();
+    let Some(fields) = spec.records.as_ref().filter(|_| !ended.records.is_empty()) else {
+        return Vec::new();
+    };
+    let reply = provenance::Reply {
+        records: &ended.records,
+        fields,
+        impact: spec.effects.impact,
+        arguments: ready.arguments,
+    };
+    provenance::vouched_ids(&reply, &provenance::Origins(slot))
 }
 
 /// Whether the run has taken in untrusted data; one that cannot be read has.

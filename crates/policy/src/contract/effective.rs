@@ -78,6 +78,7 @@ fn apply(draft: &mut CapabilityDraft, resolved: &Resolved) -> Result<(), Contrac
     draft.sink = contract.sink.or(draft.sink);
     draft.sensitivity.extend(contract.sensitivity.iter().copied());
     draft.reveal = contract.reveal.clone().unwrap_or_default();
+    draft.records = contract.records.clone();
     draft.accepts_masked = contract.accepts_masked.clone().unwrap_or_default();
     let personal = [SensitivityTag::Pii, SensitivityTag::Pci];
     draft.mask_personal =

@@ -100,6 +100,8 @@ struct Merge {
     /// Whether every entry with a rung said that it lowers; `None` without any.
     lower_rung: Option<bool>,
     lower_effects: Option<bool>,
+    /// Whether two entries name the ids of records differently; then none counts.
+    records_differ: bool,
 }
 
 fn both<T>(a: Option<T>, b: Option<T>, strictest: impl FnOnce(T, T) -> T) -> Option<T> {
@@ -145,6 +147,13 @@ impl Merge {
         out.allowed_fields = both(out.allowed_fields.take(), next.allowed_fields, common);
         out.agents = both(out.agents.take(), next.agents, agents);
         out.permissions.extend(next.permissions);
+        out.records = match (out.records.take(), next.records) {
+            (Some(a), Some(b)) if a != b => {
+                self.records_differ = true;
+                Some(a)
+            }
+            (a, b) => a.or(b),
+        };
         let (a, b) = (out.output, next.output);
         out.output.confidentiality = both(a.confidentiality, b.confidentiality, Ord::max);
         out.output.integrity = both(a.integrity, b.integrity, Ord::max);
@@ -157,7 +166,8 @@ impl Merge {
         self
     }
 
-    fn finish(self) -> Resolved {
+    fn finish(mut self) -> Resolved {
+        self.out.records.take_if(|_| self.records_differ);
         Resolved {
             contract: self.out,
             declared: true,
@@ -195,6 +205,7 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         agents: exact.agents.or(base.agents),
         permissions: or_base(exact.permissions, base.permissions),
         upstream_digest: exact.upstream_digest,
+        records: exact.records.or(base.records),
         output: super::OutputLabel {
             confidentiality: exact.output.confidentiality.or(base.output.confidentiality),
             integrity: exact.output.integrity.or(base.output.integrity),

@@ -1,6 +1,6 @@
 //! The contracts document.
 
-use weaver_types::{Agents, Effects, Timestamp};
+use weaver_types::{Agents, Effects, RecordFields, Timestamp};
 
 use super::node::Node;
 use super::page::{Page, shown};
@@ -8,7 +8,7 @@ use super::{arguments, header, preconditions, validate};
 use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "capabilities", "visible"];
-const CONTRACT: [&str; 19] = [
+const CONTRACT: [&str; 20] = [
     "effects",
     "rung",
     "lower_rung",
@@ -21,6 +21,7 @@ const CONTRACT: [&str; 19] = [
     "agents",
     "permissions",
     "upstream_digest",
+    "records",
     "output",
     "clearance",
     "idempotent",
@@ -78,6 +79,7 @@ fn contract(page: &mut Page<'_>, node: &Node<'_>) -> Contract {
     out.agents = section.get("agents").and_then(|n| agents(page, &n));
     out.permissions = section.get("permissions").map(|n| n.some_texts(page)).unwrap_or_default();
     out.upstream_digest = section.get("upstream_digest").and_then(|n| n.parsed(page));
+    out.records = section.get("records").and_then(|n| records(page, &n));
     out.output = section.get("output").map(|n| output(page, &n)).unwrap_or_default();
     out.clearance = section.get("clearance").and_then(|n| n.word(page));
     out.idempotent = section.get("idempotent").and_then(|n| n.flag(page));
@@ -130,6 +132,13 @@ fn agents(page: &mut Page<'_>, node: &Node<'_>) -> Option<Agents> {
     }
     let items = node.items(page);
     Some(Agents::Only(items.iter().filter_map(|n| n.parsed(page)).collect()))
+}
+
+fn records(page: &mut Page<'_>, node: &Node<'_>) -> Option<RecordFields> {
+    let section = node.section(page, &["id", "name"])?;
+    let id = section.need(page, "id")?.text(page)?.to_owned();
+    let name = section.get("name").and_then(|n| n.text(page).map(str::to_owned));
+    Some(RecordFields { id, name })
 }
 
 fn output(page: &mut Page<'_>, node: &Node<'_>) -> OutputLabel {

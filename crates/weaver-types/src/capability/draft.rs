@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Agents, Emit};
+use super::{Agents, Emit, RecordFields};
 use crate::digest::Digest;
 use crate::effects::{Effects, Rung, SinkKind};
 use crate::id::CapabilityId;
@@ -63,6 +63,8 @@ pub struct CapabilityDraft {
     pub max_retries: u8,
     /// Milliseconds, within [`TIMEOUT_MS`](crate::TIMEOUT_MS).
     pub timeout_ms: u32,
+    /// Where the records of its output carry their ids, as a signed contract says.
+    pub records: Option<RecordFields>,
     /// The label of its output.
     pub output_label: Label,
     /// The most confidential data that may flow into it.
@@ -110,6 +112,7 @@ impl CapabilityDraft {
             identity_scopes: BTreeSet::new(),
             max_retries: 0,
             timeout_ms: DEFAULT_TIMEOUT_MS,
+            records: None,
             output_label: Label::undeclared_output(),
             clearance: Confidentiality::Internal,
             critical_arguments: BTreeSet::new(),

@@ -50,6 +50,7 @@ fn draft() -> CapabilityDraft {
         identity_scopes: words(&["desk:read"]),
         max_retries: 2,
         timeout_ms: 5_000,
+        records: None,
         output_label: Label::undeclared_output(),
         clearance: Confidentiality::Internal,
         critical_arguments: BTreeSet::new(),

@@ -1,0 +1,209 @@
+//! The records of a reply whose ids are vouched for, where a signed contract says which member of
+//! a record its server assigns.
+//!
+//! An id that a server assigns is no text that somebody else could have placed there. It is
+//! vouched for in two cases: the call itself created the record, or the user called the record by
+//! its name and no other record of the reply bears it.
+
+use serde_json::Value;
+use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy};
+use weaver_policy::{ValueOrigin, ValueOrigins};
+use weaver_text::values::{self, Class, Token};
+use weaver_types::{Impact, JsonRows, Pointer, RawContent, RawResult, RecordFields};
+
+use super::{Origins, echoes};
+
+/// The most records of one reply that are looked at.
+const MAX_RECORDS: usize = 1_000;
+/// The longest reply that is read as YAML, in bytes.
+const MAX_YAML: usize = 256 * 1024;
+/// The deepest nesting of YAML that is read.
+const MAX_YAML_DEPTH: usize = 64;
+
+/// What tells a record from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    id: String,
+    name: Option<String>,
+}
+
+/// A reply with records, and the call that it answers.
+pub(crate) struct Reply<'a> {
+    pub(crate) records: &'a [Record],
+    pub(crate) fields: &'a RecordFields,
+    /// What the call does.
+    pub(crate) impact: Impact,
+    /// What it was told.
+    pub(crate) arguments: &'a Value,
+}
+
+/// The records of a reply; none where it failed, has more of them than are looked at, or has a
+/// record without an id.
+pub(crate) fn records(raw: &RawResult, fields: &RecordFields) -> Vec<Record> {
+    if raw.is_error {
+        return Vec::new();
+    }
+    let structured = raw.blocks.as_ref().and_then(|blocks| blocks.structured.as_ref());
+    let found = match (structured, &raw.content) {
+        (Some(value), _) | (None, RawContent::Json(value)) => in_value(value, fields),
+        (None, RawContent::Rows(rows)) => in_rows(rows, fields),
+        (None, RawContent::Text(text)) => parsed(text).and_then(|value| in_value(&value, fields)),
+        (None, RawContent::Binary { .. }) => None,
+    };
+    found.unwrap_or_default()
+}
+
+/// The ids among these records that are vouched for.
+pub(crate) fn vouched_ids(reply: &Reply<'_>, origins: &Origins<'_>) -> Vec<Token> {
+    let Reply { records, fields, impact, arguments } = *reply;
+    if let [created] = records
+        && impact == Impact::Write
+    {
+        // An id that the caller chose is not the server's.
+        return echoes(token(created).into_iter().collect(), arguments);
+    }
+    let Some(place) = fields.name.as_deref().and_then(pointer) else { return Vec::new() };
+    let named = |record: &&Record| {
+        let name = record.name.as_deref().unwrap_or_default();
+        let bearers = records.iter().filter(|other| is_same_name(other, name)).take(2).count();
+        let origin = || origins.origin(&place, &Value::String(name.to_owned()));
+        bearers == 1 && origin() == Some(ValueOrigin::User)
+    };
+    records.iter().filter(named).filter_map(token).collect()
+}
+
+fn token(record: &Record) -> Option<Token> {
+    values::identifier(&record.id).map(|key| Token::new(Class::Identifier, key))
+}
+
+fn is_same_name(record: &Record, name: &str) -> bool {
+    let words = |text: &str| values::words(text);
+    record.name.as_deref().is_some_and(|own| words(own) == words(name))
+}
+
+fn pointer(name: &str) -> Option<Pointer> {
+    Pointer::parse(&format!("/{}", name.replace('~', "~0").replace('/', "~1"))).ok()
+}
+
+/// A list of records, one record, or an object with nothing in it but one of both.
+fn in_value(value: &Value, fields: &RecordFields) -> Option<Vec<Record>> {
+    match value {
+        Value::Array(items) => all(items.iter(), fields),
+        Value::Object(members) if members.contains_key(&fields.id) => {
+            Some(vec![record(value, fields)?])
+        }
+        Value::Object(members) => {
+            let mut inner = members.values().filter(|inner| inner.is_array() || inner.is_object());
+            match (inner.next()?, inner.next()) {
+                (Value::Array(items), None) => all(items.iter(), fields),
+                (one, None) => Some(vec![record(one, fields)?]),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn in_rows(rows: &JsonRows, fields: &RecordFields) -> Option<Vec<Record>> {
+    let few = rows.len() <= MAX_RECORDS;
+    few.then(|| rows.rows().map(|row| record(&row, fields)).collect()).flatten()
+}
+
+fn all<'v>(
+    items: impl ExactSizeIterator<Item = &'v Value>,
+    fields: &RecordFields,
+) -> Option<Vec<Record>> {
+    let few = items.len() <= MAX_RECORDS;
+    few.then(|| items.map(|item| record(item, fields)).collect()).flatten()
+}
+
+fn record(value: &Value, fields: &RecordFields) -> Option<Record> {
+    let id = match value.get(&fields.id)? {
+        Value::String(id) => id.clone(),
+        Value::Number(id) => id.to_string(),
+        _ => return None,
+    };
+    let name = fields.name.as_ref().and_then(|name| value.get(name)).and_then(Value::as_str);
+    Some(Record { id, name: name.map(str::to_owned) })
+}
+
+/// Text as JSON, else as YAML. Both quote what a record holds, so that no text in it can pass for
+/// a member.
+fn parsed(text: &str) -> Option<Value> {
+    if text.trim_start().starts_with(['{', '[']) {
+        return serde_json::from_str(text).ok();
+    }
+    if text.len() > MAX_YAML {
+        return None;
+    }
+    let mut options = serde_saphyr::Options::default();
+    let mut aliases = AliasLimits::default();
+    aliases.max_total_replayed_events = 0;
+    options.alias_limits = aliases;
+    options.duplicate_keys = DuplicateKeyPolicy::Error;
+    options.strict_booleans = true;
+    options.with_snippet = false;
+    if let Some(budget) = options.budget.as_mut() {
+        budget.max_depth = MAX_YAML_DEPTH;
+    }
+    serde_saphyr::from_str_with_options(text, options).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fields() -> RecordFields {
+        RecordFields { id: "id_".to_owned(), name: Some("title".to_owned()) }
+    }
+
+    fn ids(raw: &RawResult) -> Vec<String> {
+        records(raw, &fields()).into_iter().map(|record| record.id).collect()
+    }
+
+    #[test]
+    fn records_are_read_in_the_forms_that_servers_give_them() {
+        let one = json!({ "id_": 7, "title": "x" });
+        for (reply, expected) in [
+            (RawResult::json(one.clone()), vec!["7"]),
+            (RawResult::json(json!([one, { "id_": "8" }])), vec!["7", "8"]),
+            (RawResult::json(json!({ "total": 1, "items": [one] })), vec!["7"]),
+            (RawResult::json(json!({ "file": one })), vec!["7"]),
+            (RawResult::text(r#"{"id_": "a-1"}"#), vec!["a-1"]),
+            (RawResult::text("content: 'a\n\n  b'\nid_: '26'\nsize: 79\n"), vec!["26"]),
+            (RawResult::text("- id_: '5'\n  title: A\n- id_: '23'\n  title: B\n"), vec!["5", "23"]),
+        ] {
+            assert_eq!(ids(&reply), expected, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_record_holds_is_no_record() {
+        for reply in [
+            // The text of a record, however it looks.
+            RawResult::text("content: 'x\n\n  id_: ''13''\n\n  '\ntitle: A\n"),
+            RawResult::text("content: |\n  id_: '13'\ntitle: A\n"),
+            RawResult::text(r#"{"content": "\", \"id_\": \"13\", \"a\": \""}"#),
+            // Two ids for one record, and a record without an id.
+            RawResult::text("id_: '13'\nid_: '26'\n"),
+            RawResult::json(json!([{ "id_": "1" }, { "title": "B" }])),
+            // Deeper than the record itself, beside other things.
+            RawResult::json(json!({ "a": { "id_": "1" }, "b": { "id_": "2" } })),
+            RawResult::json(json!({ "id_": { "id_": "1" } })),
+            RawResult::json(json!({ "id_": "1" })).failed(),
+            RawResult::text("Created. id_: 13"),
+        ] {
+            assert_eq!(ids(&reply), Vec::<String>::new(), "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn the_records_of_one_reply_are_bounded() {
+        let list = |n: usize| Value::Array((0..n).map(|id| json!({ "id_": id })).collect());
+        assert_eq!(ids(&RawResult::json(list(MAX_RECORDS))).len(), MAX_RECORDS);
+        assert_eq!(ids(&RawResult::json(list(MAX_RECORDS + 1))).len(), 0);
+        let long = format!("id_: '1'\ncontent: {}\n", "a".repeat(MAX_YAML));
+        assert_eq!(ids(&RawResult::text(long)).len(), 0);
+    }
+}
