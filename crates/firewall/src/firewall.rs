@@ -1,5 +1,6 @@
 //! The firewall itself.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -156,8 +157,12 @@ impl Firewall {
 
     /// The rules for a frame: what the contract of its capability lets the reader see, they find
     /// no more.
-    fn redactor_for(&self, spec: &FrameSpec<'_>) -> Redactor {
-        self.redactor.showing(Disclosure::of(spec))
+    fn redactor_for(&self, spec: &FrameSpec<'_>) -> Cow<'_, Redactor> {
+        let disclosure = Disclosure::of(spec);
+        if disclosure == *self.redactor.disclosure() {
+            return Cow::Borrowed(&self.redactor);
+        }
+        Cow::Owned(self.redactor.showing(disclosure))
     }
 
     /// Every rule's name, kind and examples.

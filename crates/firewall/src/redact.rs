@@ -85,7 +85,7 @@ pub(crate) struct Redactor {
 #[derive(Debug, Clone)]
 struct RunMasks {
     table: Arc<MaskTable>,
-    source: Option<ValueSource>,
+    source: Option<Arc<ValueSource>>,
     /// Values that were given out before.
     known: Option<Arc<KnownValues>>,
     /// Whether text that looks like a mask is masked. What went through once is not.
@@ -106,7 +106,7 @@ impl Redactor {
 
     /// The same rules, with the masks of a run for values that come from there.
     pub(crate) fn with_masks(&self, table: Arc<MaskTable>, source: Option<ValueSource>) -> Self {
-        let known = table.known();
+        let (known, source) = (table.known(), source.map(Arc::new));
         let masks = Some(RunMasks { table, source, known, escapes: true });
         Self { masks, ..self.clone() }
     }
@@ -184,7 +184,7 @@ impl Redactor {
             HIDDEN_PERSONAL => ValueFamily::Personal,
             _ => self.engine()?.family(rule),
         };
-        table.mask(&Masked { kind: self.kind(rule), family, form, text }, source.as_ref())
+        table.mask(&Masked { kind: self.kind(rule), family, form, text }, source.as_deref())
     }
 
     /// The mask of a value that the name of its field hides, under the kind that a rule gives it
@@ -206,7 +206,7 @@ impl Redactor {
             return Some(self.text(text, &mut Counts::new()).into_owned());
         }
         let (kind, family) = (self.kind(HIDDEN_SECRET), by.family());
-        table.mask(&Masked { kind, family, form, text }, source.as_ref())
+        table.mask(&Masked { kind, family, form, text }, source.as_deref())
     }
 
     /// The mask of a number that stands as a value of its own.

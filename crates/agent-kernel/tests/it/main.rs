@@ -66,6 +66,7 @@ mod races;
 mod randomness;
 #[cfg(test)]
 mod rates;
+#[cfg(test)]
 mod record_ids;
 #[cfg(test)]
 mod recorded;
