@@ -320,7 +320,7 @@ impl Kernel {
             Some(own) => ready.worst.clone().join(own),
             None => ready.worst.clone(),
         };
-        let origin = ready.target.entry.origin().into_owned();
+        let origin = Arc::clone(&ready.target.entry.origin);
         self.firewall_of(&slot, ValueSource { origin, label })
     }
 

@@ -6,9 +6,12 @@
 //! and the same run read again after a restart gives the same verdicts.
 //!
 //! A trusted source may only repeat what it was told: a call that the model writes after untrusted
-//! input could place a value there and fetch it back as a trusted one. So the values of such calls
-//! are kept too, and no trusted result of the run vouches for them.
+//! input could place a value there and fetch it back as a trusted one, also in parts or encoded.
+//! So the result of such a call vouches for nothing unless all that the call was told is vouched
+//! for itself; once anything else was written to a server, no later result of it vouches for
+//! anything; and what was written anywhere is vouched for by no other server either.
 
+mod arguments;
 mod collect;
 mod index;
 mod record;
@@ -21,6 +24,7 @@ use weaver_text::values::Token;
 
 use crate::hot_run::RunSlot;
 
+pub(crate) use arguments::are_vouched_for;
 pub(crate) use collect::{answered, echoes, said, written};
 pub(crate) use index::{Index, Kind, Part};
 pub(crate) use record::{puts, read};

@@ -178,11 +178,11 @@ impl Kernel {
                 Err(said) => beside.push(*said),
             }
         }
-        let origin = masks.map(|_| target.entry.origin());
+        let origin = masks.map(|_| target.entry.origin.as_ref());
         let query = Query {
             arguments,
             masked: masks.map_or(&[], |masks| &masks.masked),
-            origin: origin.as_deref(),
+            origin,
             operation,
             mode: settings.safety_mode,
             label: &label,

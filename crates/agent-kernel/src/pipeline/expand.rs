@@ -1,5 +1,7 @@
 //! Drilling down into a stored result: decided anew, redacted anew, recorded before it is shown.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use weaver_firewall::handle::{self, HandleRecord};
 use weaver_firewall::{FrameSpec, HandleError, HandleQuery, ValueSource};
@@ -162,7 +164,7 @@ impl Kernel {
         };
         let opened = self.shelf.open(record, self.blobs.as_ref())?;
         let source = ValueSource {
-            origin: view.target.entry.origin().into_owned(),
+            origin: Arc::clone(&view.target.entry.origin),
             label: record.label.clone(),
         };
         let firewall = self.firewall_of(&view.slot, source);

@@ -59,13 +59,13 @@ impl Kernel {
             };
         };
         let settings = &caller.run.settings;
-        let origin = target.entry.origin();
+        let origin = target.entry.origin.as_ref();
         explain_denial(
             policy,
             &Query {
                 arguments,
                 masked: masks.map_or(&[], |masks| &masks.masked),
-                origin: Some(&origin),
+                origin: Some(origin),
                 operation,
                 mode: settings.safety_mode,
                 label: &evaluated.label,

@@ -11,7 +11,7 @@ use super::invoke::Ready;
 use super::transition::Step;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
-use crate::provenance::{self, Kind, Part};
+use crate::provenance::{self, Index, Kind, Part};
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 
@@ -109,38 +109,62 @@ impl Kernel {
     }
 
     /// What a call that untrusted input may have steered was told: no trusted result of the run
-    /// vouches for it. Only calls that keep something, or whose results are trusted, matter.
+    /// vouches for it. Where not all of it is vouched for, neither the result of the call nor any
+    /// later result of a server that it is written to vouches for anything. Only calls that keep
+    /// something, or whose results are trusted, matter.
     pub(crate) fn written(
         &self,
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<Addition, &'static str> {
         let spec = ready.target.capability.spec();
-        let keeps = spec.effects.writes() || spec.output_label.integrity == Integrity::Trusted;
-        if !keeps || !is_untrusted(slot) {
+        let writes = spec.effects.writes();
+        let trusted = spec.output_label.integrity == Integrity::Trusted;
+        if !(writes || trusted) || !is_untrusted(slot) {
             return Ok(Addition::default());
         }
         let tokens = provenance::written(ready.arguments);
+        let origin = &ready.target.entry.origin;
+        let mut void: Vec<&str> = Vec::new();
+        let schema = spec.input_schema.as_ref();
+        let vouched =
+            provenance::are_vouched_for(ready.arguments, schema, &provenance::Origins(slot));
+        if writes && !vouched {
+            void.push(origin);
+        }
+        let is_void = || slot.provenance().is_none_or(|index| index.is_void(origin));
+        if trusted && (!vouched || is_void()) {
+            void.push(ready.call.as_str());
+        }
         let run = &ready.caller.run.run_id;
         let name = format!("{}.args", ready.call);
-        self.addition(run, slot, &name, (Kind::Written, &tokens))
+        self.addition(run, slot, &name, |index| index.written(&tokens, &void))
             .ok_or("what the call was told has no recordable form")
     }
 
-    /// What a trusted result names, as it is shown, and the ids that its source assigned. What
-    /// untrusted input may have placed in the arguments is not vouched for by being repeated.
+    /// What a trusted result names, as it is shown, and the ids that its source assigned. A result
+    /// that may hold what untrusted input placed there vouches for nothing.
     pub(crate) fn told(&self, ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Addition {
+        let (run, call) = (&ready.caller.run.run_id, ready.call.as_str());
         let frame = ended.result.data.as_ref();
         let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
-        let mut tokens = trusted
-            .map(|frame| provenance::answered(frame, slot.masks().table()))
-            .unwrap_or_default();
-        if !tokens.is_empty() && is_untrusted(slot) {
-            tokens = provenance::echoes(tokens, ready.arguments);
+        let origin = &ready.target.entry.origin;
+        let is_void = |source: &str| slot.provenance().is_none_or(|index| index.is_void(source));
+        let mut tokens = assigned(ready, slot, ended);
+        match trusted.filter(|_| !is_void(call)) {
+            // Written to since the call began: further looks at the result vouch for nothing either.
+            Some(_) if is_void(origin) => {
+                let part = |index: &Index| index.written(&[], &[call]);
+                return self.addition(run, slot, call, part).unwrap_or_default();
+            }
+            Some(frame) => tokens.extend(provenance::answered(frame, slot.masks().table())),
+            None => {}
         }
-        tokens.extend(assigned(ready, slot, ended));
-        let (run, name) = (&ready.caller.run.run_id, ready.call.as_str());
-        self.addition(run, slot, name, (Kind::Trusted, &tokens)).unwrap_or_default()
+        if tokens.is_empty() {
+            return Addition::default();
+        }
+        self.addition(run, slot, call, |index| index.part(Kind::Trusted, &tokens))
+            .unwrap_or_default()
     }
 
     /// What a look at a stored trusted result names.
@@ -151,29 +175,32 @@ impl Kernel {
         slot: &RunSlot,
         frame: &Frame,
     ) -> Addition {
-        if frame.label.integrity != Integrity::Trusted {
+        let is_void = || slot.provenance().is_none_or(|index| index.is_void(call.as_str()));
+        if frame.label.integrity != Integrity::Trusted || is_void() {
             return Addition::default();
         }
         let tokens = provenance::answered(frame, slot.masks().table());
         let run = &caller.run.run_id;
-        self.addition(run, slot, call.as_str(), (Kind::Trusted, &tokens)).unwrap_or_default()
+        self.addition(run, slot, call.as_str(), |index| index.part(Kind::Trusted, &tokens))
+            .unwrap_or_default()
     }
 
+    /// A part of the index, where there is anything to add.
     fn addition(
         &self,
         run: &RunId,
         slot: &RunSlot,
         name: &str,
-        (kind, tokens): (Kind, &[Token]),
+        part: impl FnOnce(&Index) -> Option<Part>,
     ) -> Option<Addition> {
-        if tokens.is_empty() {
-            return Some(Addition::default());
-        }
         let part = {
             let mut index = slot.provenance()?;
             index.ensure(self.random.as_ref())?;
-            index.part(kind, tokens)?
+            part(&index)?
         };
+        if part.is_empty() {
+            return Some(Addition::default());
+        }
         let puts = self.puts(run, slot, name, &part)?;
         Some(Addition { puts, part: Some(part) })
     }

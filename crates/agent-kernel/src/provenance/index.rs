@@ -21,6 +21,8 @@ pub(crate) const KEY_BYTES: usize = 32;
 const WHOLE: u8 = 0;
 /// The class of a value that was written, whatever it is read as.
 const ANY: u8 = 255;
+/// The class of a source that vouches for nothing: a server, or one call.
+const VOID: u8 = 254;
 
 /// Who named a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +143,23 @@ impl Index {
     fn vouched_values(&self, tokens: &[Token]) -> HashSet<u64> {
         let vouched = tokens.iter().filter(|token| self.vouched(token).is_some());
         vouched.filter_map(|token| self.any(token)).collect()
+    }
+
+    /// What a call adds that untrusted input may have steered: what it was told, and the servers
+    /// and calls whose results vouch for nothing from now on. `None` without a key.
+    pub(crate) fn written(&self, tokens: &[Token], void: &[&str]) -> Option<Part> {
+        let mut part = self.part(Kind::Written, tokens)?;
+        for source in void.iter().filter(|source| !self.is_void(source)) {
+            part.entries.push(self.hash(VOID, source)?);
+        }
+        part.full |= part.entries.len() > self.room(Kind::Written) && !self.closed;
+        Some(part)
+    }
+
+    /// Whether the results of this server, or of this call, vouch for nothing.
+    pub(crate) fn is_void(&self, source: &str) -> bool {
+        let noted = self.hash(VOID, source).is_some_and(|entry| self.written.contains(&entry));
+        noted || self.closed
     }
 
     /// How many more entries there may be.

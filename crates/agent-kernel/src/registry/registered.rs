@@ -1,6 +1,5 @@
 //! One registered capability: what executes it, and how it stood at first.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use weaver_policy::{ContractError, PolicySet};
@@ -17,6 +16,9 @@ pub struct Registered {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) arguments: SchemaCheck,
     pub(crate) results: SchemaCheck,
+    /// Where its results come from: the server that its driver speaks to, or the namespace of its
+    /// id where the driver stands for none.
+    pub(crate) origin: Arc<str>,
     /// The capability under the contracts that were last asked about.
     effective: Mutex<Option<(Digest, Arc<Capability>)>>,
     /// What was registered first under its id.
@@ -35,7 +37,8 @@ impl Registered {
         let capability = Arc::new(capability);
         let (effective, bag) = (Mutex::new(None), OnceLock::new());
         let first = RwLock::new(Arc::clone(&capability));
-        Ok(Self { capability, driver, arguments, results, effective, first, bag })
+        let origin = origin(capability.id().as_str(), driver.name());
+        Ok(Self { capability, driver, arguments, results, origin, effective, first, bag })
     }
 
     pub(super) fn bag(&self) -> &Bag {
@@ -59,17 +62,6 @@ impl Registered {
         let capability = Arc::new(policy.effective(&self.capability)?);
         *cached = Some((contracts, Arc::clone(&capability)));
         Ok(capability)
-    }
-
-    /// Where its results come from: the server that its driver speaks to, or the namespace of its
-    /// id where the driver stands for none.
-    pub(crate) fn origin(&self) -> Cow<'_, str> {
-        let driver = self.driver.name();
-        if driver.contains(':') {
-            return Cow::Borrowed(driver);
-        }
-        let id = self.capability.id().as_str();
-        Cow::Owned(format!("{driver}:{}", id.split('.').next().unwrap_or(id)))
     }
 
     /// The live version of the capability, before the signed contracts are applied to it.
@@ -101,5 +93,12 @@ impl Registered {
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         self.first().fingerprint()
+    }
+}
+
+fn origin(id: &str, driver: &str) -> Arc<str> {
+    match driver.contains(':') {
+        true => Arc::from(driver),
+        false => Arc::from(format!("{driver}:{}", id.split('.').next().unwrap_or(id))),
     }
 }

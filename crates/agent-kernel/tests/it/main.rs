@@ -41,6 +41,8 @@ mod in_doubt;
 #[cfg(test)]
 mod intents;
 #[cfg(test)]
+mod laundering;
+#[cfg(test)]
 mod mask_attacks;
 #[cfg(test)]
 mod masks;

@@ -41,7 +41,7 @@ pub(crate) const FIELD: &str = "field";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueSource {
     /// The server whose result it is.
-    pub origin: String,
+    pub origin: Arc<str>,
     /// The label of the unmasked result.
     pub label: Label,
 }

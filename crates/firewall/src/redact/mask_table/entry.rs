@@ -79,7 +79,7 @@ impl Entry {
     pub(super) fn seen(&mut self, source: Option<&ValueSource>) {
         let Some(source) = source.filter(|_| !self.given_out) else { return };
         self.join(&source.label);
-        if self.origins.contains(&source.origin) {
+        if self.origins.contains(source.origin.as_ref()) {
             return;
         }
         // A server that shows a short secret of another one may only have guessed it: then it goes
@@ -90,7 +90,7 @@ impl Entry {
         if self.is_shared {
             self.origins.clear();
         } else if self.origins.len() < MAX_ORIGINS {
-            self.origins.insert(source.origin.clone());
+            self.origins.insert(source.origin.to_string());
         }
     }
 
