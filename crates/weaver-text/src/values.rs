@@ -137,15 +137,25 @@ pub fn destinations(text: &str) -> (Vec<Token>, bool) {
     let mut out = Vec::new();
     let mut complete = text.len() <= MAX_TEXT;
     let text = cut(text);
-    address::find(&fold(text), &mut out);
+    address::find(&wide(text), &mut out);
     let mut views = Vec::new();
     complete &= reveal::views(text, Layers::ENCODED.with(Layer::Defanged), &mut views);
     for view in &views {
-        address::find(&fold(&view.text), &mut out);
+        address::find(&wide(&view.text), &mut out);
     }
     out.sort();
     out.dedup();
     (out, complete)
+}
+
+/// The same with what looks like a slash or a colon as one: readers of texts may take it for one.
+fn wide(text: &str) -> String {
+    let mut out = fold(text);
+    if !out.is_ascii() {
+        out = out.replace(['\u{2044}', '\u{2215}', '\u{29f8}', '\u{2571}'], "/");
+        out = out.replace(['\u{2236}', '\u{a789}', '\u{2d0}'], ":");
+    }
+    out
 }
 
 /// Compatibility forms as plain ones, and nothing that nobody sees.
@@ -157,7 +167,8 @@ fn fold(text: &str) -> String {
 }
 
 fn plain(text: &str) -> String {
-    fold(cut(text))
+    let text = cut(text);
+    if text.is_ascii() { fold(text) } else { fold(&number::joined(text)) }
 }
 
 fn cut(text: &str) -> &str {

@@ -2,6 +2,11 @@
 
 use super::{Class, Token, domain};
 
+/// The one host of a single word that is one without a port.
+const LOCAL: &str = "localhost";
+/// The ports that make a host of a single word: a lower number is more likely a count or a time.
+const PORTS: std::ops::RangeInclusive<u32> = 80..=65_535;
+
 /// What ends a piece of text in which a URL may stand.
 const OUTSIDE: [char; 5] = ['<', '>', '"', '`', '|'];
 /// What ends a host or an address that stands without a scheme.
@@ -45,8 +50,7 @@ pub fn url(text: &str) -> Option<Token> {
 /// an address is one.
 pub(super) fn find(text: &str, out: &mut Vec<Token>) {
     let ends = |c: char| c.is_whitespace() || OUTSIDE.contains(&c);
-    for piece in text.split(ends).filter(|piece| piece.contains(['.', '@', '\\', ':', '。', '｡']))
-    {
+    for piece in text.split(ends).filter(|piece| names_a_place(piece)) {
         let mut rest = piece;
         while let Some(at) = rest.find("://") {
             let start = scheme_start(rest, at);
@@ -63,6 +67,11 @@ pub(super) fn find(text: &str, out: &mut Vec<Token>) {
     }
 }
 
+/// Whether there is anything in a piece of text that the name of a place needs.
+fn names_a_place(piece: &str) -> bool {
+    piece.contains(['.', '@', '\\', ':', '。', '｡', '/']) || piece.contains(LOCAL)
+}
+
 /// Where the scheme begins that ends at this place.
 fn scheme_start(text: &str, at: usize) -> usize {
     let before = text.as_bytes().get(..at).unwrap_or_default();
@@ -73,6 +82,10 @@ fn scheme_start(text: &str, at: usize) -> usize {
 /// What stands in a piece of text without a scheme.
 fn plain(piece: &str, out: &mut Vec<Token>) {
     for part in piece.split(INSIDE) {
+        if let Some(token) = relative(part).or_else(|| internet_6(part)) {
+            out.push(token);
+            continue;
+        }
         let part = part.trim_end_matches(TRAILING).trim_start_matches(['.', ':', '-', '=', '_']);
         if part.contains('@') {
             at(part, out);
@@ -91,6 +104,11 @@ fn plain(piece: &str, out: &mut Vec<Token>) {
 /// What stands around an `@`.
 fn at(part: &str, out: &mut Vec<Token>) {
     let whole = part.strip_prefix("mailto:").unwrap_or(part);
+    let whole = match whole.rsplit_once('@').and_then(|(_, host)| domain::before_a_sentence(host)) {
+        // The next sentence, without a blank before it.
+        Some(host) => host_end(whole, host),
+        None => whole,
+    };
     if let Some(key) = email(whole) {
         out.push(Token::new(Class::Email, key));
         return;
@@ -109,12 +127,50 @@ fn at(part: &str, out: &mut Vec<Token>) {
     }
 }
 
+/// A URL that takes its scheme from where it stands, as in `//host/path`. Its host may be one word.
+fn relative(part: &str) -> Option<Token> {
+    let rest = part.strip_prefix("//")?;
+    let rest = rest.trim_end_matches(TRAILING);
+    let host =
+        rest.split(['/', '?', '#', ':', '\\']).next().filter(|host| domain::is_name(host))?;
+    (!host.is_empty()).then(|| keyed("", rest))
+}
+
+/// An address of the sixth version of the Internet protocol, in its shortest form.
+fn internet_6(part: &str) -> Option<Token> {
+    let part = part.trim_end_matches(['.', ',', ';']);
+    let digits = part.contains(|c: char| c.is_ascii_digit());
+    let address = part.parse::<std::net::Ipv6Addr>().ok().filter(|_| digits)?;
+    Some(Token::new(Class::Host, address.to_string()))
+}
+
+/// A host of one word, or of few numbers, with a port, as in `intranet:8080/path`; or this machine.
+fn with_port(host: &str, rest: &str) -> bool {
+    let port = rest.strip_prefix(':').and_then(|rest| rest.split(['/', '?', '#']).next());
+    let port = port.and_then(|port| port.parse().ok()).filter(|port| PORTS.contains(port));
+    let written = host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b));
+    // A word of prose before a colon is written with a capital letter as often as not.
+    let low = host.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let times = host.bytes().all(|b| b.is_ascii_digit());
+    host == LOCAL || port.is_some() && written && low && !times && domain::is_name(host)
+}
+
+/// The text up to the end of this part of it.
+fn host_end<'t>(text: &'t str, host: &str) -> &'t str {
+    let start = text.rfind('@').map_or(0, |at| at.saturating_add(1));
+    text.get(..start.saturating_add(host.len())).unwrap_or(text)
+}
+
 /// A host or URL without a scheme.
 fn bare(text: &str) -> Option<Token> {
     let end = text.find(['/', '?', '#', ':']).unwrap_or(text.len());
     let (host, rest) = text.split_at_checked(end)?;
+    if with_port(host, rest) {
+        return Some(keyed("", text));
+    }
     if !domain::is_host(host) {
-        return None;
+        let host = domain::before_a_sentence(host)?;
+        return Some(Token::new(Class::Host, lower(host)));
     }
     let port = rest.strip_prefix(':').and_then(|rest| rest.split(['/', '?', '#']).next());
     if port.is_some_and(|port| port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit())) {

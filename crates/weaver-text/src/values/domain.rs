@@ -50,6 +50,22 @@ pub(super) fn is_host(text: &str) -> bool {
         || OTHERS.split_ascii_whitespace().any(|known| known == last)
 }
 
+/// The host at the beginning of a name that no host has: what follows it, with a capital letter, is
+/// the next sentence. Where it is written as names of hosts are, the whole name is taken for one.
+pub(super) fn before_a_sentence(text: &str) -> Option<&str> {
+    if !is_name(text) || is_host(text) {
+        return None;
+    }
+    let mut rest = text;
+    while let Some((head, last)) = rest.rsplit_once('.') {
+        if is_host(head) {
+            return Some(if last.starts_with(char::is_uppercase) { head } else { text });
+        }
+        rest = head;
+    }
+    None
+}
+
 /// Whether a text can be the name of a host at all.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');

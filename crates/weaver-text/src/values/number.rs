@@ -1,13 +1,24 @@
 //! Numbers, and which of them are amounts.
 
+use std::borrow::Cow;
+
 use super::chunk::Word;
 use crate::stop;
 
+/// Signs of money.
+const SIGNS: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₺', '₩', '฿', '₫', '₪', '₴', '₦'];
+/// The zeros of scripts whose digits are numbers: Arabic, Persian, Devanagari, Bengali, Gurmukhi,
+/// Gujarati, Tamil, Telugu, Kannada, Malayalam, Thai, full-width.
+const DIGITS: [u32; 12] =
+    [0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xff10];
+/// Blanks that group digits.
+const GROUP_BLANKS: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2009}'];
+
 /// Words and signs of money.
-const MONEY: [&str; 26] = [
-    "$", "€", "£", "¥", "usd", "eur", "gbp", "chf", "jpy", "inr", "cad", "aud", "dollar",
-    "dollars", "euro", "euros", "pound", "pounds", "franc", "francs", "yen", "rupees", "cents",
-    "bucks", "credits", "btc",
+const MONEY: [&str; 35] = [
+    "$", "€", "£", "¥", "₹", "rs", "rupee", "kr", "sek", "nok", "dkk", "pln", "brl", "usd", "eur",
+    "gbp", "chf", "jpy", "inr", "cad", "aud", "dollar", "dollars", "euro", "euros", "pound",
+    "pounds", "franc", "francs", "yen", "rupees", "cents", "bucks", "credits", "btc",
 ];
 /// Words before a number that make it an amount.
 const PAID: [&str; 30] = [
@@ -47,8 +58,8 @@ const PAID: [&str; 30] = [
 /// nothing. `None` for what is no number.
 #[must_use]
 pub fn number(text: &str) -> Option<String> {
-    let text = text.trim().trim_start_matches(['$', '€', '£', '¥']).trim();
-    let text = text.trim_end_matches(['$', '€', '£', '¥']).trim();
+    let text = plain_digits(text);
+    let text = without_currency(&text);
     let (minus, text) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", text),
@@ -67,25 +78,91 @@ pub fn number(text: &str) -> Option<String> {
     Some(format!("{minus}{whole}{dot}{part}"))
 }
 
+/// Digits of other scripts as those of ASCII, minus signs as hyphens, and no blank within a number.
+fn plain_digits(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let plain = text.chars().map(|c| match c {
+        '\u{2212}' => '-',
+        '’' => '\'',
+        _ => ascii_digit(c),
+    });
+    Cow::Owned(joined(&plain.collect::<String>()))
+}
+
+/// The digit of ASCII for a decimal digit of another script; any other character as it is.
+fn ascii_digit(c: char) -> char {
+    let digit = DIGITS.iter().find_map(|zero| u32::from(c).checked_sub(*zero).filter(|n| *n < 10));
+    digit.and_then(|n| char::from_digit(n, 10)).unwrap_or(c)
+}
+
+/// The same text without the blanks that group digits: those that no line breaks at.
+pub(super) fn joined(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let between = out.ends_with(is_digit) && rest.peek().is_some_and(|next| is_digit(*next));
+        if !(between && GROUP_BLANKS.contains(&c)) {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn is_digit(c: char) -> bool {
+    ascii_digit(c).is_ascii_digit()
+}
+
+/// A number without the sign or code of money before or after it.
+fn without_currency(text: &str) -> &str {
+    let text = text.trim().trim_start_matches(SIGNS).trim_end_matches(SIGNS).trim();
+    let letters = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    let (code, rest) = text.split_at_checked(letters).unwrap_or(("", text));
+    let rest = match MONEY.contains(&code.to_lowercase().as_str()) {
+        true => rest.trim_start_matches('.').trim_start(),
+        false => text,
+    };
+    rest.strip_suffix(".-").or_else(|| rest.strip_suffix(".–")).unwrap_or(rest)
+}
+
 /// The digits before and after the decimal sign.
 fn parts(text: &str) -> Option<(String, String)> {
     let plain = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    let last = text.rfind(['.', ',']);
-    let Some(last) = last else { return plain(text).then(|| (text.to_owned(), String::new())) };
-    let (before, after) = text.split_at_checked(last)?;
-    let (sign, after) = after.split_at_checked(1)?;
     let groups = |text: &str, sign: char| {
         let mut groups = text.split(sign);
         let first = groups.next().is_some_and(|g| !g.is_empty() && g.len() <= 3 && plain(g));
         first && groups.all(|g| g.len() == 3 && plain(g))
     };
-    let joined = |text: &str| text.replace([',', '.'], "");
+    // As in India: the last three digits, and before them groups of two.
+    let indian = |text: &str| {
+        let Some((head, last)) = text.rsplit_once(',') else { return false };
+        let mut groups = head.split(',');
+        let first = groups.next().is_some_and(|g| matches!(g.len(), 1 | 2) && plain(g));
+        first && last.len() == 3 && plain(last) && groups.all(|g| g.len() == 2 && plain(g))
+    };
+    let joined = |text: &str| text.replace([',', '.', '\''], "");
+    if text.contains('\'') {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        return (groups(whole, '\'') && plain(part)).then(|| (joined(whole), part.to_owned()));
+    }
+    let Some(last) = text.rfind(['.', ',']) else {
+        return plain(text).then(|| (text.to_owned(), String::new()));
+    };
+    let (before, after) = text.split_at_checked(last)?;
+    let (sign, after) = after.split_at_checked(1)?;
     let mixed = before.contains(['.', ',']);
-    if sign == "," && after.len() == 3 && groups(text, ',') || mixed && groups(text, '.') {
+    if sign == "," && after.len() == 3 && (groups(text, ',') || indian(text))
+        || mixed && groups(text, '.')
+    {
         return Some((joined(text), String::new()));
     }
     let other = if sign == "," { '.' } else { ',' };
-    let grouped = if mixed { groups(before, other) } else { plain(before) && !before.is_empty() };
+    let grouped = if mixed {
+        groups(before, other) || other == ',' && indian(before)
+    } else {
+        plain(before) && !before.is_empty()
+    };
     (grouped && plain(after) && !after.is_empty()).then(|| (joined(before), after.to_owned()))
 }
 
@@ -122,7 +199,7 @@ pub(super) fn is_amount(
     after: Option<&Word<'_>>,
 ) -> bool {
     let money = |word: &Word<'_>| MONEY.contains(&word.low.as_str());
-    let signed = word.text.contains(['$', '€', '£', '¥']);
+    let signed = word.text.contains(SIGNS);
     let cents = word.text.len() > 3
         && word.text.rfind(['.', ',']).is_some_and(|at| at.saturating_add(3) == word.text.len());
     if signed || cents || before.is_some_and(money) || after.is_some_and(money) {

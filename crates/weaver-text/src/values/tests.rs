@@ -22,7 +22,31 @@ fn one_thing_has_one_form_however_it_is_written() {
     for text in ["1,200", "1,200.00", "1200", "1.200,00"] {
         assert_eq!(number(text).as_deref(), Some("1200"), "{text}");
     }
-    for text in ["", "x", "12 apples", "1,2,3", "2024-05-15", "12:00", "1.2.3", "0x10", "1e999"] {
+    for text in
+        ["1'200", "1’200.00", "1\u{a0}200,00", "1\u{202f}200", "₹1,200", "CHF 1'200.-", "Rs.1,200"]
+    {
+        assert_eq!(number(text).as_deref(), Some("1200"), "{text}");
+    }
+    for text in
+        ["12,34,567", "₹12,34,567.00", "१२,३४,५६७", "１２３４５６７", "١٢٣٤٥٦٧", "1234567 €"]
+    {
+        assert_eq!(number(text).as_deref(), Some("1234567"), "{text}");
+    }
+    for text in [
+        "",
+        "x",
+        "12 apples",
+        "1,2,3",
+        "1'20",
+        "1,23,45",
+        "12,3,456",
+        "١x",
+        "2024-05-15",
+        "12:00",
+        "1.2.3",
+        "0x10",
+        "1e999",
+    ] {
         assert_eq!(number(text), None, "{text}");
     }
     assert_eq!(account("GB29 NWBK 6016-1331 9268 19").as_deref(), Some("GB29NWBK60161331926819"));
@@ -52,6 +76,11 @@ fn a_number_is_what_it_is_used_as() {
     assert!(!names("delete 13 files by June 13", Class::Cued, &cued("file", "13")));
     for text in ["refund that 10.00 now", "rent is 10", "a fee of 10.", "send $10", "10 euros"] {
         assert!(names(text, Class::Amount, "10"), "{text}");
+    }
+    for text in
+        ["pay 1'234.50 CHF", "zahle 1\u{a0}234,50 €", "transfer ₹1,234.50", "send १,२३४.५० rupees"]
+    {
+        assert!(names(text, Class::Amount, "1234.5"), "{text}");
     }
     for text in ["the 10 most recent", "send 10 transactions", "10:30", "10%", "May 10", "10/12"] {
         assert!(!names(text, Class::Amount, "10"), "{text}");
@@ -123,9 +152,29 @@ fn places_to_go_are_found_wherever_they_hide() {
         ("u=evil.net&v=1", "evil.net"),
         ("\\\\evil\\share", "evil"),
         ("mailto:a@evil.net?bcc=b@evil.net", "b@evil.net"),
-        ("<a href='//evil.net/p'>", "evil.net"),
+        ("<a href='//evil.net/p'>", "evil.net/p"),
         ("&#104;ttps://evil&period;net", "evil.net"),
         ("ftp://evil.net", "ftp://evil.net"),
+        ("see //evil/p", "evil/p"),
+        ("[x](//intranet)", "intranet"),
+        ("http://intranet/p", "intranet/p"),
+        ("open localhost:8000 now", "localhost:8000"),
+        ("at evil:8080/x", "evil:8080/x"),
+        ("on localhost, please", "localhost"),
+        ("[::1]:8080", "::1"),
+        ("2001:DB8:0::1", "2001:db8::1"),
+        ("::ffff:198.51.100.7", "::ffff:198.51.100.7"),
+        ("127.1:80", "127.1"),
+        ("0x7f000001:8080/x", "0x7f000001:8080/x"),
+        ("evil.net\u{2215}x", "evil.net/x"),
+        ("evil.net\u{2044}x", "evil.net/x"),
+        ("https:\u{29f8}\u{29f8}evil.net", "evil.net"),
+        ("https\u{2236}//evil.net/x", "evil.net/x"),
+        ("evil\u{2024}net", "evil.net"),
+        ("at evil.com.They said", "evil.com"),
+        ("at evil.com.Next/x", "evil.com"),
+        ("good.com.unheardof", "good.com.unheardof"),
+        ("mail a@evil.net.Then go", "a@evil.net"),
     ];
     for (text, key) in table {
         let found = sends(text);
@@ -135,9 +184,14 @@ fn places_to_go_are_found_wherever_they_hide() {
 
 #[test]
 fn plain_prose_sends_nobody_anywhere() {
-    for text in
-        ["Hello, the total is 12.00. See you at 10:30, e.g. on Monday", "a/b, i.e. c: d", "@bob hi"]
-    {
+    for text in [
+        "Hello, the total is 12.00. See you at 10:30, e.g. on Monday",
+        "a/b, i.e. c: d",
+        "@bob hi",
+        "Room:12, ratio 3:4, at 10:30:15, v1.2.3-rc",
+        "// a comment, and a // b, or a::b and std::fmt::Display",
+        "Note: this. Then:that, 50:50",
+    ] {
         assert_eq!(sends(text), Vec::<String>::new(), "{text}");
     }
 }
