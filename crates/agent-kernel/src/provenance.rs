@@ -19,7 +19,8 @@ mod records;
 
 use std::fmt;
 
-use weaver_policy::{ValueOrigin, ValueOrigins};
+use weaver_firewall::Firewall;
+use weaver_policy::{CarriedValue, ValueOrigin, ValueOrigins};
 use weaver_text::values::Token;
 
 use crate::hot_run::RunSlot;
@@ -32,7 +33,11 @@ pub(crate) use records::{Record, Reply, records, vouched_ids};
 
 /// The index of a run as a decision sees it. One that a thread died over vouches for nothing.
 #[derive(Clone)]
-pub(crate) struct Origins<'a>(pub(crate) &'a RunSlot);
+pub(crate) struct Origins<'a> {
+    pub(crate) slot: &'a RunSlot,
+    /// Finds what a text carries.
+    pub(crate) firewall: &'a Firewall,
+}
 
 impl fmt::Debug for Origins<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,6 +47,10 @@ impl fmt::Debug for Origins<'_> {
 
 impl ValueOrigins for Origins<'_> {
     fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
-        self.0.provenance()?.vouched(token)
+        self.slot.provenance()?.vouched(token)
+    }
+
+    fn carried(&self, text: &str) -> Vec<CarriedValue> {
+        collect::carried(self.firewall, text)
     }
 }

@@ -13,7 +13,7 @@ use crate::rule::Pattern;
 use crate::truth::Truth;
 
 pub(crate) use origin::worse;
-pub use origin::{ValueOrigin, ValueOrigins};
+pub use origin::{CarriedValue, ValueOrigin, ValueOrigins};
 
 /// The most texts in one test, and the longest of them in bytes.
 const MAX_LIST: usize = 1_000;

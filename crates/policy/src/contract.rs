@@ -94,6 +94,9 @@ pub struct Contract {
     pub preconditions: BTreeSet<Precondition>,
     /// The places of its arguments that matter most.
     pub critical_arguments: BTreeSet<Pointer>,
+    /// The places of its arguments that name who gets something; without any of them a call goes
+    /// nowhere.
+    pub sends_to: BTreeSet<Pointer>,
 }
 
 /// Who sees which capabilities. Where all three are empty, it speaks of everybody.

@@ -4,7 +4,7 @@
 //!
 //! | what an argument is | words at the end of its name | critical at |
 //! |---|---|---|
-//! | a recipient | to, cc, bcc, recipient, participant, attendee, invitee, member, user, channel, … | every sink |
+//! | a recipient | to, cc, bcc, recipient, participant, attendee, invitee, member, user, channel, list, peer, via, … | every sink |
 //! | an e-mail address | email, mail, mailbox | every sink |
 //! | a place in a network | url, uri, link, host, domain, server, endpoint, webhook, … | every sink |
 //! | a path | path, file, filename, folder, directory, attachment | every sink |

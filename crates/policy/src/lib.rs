@@ -73,7 +73,7 @@ mod window;
 
 pub use agents::AgentCapabilities;
 pub use approval::Release;
-pub use argument::{ArgumentError, ArgumentPredicate, ValueOrigin, ValueOrigins};
+pub use argument::{ArgumentError, ArgumentPredicate, CarriedValue, ValueOrigin, ValueOrigins};
 pub use bounds::{ApprovalBounds, Enforcement};
 pub use contract::{
     Contract, ContractStatus, Contracts, Drift, DriftChange, DriftClass, OutputLabel, Visibility,

@@ -21,7 +21,6 @@ use crate::clock_guard::Moment;
 use crate::contract::Contract;
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
-use crate::provenance::Origins;
 use crate::registry::Registered;
 
 /// What is asked.
@@ -190,7 +189,7 @@ impl Kernel {
             human_channel: self.settings.human_channel,
             run: Some(run),
             signals: &signals,
-            origins: Some(&Origins(&slot)),
+            origins: Some(&self.origins(&slot)),
             ..Query::new(&target.capability, caller.principal, request)
         };
         beside.extend(self.rates.check(policy, &self.registry, &query));

@@ -127,8 +127,7 @@ impl Kernel {
         let origin = &ready.target.entry.origin;
         let mut void: Vec<&str> = Vec::new();
         let schema = spec.input_schema.as_ref();
-        let vouched =
-            provenance::are_vouched_for(ready.arguments, schema, &provenance::Origins(slot));
+        let vouched = provenance::are_vouched_for(ready.arguments, schema, &self.origins(slot));
         if writes && !vouched {
             void.push(origin);
         }
@@ -150,7 +149,7 @@ impl Kernel {
         let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
         let origin = &ready.target.entry.origin;
         let is_void = |source: &str| slot.provenance().is_none_or(|index| index.is_void(source));
-        let mut tokens = assigned(ready, slot, ended);
+        let mut tokens = self.assigned(ready, slot, ended);
         match trusted.filter(|_| !is_void(call)) {
             // Written to since the call began: further looks at the result vouch for nothing either.
             Some(_) if is_void(origin) => {
@@ -185,6 +184,26 @@ impl Kernel {
             .unwrap_or_default()
     }
 
+    /// The ids of records that are vouched for.
+    fn assigned(&self, ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Vec<Token> {
+        let spec = ready.target.capability.spec();
+        let Some(fields) = spec.records.as_ref().filter(|_| !ended.records.is_empty()) else {
+            return Vec::new();
+        };
+        let reply = provenance::Reply {
+            records: &ended.records,
+            fields,
+            impact: spec.effects.impact,
+            arguments: ready.arguments,
+        };
+        provenance::vouched_ids(&reply, &self.origins(slot))
+    }
+
+    /// Who vouches for the values of a run.
+    pub(crate) fn origins<'a>(&'a self, slot: &'a RunSlot) -> provenance::Origins<'a> {
+        provenance::Origins { slot, firewall: &self.firewall }
+    }
+
     /// A part of the index, where there is anything to add.
     fn addition(
         &self,
@@ -209,21 +228,6 @@ impl Kernel {
         let index = slot.provenance()?;
         provenance::puts((&self.settings.tenant, run), name, &index, part)
     }
-}
-
-/// The ids of records that are vouched for.
-fn assigned(ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Vec<Token> {
-    let spec = ready.target.capability.spec();
-    let Some(fields) = spec.records.as_ref().filter(|_| !ended.records.is_empty()) else {
-        return Vec::new();
-    };
-    let reply = provenance::Reply {
-        records: &ended.records,
-        fields,
-        impact: spec.effects.impact,
-        arguments: ready.arguments,
-    };
-    provenance::vouched_ids(&reply, &provenance::Origins(slot))
 }
 
 /// Whether the run has taken in untrusted data; one that cannot be read has.

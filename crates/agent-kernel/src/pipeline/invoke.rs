@@ -19,7 +19,6 @@ use super::unmask::{self, Masks};
 use crate::call_stream::{CallStream, Outlet};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Call, Caller, Kernel};
-use crate::provenance::Origins;
 use crate::room::Room;
 use crate::telemetry::{self, Measure};
 use crate::token::Token;
@@ -290,7 +289,7 @@ impl Kernel {
             label: &label,
             now: ready.counted,
             human_channel: self.settings.human_channel,
-            origins: Some(&Origins(slot)),
+            origins: Some(&self.origins(slot)),
             run: Some(&ready.caller.run.run_id),
             ..Query::new(&ready.target.capability, ready.caller.principal, ready.request)
         };

@@ -3,13 +3,17 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use weaver_firewall::MaskTable;
+use weaver_firewall::{Firewall, MaskTable};
+use weaver_policy::CarriedValue;
 use weaver_text::normalise;
-use weaver_text::values::{self, Token};
-use weaver_types::Frame;
+use weaver_text::values::{self, Class, Token};
+use weaver_types::{Frame, ValueFamily};
 
 /// The shortest part of a value that is looked for in arguments, in bytes.
 const PART: usize = 2;
+
+/// Kinds of personal data by which somebody pays or is known to offices.
+const HARMFUL: [&str; 3] = ["card", "ssn", "identity_document"];
 
 /// What a text of the user names.
 pub(crate) fn said(text: &str) -> Vec<Token> {
@@ -90,6 +94,26 @@ fn walk(label: Option<&str>, value: &Value, out: &mut Vec<Token>) {
         }
         Value::Null | Value::Bool(_) => {}
     }
+}
+
+/// The values in a text that harm their owner wherever they go.
+pub(crate) fn carried(firewall: &Firewall, text: &str) -> Vec<CarriedValue> {
+    let spans = firewall.spans(text).into_iter();
+    let harmful = spans.filter(|span| {
+        ValueFamily::of(&span.kind) == ValueFamily::Secret || HARMFUL.contains(&span.kind.as_ref())
+    });
+    harmful.map(|span| value(&span.kind, text.get(span.range).unwrap_or_default())).collect()
+}
+
+fn value(kind: &str, text: &str) -> CarriedValue {
+    let mut tokens = Vec::new();
+    let mut add = |class, key: Option<String>| {
+        tokens.extend(key.map(|key| Token::new(class, key)));
+    };
+    add(Class::Account, values::account(text));
+    add(Class::Identifier, values::identifier(text));
+    add(Class::Secret, values::secret(text));
+    CarriedValue { kind: kind.to_owned(), tokens }
 }
 
 /// Takes out what a result may only repeat: every token whose parts all stand in the arguments.

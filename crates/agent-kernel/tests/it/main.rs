@@ -17,6 +17,8 @@ mod approval_words;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod carried_values;
+#[cfg(test)]
 mod clocks;
 #[cfg(test)]
 mod contract_versions;
@@ -115,3 +117,5 @@ mod tokens;
 mod trace_vectors;
 #[cfg(test)]
 mod views;
+#[cfg(test)]
+mod without_receiver;

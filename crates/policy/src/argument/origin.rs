@@ -17,12 +17,26 @@ pub enum ValueOrigin {
     Trusted,
 }
 
+/// A value in a text that harms its owner wherever it goes: a secret, a card, a number of identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarriedValue {
+    /// Its kind: `card`.
+    pub kind: String,
+    /// What it is read as, any of which may be found in the user's words.
+    pub tokens: Vec<Token>,
+}
+
 /// Knows where the values of one call's arguments came from.
 pub trait ValueOrigins: std::fmt::Debug + Send + Sync {
     /// Who vouches for such a token; `None` where nobody does. A token found in both is the
     /// user's.
     fn vouched(&self, _token: &Token) -> Option<ValueOrigin> {
         None
+    }
+
+    /// The values in a text that only the user sends on, whoever the receiver is.
+    fn carried(&self, _text: &str) -> Vec<CarriedValue> {
+        Vec::new()
     }
 
     /// The origin of the value at this place; `None` for one that nobody vouches for, of which a

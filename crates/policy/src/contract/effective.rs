@@ -46,6 +46,7 @@ fn distrust(draft: &mut CapabilityDraft) {
     draft.output_label = Label::undeclared_output();
     draft.clearance = Confidentiality::Internal;
     draft.critical_arguments.clear();
+    draft.sends_to.clear();
 }
 
 /// Host code may raise a rung up to L4. L2, L5 and anything lower than the effects are the
@@ -79,6 +80,7 @@ fn apply(draft: &mut CapabilityDraft, resolved: &Resolved) -> Result<(), Contrac
     draft.sensitivity.extend(contract.sensitivity.iter().copied());
     draft.reveal = contract.reveal.clone().unwrap_or_default();
     draft.records = contract.records.clone();
+    draft.sends_to.clone_from(&contract.sends_to);
     draft.accepts_masked = contract.accepts_masked.clone().unwrap_or_default();
     let personal = [SensitivityTag::Pii, SensitivityTag::Pci];
     draft.mask_personal =

@@ -100,6 +100,8 @@ struct Merge {
     /// Whether every entry with a rung said that it lowers; `None` without any.
     lower_rung: Option<bool>,
     lower_effects: Option<bool>,
+    /// Whether there was an entry before.
+    of_many: bool,
     /// Whether two entries name the ids of records differently; then none counts.
     records_differ: bool,
 }
@@ -163,6 +165,12 @@ impl Merge {
         out.visible = both(out.visible, next.visible, |a, b| a && b);
         out.preconditions.extend(next.preconditions);
         out.critical_arguments.extend(next.critical_arguments);
+        // Where an entry does not say it, every call may go somewhere.
+        out.sends_to = match self.of_many {
+            true => out.sends_to.intersection(&next.sends_to).cloned().collect(),
+            false => next.sends_to,
+        };
+        self.of_many = true;
         self
     }
 
@@ -216,6 +224,7 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         visible: exact.visible.or(base.visible),
         preconditions: or_base(exact.preconditions, base.preconditions),
         critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),
+        sends_to: or_base(exact.sends_to, base.sends_to),
     };
     Resolved { contract, declared: true, by_effects, lower_rung, lower_effects }
 }

@@ -58,7 +58,7 @@ fn schemas_are_read_below_lists_choices_and_references() {
     });
     assert_eq!(
         found(schema, SinkKind::ExternalSend),
-        ["/a~1b/url", "/more/to", "/parts/*/file_id", "/whom/email"]
+        ["/a~1b/url", "/more/to", "/parts/*/file_id", "/whom"]
     );
 }
 
@@ -81,4 +81,27 @@ fn a_declared_place_covers_what_is_below_it() {
     assert!(covers(&at("/parts/*/id"), &["parts", "3", "id"]));
     assert!(!covers(&at("/parts/*/id"), &["parts", "3"]));
     assert!(covers(&at("/a~1b"), &["a/b"]));
+}
+
+/// Names under which tools take somebody who gets something.
+const RECEIVERS: &str = "to cc bcc recipients receiver send_to forward_to audience addressee \
+    attendees guests invitees members users assignees reviewers watchers followers share_with \
+    shared_with notify notify_users mention mentions dest destination target channel room thread \
+    group team list mailing_list phone number msisdn account iban payee beneficiary handle username \
+    user_id peer contact subscriber webhook callback endpoint url host inbox mailbox copy_to \
+    carbon_copy blind_copy on_behalf_of reply_to return_path escalate_to owner collaborators viewer \
+    editors delegates recipient_list also_send_to additional_recipients extra_to deliver_to \
+    delivery dm_user chat_id topic_arn queue subscribers observers readers participants_emails \
+    grantee principal organizer organiser partner friend colleague manager conversation workspace \
+    distribution_list newsgroup broadcast_to whom who recipientName forwardTo bccAddresses ship_to \
+    bill_to pay_to transfer_to payable_to customers speakers panelists hosts relay via fax pager \
+    telegram slack whatsapp discord signal sms twitter at_user tag_users cc_list";
+
+#[test]
+fn a_receiver_is_one_under_any_name() {
+    let missed: Vec<&str> = RECEIVERS
+        .split_whitespace()
+        .filter(|name| !is_critical(name, SinkKind::ExternalSend))
+        .collect();
+    assert_eq!(missed, Vec::<&str>::new());
 }

@@ -22,7 +22,7 @@ pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
         return;
     }
     masked::check(query, out);
-    if capability.sink() == SinkKind::None {
+    if capability.sink() == SinkKind::None || release::goes_nowhere(query) {
         return;
     }
     let label = &with_masked(query, label);

@@ -1,6 +1,8 @@
 //! The contracts document.
 
-use weaver_types::{Agents, Effects, RecordFields, Timestamp};
+use std::collections::BTreeSet;
+
+use weaver_types::{Agents, Effects, Pointer, RecordFields, Timestamp};
 
 use super::node::Node;
 use super::page::{Page, shown};
@@ -8,7 +10,7 @@ use super::{arguments, header, preconditions, validate};
 use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "capabilities", "visible"];
-const CONTRACT: [&str; 20] = [
+const CONTRACT: [&str; 21] = [
     "effects",
     "rung",
     "lower_rung",
@@ -29,6 +31,7 @@ const CONTRACT: [&str; 20] = [
     "visible",
     "preconditions",
     "critical_arguments",
+    "sends_to",
 ];
 const SHORTHANDS: [(&str, Effects); 5] = [
     ("read_local", Effects::READ_LOCAL),
@@ -88,11 +91,8 @@ fn contract(page: &mut Page<'_>, node: &Node<'_>) -> Contract {
     if let Some(node) = section.get("preconditions") {
         out.preconditions = preconditions::read(page, &node);
     }
-    if let Some(node) = section.get("critical_arguments") {
-        let nodes = node.one_or_many(page);
-        let read = nodes.iter().filter_map(|node| arguments::pointer(page, node));
-        out.critical_arguments = read.collect();
-    }
+    out.critical_arguments = pointers(page, section.get("critical_arguments"));
+    out.sends_to = pointers(page, section.get("sends_to"));
     out
 }
 
@@ -132,6 +132,11 @@ fn agents(page: &mut Page<'_>, node: &Node<'_>) -> Option<Agents> {
     }
     let items = node.items(page);
     Some(Agents::Only(items.iter().filter_map(|n| n.parsed(page)).collect()))
+}
+
+fn pointers(page: &mut Page<'_>, node: Option<Node<'_>>) -> BTreeSet<Pointer> {
+    let nodes = node.map(|node| node.one_or_many(page)).unwrap_or_default();
+    nodes.iter().filter_map(|node| arguments::pointer(page, node)).collect()
 }
 
 fn records(page: &mut Page<'_>, node: &Node<'_>) -> Option<RecordFields> {

@@ -73,6 +73,9 @@ pub struct CapabilityDraft {
     /// every item of a list and every member of an object, and a place covers what is below it.
     /// Empty where nobody declared any: the policy then reads them off the schema.
     pub critical_arguments: BTreeSet<Pointer>,
+    /// The places of its arguments that name who gets something, as a signed contract says. A call
+    /// that names nobody there goes nowhere. Empty where every call may go somewhere.
+    pub sends_to: BTreeSet<Pointer>,
     /// Telemetry.
     pub emit: Emit,
     /// The digest of the raw bytes in which an upstream described it.
@@ -116,6 +119,7 @@ impl CapabilityDraft {
             output_label: Label::undeclared_output(),
             clearance: Confidentiality::Internal,
             critical_arguments: BTreeSet::new(),
+            sends_to: BTreeSet::new(),
             emit: Emit { trace: true, metric: true },
             upstream_digest: None,
         }

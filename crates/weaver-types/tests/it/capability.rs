@@ -54,6 +54,7 @@ fn draft() -> CapabilityDraft {
         output_label: Label::undeclared_output(),
         clearance: Confidentiality::Internal,
         critical_arguments: BTreeSet::new(),
+        sends_to: BTreeSet::new(),
         emit: Emit { trace: true, metric: true },
         upstream_digest: None,
     }

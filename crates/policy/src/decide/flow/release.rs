@@ -1,6 +1,7 @@
 //! What releases a call after untrusted input: where its values came from.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_text::values;
@@ -35,11 +36,51 @@ pub(super) fn check(query: &Query<'_>) -> Result<(), String> {
     if call.decides { Ok(()) } else { Err("no argument says what it is done to".to_owned()) }
 }
 
+/// Whether the contract says who gets something, and the call names nobody: an event without
+/// guests stays in one's own calendar. An argument outside of the schema may name somebody too.
+pub(super) fn goes_nowhere(query: &Query<'_>) -> bool {
+    let spec = query.capability.spec();
+    let Some(Value::Object(arguments)) = query.arguments else { return false };
+    if spec.sends_to.is_empty() || query.capability.sink() != SinkKind::ExternalSend {
+        return false;
+    }
+    let schema = spec.input_schema.as_ref().and_then(|schema| schema.get("properties"));
+    arguments.iter().all(|(name, value)| {
+        let known = schema.is_some_and(|schema| schema.get(name).is_some());
+        known && names_nobody(value, &mut vec![Cow::Borrowed(name)], &spec.sends_to)
+    })
+}
+
+fn names_nobody<'v>(
+    value: &'v Value,
+    at: &mut Vec<Cow<'v, str>>,
+    sends_to: &BTreeSet<Pointer>,
+) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().enumerate().all(|(index, item)| {
+            at.push(Cow::Owned(index.to_string()));
+            let nobody = names_nobody(item, at, sends_to);
+            at.pop();
+            nobody
+        }),
+        Value::Object(members) => members.iter().all(|(name, member)| {
+            at.push(Cow::Borrowed(name));
+            let nobody = names_nobody(member, at, sends_to);
+            at.pop();
+            nobody
+        }),
+        leaf => {
+            let empty = leaf.as_str().is_some_and(|text| text.trim().is_empty());
+            empty || !sends_to.iter().any(|declared| critical::covers(declared, at))
+        }
+    }
+}
+
 /// A call that is looked through.
 struct Call<'a> {
     query: &'a Query<'a>,
     origins: &'a dyn ValueOrigins,
-    sink: SinkKind,
     /// Whether only the user's words count.
     strict: bool,
     /// Whether every value has to be vouched for.
@@ -50,9 +91,8 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn new(query: &'a Query<'a>, origins: &'a dyn ValueOrigins) -> Self {
-        let sink = query.capability.sink();
-        let strict = critical::is_strict(sink);
-        Self { query, origins, sink, strict, whole: false, decides: false }
+        let strict = critical::is_strict(query.capability.sink());
+        Self { query, origins, strict, whole: false, decides: false }
     }
 
     /// Looks at everything below a place.
@@ -92,6 +132,9 @@ impl<'a> Call<'a> {
         }
         if let Value::String(text) = value {
             self.text(text, at)?;
+            if critical::role(name) == Role::Other && is_handle(text) {
+                return self.critical(value, at, name);
+            }
         }
         if self.whole { self.content(value, at, name) } else { Ok(()) }
     }
@@ -110,7 +153,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// A text for people: the places that it could send somebody to decide too.
+    /// A text for people: the places that it could send somebody to decide too, and what it
+    /// carries.
     fn text(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), String> {
         let (found, complete) = values::destinations(text);
         if !complete {
@@ -118,6 +162,24 @@ impl<'a> Call<'a> {
         }
         match found.iter().find(|token| !self.counts(self.origins.vouched(token))) {
             Some(token) => Err(self.nowhere(&place(at), token.class.name())),
+            None => self.carried(text, at),
+        }
+    }
+
+    /// What a text carries that only the user sends on. A mask says itself where it may go.
+    fn carried(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), String> {
+        let at = place(at);
+        let masked = |kind: &str| {
+            let mut masked = self.query.masked.iter();
+            masked.any(|value| value.kind == kind && value.place == at)
+        };
+        let users = |token| self.origins.vouched(token) == Some(ValueOrigin::User);
+        let carried = self.origins.carried(text);
+        match carried.iter().find(|value| !masked(&value.kind) && !value.tokens.iter().any(users)) {
+            Some(value) => {
+                let (kind, at) = (value.kind.replace('_', " "), shortened(&at));
+                Err(format!("the {kind} in `{at}` is not found in the user's words"))
+            }
             None => Ok(()),
         }
     }
@@ -146,8 +208,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether the value here is declared critical, or has the name of one and stands outside of
-    /// all that the schema declares.
+    /// Whether the value here is declared critical, or stands outside of all that the schema
+    /// declares and has no name of a text, a moment or a switch: it may say to whom else it goes.
     fn is_critical(&self, at: &[Cow<'_, str>], name: &str) -> bool {
         let spec = self.query.capability.spec();
         if spec.critical_arguments.iter().any(|declared| critical::covers(declared, at)) {
@@ -158,15 +220,24 @@ impl<'a> Call<'a> {
             .first()
             .zip(schema)
             .is_some_and(|(first, schema)| schema.get(first.as_ref()).is_none());
-        beyond && critical::is_critical(name, self.sink)
+        beyond && !matches!(critical::role(name), Role::Text | Role::Moment | Role::Switch)
     }
 
     fn nowhere(&self, at: &str, kind: &str) -> String {
-        let at: String = at.escape_debug().take(SHOWN).collect();
+        let at = shortened(at);
         let whose =
             if self.strict { "the user's words" } else { "the user's words or in trusted results" };
         format!("the {kind} at `{at}` is not found in {whose}")
     }
+}
+
+/// Whether a text is nothing but the name of a person, a room or a telephone somewhere.
+fn is_handle(text: &str) -> bool {
+    let text = text.trim();
+    let name = text.strip_prefix(['@', '#']).filter(|name| !name.contains(char::is_whitespace));
+    let mut number = text.strip_prefix('+').unwrap_or_default().chars();
+    let telephone = text.len() > 6 && number.all(|c| c.is_ascii_digit() || " -()./".contains(c));
+    name.is_some_and(|name| name.chars().any(char::is_alphanumeric)) || telephone
 }
 
 /// The place as a pointer.
@@ -176,5 +247,9 @@ fn place(at: &[Cow<'_, str>]) -> String {
 }
 
 fn shown(at: &[Cow<'_, str>]) -> String {
-    place(at).escape_debug().take(SHOWN).collect()
+    shortened(&place(at))
+}
+
+fn shortened(at: &str) -> String {
+    at.escape_debug().take(SHOWN).collect()
 }
