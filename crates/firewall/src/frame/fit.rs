@@ -125,7 +125,7 @@ fn fit_rows(
     let keep = fitting.count();
     let mut rows = rows;
     let mut used = sizes.iter().take(keep).sum::<usize>();
-    let first = rows.first_mut().map(std::mem::take).filter(|_| keep == 0);
+    let first = if keep == 0 { rows.first_mut().map(std::mem::take) } else { None };
     rows.truncate(keep);
     if let Some(first) = first {
         let (row, gone, size) = fit_fields(first, left);

@@ -13,6 +13,8 @@ mod false_findings;
 #[cfg(test)]
 mod findings;
 #[cfg(test)]
+mod frame_oracle;
+#[cfg(test)]
 mod frame_vectors;
 #[cfg(test)]
 mod frames;
