@@ -28,6 +28,7 @@ mod replay;
 mod route;
 mod serve;
 mod sign;
+mod tool_list;
 mod trace;
 
 use std::process::ExitCode;

@@ -3,15 +3,17 @@
 mod approvals;
 pub(super) mod args;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write as _};
 use std::sync::Arc;
 
 use serde_json::json;
+use weaver_policy::propose::Described;
 use weaver_types::{Clock as _, OsRandom, Principal, PrincipalId, SystemClock};
 
 use super::line_reader::LineReader;
 use super::policy::documents;
-use super::{Exit, Failure};
+use super::{Exit, Failure, tool_list};
 use crate::replay::{Approver, Documents, MAX_LINE, ReplayError, Scenario, Stage, Summary};
 use args::Replay;
 
@@ -107,10 +109,19 @@ fn load(args: &Replay) -> Result<(Documents, &'static str), Failure> {
         Some(folder) => approvals::read(folder, now)?,
         None => Vec::new(),
     };
+    let mut schemas = BTreeMap::new();
+    let tools = args.tools.as_deref().map(tool_list::read).transpose()?;
+    for tool in tools.iter().flatten() {
+        if let Some(schema) = Described::of(tool).input {
+            schemas.insert(tool_list::id(None, tool)?, schema.clone());
+        }
+    }
     let origin = documents::origin(&set);
     let (user_words, restarts) = (!args.no_user_words, args.restarts);
     let set = Arc::new(set);
-    Ok((Documents { set, approver, standings, principal, user_words, restarts, now }, origin))
+    let documents =
+        Documents { set, schemas, approver, standings, principal, user_words, restarts, now };
+    Ok((documents, origin))
 }
 
 /// The one that there is.

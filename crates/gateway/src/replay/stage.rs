@@ -1,6 +1,6 @@
 //! One scenario on a kernel of its own: the real gate, and a driver that hands out the record.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -31,6 +31,8 @@ const PAGE: usize = 64;
 /// What all scenarios of a replay stand on.
 pub(crate) struct Documents {
     pub(crate) set: Arc<PolicySet>,
+    /// The schemas of arguments, where tools are listed.
+    pub(crate) schemas: BTreeMap<CapabilityId, Value>,
     pub(crate) approver: Approver,
     /// Standing approvals, by the file that they come from.
     pub(crate) standings: Vec<(String, Standing)>,
@@ -118,7 +120,7 @@ impl<'a> Stage<'a> {
         let registry = Arc::new(Registry::new());
         let record = Record::default();
         for tool in scenario.steps.iter().map(|step| &step.tool).collect::<BTreeSet<_>>() {
-            registry.register(proposal(&documents.set, tool)?, Arc::new(driver(&record)))?;
+            registry.register(proposal(documents, tool)?, Arc::new(driver(&record)))?;
         }
         let kernel = Kernel::open(parts(documents, (&registry, &ledger), own(), &random)?)?;
         Ok(Self {
@@ -268,12 +270,14 @@ impl<'a> Stage<'a> {
 
 /// The capability that a server with this tool would propose to be. Where the contracts pin what
 /// the server says, it says that.
-fn proposal(set: &PolicySet, tool: &str) -> Result<Capability, ReplayError> {
+fn proposal(documents: &Documents, tool: &str) -> Result<Capability, ReplayError> {
     let id = CapabilityId::parse(tool)?;
     let contract = Pattern::parse(tool).ok();
-    let contract = contract.and_then(|pattern| set.contracts().capabilities.get(&pattern));
+    let contract =
+        contract.and_then(|pattern| documents.set.contracts().capabilities.get(&pattern));
     let pinned: Option<Digest> = contract.and_then(|contract| contract.upstream_digest);
     let draft = CapabilityDraft {
+        input_schema: documents.schemas.get(&id).cloned(),
         upstream_digest: Some(pinned.unwrap_or_else(|| Digest::of(Tag::UPSTREAM, tool.as_bytes()))),
         ..CapabilityDraft::new(id, tool, Effects::UNDECLARED, Agents::Any)
     };

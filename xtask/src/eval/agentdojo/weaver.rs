@@ -70,6 +70,15 @@ impl Answers {
     }
 }
 
+/// A tool under the name that the replay calls it by.
+fn listed(surface: &str, tool: &Value) -> Value {
+    let mut tool = tool.clone();
+    if let Some(members) = tool.as_object_mut() {
+        members.insert("suite".to_owned(), surface.into());
+    }
+    tool
+}
+
 impl Weaver {
     /// The command that was named, or one that is built now.
     pub fn find(sh: &Shell, named: Option<PathBuf>) -> Result<Self> {
@@ -124,6 +133,10 @@ impl Weaver {
         fs::write(&contracts, setting.contracts)?;
         let mut command = Command::new(&self.program);
         command.arg("replay").arg(&input).arg("--micros");
+        let tools = self.folder.join(format!("{}-listed.json", suite.surface()));
+        let listed = suite.tools.iter().map(|tool| listed(&suite.surface(), tool));
+        fs::write(&tools, json!({ "tools": listed.collect::<Vec<_>>() }).to_string())?;
+        command.arg("--tools").arg(&tools);
         command.arg("--policy").arg(shipped.join("policy.toml"));
         command.arg("--contracts").arg(&contracts);
         if let Some(files) = setting.approvals.filter(|files| !files.is_empty()) {

@@ -9,16 +9,11 @@ use weaver_policy::propose::{self, Described, Proposal};
 use weaver_text::escape;
 use weaver_types::CapabilityId;
 
-use super::super::line_reader::LineReader;
+use super::super::tool_list;
 use super::args::Propose;
 use super::{Exit, Failure, live, output};
 use crate::config::{self, TOOLS};
 use crate::serve;
-
-/// The largest list of tools, in bytes.
-const MAX_LIST: usize = 64 << 20;
-/// The most tools of one list.
-const MAX_TOOLS: usize = 100_000;
 
 pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
     let Found { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
@@ -53,7 +48,7 @@ struct Found {
 
 fn from_list(args: &Propose, list: &Path) -> Result<Found, Failure> {
     let mut proposals = BTreeMap::new();
-    for tool in &tools(list)? {
+    for tool in &tool_list::read(list)? {
         let (id, proposal) = proposed(args, tool)?;
         proposals.insert(id, proposal);
     }
@@ -124,58 +119,8 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// What a list of tools has: the answer to `tools/list`, or the list alone.
-fn tools(path: &Path) -> Result<Vec<Value>, Failure> {
-    let name = path.display().to_string();
-    let invalid = |problem: String| {
-        Failure::new(Exit::Invalid, "contracts.tools", format!("{name}: {problem}"))
-            .next("name the answer of a server to tools/list: {\"tools\": [{\"name\", …}]}")
-    };
-    let bytes = read(path).map_err(|error| invalid(format!("it cannot be read: {error}")))?;
-    if bytes.len() > MAX_LIST {
-        return Err(invalid(format!("it has more than {MAX_LIST} bytes")));
-    }
-    let value: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| invalid(format!("it is no JSON: {error}")))?;
-    let inner = value.get("result").unwrap_or(&value);
-    let list = inner.get("tools").unwrap_or(inner).as_array();
-    let list = list.ok_or_else(|| invalid("there is no list of tools in it".to_owned()))?;
-    if list.len() > MAX_TOOLS {
-        return Err(invalid(format!("it has more than {MAX_TOOLS} tools")));
-    }
-    Ok(list.clone())
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut from = LineReader::open(path)?;
-    let mut out = Vec::new();
-    loop {
-        let piece = from.piece()?;
-        let length = piece.len();
-        if length == 0 || out.len() > MAX_LIST {
-            return Ok(out);
-        }
-        out.extend_from_slice(piece);
-        from.pass(length);
-    }
-}
-
 fn proposed(args: &Propose, tool: &Value) -> Result<(CapabilityId, Proposal), Failure> {
-    let invalid = |problem: String| {
-        Failure::new(Exit::Invalid, "contracts.tool", problem)
-            .next("give each tool a `name` without blanks")
-    };
-    let text = |key: &str| tool.get(key).and_then(Value::as_str).unwrap_or_default();
-    let name = text("name");
-    if name.is_empty() {
-        return Err(invalid("a tool has no name".to_owned()));
-    }
-    let suite = tool.get("suite").and_then(Value::as_str);
-    let id = match args.surface.as_deref().or(suite) {
-        Some(surface) => CapabilityId::parse(format!("{surface}.{name}")),
-        None => CapabilityId::parse(name),
-    };
-    let id = id.map_err(|error| invalid(error.to_string()))?;
+    let id = tool_list::id(args.surface.as_deref(), tool)?;
     Ok((id, propose::propose(&Described::of(tool))))
 }
 

@@ -42,6 +42,9 @@ pub(in crate::cli) struct Replay {
     /// A folder with the terms of standing approvals, *.toml
     #[arg(long, value_name = "DIR")]
     pub(super) approvals: Option<PathBuf>,
+    /// The tools with their schemas, as servers list them; without it no schema is known
+    #[arg(long, value_name = "FILE")]
+    pub(super) tools: Option<PathBuf>,
     /// Who calls; the policy's only principal, or `owner`
     #[arg(long, value_name = "ID")]
     pub(super) principal: Option<String>,

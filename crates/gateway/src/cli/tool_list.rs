@@ -1,0 +1,66 @@
+//! Lists of tools in files: the answer of a server to `tools/list`.
+
+use std::path::Path;
+
+use serde_json::Value;
+use weaver_types::CapabilityId;
+
+use super::line_reader::LineReader;
+use super::{Exit, Failure};
+
+/// The largest list of tools, in bytes.
+const MAX_LIST: usize = 64 << 20;
+/// The most tools of one list.
+const MAX_TOOLS: usize = 100_000;
+
+/// What a list of tools has: the answer to `tools/list`, or the list alone.
+pub(super) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
+    let name = path.display().to_string();
+    let invalid = |problem: String| {
+        Failure::new(Exit::Invalid, "contracts.tools", format!("{name}: {problem}"))
+            .next("name the answer of a server to tools/list: {\"tools\": [{\"name\", …}]}")
+    };
+    let bytes = bytes(path).map_err(|error| invalid(format!("it cannot be read: {error}")))?;
+    if bytes.len() > MAX_LIST {
+        return Err(invalid(format!("it has more than {MAX_LIST} bytes")));
+    }
+    let value: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| invalid(format!("it is no JSON: {error}")))?;
+    let inner = value.get("result").unwrap_or(&value);
+    let list = inner.get("tools").unwrap_or(inner).as_array();
+    let list = list.ok_or_else(|| invalid("there is no list of tools in it".to_owned()))?;
+    if list.len() > MAX_TOOLS {
+        return Err(invalid(format!("it has more than {MAX_TOOLS} tools")));
+    }
+    Ok(list.clone())
+}
+
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut from = LineReader::open(path)?;
+    let mut out = Vec::new();
+    loop {
+        let piece = from.piece()?;
+        let length = piece.len();
+        if length == 0 || out.len() > MAX_LIST {
+            return Ok(out);
+        }
+        out.extend_from_slice(piece);
+        from.pass(length);
+    }
+}
+
+/// The id of a tool: its name, after the surface, or after the `suite` that it names.
+pub(super) fn id(surface: Option<&str>, tool: &Value) -> Result<CapabilityId, Failure> {
+    let invalid = |problem: String| {
+        Failure::new(Exit::Invalid, "contracts.tool", problem)
+            .next("give each tool a `name` without blanks")
+    };
+    let text = |key: &str| tool.get(key).and_then(Value::as_str);
+    let name = text("name").filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| invalid("a tool has no name".to_owned()))?;
+    let id = match surface.or_else(|| text("suite")) {
+        Some(surface) => CapabilityId::parse(format!("{surface}.{name}")),
+        None => CapabilityId::parse(name),
+    };
+    id.map_err(|error| invalid(error.to_string()))
+}
