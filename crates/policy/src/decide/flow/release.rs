@@ -235,9 +235,9 @@ impl<'a> Call<'a> {
 fn is_handle(text: &str) -> bool {
     let text = text.trim();
     let name = text.strip_prefix(['@', '#']).filter(|name| !name.contains(char::is_whitespace));
-    let mut number = text.strip_prefix('+').unwrap_or_default().chars();
-    let telephone = text.len() > 6 && number.all(|c| c.is_ascii_digit() || " -()./".contains(c));
-    name.is_some_and(|name| name.chars().any(char::is_alphanumeric)) || telephone
+    let number = text.strip_prefix('+').filter(|number| number.len() > 5);
+    let digits = |number: &str| number.chars().all(|c| c.is_ascii_digit() || " -()./".contains(c));
+    name.is_some_and(|name| name.chars().any(char::is_alphanumeric)) || number.is_some_and(digits)
 }
 
 /// The place as a pointer.
