@@ -77,6 +77,9 @@ pub struct CapabilityDraft {
     pub emit: Emit,
     /// The digest of the raw bytes in which an upstream described it.
     pub upstream_digest: Option<Digest>,
+    /// What whoever took it in found suspect in the words of its server, beside those of the
+    /// capability itself. No part of the fingerprint.
+    pub suspicions: BTreeSet<String>,
 }
 
 impl CapabilityDraft {
@@ -118,6 +121,7 @@ impl CapabilityDraft {
             critical_arguments: BTreeSet::new(),
             emit: Emit { trace: true, metric: true },
             upstream_digest: None,
+            suspicions: BTreeSet::new(),
         }
     }
 }

@@ -56,6 +56,7 @@ fn draft() -> CapabilityDraft {
         critical_arguments: BTreeSet::new(),
         emit: Emit { trace: true, metric: true },
         upstream_digest: None,
+        suspicions: BTreeSet::new(),
     }
 }
 
