@@ -8,7 +8,9 @@
 //!
 //! Under `enforce`, which is the default, a server's tool is denied with `contract_changed` after
 //! any change that a model or the policy could see, and one that came after its server was approved
-//! with `contract_unknown`. What host code registered is denied when it can do more than read, by
+//! with `contract_unknown`; so is one that came after its server's first listing and that a glob
+//! alone covers, where it does more than read. One whose words speak to a model is denied with
+//! `contract_suspicious` until somebody approved exactly these. What host code registered is denied when it can do more than read, by
 //! what it was or by what it is; a mere reader runs, and the log says so. `observe` records, `off`
 //! does not compare.
 
@@ -17,9 +19,11 @@ mod comparison;
 mod first;
 pub(crate) mod keeper;
 mod stored;
+mod suspicion;
 
 pub use baselines::{
     Approval, Baseline, BaselineError, BaselineState, Baselines, KERNEL_SURFACE, MAX_BASELINES,
 };
 pub use comparison::{Contract, ContractState};
 pub(crate) use first::FirstSeen;
+pub use suspicion::suspicions;

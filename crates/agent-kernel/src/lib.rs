@@ -61,7 +61,7 @@ pub use call_stream::CallStream;
 pub use chunk_queue::ChunkSender;
 pub use contract::{
     Approval, Baseline, BaselineError, BaselineState, Baselines, Contract, ContractState,
-    KERNEL_SURFACE, MAX_BASELINES,
+    KERNEL_SURFACE, MAX_BASELINES, suspicions,
 };
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};

@@ -159,10 +159,22 @@ impl Registry {
         }
         before.iter().for_each(|id| entries.remove(id));
         let kept: Vec<_> = before.iter().filter_map(|id| fresh.remove(id)).collect();
+        refused.extend(entries::take_alike(&mut fresh));
         for entry in kept.into_iter().chain(fresh.into_values()) {
             refused.extend(entries.insert(entry).err());
         }
         Ok(refused)
+    }
+
+    /// Marks a server's first listing as whole: what is new under `namespace`, the part of an id
+    /// before its first dot, comes late from here on. A glob of the contracts does not make it
+    /// callable where it does more than read.
+    ///
+    /// # Errors
+    /// [`RegistryError`], when a thread died while it held the registry.
+    pub fn settle(&self, namespace: &str) -> Result<(), RegistryError> {
+        self.write()?.settle(namespace);
+        Ok(())
     }
 
     /// Looks one up, and loads its namespace for it where that is declared.

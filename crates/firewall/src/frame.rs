@@ -10,6 +10,7 @@ mod shown;
 mod size;
 
 pub(crate) use build::{Page, build, compose, empty, fill};
+pub(crate) use finding::{Detector, plain};
 pub(crate) use fit::json_len;
 pub(crate) use rows::{Rows, copied, for_rows};
 pub(crate) use shape::{Content, Shape, media_type, rows};

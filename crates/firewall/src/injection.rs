@@ -1,5 +1,7 @@
 //! Words that speak to a model: the patterns, with what each finds and what it must not.
 
+pub(crate) mod tools;
+
 /// One form of words that speak to a model.
 #[cfg_attr(not(test), expect(dead_code, reason = "the examples are run by the tests"))]
 pub(crate) struct Pattern {

@@ -26,9 +26,11 @@
 //! - [`estimated_size`]: how long the JSON of a value is, without writing it.
 //! - [`handle`]: stored results. [`HandleQuery`], [`view`]: questions about them, and other ways to
 //!   look at them.
+//! - [`suspicions`]: words in a tool's contract that speak to a model.
 //! - [`HandleError`]: why a drill-down was refused.
 
 mod budget;
+mod contract_text;
 mod digits;
 mod error;
 mod firewall;
@@ -45,6 +47,7 @@ mod tabular;
 pub mod view;
 
 pub use budget::{Reservation, Session, SessionBudget};
+pub use contract_text::{Suspicion, suspicions};
 pub use error::HandleError;
 pub use firewall::{Firewall, FirewallBuilder, Redacted, RuleName};
 pub use frame::estimated_size;

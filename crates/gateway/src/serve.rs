@@ -78,6 +78,9 @@ pub fn run(
     unsigned_development: bool,
     log_key: Option<SigningKey>,
 ) -> Result<(), ServeError> {
+    if let Err(error) = weaver_drivers::confine::keep_process_private() {
+        tracing::warn!(%error, "processes of the same user can look into the gateway");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -218,6 +218,12 @@ impl PolicySet {
         self.resolver.status(proposal)
     }
 
+    /// True when a contract names this capability, and not only a glob covers it.
+    #[must_use]
+    pub fn names_contract(&self, id: &CapabilityId) -> bool {
+        self.resolver.names(id.as_str())
+    }
+
     /// What is to be said of a capability that is not the one that was approved, under the
     /// policy's contract enforcement.
     #[must_use]

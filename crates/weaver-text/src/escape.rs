@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::invisible::is_invisible;
+use crate::invisible::{is_blank_symbol, is_invisible, is_private};
 
 /// One line: control characters (line breaks, tabs and ANSI escapes among them), invisible and
 /// bidi characters become `\n`, `\t`, `\r` or `\u{…}`.
@@ -64,15 +64,14 @@ fn is_pictograph(c: char) -> bool {
 }
 
 /// True if this character is rendered as an escape by [`line()`]: control and invisible characters,
-/// line and paragraph separators, the blank of Braille, controls of hieroglyphs, and code points
-/// that are no characters.
+/// line and paragraph separators, the blank of Braille, controls of hieroglyphs, private-use
+/// characters, and code points that are no characters.
 pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || is_invisible(c)
-        || matches!(c,
-            '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{fffc}' | '\u{fdd0}'..='\u{fdef}'
-            | '\u{13430}'..='\u{1343f}' | '\u{1d159}')
-        || u32::from(c) & 0xfffe == 0xfffe
+        || is_private(c)
+        || is_blank_symbol(c)
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{13430}'..='\u{1343f}')
 }
 
 fn render(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -136,6 +135,7 @@ mod tests {
         assert_eq!(line("tag\u{e0041}"), "tag\\u{e0041}");
         assert_eq!(line("a\u{fff9}b\u{fffb}\u{e0100}"), "a\\u{fff9}b\\u{fffb}\\u{e0100}");
         assert_eq!(line("\u{2028}\u{2800}\u{ffff}"), "\\u{2028}\\u{2800}\\u{ffff}");
+        assert_eq!(line("\u{e000}\u{100000}"), "\\u{e000}\\u{100000}");
         assert!(matches!(line("plain ü 日"), Cow::Borrowed(_)));
         for c in '\0'..'\u{100}' {
             let shown = line(c.encode_utf8(&mut [0; 4])).into_owned();

@@ -7,7 +7,7 @@
 //! Ordinary uses do not count: the variation selector of an emoji, the joiner inside an emoji
 //! or between letters of a script that needs it, the tags of a flag, a byte order mark at the start.
 
-use crate::invisible::{is_bidi_control, is_invisible};
+use crate::invisible::{is_bidi_control, is_blank_symbol, is_invisible, is_private};
 
 /// How many hidden characters a text holds, by kind. A terminal sequence counts as one.
 ///
@@ -22,7 +22,7 @@ use crate::invisible::{is_bidi_control, is_invisible};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Hidden {
-    /// Zero-width characters, soft hyphens, fillers and annotation marks.
+    /// Zero-width characters, soft hyphens, fillers, annotation marks and the blank of Braille.
     pub zero_width: usize,
     /// Characters that steer the direction of text.
     pub bidi: usize,
@@ -34,6 +34,8 @@ pub struct Hidden {
     pub ansi: usize,
     /// Control characters other than tab and line ends.
     pub control: usize,
+    /// Private-use characters, and code points that are no characters.
+    pub private: usize,
 }
 
 impl Hidden {
@@ -48,7 +50,7 @@ impl Hidden {
     }
 
     /// Each kind by its name in messages, in the order of the fields.
-    pub fn kinds(&self) -> [(&'static str, usize); 6] {
+    pub fn kinds(&self) -> [(&'static str, usize); 7] {
         [
             ("zero-width", self.zero_width),
             ("bidi", self.bidi),
@@ -56,6 +58,7 @@ impl Hidden {
             ("selectors", self.selectors),
             ("ansi", self.ansi),
             ("control", self.control),
+            ("private-use", self.private),
         ]
     }
 
@@ -68,6 +71,7 @@ impl Hidden {
             (&mut self.selectors, other.selectors),
             (&mut self.ansi, other.ansi),
             (&mut self.control, other.control),
+            (&mut self.private, other.private),
         ] {
             *sum = sum.saturating_add(n);
         }
@@ -119,7 +123,8 @@ impl Hidden {
             _ if is_bidi_control(c) => &mut self.bidi,
             _ if is_tag(c) => &mut self.tags,
             _ if is_selector(c) => &mut self.selectors,
-            _ if is_invisible(c) => &mut self.zero_width,
+            _ if is_invisible(c) || is_blank_symbol(c) => &mut self.zero_width,
+            _ if is_private(c) => &mut self.private,
             _ => return,
         };
         *kind = kind.saturating_add(1);
@@ -157,17 +162,17 @@ mod tests {
     #[test]
     fn each_kind_has_its_count() {
         let text = "a\u{200b}\u{ad}\u{2060}\u{fff9}b\u{202e}\u{2066}\u{200f}c\u{e0041}\u{e0042}\
-                    d\u{e0100}e\u{fe0f}f\u{1b}[31m\u{9b}0mg\0\u{8}\u{1b}";
+                    d\u{e0100}e\u{fe0f}f\u{1b}[31m\u{9b}0mg\0\u{8}\u{1b}\u{2800}\u{e001}\u{ffff}\u{fdd0}";
         let found = count(text);
         assert_eq!(
             found.kinds().map(|(_, n)| n),
-            [4, 3, 2, 2, 2, 3],
-            "zero-width, bidi, tags, selectors, ansi, control"
+            [5, 3, 2, 2, 2, 3, 3],
+            "zero-width, bidi, tags, selectors, ansi, control, private-use"
         );
-        assert_eq!(found.total(), 16);
+        assert_eq!(found.total(), 20);
         let mut twice = found;
         twice.add(found);
-        assert_eq!(twice.total(), 32);
+        assert_eq!(twice.total(), 40);
     }
 
     #[test]

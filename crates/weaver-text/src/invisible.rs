@@ -20,6 +20,19 @@ pub fn is_invisible(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// True for a character that no two readers see alike: the private-use planes, which show what a
+/// font happens to have or nothing, and code points that are no characters.
+pub fn is_private(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' | '\u{fdd0}'..='\u{fdef}')
+        || u32::from(c) & 0xfffe == 0xfffe
+}
+
+/// True for a character that looks like nothing although it takes room: the blank of Braille, and
+/// what stands for an object that is not there.
+pub fn is_blank_symbol(c: char) -> bool {
+    matches!(c, '\u{2800}' | '\u{fffc}' | '\u{1d159}')
+}
+
 /// Every invisible character of `text` with its byte position, in order.
 pub fn locate(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     text.char_indices().filter(|(_, c)| is_invisible(*c))

@@ -124,6 +124,8 @@ reasons! {
     ContractChanged = "contract_changed";
     /// The tool has no approved contract.
     ContractUnknown = "contract_unknown";
+    /// The words of the tool's server speak to a model, and nobody approved them.
+    ContractSuspicious = "contract_suspicious";
     /// A precondition no longer holds.
     PreconditionFailed = "precondition_failed";
     /// The policy in force is not the one the token was made under.

@@ -136,6 +136,11 @@ impl Holds {
         Some(same.map_or(Found::Nothing, |ended| Found::Denied(ended.clone())))
     }
 
+    /// The requests that wait for an answer.
+    pub(crate) fn waiting(&self) -> Vec<RequestId> {
+        self.lock().map(|inner| inner.open.keys().cloned().collect()).unwrap_or_default()
+    }
+
     pub(crate) fn get(&self, id: &RequestId) -> Option<Hold> {
         self.lock()?.open.get(id).cloned()
     }

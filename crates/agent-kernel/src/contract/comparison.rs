@@ -7,6 +7,7 @@ use weaver_types::{
     Verdict,
 };
 
+use super::suspicion::kinds;
 use super::{BaselineState, Baselines};
 use crate::registry::Registered;
 
@@ -23,6 +24,8 @@ pub enum ContractState {
     Changed,
     /// It is not among what was approved.
     New,
+    /// Its words speak to a model, and nobody approved them.
+    Suspicious,
     /// What was approved cannot be read.
     Unreadable,
     /// The policy does not have contracts compared.
@@ -105,7 +108,14 @@ pub(super) fn compare(
         ContractStatus::Changed { approved, .. } => Some(pinned(live, first, approved)),
         // Somebody signed exactly this version, whatever was registered or approved before.
         ContractStatus::Approved if live.spec().upstream_digest.is_some() => None,
-        _ => registered(live, first).or_else(|| approved(live, known, older)),
+        status => {
+            let state = known.ok().map(|known| known.state(live));
+            let unknown = matches!(state, Some(BaselineState::None | BaselineState::New));
+            registered(live, first)
+                .or_else(|| if unknown { suspicious(entry) } else { None })
+                .or_else(|| approved(live, known, older))
+                .or_else(|| if unknown { late((policy, status), entry, effective) } else { None })
+        }
     };
     let Some(found) = found else { return out };
     let reads = [first.spec().effects, live.spec().effects, effective.spec().effects]
@@ -153,6 +163,41 @@ impl Difference {
             guarded,
         }
     }
+}
+
+/// Its words speak to a model.
+fn suspicious(entry: &Registered) -> Option<Difference> {
+    let found = entry.suspicions();
+    if found.is_empty() {
+        return None;
+    }
+    let detail = format!(
+        "the words of the tool's server speak to a model ({}); an operator has to read and approve \
+         them: `weaver contracts list` shows where they stand",
+        kinds(found)
+    );
+    let reason = ReasonCode::ContractSuspicious;
+    let unknown = Difference::unknown(ContractState::Suspicious, entry.capability(), detail);
+    Some(Difference { reason, guarded: true, ..unknown })
+}
+
+/// It came after its server's first listing, under a glob that was written for what stood there.
+fn late(
+    (policy, status): (&PolicySet, ContractStatus),
+    entry: &Registered,
+    effective: &Capability,
+) -> Option<Difference> {
+    let live = entry.capability();
+    let by_glob = status == ContractStatus::Unpinned && !policy.names_contract(live.id());
+    let reads = effective.spec().effects.class() == SafetyClass::ReadOnly;
+    if !by_glob || reads || !entry.is_late() {
+        return None;
+    }
+    let detail = "the tool came after its server's first listing, and no contract names it; an \
+                  operator has to approve it: `weaver contracts approve`"
+        .to_owned();
+    let unknown = Difference::unknown(ContractState::New, live, detail);
+    Some(Difference { guarded: true, ..unknown })
 }
 
 /// The signed contracts pin another version.

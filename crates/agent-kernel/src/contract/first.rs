@@ -1,6 +1,6 @@
 //! What was registered first under each id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weaver_types::{Capability, CapabilityId};
@@ -17,6 +17,10 @@ pub(crate) struct FirstSeen {
     by_id: BTreeMap<CapabilityId, Arc<Capability>>,
     /// How many of each namespace are gone.
     gone: BTreeMap<String, usize>,
+    /// The namespaces whose first listing is whole.
+    settled: BTreeSet<String>,
+    /// What came afterwards, and was not approved since.
+    late: BTreeSet<CapabilityId>,
 }
 
 /// What stands before the first dot.
@@ -40,6 +44,9 @@ impl FirstSeen {
             let prefix = namespace(id).to_owned();
             return Err(RegistryError::Restless { prefix, limit: MAX_GONE });
         }
+        if self.settled.contains(namespace(id)) {
+            self.late.insert(id.clone());
+        }
         self.by_id.insert(id.clone(), Arc::clone(live));
         Ok(Arc::clone(live))
     }
@@ -53,11 +60,23 @@ impl FirstSeen {
     pub(crate) fn forget(&mut self, live: &Arc<Capability>) {
         if self.by_id.get(live.id()).is_some_and(|first| Arc::ptr_eq(first, live)) {
             self.by_id.remove(live.id());
+            self.late.remove(live.id());
         }
     }
 
     /// Somebody approved this version.
     pub(crate) fn replace(&mut self, live: &Arc<Capability>) {
+        self.late.remove(live.id());
         self.by_id.insert(live.id().clone(), Arc::clone(live));
+    }
+
+    /// What is new in this namespace from here on comes late.
+    pub(crate) fn settle(&mut self, namespace: &str) {
+        self.settled.insert(namespace.to_owned());
+    }
+
+    /// Whether it came after its namespace was settled, and nobody approved it since.
+    pub(crate) fn is_late(&self, id: &CapabilityId) -> bool {
+        self.late.contains(id)
     }
 }

@@ -95,7 +95,12 @@ fn beside(said: &Contribution) -> FailedCondition {
         (_, ReasonCode::BudgetExceeded | ReasonCode::SessionBudgetExhausted) => {
             ("budget", json!("room in the run's budget"), "Begin another run".to_owned())
         }
-        (_, ReasonCode::ContractChanged | ReasonCode::ContractUnknown) => (
+        (
+            _,
+            ReasonCode::ContractChanged
+            | ReasonCode::ContractUnknown
+            | ReasonCode::ContractSuspicious,
+        ) => (
             "contract",
             json!("the approved contract"),
             "Have the operator approve the contract again".to_owned(),

@@ -88,6 +88,12 @@ impl Kernel {
         self.holds.get(id).map(|hold| PendingApproval::of(&hold.open))
     }
 
+    /// The requests that wait for an answer.
+    #[must_use]
+    pub fn open_requests(&self) -> Vec<RequestId> {
+        self.holds.waiting()
+    }
+
     /// Ends every request whose deadline has passed, and puts up others for those that were opened
     /// under another policy. Call it now and then, for example once a minute. The number of
     /// requests that ended.

@@ -16,12 +16,39 @@ pub(super) struct Entries {
     by_id: BTreeMap<CapabilityId, Arc<Registered>>,
     /// The first version of each.
     first: FirstSeen,
-    /// The ids by their skeletons, as they are written and in lower case.
-    looks: [BTreeMap<String, CapabilityId>; 2],
+    /// The ids by their skeletons, as they are written, in lower case, and with one
+    /// kind of joint.
+    looks: [BTreeMap<String, CapabilityId>; LOOKS],
 }
 
-fn looks(id: &CapabilityId) -> [String; 2] {
-    [confusable::skeleton(id.as_str()), confusable::folded(id.as_str())]
+const LOOKS: usize = 3;
+
+fn looks(id: &CapabilityId) -> [String; LOOKS] {
+    let folded = confusable::folded(id.as_str());
+    [confusable::skeleton(id.as_str()), folded.clone(), folded.replace('-', "_")]
+}
+
+/// Takes out those that a reader would take for another of them, and says of each for which: none
+/// is the right one by itself.
+pub(super) fn take_alike(
+    fresh: &mut BTreeMap<CapabilityId, Arc<Registered>>,
+) -> Vec<RegistryError> {
+    let mut by_look: BTreeMap<(usize, String), Vec<CapabilityId>> = BTreeMap::new();
+    for id in fresh.keys() {
+        for (kind, look) in looks(id).into_iter().enumerate() {
+            by_look.entry((kind, look)).or_default().push(id.clone());
+        }
+    }
+    let mut refused = Vec::new();
+    for alike in by_look.into_values().filter(|alike| alike.len() > 1) {
+        for (at, id) in alike.iter().enumerate() {
+            let other = alike.get(usize::from(at == 0)).unwrap_or(id).clone();
+            if fresh.remove(id).is_some() {
+                refused.push(RegistryError::Confusable { id: id.clone(), other });
+            }
+        }
+    }
+    refused
 }
 
 impl Entries {
@@ -46,6 +73,7 @@ impl Entries {
             return Err(RegistryError::Full { limit: MAX_CAPABILITIES });
         }
         entry.set_registered(self.first.enter(&entry.capability)?);
+        entry.set_late(self.first.is_late(entry.capability.id()));
         for (known, look) in self.looks.iter_mut().zip(own) {
             known.insert(look, id.clone());
         }
@@ -64,6 +92,7 @@ impl Entries {
         let id = entry.capability.id().clone();
         let Some(slot) = self.by_id.get_mut(&id) else { return Err(RegistryError::Unknown { id }) };
         entry.set_registered(slot.registered());
+        entry.set_late(slot.is_late());
         *slot = entry;
         Ok(())
     }
@@ -79,6 +108,7 @@ impl Entries {
         }
         self.first.replace(&entry.capability);
         entry.set_registered(Arc::clone(&entry.capability));
+        entry.set_late(false);
         Ok(())
     }
 
@@ -89,6 +119,11 @@ impl Entries {
                 known.remove(&look);
             }
         }
+    }
+
+    /// From here on, what is new under this namespace comes late.
+    pub(super) fn settle(&mut self, namespace: &str) {
+        self.first.settle(namespace);
     }
 
     /// The ids that begin with `prefix`.

@@ -1,11 +1,14 @@
 //! One registered capability: what executes it, and how it stood at first.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{Capability, Digest};
 
 use super::search::Bag;
+use crate::contract::suspicions;
 use crate::driver::Driver;
 use crate::error::RegistryError;
 use crate::schema_check::SchemaCheck;
@@ -23,6 +26,10 @@ pub struct Registered {
     effective: Mutex<Option<(Digest, Arc<Capability>)>>,
     /// What was registered first under its id.
     first: RwLock<Arc<Capability>>,
+    /// It came after its namespace was settled, and nobody approved it since.
+    late: AtomicBool,
+    /// What is suspect in the words of its server.
+    suspicions: BTreeSet<String>,
     /// Its words, for a search.
     bag: OnceLock<Bag>,
 }
@@ -38,7 +45,19 @@ impl Registered {
         let (effective, bag) = (Mutex::new(None), OnceLock::new());
         let first = RwLock::new(Arc::clone(&capability));
         let origin = origin(capability.id().as_str(), driver.name());
-        Ok(Self { capability, driver, arguments, results, origin, effective, first, bag })
+        let (late, suspicions) = (AtomicBool::new(false), suspicions(&capability));
+        Ok(Self {
+            capability,
+            driver,
+            arguments,
+            results,
+            origin,
+            effective,
+            first,
+            late,
+            suspicions,
+            bag,
+        })
     }
 
     pub(super) fn bag(&self) -> &Bag {
@@ -80,6 +99,20 @@ impl Registered {
     /// The same, where it lies.
     pub(crate) fn first(&self) -> RwLockReadGuard<'_, Arc<Capability>> {
         self.first.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is suspect in the words of its server, each as `kind in place`.
+    pub(crate) fn suspicions(&self) -> &BTreeSet<String> {
+        &self.suspicions
+    }
+
+    /// True when it came after its namespace was settled, and nobody approved it since.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_late(&self, late: bool) {
+        self.late.store(late, Ordering::Release);
     }
 
     pub(super) fn set_registered(&self, first: Arc<Capability>) {

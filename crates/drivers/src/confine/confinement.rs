@@ -18,6 +18,9 @@ pub struct Confinement {
     pub network: Network,
     /// Its resources.
     pub limits: Limits,
+    /// The user that it runs as, where root starts it: a name, `uid` or `uid:gid`, never root.
+    /// Without one it runs as whoever starts it.
+    pub user: Option<String>,
     /// No signals and no abstract sockets beyond its own processes. Signals are taken away in any
     /// case, and abstract sockets wherever files or network are named, where the kernel can; this
     /// demands both.
@@ -173,6 +176,7 @@ impl Confinement {
             files: Files::default(),
             network: Network::default(),
             limits: Limits::default(),
+            user: None,
             isolated: false,
             demand: Demand::default(),
         }
@@ -182,10 +186,16 @@ impl Confinement {
     #[must_use]
     pub fn asked(&self) -> BTreeSet<Protection> {
         let mut asked = self.limits.protections();
-        asked.insert(Protection::NoNewPrivileges);
+        asked.extend([Protection::NoNewPrivileges, Protection::SystemCalls]);
         let named = matches!(self.files, Files::Only(_));
         if named || !self.denied.is_empty() {
             asked.extend([Protection::Files, Protection::Truncate]);
+        }
+        if !self.denied.is_empty() {
+            asked.insert(Protection::Metadata);
+        }
+        if self.user.is_some() {
+            asked.insert(Protection::User);
         }
         if self.network == Network::None {
             asked.insert(Protection::Network);

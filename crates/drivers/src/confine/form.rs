@@ -1,4 +1,4 @@
-//! The two forms, version 2: the request as an argument, the report as a line.
+//! The two forms, version 3: the request as an argument, the report as a line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The version of both forms.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The longest report, in bytes.
 pub(crate) const MAX_REPORT: u64 = 64 * 1024;
 /// How a report begins.
@@ -30,6 +30,7 @@ struct Request {
     open_files: Option<u64>,
     processes: Option<u64>,
     file_size: Option<u64>,
+    user: Option<String>,
     isolated: bool,
     best_effort: bool,
 }
@@ -88,6 +89,7 @@ pub(super) fn write_request(confinement: &Confinement) -> Result<String, Confine
         open_files,
         processes,
         file_size,
+        user: confinement.user.clone(),
         isolated: confinement.isolated,
         best_effort: confinement.demand == Demand::BestEffort,
     };
@@ -133,6 +135,7 @@ pub(super) fn read_request(text: &str) -> Result<Confinement, ConfineError> {
             processes: read.processes,
             file_size: read.file_size,
         },
+        user: read.user,
         isolated: read.isolated,
         demand: if read.best_effort { Demand::BestEffort } else { Demand::Strict },
     })
@@ -207,6 +210,7 @@ mod tests {
                     file_size: Some(1 << 40),
                     ..Limits::default()
                 },
+                user: Some("nobody".to_owned()),
                 isolated: true,
                 demand: Demand::BestEffort,
                 ..Confinement::denying(["/d", "/e/f"])
@@ -220,7 +224,7 @@ mod tests {
         let good = write_request(&Confinement::denying(["/d"])).unwrap();
         for bad in [
             String::new(),
-            good.replace("\"v\":2", "\"v\":3"),
+            good.replace("\"v\":3", "\"v\":2"),
             good.replace("\"isolated\"", "\"isolatet\""),
             good.replace("\"/d\"", "\"d\""),
             good.replace("{\"v\"", "{\"more\":1,\"v\""),
@@ -229,10 +233,10 @@ mod tests {
         }
     }
 
-    /// The stored form of version 2.
+    /// The stored form of version 3.
     #[test]
-    fn the_request_of_version_2_stays_as_it_is() {
-        let golden = r#"{"v":2,"denied":["/d"],"neighbours":false,"only":{"read":["/r"],"write":[],"execute":[],"system":true},"network":true,"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null,"isolated":false,"best_effort":false}"#;
+    fn the_request_of_version_3_stays_as_it_is() {
+        let golden = r#"{"v":3,"denied":["/d"],"neighbours":false,"only":{"read":["/r"],"write":[],"execute":[],"system":true},"network":true,"address_space":null,"cpu_seconds":9,"open_files":null,"processes":null,"file_size":null,"user":null,"isolated":false,"best_effort":false}"#;
         let asked = Confinement {
             files: Files::only().read("/r"),
             limits: Limits { cpu_seconds: Some(9), ..Limits::default() },
@@ -252,7 +256,7 @@ mod tests {
         let line = write_report(Ok(&told));
         assert_eq!(
             line,
-            "weaver-launch {\"v\":2,\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"],\"failed\":null}\n"
+            "weaver-launch {\"v\":3,\"landlock\":7,\"protections\":[\"files\"],\"lacking\":[\"network\"],\"failed\":null}\n"
         );
         assert_eq!(read_report(line.as_bytes(), program), Ok(told));
         let error = ConfineError::Denied { path: PathBuf::from("/s") };

@@ -28,9 +28,9 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             report(Ok(&enforced));
             ExitCode::SUCCESS
         }
-        Ok(Prepared::Ready(enforced, program)) => {
+        Ok(Prepared::Ready { enforced, program, variables }) => {
             report(Ok(&enforced));
-            let reason = become_program(&program, &argv);
+            let reason = become_program(&program, &argv, variables);
             report(Err(&ConfineError::Program { program: shown(&argv), reason }));
             ExitCode::from(FAILED)
         }
@@ -44,8 +44,14 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 enum Prepared {
     /// Only what would be enforced was asked.
     Probed(Enforced),
-    /// This process is confined, and this is the file of the program.
-    Ready(Enforced, PathBuf),
+    /// This process is confined.
+    Ready {
+        enforced: Enforced,
+        /// The file of the program.
+        program: PathBuf,
+        /// What it gets in place of variables that are set.
+        variables: Vec<(&'static str, String)>,
+    },
 }
 
 fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, ConfineError> {
@@ -60,18 +66,21 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, Con
             })?),
             None => None,
         };
-    let enforced = confine(&confinement, program.as_deref())?;
+    let (enforced, variables) = confine(&confinement, program.as_deref())?;
     Ok(match program {
-        Some(program) => Prepared::Ready(enforced, program),
+        Some(program) => Prepared::Ready { enforced, program, variables },
         None => Prepared::Probed(enforced),
     })
 }
+
+/// What is in force, and variables for the program.
+type Confined = (Enforced, Vec<(&'static str, String)>);
 
 #[cfg(target_os = "linux")]
 fn confine(
     confinement: &Confinement,
     program: Option<&std::path::Path>,
-) -> Result<Enforced, ConfineError> {
+) -> Result<Confined, ConfineError> {
     super::linux::confine(confinement, program)
 }
 
@@ -80,13 +89,13 @@ fn confine(
 fn confine(
     confinement: &Confinement,
     _program: Option<&std::path::Path>,
-) -> Result<Enforced, ConfineError> {
+) -> Result<Confined, ConfineError> {
     let lacking = confinement.asked();
     if confinement.demand == super::Demand::Strict {
         let reason = "only linux can confine a child".to_owned();
         return Err(ConfineError::Lacking { lacking, reason });
     }
-    Ok(Enforced { lacking, ..Enforced::default() })
+    Ok((Enforced { lacking, ..Enforced::default() }, Vec::new()))
 }
 
 /// The file of a program: a path as it is, a bare name from `PATH`.
@@ -127,17 +136,26 @@ fn executable(file: &std::path::Path) -> bool {
 
 /// Becomes the program, under the name by which it was asked for. Comes back with a reason only.
 #[cfg(unix)]
-fn become_program(program: &std::path::Path, argv: &[OsString]) -> String {
+fn become_program(
+    program: &std::path::Path,
+    argv: &[OsString],
+    variables: Vec<(&str, String)>,
+) -> String {
     use std::os::unix::process::CommandExt as _;
     let mut command = std::process::Command::new(program);
     if let Some(name) = argv.first() {
         command.arg0(name);
     }
+    command.envs(variables);
     command.args(argv.iter().skip(1)).exec().to_string()
 }
 
 #[cfg(not(unix))]
-fn become_program(_program: &std::path::Path, _argv: &[OsString]) -> String {
+fn become_program(
+    _program: &std::path::Path,
+    _argv: &[OsString],
+    _variables: Vec<(&str, String)>,
+) -> String {
     "a process cannot become another one on this system".to_owned()
 }
 

@@ -6,7 +6,8 @@
 //!
 //! A [`Confinement`] says what is asked, [`Enforced`] what the kernel really does. Where the two
 //! differ, the child is not started, unless [`Demand::BestEffort`] was asked; then the difference
-//! is told. Only Linux can confine (Landlock, user and network namespaces, resource limits).
+//! is told. Only Linux can confine (Landlock, seccomp, namespaces of mounts and
+//! networks, other users, resource limits).
 //!
 //! ```
 //! use weaver_drivers::confine::{Confinement, Files, Network};
@@ -19,7 +20,7 @@
 //! assert!(confinement.denied.iter().any(|path| path.ends_with("weaver")));
 //! ```
 //!
-//! The two sides speak in two small forms, both of version 1: the request is an argument of the
+//! The two sides speak in two small forms, both of version 3: the request is an argument of the
 //! launcher, the report is the first line of its standard error. Neither is in the environment,
 //! and no descriptor beside the three standard ones is left to the child.
 
@@ -31,6 +32,7 @@ mod launch;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
+mod private;
 mod protection;
 mod refusal;
 
@@ -39,6 +41,7 @@ pub use enforced::Enforced;
 pub use error::ConfineError;
 pub use launch::launch;
 pub use launcher::Launcher;
+pub use private::keep_process_private;
 pub use protection::Protection;
 
 pub(crate) use form::{MAX_REPORT, read_report};

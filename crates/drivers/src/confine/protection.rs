@@ -42,6 +42,16 @@ protections! {
     /// What is denied is covered by mounts that only the child sees, so that it reaches what is
     /// made beside it. From Linux 5.13; whoever is not root needs user namespaces.
     Mounts = "mounts";
+    /// Files of the kernel by which processes and the machine are set cannot be written: those of
+    /// `/sys`, and for root those of `/proc`. With mounts, from Linux 5.13.
+    KernelFiles = "kernel_files";
+    /// Modes, owners, times and attributes of what is denied cannot be changed: mounts cover it,
+    /// or it belongs to another user, or such calls are refused for every path.
+    Metadata = "metadata";
+    /// System calls that reach other processes, mounts or the kernel are refused: seccomp.
+    SystemCalls = "system_calls";
+    /// It runs as the user that was named.
+    User = "user";
     /// No network: the child is alone in a network namespace without interfaces.
     Network = "network";
     /// No TCP port is bound or connected to, beside the namespace. Landlock, from Linux 6.7.

@@ -178,11 +178,11 @@ fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str::<String>(raw.get()).ok()
 }
 
-/// A request id of this client: a plain decimal number, or the same as a string.
+/// A request id of this client: a plain decimal number. A string of its digits is another id, and
+/// answers none of its requests.
 fn own_id(raw: &str) -> Option<u64> {
-    let digits = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')).unwrap_or(raw);
-    let id = digits.parse::<u64>().ok()?;
-    (id.to_string() == digits).then_some(id)
+    let id = raw.parse::<u64>().ok()?;
+    (id.to_string() == raw).then_some(id)
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {

@@ -17,6 +17,12 @@ fn fixture_main() {
     match behaviour.as_str() {
         "sdk" => sdk::serve_stdio(),
         "mute" => while std::io::stdin().lines().next().is_some() {},
+        #[cfg(target_os = "linux")]
+        "host" => {
+            weaver_drivers::confine::keep_process_private().unwrap();
+            put("host is ready");
+            while std::io::stdin().lines().next().is_some() {}
+        }
         "dead" => {
             eprintln!("cannot find my \u{1b}[31mconfig");
             std::process::exit(3);

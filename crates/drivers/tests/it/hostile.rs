@@ -85,19 +85,21 @@ async fn big_integers_are_a_finding_and_keep_their_digits() {
 }
 
 #[tokio::test]
-async fn ids_as_strings_count_and_late_double_and_unknown_ones_do_not() {
+async fn ids_as_strings_and_late_double_and_unknown_ones_do_not_count() {
     let connection = connect("plain").await;
     let lines = [
         r#"{"jsonrpc":"2.0","id":"nobody","result":{"content":["wrong"]}}"#,
         r#"{"jsonrpc":"2.0","id":123456,"result":{"content":["wrong"]}}"#,
-        r#"{"jsonrpc":"2.0","id":"$ID","result":{"content":["right"]}}"#,
+        r#"{"jsonrpc":"2.0","id":"$ID","result":{"content":["wrong"]}}"#,
+        r#"{"jsonrpc":"2.0","id":"$ID","error":{"code":1,"message":"wrong"}}"#,
+        r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":["right"]}}"#,
         r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":["late"]}}"#,
         r#"{"jsonrpc":"2.0","id":$ID,"error":{"code":1,"message":"late"}}"#,
     ];
     let CallOutcome::Complete(reply) = write(&connection, &lines).await.unwrap() else { panic!() };
     assert_eq!(reply.value()["content"][0], "right");
     assert_serves(&connection).await;
-    assert_eq!(connection.counts().dropped, 4);
+    assert_eq!(connection.counts().dropped, 6);
 }
 
 #[tokio::test]

@@ -38,6 +38,9 @@ mod memory_file;
 mod operations;
 #[cfg(test)]
 mod preconditions;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(test)]
+mod probes;
 #[cfg(test)]
 mod process;
 #[cfg(unix)]

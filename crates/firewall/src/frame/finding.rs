@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use regex::{Regex, RegexBuilder};
+use weaver_text::invisible::{is_blank_symbol, is_private};
 use weaver_text::{hidden, normalise};
 
 use crate::injection::{PATTERNS, Pattern};
@@ -100,16 +101,20 @@ fn is_tag(c: char) -> bool {
 
 /// The text as a model may read it: tags as the letters they stand for, nothing invisible, one
 /// form of each letter.
-fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
     let tag = |c: char| char::from_u32(u32::from(c).wrapping_sub(0xe0000)).filter(|_| is_tag(c));
-    let told: String = text.chars().map(|c| tag(c).unwrap_or(c)).collect();
+    // Nobody reads those, and a word that they split is the word.
+    let nothing = |c: char| is_private(c) || is_blank_symbol(c);
+    let shown = text.chars().filter(|c| !nothing(*c));
+    let told: String = shown.map(|c| tag(c).unwrap_or(c)).collect();
     Cow::Owned(normalise::fold(&told))
 }
 
-struct Detector {
+/// The patterns of a table, ready to be looked for.
+pub(crate) struct Detector {
     /// The anchors again: nearly every text has none, which a sieve tells faster.
     sieve: Sieve,
     /// What the anchors begin with that are too short for it.
@@ -121,7 +126,7 @@ struct Detector {
 }
 
 impl Detector {
-    fn of(table: &[Pattern]) -> Option<Self> {
+    pub(crate) fn of(table: &[Pattern]) -> Option<Self> {
         let (mut anchors, mut owners) = (Vec::new(), Vec::new());
         let mut patterns = Vec::new();
         for (at, pattern) in table.iter().enumerate() {
@@ -148,7 +153,7 @@ impl Detector {
     }
 
     /// Tells the kind of each finding; findings of one pattern do not overlap.
-    fn find(&self, text: &str, mut tell: impl FnMut(&'static str)) {
+    pub(crate) fn find(&self, text: &str, mut tell: impl FnMut(&'static str)) {
         if !self.is_anchored(text) {
             return;
         }

@@ -15,6 +15,8 @@ const MAX_JSON_TEXT: usize = 4 * 1024 * 1024;
 const MAX_AROUND: usize = JsonRows::MAX_AROUND;
 /// The longest media type that is shown.
 const MAX_MEDIA_TYPE: usize = 100;
+/// The most digits of a media type: `application/vnd.3gpp2.bcmcsinfo+xml`, `iso-8859-15`.
+const MAX_DIGITS: usize = 8;
 
 /// A result, read.
 pub(crate) enum Content<'a> {
@@ -160,17 +162,28 @@ pub(crate) fn rows(content: &RawContent) -> Option<usize> {
     }
 }
 
-/// A media type that can be shown: what was declared, if it looks like one and no rule
-/// finds a value in it.
+/// A media type that can be shown: what was declared, if it looks like one, no rule finds a value in
+/// it, and it has no more digits than media types have. Of its parameters the character set is shown.
 pub(crate) fn media_type(declared: &str) -> String {
-    let declared = declared.trim();
+    let (essence, parameters) = declared.split_once(';').unwrap_or((declared, ""));
+    let charset = parameters.split(';').map(str::trim).find(|one| one.starts_with("charset="));
+    let declared = match charset {
+        Some(charset) => format!("{}; {charset}", essence.trim()),
+        None => essence.trim().to_owned(),
+    };
+    let digits = declared.bytes().filter(u8::is_ascii_digit).count();
     let (kind, rest) = declared.split_once('/').unwrap_or(("", ""));
     let token = |text: &str| {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-_;= ".contains(&b))
     };
-    if declared.len() <= MAX_MEDIA_TYPE && token(kind) && token(rest) && holds_nothing(declared) {
-        declared.to_owned()
+    if declared.len() <= MAX_MEDIA_TYPE
+        && digits <= MAX_DIGITS
+        && token(kind)
+        && token(rest)
+        && holds_nothing(&declared)
+    {
+        declared
     } else {
         "application/octet-stream".to_owned()
     }
@@ -208,6 +221,11 @@ mod tests {
 
     #[test]
     fn media_types_are_shown_only_when_they_are_some() {
+        assert_eq!(
+            media_type("text/plain; name=4111111111111111; charset=utf-8"),
+            "text/plain; charset=utf-8"
+        );
+        assert_eq!(media_type("image/4012888888881881"), "application/octet-stream");
         assert_eq!(media_type("image/png"), "image/png");
         assert_eq!(media_type("text/html; charset=utf-8"), "text/html; charset=utf-8");
         let hidden = "image/ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";

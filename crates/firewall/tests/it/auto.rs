@@ -387,3 +387,82 @@ fn columns_stand_in_the_order_of_the_text() {
         assert_eq!(text_of(&page).lines().next(), Some(head));
     }
 }
+
+/// A value is one wherever a block has it: in its address, its name, its kind.
+#[test]
+fn values_in_addresses_names_and_kinds_of_resources_are_masked() {
+    let values = [
+        "4012888888881881",
+        "4111111111111111",
+        "4012 8888 8888 1881",
+        "jane.doe@corp.example.com",
+        "jane.doe%40corp.example.com",
+        "GB82WEST12345698765432",
+        "078-05-1120",
+        "+1 415 555 0132",
+        "+14155550132",
+        "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi",
+    ];
+    let (mut leaks, mut tried) = (Vec::new(), 0);
+    for value in values {
+        let text = FIREWALL.frame(&RawResult::text(format!("it is {value} here")), &auto());
+        if json!(text.content).to_string().contains(value) {
+            // No value as text either, without words about it.
+            continue;
+        }
+        tried += 1;
+        for uri in [
+            format!("file:///people/{value}"),
+            format!("file:///people/{value}.json"),
+            format!("https://x.example/a/{value}/b?c=d"),
+            format!("https://x.example/?who={value}"),
+            format!("tel:{value}"),
+            format!("crm://contact#{value}"),
+            format!("data:text/plain,{value}"),
+        ] {
+            for block in [
+                json!({ "type": "resource_link", "uri": uri, "name": "a" }),
+                json!({ "type": "resource", "resource": { "uri": uri, "text": "in it" } }),
+                json!({ "type": "resource", "resource": { "uri": uri, "blob": "aGk=", "mimeType": "image/png" } }),
+            ] {
+                let frame = FIREWALL.frame(&laid_out(json!([block]), None), &auto());
+                if json!(frame.content).to_string().contains(value) {
+                    leaks.push(block.to_string());
+                }
+            }
+        }
+        for block in [
+            json!({ "type": "resource_link", "uri": "x://1", "name": value }),
+            json!({ "type": "resource_link", "uri": "x://1", "name": format!("record-{value}.txt") }),
+            json!({ "type": "resource_link", "uri": "x://1", "name": "a", "mimeType": format!("text/{value}") }),
+            json!({ "type": "resource_link", "uri": "x://1", "name": "a", "mimeType": format!("text/plain; name={value}") }),
+            json!({ "type": "resource_link", "uri": "x://1", "name": "a", "title": value, "description": value }),
+            json!({ "type": "image", "data": "aGk=", "mimeType": format!("image/{value}") }),
+            json!({ "type": "resource", "resource": { "uri": "x://1", "text": "in it", "mimeType": format!("text/{value}") } }),
+        ] {
+            let frame = FIREWALL.frame(&laid_out(json!([block]), None), &auto());
+            if json!(frame.content).to_string().contains(value) {
+                leaks.push(block.to_string());
+            }
+        }
+    }
+    assert!(tried >= 6, "{tried}");
+    assert!(leaks.is_empty(), "{} shown: {leaks:#?}", leaks.len());
+}
+
+#[test]
+fn ordinary_addresses_and_kinds_are_shown_as_they_are() {
+    for uri in [
+        "file:///srv/2024/01/15/notes_2.txt",
+        "https://x.example/a/b?page=2&size=100#L12-L34",
+        "https://api.example/repos/o/r/pulls/1234/comments/1987654321",
+        "postgres://db/customers/schema",
+        "repo://o/r/sha/0123456789abcdef0123456789abcdef01234567/contents/src/lib.rs",
+        "test://static/resource/1",
+    ] {
+        let block = json!({ "type": "resource_link", "uri": uri, "name": "report_2024-01-15.csv",
+            "mimeType": "text/csv; charset=iso-8859-15" });
+        let frame = FIREWALL.frame(&laid_out(json!([block]), None), &auto());
+        assert_eq!(frame.content, [block], "{uri}");
+    }
+}

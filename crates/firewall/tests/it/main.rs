@@ -5,6 +5,8 @@ mod auto;
 #[cfg(test)]
 mod budgets;
 #[cfg(test)]
+mod contract_text;
+#[cfg(test)]
 mod disclosure;
 #[cfg(test)]
 mod expand;

@@ -13,12 +13,13 @@ use super::node::Node;
 use super::server::Context;
 use super::{Config, Place, SecretSource, Way, memory};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "read",
     "write",
     "execute",
     "system",
     "network",
+    "user",
     "isolated",
     "address_space_mb",
     "cpu_seconds",
@@ -68,6 +69,7 @@ pub(super) fn read(
     };
     let networks = [("host", Network::Host), ("none", Network::None)];
     let network = get("network").and_then(|node| node.word(&networks, out));
+    let user = get("user").and_then(|node| user(node, out));
     let named = ["read", "write", "execute", "system"].iter().any(|name| table.contains_key(*name));
     let mut paths = |name: &str| paths(table, name, context, out);
     let only = Only {
@@ -80,10 +82,25 @@ pub(super) fn read(
         files: if named { Files::Only(only) } else { Files::AllButDenied },
         network: network.unwrap_or_default(),
         limits,
+        user,
         isolated: isolated.unwrap_or(false),
         demand: if best_effort == Some(true) { Demand::BestEffort } else { Demand::Strict },
         ..Confinement::denying(BTreeSet::<PathBuf>::new())
     })
+}
+
+/// The user that a server runs as. Whether there is such a one is seen when it starts.
+fn user(node: &Node, out: &mut Vec<Finding>) -> Option<String> {
+    let text = node.text(out)?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.:$".contains(c);
+    let is_root = text.split(':').any(|part| part == "0") || text == "root";
+    if text.is_empty() || text.starts_with('-') || !text.chars().all(allowed) || is_root {
+        let message = format!("`{text}` is no user that a server can run as");
+        let remedy = "write the name of a user, `uid` or `uid:gid`, and not root";
+        out.push(node.finding("config.user", message, remedy));
+        return None;
+    }
+    Some(text.to_owned())
 }
 
 fn paths(

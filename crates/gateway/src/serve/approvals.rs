@@ -19,7 +19,12 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
     let mut told = false;
     let mut looks = 0_u32;
     loop {
-        match inbox::look(&gateway.config.inbox) {
+        let waiting = gateway.kernel.open_requests();
+        let waiting = waiting.into_iter().map(|id| id.as_str().to_owned()).collect();
+        let folder = gateway.config.inbox.clone();
+        // A crowded folder takes a while.
+        let look = tokio::task::spawn_blocking(move || inbox::look(&folder, &waiting));
+        match look.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             Ok(found) => {
                 for dropped in &found {
                     take_in(&gateway, dropped).await;

@@ -138,6 +138,12 @@ fn last_lines(
     for Missing { server, problem, .. } in gateway.upstreams.missing() {
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
+    for ((server, reason), tools) in gateway.waiting_tools() {
+        let tools = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
+        out.push_str(&format!(
+            "\n({tools} of server `{server}` wait for the operator, who sees them with `weaver contracts list`: {reason})"
+        ));
+    }
     out.trim_start().to_owned()
 }
 

@@ -46,6 +46,7 @@ fn asked_for(config: &UpstreamConfig) -> bool {
             || asked.network != Network::Host
             || asked.limits != Limits::default()
             || asked.isolated
+            || asked.user.is_some()
     })
 }
 

@@ -159,7 +159,9 @@ impl Entry {
                 if let Some(error) = upstream.ended().await {
                     self.lost(gateway, &error).await;
                 }
-                self.relist(gateway).await.map(drop)
+                let listed = self.relist(gateway).await.map(drop);
+                self.settle_tools(gateway);
+                listed
             } else {
                 Ok(())
             }
@@ -185,7 +187,18 @@ impl Entry {
                 break;
             }
         }
+        self.settle_tools(gateway);
         self.settled.send_replace(true);
+    }
+
+    /// What it lists for the first time from here on comes late.
+    fn settle_tools(&self, gateway: &Gateway) {
+        if self.tools().is_empty() {
+            return;
+        }
+        if let Err(error) = gateway.registry.settle(self.name.as_str()) {
+            tracing::error!(upstream = %self.name, %error, "later tools are not told from the first ones");
+        }
     }
 
     /// Has the server looked at, if it says that its tools changed or has gone away. Whoever lists

@@ -1,5 +1,6 @@
 //! The gateway: everything a request needs, shared by all requests.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use contextweaver::route::TokenTable;
@@ -176,6 +177,18 @@ impl Gateway {
     pub(crate) fn changed(&self, id: &CapabilityId) -> Option<Contribution> {
         let contract = self.kernel.contract(id)?;
         if contract.denied() { contract.contribution.map(|said| *said) } else { None }
+    }
+
+    /// How many tools of each server wait for an operator's word, by server and what is the matter.
+    /// The names are not told: they may be what speaks to a model.
+    pub(crate) fn waiting_tools(&self) -> BTreeMap<(String, &'static str), usize> {
+        let mut out = BTreeMap::new();
+        for id in self.registry.list_ids().into_iter().filter(|id| self.visible(id)) {
+            let Some(said) = self.changed(&id) else { continue };
+            let server = id.as_str().split_once('.').map_or("", |(server, _)| server).to_owned();
+            *out.entry((server, said.reason.as_str())).or_default() += 1;
+        }
+        out
     }
 
     /// True when the capability is shown to the principal.

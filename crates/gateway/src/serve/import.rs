@@ -1,7 +1,10 @@
 //! From a tool as a server lists it to a capability proposal.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use weaver_drivers::mcp::ListedTool;
+use weaver_text::escape;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::formats::{Format, draft};
@@ -11,6 +14,8 @@ use crate::config::Upstream;
 
 /// How long a foreign tool may take where its server's section does not say, in milliseconds.
 const TIMEOUT_MS: u32 = 60_000;
+/// The longest name of a tool, in bytes.
+const MAX_NAME: usize = 128;
 
 /// What of a listed tool a model or a policy could see; everything else is thrown away.
 const SEEN: [&str; 6] =
@@ -57,14 +62,39 @@ fn proposed(
     (name, value): (&str, &Value),
     instructions: Option<&str>,
 ) -> Result<CapabilityDraft, String> {
+    check_name(name)?;
     let id = CapabilityId::parse(format!("{namespace}.{name}")).map_err(|e| e.to_string())?;
     let digest = upstream_digest(value, instructions);
     let digest = digest.map_err(|error| format!("`{id}`: {error}"))?;
     Ok(CapabilityDraft {
         timeout_ms: TIMEOUT_MS,
         upstream_digest: Some(digest),
+        suspicions: suspicions(value, instructions),
         ..draft(Format::Mcp, id, value)
     })
+}
+
+/// What else a server says that a model could come to see: its instructions, and hints.
+fn suspicions(tool: &Value, instructions: Option<&str>) -> BTreeSet<String> {
+    let instructions = instructions.map(|text| Value::String(text.to_owned()));
+    let parts = [("instructions", instructions.as_ref()), ("annotations", tool.get("annotations"))];
+    let parts = parts.into_iter().filter_map(|(place, value)| Some((place, value?)));
+    let found = parts.flat_map(|(place, value)| weaver_firewall::suspicions(place, value));
+    found.map(|suspicion| suspicion.to_string()).collect()
+}
+
+/// A name that leads somewhere else, or that looks like something of the protocol, is no name.
+fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let dots = name.starts_with('.') || name.ends_with('.') || name.contains("..");
+    if name.is_empty() || name.len() > MAX_NAME || dots || !name.chars().all(fits) {
+        let shown = escape::line(escape::truncate(name, 80)).into_owned();
+        return Err(format!(
+            "`{shown}` is no name of a tool: a name has 1 to {MAX_NAME} letters, digits, `_`, `-` and \
+             `.` between others; the server has to rename it"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -82,6 +112,17 @@ mod tests {
         let tool = |words: &str| json!({ "name": "t", "description": words }).to_string();
         assert_ne!(digest(&tool("ab"), Some("c")), digest(&tool("a"), Some("bc")));
         assert_ne!(digest(&tool("a"), None), digest(&tool("a"), Some("b")));
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_no_name() {
+        for name in ["", "../x", "tools/call", "a b", "a..b", ".hidden", "b.", "é", "a\u{200b}"] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+        assert!(check_name(&"n".repeat(129)).is_err());
+        for name in ["getUser", "read-file", "a.b", "_a", &"n".repeat(128)] {
+            assert_eq!(check_name(name), Ok(()));
+        }
     }
 
     #[test]

@@ -4,9 +4,11 @@
 //! it. So a file is opened without following links, read within a bound, and removed once it was
 //! taken in; a look takes a bounded number of files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use weaver_policy::approval::MAX_SIGNED_FILE;
 
@@ -14,6 +16,9 @@ use crate::config::file;
 
 /// How many files one look takes; the others wait for the next.
 const MAX_LOOK: usize = 64;
+/// How many of them are for files that answer no request that waits: words of operators, standing
+/// approvals.
+const MIN_OTHERS: usize = 16;
 /// How many names one look goes through, whatever they are.
 const MAX_NAMES: usize = 262_144;
 /// The ending of the files that count; others are being written, or are not ours.
@@ -45,25 +50,66 @@ impl Dropped {
     }
 }
 
-/// What lies in the folder now, in the order of the names. A folder that is not there is empty.
+/// What lies in the folder now. What is named after a request that waits comes first, the requests by
+/// turns; of everything the newest is taken, so that an answer does not wait behind what was left
+/// there before it. What is taken is in the order of its time. A folder that is not there is empty.
 ///
 /// # Errors
 /// [`io::Error`], when the folder cannot be read.
-pub(crate) fn look(folder: &Path) -> io::Result<Vec<Dropped>> {
+pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<Dropped>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
     };
-    let mut paths: Vec<PathBuf> = entries
+    let paths = entries
         .take(MAX_NAMES)
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING))
-        .collect();
-    paths.sort();
-    paths.truncate(MAX_LOOK);
-    Ok(paths.into_iter().map(|path| Dropped { bytes: read(&path), path }).collect())
+        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    let mut found: Vec<Found> = paths.map(|path| Found::of(path, waiting)).collect();
+    found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
+    let mut of_request: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    // The newest of each request first, then the second of each; other files after the answers.
+    let mut ranked: Vec<(bool, usize, &Found)> = Vec::with_capacity(found.len());
+    for one in &found {
+        let turn = of_request.entry(one.request.as_deref()).or_default();
+        ranked.push((one.request.is_none(), *turn, one));
+        *turn += 1;
+    }
+    ranked.sort_by_key(|(other, turn, _)| (*other, *turn));
+    let answers = ranked.iter().filter(|(other, ..)| !other).take(MAX_LOOK - MIN_OTHERS);
+    let mut taken: Vec<&Found> = answers.map(|(.., one)| *one).collect();
+    let room = MAX_LOOK - taken.len();
+    let others = ranked.iter().filter(|(other, ..)| *other).take(room);
+    taken.extend(others.map(|(.., one)| *one));
+    taken.sort_by(|a, b| {
+        (a.request.is_none(), a.at, &a.path).cmp(&(b.request.is_none(), b.at, &b.path))
+    });
+    Ok(taken
+        .into_iter()
+        .map(|one| Dropped { bytes: read(&one.path), path: one.path.clone() })
+        .collect())
+}
+
+/// A file by its name and time, not opened yet.
+struct Found {
+    path: PathBuf,
+    /// When it was written last.
+    at: Option<SystemTime>,
+    /// The request that waits and that it is named after.
+    request: Option<String>,
+}
+
+impl Found {
+    fn of(path: PathBuf, waiting: &BTreeSet<String>) -> Self {
+        let about = path.symlink_metadata().ok();
+        let at = about.and_then(|about| about.modified().ok());
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let about = stem.rsplit_once('-').map_or(stem, |(about, _)| about);
+        let request = waiting.get(about).cloned();
+        Self { path, at, request }
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -97,31 +143,60 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_json_files_are_taken_in_the_order_of_their_names() {
+    fn only_whole_json_files_are_taken_in_the_order_of_their_time() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["b.json", "a.json", "c.json.part", "d"] {
-            fs::write(folder.path().join(name), name).unwrap();
+        for (at, name) in ["a.json", "b.json", "c.json.part", "d"].into_iter().enumerate() {
+            write_at(&folder.path().join(name), name, at);
         }
-        let found = look(folder.path()).unwrap();
+        let found = look(folder.path(), &BTreeSet::new()).unwrap();
         let names: Vec<_> = found.iter().map(Dropped::name).collect();
         assert_eq!(names, ["a.json", "b.json"]);
         assert_eq!(found[0].bytes.as_deref(), Ok(b"a.json".as_slice()));
         found[0].remove().unwrap();
         found[0].remove().unwrap();
-        assert_eq!(look(folder.path()).unwrap().len(), 1);
-        assert!(look(&folder.path().join("absent")).unwrap().is_empty());
+        assert_eq!(look(folder.path(), &BTreeSet::new()).unwrap().len(), 1);
+        assert!(look(&folder.path().join("absent"), &BTreeSet::new()).unwrap().is_empty());
     }
 
     #[test]
     fn a_look_is_bounded() {
         let folder = tempfile::tempdir().unwrap();
         for n in 0..MAX_LOOK + 5 {
-            fs::write(folder.path().join(format!("{n:04}.json")), "{}").unwrap();
+            write_at(&folder.path().join(format!("{n:04}.json")), "{}", n + 1);
         }
-        fs::write(folder.path().join("0000.json"), vec![b' '; MAX_SIGNED_FILE + 1]).unwrap();
-        let found = look(folder.path()).unwrap();
+        write_at(&folder.path().join("0099.json"), &" ".repeat(MAX_SIGNED_FILE + 1), 0);
+        fs::remove_file(folder.path().join("0000.json")).unwrap();
+        for n in 1..6 {
+            fs::remove_file(folder.path().join(format!("{n:04}.json"))).unwrap();
+        }
+        let found = look(folder.path(), &BTreeSet::new()).unwrap();
         assert_eq!(found.len(), MAX_LOOK);
         assert!(found[0].bytes.as_ref().is_err_and(|problem| problem.contains("more than")));
+    }
+
+    fn write_at(path: &Path, text: &str, seconds: usize) {
+        fs::write(path, text).unwrap();
+        let at = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds as u64);
+        File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+    }
+
+    #[test]
+    fn an_answer_does_not_wait_behind_junk() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..2_000 {
+            write_at(&folder.path().join(format!("0-{n}.json")), "{}", n % 10);
+            write_at(&folder.path().join(format!("req_2-{n}.json")), "{}", n % 10);
+        }
+        // Older than all of it, and the name of a word is as good as any.
+        write_at(&folder.path().join("req_1-abc.json"), "answer", 1);
+        write_at(&folder.path().join("zz-word.json"), "word", 20);
+        let waiting = BTreeSet::from(["req_1".to_owned(), "req_2".to_owned()]);
+        let found = look(folder.path(), &waiting).unwrap();
+        assert_eq!(found.len(), MAX_LOOK);
+        let names: Vec<_> = found.iter().map(Dropped::name).collect();
+        for name in ["req_1-abc.json", "zz-word.json"] {
+            assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
+        }
     }
 
     #[cfg(unix)]
@@ -134,7 +209,7 @@ mod tests {
         let pipe = folder.path().join("b.json");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         fs::create_dir(folder.path().join("c.json")).unwrap();
-        let found = look(folder.path()).unwrap();
+        let found = look(folder.path(), &BTreeSet::new()).unwrap();
         assert_eq!(found.len(), 2, "a folder is no file");
         assert!(found.iter().all(|dropped| dropped.bytes.is_err()), "{found:?}");
     }

@@ -150,6 +150,9 @@ fn a_section_that_cannot_be_meant_is_refused() {
         ("read = [\"\"]", "config.path"),
         ("read = [\"${NO_SUCH_VARIABLE_HERE}\"]", "config.variable"),
         ("processes = 0", "config.range"),
+        ("user = \"root\"", "config.user"),
+        ("user = \"0:0\"", "config.user"),
+        ("user = \"a b\"", "config.user"),
     ] {
         assert_eq!(prying(section).check(&["--json"]).finding_codes(), [code], "{section}");
     }
@@ -183,4 +186,6 @@ fn check_says_what_would_be_enforced_and_what_it_costs() {
     assert_eq!(in_closed, !mounts, "{closed:?}");
     let means = if mounts { "state denied by mounts" } else { "state denied by landlock alone" };
     assert!(run.out.contains(means), "{}", run.out);
+    let line = "system calls filtered by seccomp; runs as the gateway's user";
+    assert!(run.out.contains(line), "{}", run.out);
 }

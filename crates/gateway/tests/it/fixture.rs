@@ -210,6 +210,10 @@ fn call(id: &Value, params: &Value) {
             let reached = std::net::TcpStream::connect(address).map(|_| "reached".to_owned());
             text(id, &reached.unwrap_or_else(|error| format!("refused: {error}")));
         }
+        "relist" => {
+            put(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+            text(id, "listed again");
+        }
         "steps" | "stall" => steps(id, params),
         "crash" => std::process::exit(7),
         "quiet" => {}

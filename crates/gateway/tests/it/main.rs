@@ -54,6 +54,8 @@ mod memory;
 #[cfg(test)]
 mod memory_tools;
 #[cfg(test)]
+mod new_tools;
+#[cfg(test)]
 mod own_tool_settings;
 #[cfg(test)]
 mod own_tools;

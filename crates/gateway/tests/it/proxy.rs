@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, folder, of_capability, reason, shown};
 use crate::fixture::long_name;
+use crate::support::weaver;
 
 const PROXY: &str = "[gateway]\nmode = \"proxy\"";
 const UNPREFIXED: &str = "[gateway]\nmode = \"proxy\"\nunprefixed = true";
@@ -80,7 +81,19 @@ fn a_tool_that_takes_the_name_of_one_of_ours_is_left_out_and_told() {
 
 #[test]
 fn what_a_server_says_of_its_tool_is_shown_without_hidden_characters() {
-    let folder = folder(&[("s", "ansi")], PROXY, "");
+    // No model sees such a tool before an operator has signed exactly these words.
+    let signed = |settings: &str| {
+        let folder = folder(&[("s", "ansi")], settings, "");
+        let config = folder.arg("weaver.toml");
+        let run = weaver(&["contracts", "approve", "--config", &config, "s", "paint"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        folder.sign("contracts");
+        folder
+    };
+    let mut unsigned = Client::open(&folder(&[("s", "ansi")], PROXY, ""));
+    assert!(unsigned.tools().iter().all(|tool| tool["name"] != "s__paint"));
+    unsigned.finish();
+    let folder = signed(PROXY);
     let mut client = Client::open(&folder);
     let tools = client.tools();
     let paint = tools.iter().find(|tool| tool["name"] == "s__paint").unwrap();
@@ -91,7 +104,7 @@ fn what_a_server_says_of_its_tool_is_shown_without_hidden_characters() {
     // What a value must be equal to stays as it is.
     assert_eq!(properties["text"]["enum"], json!(["x\u{1b}"]));
     client.finish();
-    let mut client = Client::open(&crate::client::folder(&[("s", "ansi")], "", ""));
+    let mut client = Client::open(&signed(""));
     let (_, body) = client.call("tool_browse", json!({"capability": "s.paint"}));
     assert_eq!(body["description"], "a\\u{1b}[31mb\\u{e0041}\\u{7f}");
     properties.as_object_mut().unwrap().remove("_justification");

@@ -77,6 +77,11 @@ impl Resolver {
         }
     }
 
+    /// Whether an entry stands under the id itself.
+    pub(crate) fn names(&self, id: &str) -> bool {
+        self.exact.contains_key(id)
+    }
+
     fn covers(&self, id: &str) -> bool {
         self.exact.contains_key(id) || self.globs.iter().any(|(pattern, _)| pattern.matches(id))
     }

@@ -80,6 +80,9 @@ pub struct CapabilityDraft {
     pub emit: Emit,
     /// The digest of the raw bytes in which an upstream described it.
     pub upstream_digest: Option<Digest>,
+    /// What whoever took it in found suspect in the words of its server, beside those of the
+    /// capability itself. No part of the fingerprint.
+    pub suspicions: BTreeSet<String>,
 }
 
 impl CapabilityDraft {
@@ -122,6 +125,7 @@ impl CapabilityDraft {
             sends_to: BTreeSet::new(),
             emit: Emit { trace: true, metric: true },
             upstream_digest: None,
+            suspicions: BTreeSet::new(),
         }
     }
 }

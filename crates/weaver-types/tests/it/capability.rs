@@ -57,6 +57,7 @@ fn draft() -> CapabilityDraft {
         sends_to: BTreeSet::new(),
         emit: Emit { trace: true, metric: true },
         upstream_digest: None,
+        suspicions: BTreeSet::new(),
     }
 }
 

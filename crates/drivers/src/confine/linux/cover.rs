@@ -124,15 +124,15 @@ impl Targets {
         }
         // The last, for it hides the way to the empty folder.
         mount_bind(&empty, &first.path).map_err(at)?;
-        unlinkat(&scratch, EMPTY, AtFlags::REMOVEDIR).map_err(at)
+        unlinkat(&scratch, EMPTY, AtFlags::REMOVEDIR).map_err(at)?;
+        self.folders.iter().try_for_each(|folder| read_only(&folder.path))
     }
 
     fn cover_files(&self) -> Result<(), String> {
         for file in &self.files {
             let at = |error| failed(&file.path, error);
             mount_bind(COVER, &file.path).map_err(at)?;
-            mount_remount(&file.path, MountFlags::BIND | LOCKED | MountFlags::RDONLY, "")
-                .map_err(at)?;
+            read_only(&file.path)?;
         }
         Ok(())
     }
@@ -151,6 +151,11 @@ impl Targets {
 }
 
 const LOCKED: MountFlags = MountFlags::NODEV.union(MountFlags::NOSUID).union(MountFlags::NOEXEC);
+
+fn read_only(path: &Path) -> Result<(), String> {
+    mount_remount(path, MountFlags::BIND | LOCKED | MountFlags::RDONLY, "")
+        .map_err(|error| failed(path, error))
+}
 
 fn failed(path: &Path, error: Errno) -> String {
     format!("`{}` cannot be covered: {error}", path.display())

@@ -9,7 +9,7 @@ pub(super) fn places(denied: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
 }
 
 /// A path as the kernel will see it, with links followed as far as it exists.
-fn settled(path: &Path) -> PathBuf {
+pub(super) fn settled(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut known = path;
     loop {

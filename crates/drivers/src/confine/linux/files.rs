@@ -13,7 +13,7 @@ use super::{Progress, denied};
 use crate::confine::{ConfineError, Confinement, Demand, Files, Network, Only, Protection};
 
 /// The newest version whose rules were tried. A newer kernel enforces these.
-const KNOWN: ABI = ABI::V7;
+pub(super) const KNOWN: ABI = ABI::V7;
 
 /// What most programs need to start, to read and execute.
 const PROGRAMS: [&str; 8] =

@@ -4,17 +4,24 @@ mod cover;
 mod denied;
 mod descriptors;
 mod files;
+mod kernel_files;
 mod limits;
 mod namespace;
 mod network;
 mod privileges;
+mod reach;
 mod rules;
+mod seccomp;
+mod user;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use super::{ConfineError, Confinement, Demand, Enforced, Neighbours, Network, Protection};
 use cover::Covering;
+use reach::Reach;
+use user::Account;
 
 /// What came of one step: what is in force, or why it is not.
 struct Progress {
@@ -32,45 +39,97 @@ impl Progress {
     }
 }
 
-/// Confines this process, which has one thread and is about to become `program`.
+/// Confines this process, which has one thread and is about to become `program`. Says what is in
+/// force, and which variables the program gets in place of those that are set.
 pub(super) fn confine(
     confinement: &Confinement,
     program: Option<&Path>,
-) -> Result<Enforced, ConfineError> {
+) -> Result<(Enforced, Vec<(&'static str, String)>), ConfineError> {
     let asked = confinement.asked();
     let mut progress = Progress { enforced: Enforced::default(), reasons: Vec::new() };
     descriptors::close().map_err(|reason| lacking(&asked, reason))?;
     let exempt = limits::exempt();
-    let covering = cover(confinement, &mut progress);
+    let denied = denied::places(&confinement.denied);
+    let account = confinement.user.as_deref().map(Account::find).transpose();
+    let account = account.map_err(|reason| lacking(&BTreeSet::from([Protection::User]), reason))?;
+    let covered = cover(&denied, &mut progress);
+    // Without neighbours to reach, the rules for files are the narrower way.
+    let covering = match confinement.neighbours {
+        Neighbours::Open if covered => Covering::Mounts,
+        Neighbours::Open | Neighbours::Closed => Covering::None,
+    };
+    if covering == Covering::Mounts {
+        progress.step(Protection::Mounts, Ok(()));
+    }
     if confinement.network == Network::None {
         progress.step(Protection::Network, network::leave());
     }
     progress.step(Protection::NoNewPrivileges, privileges::seal());
     progress.step(Protection::Capabilities, privileges::trim());
     files::restrict(confinement, program, covering, &mut progress)?;
+    if let Some(account) = &account {
+        progress.step(Protection::User, account.assume());
+    }
     limits::set(&confinement.limits, exempt, &mut progress);
+    filter_calls(&denied, covered, &mut progress);
 
     let Progress { mut enforced, reasons } = progress;
     enforced.lacking = asked.difference(&enforced.protections).copied().collect();
     if enforced.is_whole() || confinement.demand == Demand::BestEffort {
-        return Ok(enforced);
+        let variables = account.iter().flat_map(Account::variables).collect();
+        return Ok((enforced, variables));
     }
     let version = format!("landlock version {}", enforced.landlock);
     let reason = if reasons.is_empty() { version } else { reasons.join("; ") };
     Err(lacking(&enforced.lacking, reason))
 }
 
-/// Covers what is denied, where that is wanted. Where it cannot be done, the rules for files leave
-/// the denied paths out, and what is made beside them is out of reach.
-fn cover(confinement: &Confinement, progress: &mut Progress) -> Covering {
-    let denied = denied::places(&confinement.denied);
-    if confinement.neighbours == Neighbours::Closed || denied.is_empty() {
-        return Covering::None;
+/// Covers what is denied, and closes files of the kernel in the same namespace of mounts. Where it
+/// cannot be done, rules for files and the filter for system calls have to do.
+fn cover(denied: &BTreeSet<PathBuf>, progress: &mut Progress) -> bool {
+    if denied.is_empty() {
+        return false;
     }
-    let outcome = cover::cover(&denied);
-    let covering = if outcome.is_ok() { Covering::Mounts } else { Covering::None };
-    progress.step(Protection::Mounts, outcome);
-    covering
+    match cover::cover(denied) {
+        Ok(()) => {
+            progress.step(Protection::KernelFiles, kernel_files::close());
+            true
+        }
+        Err(reason) => {
+            progress.reasons.push(format!("{}: {reason}", Protection::Mounts));
+            false
+        }
+    }
+}
+
+/// The last step, for it refuses some of what the others do.
+fn filter_calls(denied: &BTreeSet<PathBuf>, covered: bool, progress: &mut Progress) {
+    let process = rustix::process::getpid();
+    let traced_by_rules = progress.enforced.protections.contains(&Protection::Files);
+    let reach = Reach {
+        process: process.as_raw_nonzero().get().unsigned_abs(),
+        own_group: rustix::process::getpgrp() == process,
+        traced_by_rules,
+        state_covered: denied.is_empty() || covered || !owns_any(denied),
+    };
+    let outcome = seccomp::restrict(reach);
+    if reach.state_covered || outcome.is_ok() {
+        progress.step(Protection::Metadata, Ok(()));
+    }
+    progress.step(Protection::SystemCalls, outcome);
+}
+
+/// Whether this user may change modes and owners of what is denied.
+fn owns_any(denied: &BTreeSet<PathBuf>) -> bool {
+    let user = rustix::process::geteuid();
+    let own = |path: &PathBuf| {
+        // What cannot be looked at cannot be changed either; what is not there may come.
+        path.symlink_metadata().map_or_else(
+            |error| error.kind() == std::io::ErrorKind::NotFound,
+            |about| about.uid() == user.as_raw(),
+        )
+    };
+    user.is_root() || denied.iter().any(own)
 }
 
 fn lacking(which: &BTreeSet<Protection>, reason: String) -> ConfineError {

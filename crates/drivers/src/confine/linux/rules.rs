@@ -8,6 +8,8 @@ use landlock::{AccessFs, BitFlags, PathBeneath, RulesetCreated, RulesetCreatedAt
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use super::cover::Covering;
+use super::files::KNOWN;
+use super::{denied, kernel_files};
 use crate::confine::ConfineError;
 
 /// The most entries of a folder that stands above a denied path.
@@ -47,10 +49,12 @@ impl Rules {
             path: path.to_path_buf(),
             reason: error.to_string(),
         };
-        let real = path.canonicalize().map_err(failed)?;
-        if self.denied.iter().any(|denied| real.starts_with(denied)) {
+        // What mounts cover is not there any more.
+        let place = denied::settled(path);
+        if self.denied.iter().any(|denied| place.starts_with(denied)) {
             return Err(ConfineError::Denied { path: path.to_path_buf() });
         }
+        let real = path.canonicalize().map_err(failed)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file =
             openat(CWD, &real, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
@@ -67,6 +71,11 @@ impl Rules {
         if self.covering == Covering::None && above() {
             return self.allow_entries(&file, path, access);
         }
+        let access = if kernel_files::is_closed(path) {
+            access & AccessFs::from_read(KNOWN)
+        } else {
+            access
+        };
         let rule = PathBeneath::new(file, access);
         let added = (&mut self.ruleset).add_rule(rule);
         added.map(drop).map_err(|error| ConfineError::Path {

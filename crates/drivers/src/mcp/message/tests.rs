@@ -58,7 +58,7 @@ fn log_lines_are_noise() {
 #[test]
 fn a_result_keeps_its_bytes_and_every_field() {
     let raw = r#"{ "content":[],"tools":[1], "x" : 99999999999999999999}"#;
-    let line = format!(r#"{{"jsonrpc":"2.0","id":"7","result":{raw}}}"#);
+    let line = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{raw}}}"#);
     let Incoming::Reply { id: Some(7), answer: Ok(reply) } = classify(line.as_bytes()) else {
         panic!("not a reply")
     };
@@ -71,7 +71,7 @@ fn a_result_keeps_its_bytes_and_every_field() {
 fn only_plain_numbers_are_our_ids() {
     for (raw, id) in [
         ("7", Some(7)),
-        ("\"7\"", Some(7)),
+        ("\"7\"", None),
         ("7.0", None),
         ("07", None),
         ("-7", None),
@@ -88,7 +88,8 @@ fn the_id_is_found_in_a_cut_message() {
         id_in_head(br#" { "jsonrpc" : "2.0" , "id" : 12 , "result":{"text":"aaa"#),
         Some(12)
     );
-    assert_eq!(id_in_head(br#"{"x":{"id":3,"s":"}\""},"id":"4","result":"#), Some(4));
+    assert_eq!(id_in_head(br#"{"x":{"id":3,"s":"}\""},"id":4,"result":"#), Some(4));
+    assert_eq!(id_in_head(br#"{"id":"4","result":"#), None);
     assert_eq!(id_in_head(br#"{"result":{"id":3,"t":"aaaa"#), None);
     assert_eq!(id_in_head(br#"{"id":1"#), None);
 }

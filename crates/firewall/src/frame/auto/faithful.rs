@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,7 @@ use super::blocks;
 use crate::frame::finding::Findings;
 use crate::frame::media_type;
 use crate::redact::value::{Bounds, Finish, Omitted, Walk};
-use crate::redact::{Brief, Counts, Redactor};
+use crate::redact::{Brief, Counts, MASK, Redactor};
 use crate::spec::Limits;
 
 /// The types of blocks. Any other is a word of the tool.
@@ -23,6 +24,8 @@ const MEDIA: [&str; 3] = ["image", "audio", "video"];
 const MAX_BLOB: usize = 1024 * 1024;
 /// A run of base64 of this many characters is data, not text.
 const MAX_BASE64: usize = 1_024;
+/// What joins the parts of an address. Each has one byte, as what is read in its place.
+const JOINTS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 
 /// Masks what is shown, and counts what it masked and found.
 pub(crate) struct Masker<'a> {
@@ -106,11 +109,42 @@ impl<'a> Masker<'a> {
                     Value::String(data.clone())
                 }
                 ("resource", Value::Object(resource)) => self.resource(resource),
+                ("uri" | "name" | "title", Value::String(text)) => self.address(text),
                 _ => self.walk.value(value, None, 1),
             };
             out.insert(self.name(key), shown);
         }
         Value::Object(out)
+    }
+
+    /// An address or the name of a resource, masked as a text is. The marks that join its parts are
+    /// read as ends of lines too: between them, a rule may not take a value for one.
+    fn address(&mut self, text: &str) -> Value {
+        let part = |c: char| if JOINTS.contains(&c) { '\n' } else { c };
+        let parts: String = text.chars().map(part).collect();
+        let known = self.redactor.spans(text);
+        let is_known = |at: &Range<usize>| {
+            known.iter().any(|span| span.range.start <= at.start && at.end <= span.range.end)
+        };
+        let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+        for span in self.redactor.spans(&parts) {
+            let Some(value) = text.get(span.range.clone()).filter(|_| !is_known(&span.range))
+            else {
+                continue;
+            };
+            out.push_str(text.get(end..span.range.start).unwrap_or_default());
+            end = span.range.end;
+            match self.walk.redacted(value) {
+                Cow::Owned(masked) => out.push_str(&masked),
+                // Alone it is no value; what stands around it made it one.
+                Cow::Borrowed(_) => {
+                    *self.walk.masked.entry(span.kind).or_default() += 1;
+                    out.push_str(MASK);
+                }
+            }
+        }
+        out.push_str(text.get(end..).unwrap_or_default());
+        Value::String(self.walk.string(&out, None, 1).into_owned())
     }
 
     /// The name of a field of a block, masked as any other.
@@ -141,6 +175,9 @@ impl<'a> Masker<'a> {
                 ("blob", Value::String(blob)) => {
                     let (key, shown) = self.blob(blob, declared);
                     out.insert(key.to_owned(), shown);
+                }
+                ("uri" | "name" | "title", Value::String(text)) => {
+                    out.insert(key.clone(), self.address(text));
                 }
                 _ => {
                     let shown = self.walk.value(value, None, 1);

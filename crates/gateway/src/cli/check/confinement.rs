@@ -35,7 +35,20 @@ impl Child {
     /// What is enforced, in a line.
     pub(super) fn line(&self) -> String {
         match &self.outcome {
-            Ok(enforced) => format!("{enforced}; state denied by {}", means(enforced)),
+            Ok(enforced) => {
+                let seccomp = match enforced.protections.contains(&Protection::SystemCalls) {
+                    true => "system calls filtered by seccomp",
+                    false => "system calls not filtered",
+                };
+                let user = match enforced.protections.contains(&Protection::User) {
+                    true => "a user of its own",
+                    false => "the gateway's user",
+                };
+                format!(
+                    "{enforced}; state denied by {}; {seccomp}; runs as {user}",
+                    means(enforced)
+                )
+            }
             Err(_) => "it would not be started".to_owned(),
         }
     }

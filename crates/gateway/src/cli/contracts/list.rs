@@ -31,6 +31,9 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
         let digest = one.tool.spec().upstream_digest.map(|digest| digest.to_string());
         let digest = output::dim(&digest.unwrap_or_default());
         out.push_str(&format!("{:<10} {:<11} {id:<wide$} {digest}\n", one.word(), one.class()));
+        for suspicion in &one.suspicions {
+            out.push_str(&format!("           {}\n", escape::line(suspicion)));
+        }
     }
     out.push_str(&live.notes());
     let tools = if all.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", all.len()) };

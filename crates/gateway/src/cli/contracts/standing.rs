@@ -1,7 +1,9 @@
 //! How a tool stands against what was approved of it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Baseline, BaselineState, Baselines};
+use weaver_agent_kernel::{Baseline, BaselineState, Baselines, suspicions};
 use weaver_policy::{ContractStatus, Drift, PolicySet};
 use weaver_types::{Capability, Digest, SafetyClass};
 
@@ -10,6 +12,8 @@ pub(super) struct Standing<'a> {
     pub(super) tool: &'a Capability,
     signed: ContractStatus,
     baseline: BaselineState<'a>,
+    /// What is suspect in the words of its server, each as `kind in place`.
+    pub(super) suspicions: BTreeSet<String>,
     /// The version that the ledger holds.
     kept: Option<&'a Baseline>,
     /// What a call would be decided by; `None` where the contract cannot be applied.
@@ -22,6 +26,7 @@ impl<'a> Standing<'a> {
             tool,
             signed: policy.contract_status(tool),
             baseline: known.state(tool),
+            suspicions: suspicions(tool),
             kept: known.of(tool.id()),
             effective: policy.effective(tool).ok(),
         }
@@ -34,6 +39,9 @@ impl<'a> Standing<'a> {
             (ContractStatus::Approved, _) => "approved",
             (_, BaselineState::Match(_)) => "baseline",
             (_, BaselineState::Changed(_)) => "changed",
+            (_, BaselineState::New | BaselineState::None) if !self.suspicions.is_empty() => {
+                "suspicious"
+            }
             (_, BaselineState::New) => "new",
             (_, BaselineState::Unreadable(_)) => "unreadable",
             (ContractStatus::Unpinned, BaselineState::None) => "unpinned",
@@ -43,7 +51,7 @@ impl<'a> Standing<'a> {
 
     /// True when it is not what was approved.
     pub(super) fn mismatch(&self) -> bool {
-        matches!(self.word(), "changed" | "new" | "unreadable")
+        matches!(self.word(), "changed" | "new" | "unreadable" | "suspicious")
     }
 
     /// True when there is something that it could be compared with.
@@ -78,6 +86,7 @@ impl<'a> Standing<'a> {
         json!({
             "id": self.tool.id(),
             "status": self.word(),
+            "suspicions": self.suspicions,
             "class": self.effective.as_ref().map(|one| one.class()),
             "rung": self.effective.as_ref().map(Capability::rung),
             "fingerprint": self.tool.fingerprint(),

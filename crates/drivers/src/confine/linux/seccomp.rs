@@ -1,0 +1,271 @@
+//! System calls that are refused: those that Landlock knows nothing of and by which a process
+//! reaches others of its user, mounts, or the kernel.
+//!
+//! A deny list, as in the default profiles of container engines: a call that is not named here is
+//! as before. What a process does to itself stays allowed, told by the arguments: process 0, or
+//! the number of the server itself. A thread or child by its number is another process here, since
+//! a filter cannot know whose number it is.
+
+use std::collections::BTreeMap;
+
+use nix::libc;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Compare,
+    SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
+};
+
+use super::reach::Reach;
+
+/// Refused whatever the arguments are.
+const REFUSED: [libc::c_long; 40] = [
+    // Mounts: what covers the state stays. Landlock refuses most of them too.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    OPEN_TREE_ATTR,
+    libc::SYS_setns,
+    // A file by its handle is a file below the mounts.
+    libc::SYS_open_by_handle_at,
+    // Operations in its queue are no system calls, so that no filter sees them.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // The keys of the user, which other processes use too.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Looking at, or delaying, the kernel and other processes.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_lookup_dcookie,
+    // The machine.
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_syslog,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_vhangup,
+];
+/// Refused where Landlock does not keep them to processes under the same rules.
+const TRACING: [libc::c_long; 5] = [
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+];
+/// Modes, owners, times and attributes of a file by its path. By a descriptor they are allowed:
+/// for that the file has to be opened, which Landlock refuses.
+const METADATA: [libc::c_long; 10] = [
+    libc::SYS_fchmodat,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    FCHMODAT2,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+];
+/// The same, in forms that only older architectures have.
+#[cfg(target_arch = "x86_64")]
+const OLD_METADATA: [libc::c_long; 6] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_METADATA: [libc::c_long; 0] = [];
+// Newer calls, whose numbers are the same on all architectures.
+const FCHMODAT2: libc::c_long = 452;
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const OPEN_TREE_ATTR: libc::c_long = 467;
+const FILE_SETATTR: libc::c_long = 469;
+
+/// Commands to a terminal that type into it.
+const TYPING: [u32; 2] = [0x5412, 0x541C];
+/// `PRIO_PGRP`, `PRIO_USER`.
+const PRIORITY_GROUP: u32 = 1;
+const PRIORITY_USER: u32 = 2;
+/// `IOPRIO_WHO_PGRP`, `IOPRIO_WHO_USER`.
+const IO_PRIORITY_GROUP: u32 = 2;
+const IO_PRIORITY_USER: u32 = 3;
+
+/// Puts this process, and all that it starts, under the filter.
+pub(super) fn restrict(reach: Reach) -> Result<(), String> {
+    let failed = |error: String| format!("no filter for system calls: {error}");
+    let arch: TargetArch =
+        std::env::consts::ARCH.try_into().map_err(|_| failed("unknown processor".to_owned()))?;
+    let rules = rules(reach).map_err(|error| failed(error.to_string()))?;
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)
+        .and_then(BpfProgram::try_from)
+        .map_err(|error| failed(error.to_string()))?;
+    for program in [other_numbers(), filter] {
+        if !program.is_empty() {
+            seccompiler::apply_filter(&program).map_err(|error| failed(error.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Every rule; a call is refused when all conditions of one of its rules hold.
+fn rules(reach: Reach) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    for call in REFUSED {
+        rules.insert(call, Vec::new());
+    }
+    #[cfg(target_arch = "x86_64")]
+    for call in [libc::SYS_ioperm, libc::SYS_iopl] {
+        rules.insert(call, Vec::new());
+    }
+    if !reach.traced_by_rules {
+        rules.extend(TRACING.map(|call| (call, Vec::new())));
+    }
+    let set = condition(2, Compare::Ne, 0, Length::Qword)?;
+    rules.insert(libc::SYS_prlimit64, vec![other(reach, 0, Some(set))?]);
+    for call in [
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+        libc::SYS_move_pages,
+        libc::SYS_migrate_pages,
+    ] {
+        rules.insert(call, vec![other(reach, 0, None)?]);
+    }
+    for (call, group, user) in [
+        (libc::SYS_setpriority, PRIORITY_GROUP, PRIORITY_USER),
+        (libc::SYS_ioprio_set, IO_PRIORITY_GROUP, IO_PRIORITY_USER),
+    ] {
+        let mut refused = vec![other(reach, 1, None)?, is(0, user)?];
+        if !reach.own_group {
+            // The group of 0 is that of whoever started it.
+            refused.push(is(0, group)?);
+        }
+        rules.insert(call, refused);
+    }
+    let typing: Result<Vec<_>, _> = TYPING.iter().map(|command| is(1, *command)).collect();
+    rules.insert(libc::SYS_ioctl, typing?);
+    if !reach.state_covered {
+        rules.extend(METADATA.iter().chain(&OLD_METADATA).map(|call| (*call, Vec::new())));
+        // Without a path it is the file of the descriptor.
+        let by_path = condition(1, Compare::Ne, 0, Length::Qword)?;
+        rules.insert(libc::SYS_utimensat, vec![SeccompRule::new(vec![by_path])?]);
+    }
+    Ok(rules)
+}
+
+/// Holds for a process that is not this one.
+fn other(
+    reach: Reach,
+    argument: u8,
+    and: Option<SeccompCondition>,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    let mut conditions = vec![
+        condition(argument, Compare::Ne, 0, Length::Dword)?,
+        condition(argument, Compare::Ne, u64::from(reach.process), Length::Dword)?,
+    ];
+    conditions.extend(and);
+    SeccompRule::new(conditions)
+}
+
+/// Holds for this value. The kernel reads 32 bits of these arguments, and so does this.
+fn is(argument: u8, value: u32) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![condition(argument, Compare::Eq, u64::from(value), Length::Dword)?])
+}
+
+fn condition(
+    argument: u8,
+    compare: Compare,
+    value: u64,
+    length: Length,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, length, compare, value)
+}
+
+/// Refuses the numbers of the x32 form, by which a kernel that knows it reaches the same calls and
+/// which the filter of the others would not find.
+#[cfg(target_arch = "x86_64")]
+fn other_numbers() -> BpfProgram {
+    const LOAD_WORD: u16 = 0x20;
+    const JUMP_IF_NOT_LESS: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const FIRST: u32 = 0x4000_0000;
+    const REFUSE: u32 = 0x0005_0000 | libc::ENOSYS.unsigned_abs();
+    const ALLOW: u32 = 0x7fff_0000;
+    let line = |code, jt, k| sock_filter { code, jt, jf: 0, k };
+    vec![
+        // The number is the first word of what a filter is given.
+        line(LOAD_WORD, 0, 0),
+        line(JUMP_IF_NOT_LESS, 1, FIRST),
+        line(RETURN, 0, ALLOW),
+        line(RETURN, 0, REFUSE),
+    ]
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn other_numbers() -> BpfProgram {
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REACH: Reach =
+        Reach { process: 7, own_group: true, traced_by_rules: true, state_covered: true };
+
+    #[test]
+    fn what_is_not_covered_or_kept_by_rules_is_refused_by_number() {
+        let usual = rules(REACH).unwrap();
+        for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING) {
+            assert!(!usual.contains_key(call), "{call}");
+        }
+        let alone = Reach { traced_by_rules: false, state_covered: false, ..REACH };
+        let alone = rules(alone).unwrap();
+        for call in METADATA.iter().chain(&OLD_METADATA).chain(&TRACING).chain(&REFUSED) {
+            assert!(alone[call].is_empty(), "{call}");
+        }
+        assert_eq!(alone[&libc::SYS_utimensat].len(), 1);
+    }
+
+    /// The kernel takes no filter of more than 4096 instructions.
+    #[test]
+    fn the_filter_is_one_that_a_kernel_takes() {
+        for arch in [TargetArch::x86_64, TargetArch::aarch64, TargetArch::riscv64] {
+            let alone = Reach { own_group: false, traced_by_rules: false, ..REACH };
+            let filter = SeccompFilter::new(
+                rules(alone).unwrap(),
+                SeccompAction::Allow,
+                SeccompAction::Errno(1),
+                arch,
+            );
+            assert!(BpfProgram::try_from(filter.unwrap()).unwrap().len() < 4096);
+        }
+    }
+}
