@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::{Invocation, Ports};
 use weaver_policy::{Contract, Contracts, Pattern, PolicySet};
 use weaver_types::{
-    CapabilityDraft, Effects, ManualClock, RawResult, RecordFields, RunContext, Rung, SinkKind,
-    Verdict,
+    Effects, ManualClock, RawResult, RecordFields, RunContext, Rung, SinkKind, Verdict,
 };
 
 use crate::support::{Asked, START, World, ana, draft, memory, open_policy};
