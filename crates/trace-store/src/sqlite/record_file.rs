@@ -60,8 +60,8 @@ PRAGMA cell_size_check = ON;
 /// Records in a file of their own, without a log. Any number of processes may open it and write:
 /// each batch is decided and applied inside one transaction that no other process shares.
 ///
-/// A write or sync that fails closes this handle for writing; opening the file again finds what
-/// was acknowledged. What expires is forgotten by the clock of whoever writes.
+/// A sync that fails closes this handle for writing; opening the file again finds what was
+/// acknowledged. A batch for which the disk has no room is refused alone. What expires is forgotten by the clock of whoever writes.
 ///
 /// ```
 /// use weaver_trace_store::{RecordsOptions, SqliteRecords};
