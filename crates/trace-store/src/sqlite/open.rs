@@ -99,6 +99,7 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     }
     let tip = schema::tip(&db)?;
     let opened = Opened { events: tip.frontier.size(), cut: tail.torn };
+    tiles::check_end(&db, &tip.frontier)?;
     let tiles = tiles::growing(&db, tip.frontier.size())?;
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());
