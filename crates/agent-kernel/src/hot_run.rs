@@ -17,6 +17,7 @@ use crate::error::KernelError;
 use crate::masks::RunMasks;
 use crate::provenance::{self, Index};
 use crate::room::Held;
+use crate::run_log::RunLog;
 use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
 
 /// How many runs are kept in memory; others are read again when they go on.
@@ -165,13 +166,20 @@ impl HotRun {
 
     /// Starts again from what is stored. What is in flight is forgotten: if it lands after all,
     /// the guard of the next step breaks, and this is called again.
+    ///
+    /// The record is not compared with the log here: it was when the run was first read, and a ledger
+    /// that another program writes meanwhile ends.
     pub(crate) fn reset(&mut self, record: Option<&Record>) -> Result<(), KernelError> {
         let settled = record.map_or_else(|| Ok(RunState::default()), |r| read(&r.value))?;
-        self.version = record.map_or(0, |record| record.version);
+        self.settle((settled, record.map_or(0, |record| record.version)));
+        Ok(())
+    }
+
+    fn settle(&mut self, (settled, version): (RunState, u64)) {
+        self.version = version;
         self.state = settled.clone();
         self.settled = settled;
         self.flight.clear();
-        Ok(())
     }
 
     fn place(&self, step: u64) -> Option<usize> {
@@ -183,21 +191,23 @@ impl HotRun {
 pub(crate) struct Runs {
     tenant: Tenant,
     hot: Mutex<HashMap<RunId, RunSlot, RandomState>>,
+    log: Mutex<RunLog>,
     budget: Option<SessionBudget>,
 }
 
 impl Runs {
     /// No runs yet; each will have this budget of tokens.
     pub(crate) fn new(tenant: Tenant, budget: Option<SessionBudget>) -> Self {
-        Self { tenant, hot: Mutex::default(), budget }
+        Self { tenant, hot: Mutex::default(), log: Mutex::default(), budget }
     }
 
     /// The run's slot, read from the ledger when it is not in memory.
     pub(crate) fn slot(&self, run: &RunId, ledger: &dyn Ledger) -> Result<RunSlot, KernelError> {
-        let mut runs = self.hot.lock().map_err(|_| KernelError::Stored {
+        let died = || KernelError::Stored {
             what: "a run",
             problem: "a thread died while it held it".to_owned(),
-        })?;
+        };
+        let mut runs = self.hot.lock().map_err(|_| died())?;
         if let Some(slot) = runs.get(run) {
             return Ok(Arc::clone(slot));
         }
@@ -206,7 +216,10 @@ impl Runs {
             runs.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
         let (tenant, mut hot) = (&self.tenant, HotRun::default());
-        hot.reset(ledger.read(&key(tenant, run))?.as_ref())?;
+        let mut log = self.log.lock().map_err(|_| died())?;
+        let proven = log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
+        drop(log);
+        hot.settle(proven);
         let provenance = Mutex::new(provenance::read(tenant, run, ledger)?);
         let spent = hot.settled.meters.prompt_tokens;
         hot.session = self.budget.as_ref().map(|budget| budget.open(spent));

@@ -22,7 +22,7 @@ use crate::error::KernelError;
 use crate::explanation;
 use crate::hot_run::{RunSlot, Runs, lock};
 use crate::late::LateLog;
-use crate::pipeline::{Explanation, PendingGrants, Ready, Rejections};
+use crate::pipeline::{Explanation, PendingGrants, Ready, Rejections, Unended};
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
@@ -184,6 +184,7 @@ pub struct Kernel {
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
+    pub(crate) unended: Unended,
     pub(crate) holds: Holds,
     pub(crate) standings: Standings,
     pub(crate) rates: Rates,
@@ -245,6 +246,7 @@ impl Kernel {
             runs,
             revocations,
             pending: PendingGrants::default(),
+            unended: Unended::default(),
             holds,
             standings,
             rates,

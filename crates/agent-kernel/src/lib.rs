@@ -41,6 +41,8 @@ mod repair;
 mod revocation;
 mod room;
 mod row_schema;
+mod run_comparison;
+mod run_log;
 mod run_state;
 mod runtime;
 mod schema_check;
@@ -75,6 +77,8 @@ pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
 pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry};
 pub use repair::Repairs;
+pub use run_comparison::{BadRun, RunComparison, compare_runs};
+pub use run_log::RunFault;
 pub use run_state::{RunDelta, RunState};
 pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,

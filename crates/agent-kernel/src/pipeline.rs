@@ -42,6 +42,7 @@ mod signal;
 mod stand_in;
 mod stream;
 mod transition;
+mod unended;
 mod unfinished;
 mod unmask;
 mod validate;
@@ -57,6 +58,7 @@ pub use memory::{MemoryAccess, MemoryNote};
 pub(crate) use pending::PendingGrants;
 pub use receive::Received;
 pub(crate) use receive::Rejections;
+pub(crate) use unended::Unended;
 pub(crate) use unmask::Masks;
 
 pub use crate::revocation::RevocationSubject;

@@ -80,6 +80,10 @@ pub fn verify_against(
             Some(Checkpoint::parse(note.text())?.head())
         }
     };
+    // A view in the place of a table would answer everything that follows.
+    if let Some(names) = source.strays()? {
+        return Err(VerifyError::Schema { names });
+    }
     let mut extent = source.extent()?;
     check_earlier(&extent.head, earlier.as_ref())?;
     let mut walk = Walk::new(extent.head.log.clone(), earlier.as_ref(), source.keeps_tiles()?);

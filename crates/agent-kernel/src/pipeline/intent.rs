@@ -33,6 +33,9 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<Box<Watch<'_>>, Box<Decision>> {
+        if let Err(error) = self.end_owed().await {
+            return Err(Box::new(not_committed(ready, &error)));
+        }
         let mut released = ready.released.clone();
         for _ in 0..MAX_TRIES {
             match self.try_intent(ready, slot, released.as_deref()).await {

@@ -15,6 +15,7 @@ use weaver_types::{
 use super::finish::micros;
 use super::signal::Finished;
 use super::transition::Step;
+use super::unended::Owed;
 use crate::error::KernelError;
 use crate::hot_run::RunSlot;
 use crate::kernel::Kernel;
@@ -84,7 +85,7 @@ impl Kernel {
         self.early_end(call, open, (EventKind::OutcomeUnknown, ReasonCode::OutcomeUnknown))
     }
 
-    fn early_end(
+    pub(super) fn early_end(
         &self,
         call: &CallId,
         open: &OpenCall,
@@ -185,8 +186,10 @@ impl Drop for Watch<'_> {
         if let Some((delta, batch)) = self.kernel.early_end(&self.call, &self.open, end) {
             let (run, slot) = (&self.open.run, &self.slot);
             let mut step = Step::of_nobody(run, slot, delta, batch);
-            // Nobody is left to wait for it. If it is not taken, the next opening records it.
+            // Nobody is left to wait for it.
             drop(self.kernel.submit(&mut step));
         }
+        // If it is not taken, the next call records it first, and otherwise the next opening.
+        self.kernel.unended.add(Owed { call: self.call.clone(), open: self.open.clone(), end });
     }
 }

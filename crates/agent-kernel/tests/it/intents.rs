@@ -178,3 +178,33 @@ fn a_call_that_is_abandoned_is_recorded_as_unknown() {
     assert_eq!(state, fold(world.ledger.as_ref(), &run.run_id));
     assert_eq!(state.meters.tool_calls, 2);
 }
+
+/// A ledger that is out of reach when a call ends, and goes on by itself afterwards.
+#[test]
+fn an_end_that_was_refused_is_recorded_before_anything_else_is_executed() {
+    let (world, ledger) = faulty_world();
+    let run = world.run();
+    let busy = || LedgerError::Busy { path: "ledger.db".to_owned(), waited_ms: 5_000 };
+    ledger.fail(move |batch| (!has(batch, EventKind::Intent)).then(busy));
+    let lost = world.call(&run, &ana(), &Asked::new("fs.write"));
+    assert_eq!(world.executed(), 1);
+    assert!(!succeeded(&lost));
+    // It is still out of reach for the end: nothing more is executed meanwhile.
+    let denied = world.call(&run, &ana(), &Asked::new("fs.write"));
+    assert_eq!(answer(&denied), (Verdict::Deny, ReasonCode::LedgerUnavailable));
+    assert_eq!(world.executed(), 1);
+    ledger.heal();
+    let done = world.call(&run, &ana(), &Asked::new("fs.read"));
+    assert!(succeeded(&done), "{done:?}");
+    let log = log(world.ledger.as_ref());
+    let own: Vec<_> =
+        log.iter().filter(|e| e.call.as_deref() == Some(lost.call.as_str())).collect();
+    let said: Vec<_> = own.iter().map(|e| e.kind.as_str()).collect();
+    assert_eq!(said, ["call.intent", "call.outcome_unknown"]);
+    let intent = log.iter().position(|e| e.call.as_deref() == Some(done.call.as_str())).unwrap();
+    let end = log.iter().position(|e| e.kind == "call.outcome_unknown").unwrap();
+    assert!(end < intent, "first the end that is owed, then the next intent");
+    let state = snapshot(world.ledger.as_ref(), &run.run_id).unwrap();
+    assert!(state.label.taints.contains(&lost.call), "the run takes the worst label");
+    assert_eq!(state, fold(world.ledger.as_ref(), &run.run_id));
+}

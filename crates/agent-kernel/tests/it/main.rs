@@ -89,6 +89,8 @@ mod retries;
 #[cfg(test)]
 mod revocations;
 #[cfg(test)]
+mod run_records;
+#[cfg(test)]
 mod schema_of_results;
 #[cfg(test)]
 mod secondbrain;

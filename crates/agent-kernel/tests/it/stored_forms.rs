@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
 use weaver_agent_kernel::{FnDriver, Kernel, KernelError, RunState, block_on};
 use weaver_types::canonical::{self, Profile};
-use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, RecordKey};
+use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, NewEvent, RecordKey};
 use weaver_types::{
-    Clock, Effects, ManualClock, RawResult, ReasonCode, RunId, Tenant, TokenClaims, Verdict,
+    Clock, Effects, EventKind, ManualClock, RawResult, ReasonCode, RunId, Tenant, TokenClaims,
+    Verdict,
 };
 
 use crate::support::{
@@ -60,6 +62,18 @@ fn a_run_goes_on_from_its_golden_state() {
     let state: RunState = serde_json::from_str(RUN_STATE).unwrap();
     assert_eq!(canonical::of(&state, Profile::Record).unwrap(), RUN_STATE.trim_end().as_bytes());
     let ledger = holding(Namespace::Run, "run_1", RUN_STATE);
+    // The log tells of the same.
+    let mut delta = json!(state.meters);
+    delta["label"] = json!(state.label);
+    let payload = canonical::to_bytes(&json!({ "run": delta, "v": 1 }), Profile::Record).unwrap();
+    let event = NewEvent {
+        kind: EventKind::Outcome,
+        at: START,
+        run: Some(RunId::parse("run_1").unwrap()),
+        call: None,
+        payload: payload.into(),
+    };
+    block_on(ledger.commit(Batch::new(Durability::Os).with_event(event))).unwrap();
     let world = World::on(ledger, open_policy());
     world.tool("fs.read", Effects::READ_LOCAL);
     let run = world.run().named(RunId::parse("run_1").unwrap());

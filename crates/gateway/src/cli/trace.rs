@@ -17,6 +17,7 @@ pub(super) mod proof_args;
 mod prove;
 mod prune;
 mod receipt;
+mod runs;
 mod stats;
 mod synced;
 mod verify;

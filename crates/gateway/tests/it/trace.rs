@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 use weaver_trace_store::{OpenOptions, SqliteLedger};
-use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
-use weaver_types::{CallId, EventKind, Timestamp};
+use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, NewEvent, Put, RecordKey};
+use weaver_types::{CallId, EventKind, Tenant, Timestamp};
 
 use crate::support::{Folder, weaver};
 
@@ -117,4 +117,26 @@ fn what_is_no_ledger_or_no_head_is_refused() {
         assert!(run.code == 4 && run.err.contains("ledger.db"), "{run:?}");
         assert!(!folder.path("ledger.db").exists(), "{command} makes no ledger");
     }
+}
+
+/// A record of a run that was written with its sum, and without an event: the log is whole.
+#[test]
+fn a_record_of_a_run_that_the_log_does_not_tell_of_is_found() {
+    let folder = recorded();
+    let verified = trace(&folder, &["verify", "--json"]);
+    assert_eq!(verified.code, 0, "{}", verified.err);
+    let state = r#"{"label":{"confidentiality":"public","integrity":"trusted"},"meters":{"cost":0,"denials":0,"latency_us":0,"prompt_tokens":0,"tool_calls":0},"v":1}"#;
+    let key = RecordKey::new(Tenant::default(), Namespace::Run, "run_planted");
+    let mut batch = Batch::new(Durability::Disk);
+    batch.put.push(Put { key, value: state.as_bytes().to_vec(), expires_at: None });
+    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    ledger.commit(batch).wait().unwrap();
+    drop(ledger);
+    let refused = trace(&folder, &["verify", "--json"]);
+    let said: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!((&said["ok"], &said["code"]), (&false.into(), &"verify.run".into()));
+    assert!(said["message"].as_str().unwrap().contains("run_planted"), "{said}");
+    let refused = trace(&folder, &["verify"]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.err.contains("run_planted"), "{}", refused.err);
 }

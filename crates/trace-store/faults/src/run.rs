@@ -17,7 +17,8 @@ pub struct Run<'a> {
     pub folder: &'a Path,
     /// Its arguments.
     pub arguments: &'a [&'a str],
-    /// Which call fails and how, as `kind:nth:action`.
+    /// Which call fails and how, as `kind:nth:action`; `nth` may be `5+` or
+    /// `5-9`.
     pub fault: Option<&'a str>,
     /// Whether syncs are answered and not done.
     pub drop_syncs: bool,

@@ -1,12 +1,20 @@
 //! What SQLite reports, as errors of the ledger.
 
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, ffi};
 use weaver_types::ledger::LedgerError;
 
-/// The error for a failed statement. A file that is not what SQLite wrote is damaged; anything
-/// else that fails closes the ledger.
+/// The error for a failed statement. A file that is not what SQLite wrote is damaged; what passes,
+/// a lock of another process or a disk without room, is a refusal; anything else that fails closes
+/// the ledger. A failed sync is never a refusal: what the system dropped with it, nobody knows.
 pub(super) fn from_sql(error: &Error) -> LedgerError {
+    let detail = error.sqlite_error().map(|error| error.extended_code);
     match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            LedgerError::Busy { path: "the file".to_owned(), waited_ms: 0 }
+        }
+        Some(ErrorCode::DiskFull) => no_room(error),
+        // A quota, a bound on the size of files: a write that was not made.
+        _ if detail == Some(ffi::SQLITE_IOERR_WRITE) => no_room(error),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             damaged(format!("SQLite says: {error}"))
         }
@@ -19,6 +27,16 @@ pub(super) fn from_sql(error: &Error) -> LedgerError {
         Some(_) => LedgerError::Failed(error.to_string()),
         None => damaged(format!("a row is not of the stored form: {error}")),
     }
+}
+
+fn no_room(error: &Error) -> LedgerError {
+    LedgerError::Full(format!("the disk takes no more ({error}); make room on it"))
+}
+
+/// Whether a failure is one that passes: nothing of the transaction was applied, and the next one
+/// may succeed.
+pub(super) fn passes(error: &LedgerError) -> bool {
+    matches!(error, LedgerError::Busy { .. } | LedgerError::Full(_))
 }
 
 pub(super) fn from_io(what: &str, path: &std::path::Path, error: &std::io::Error) -> LedgerError {

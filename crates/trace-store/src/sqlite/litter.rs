@@ -24,7 +24,7 @@ const STEP_BYTES: i64 = 16 * 1024 * 1024;
 
 /// Tables that a file of version 2 may lack; a build that does not know them leaves them alone,
 /// and its blobs are never swept.
-const TABLES: &str = "
+pub(super) const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS openings (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     count INTEGER NOT NULL
@@ -109,6 +109,12 @@ impl Litter {
 
     pub(super) fn is_sweeping(&self) -> bool {
         self.sweeping.load(Ordering::Acquire)
+    }
+
+    /// A transaction was rolled back: what it wrote here may not stand.
+    pub(super) fn rolled_back(&mut self) {
+        self.written = false;
+        self.last.clear();
     }
 
     /// Writes or removes a blob, and notes it.

@@ -16,7 +16,7 @@ use super::queue::Queue;
 use super::reader::{PATIENCE, Snapshots};
 use super::watch::Watch;
 use super::writer::Writer;
-use super::{FORMAT_VERSION, SqliteLedger, schema, tail, tiles};
+use super::{FORMAT_VERSION, SqliteLedger, names, schema, strays, tail, tiles};
 use crate::salt::Salts;
 
 /// What a ledger needs from its host.
@@ -80,6 +80,7 @@ PRAGMA cell_size_check = ON;
 
 pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, LedgerError> {
     let path = resolve(path)?;
+    names::refuse_others(&path)?;
     let lock = Lock::take(&path, &options.holder, options.clock.now())?;
     create_file(&path)?;
     // A process that died may have left there what it pruned.
@@ -89,12 +90,16 @@ pub(super) fn open(path: &Path, options: OpenOptions) -> Result<SqliteLedger, Le
     if schema::is_new(&db)? {
         schema::create(&db, options.random.as_ref())?;
         sync_folder(&path)?;
+    } else {
+        // Before anything is written: a planted trigger would run.
+        strays::refuse(schema::strays(&db)?)?;
     }
     if schema::version(&db)? < FORMAT_VERSION {
         tiles::migrate(&db)?;
     }
     let tip = schema::tip(&db)?;
     let opened = Opened { events: tip.frontier.size(), cut: tail.torn };
+    tiles::check_end(&db, &tip.frontier)?;
     let tiles = tiles::growing(&db, tip.frontier.size())?;
     let key = Arc::new(schema::blob_key(&db)?);
     let queue = Arc::new(Queue::default());

@@ -82,6 +82,15 @@ impl Reader {
         self.snapshots.events(from, limit)
     }
 
+    /// All tenants that have records, in their order.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the file cannot be read.
+    pub fn tenants(&self) -> Result<Vec<Tenant>, LedgerError> {
+        let names = self.snapshots.with(rows::tenants)?;
+        names.into_iter().map(|name| Tenant::parse(name).map_err(fault::damaged)).collect()
+    }
+
     /// Records in the order of their ids, after `after`, at most `limit` and
     /// [`MAX_PAGE`](weaver_types::ledger::MAX_PAGE).
     ///

@@ -14,7 +14,8 @@ use super::fault::{damaged, from_number, from_sql, poisoned, to_sql};
 use super::reader::Snapshots;
 use super::rows::Seen;
 use super::sums::Sums;
-use super::{open, rows};
+use super::watch::Watch;
+use super::{names, open, rows, strays};
 use crate::limits::SWEEP;
 use crate::plan::plan;
 use crate::prepare::{check_key, prepare_records};
@@ -59,8 +60,8 @@ PRAGMA cell_size_check = ON;
 /// Records in a file of their own, without a log. Any number of processes may open it and write:
 /// each batch is decided and applied inside one transaction that no other process shares.
 ///
-/// A write or sync that fails closes this handle for writing; opening the file again finds what
-/// was acknowledged. What expires is forgotten by the clock of whoever writes.
+/// A sync that fails closes this handle for writing; opening the file again finds what was
+/// acknowledged. A batch for which the disk has no room is refused alone. What expires is forgotten by the clock of whoever writes.
 ///
 /// ```
 /// use weaver_trace_store::{RecordsOptions, SqliteRecords};
@@ -108,6 +109,7 @@ struct Place {
 
 struct Writing {
     db: Connection,
+    watch: Watch,
     failed: Option<LedgerError>,
 }
 
@@ -120,11 +122,13 @@ impl SqliteRecords {
     /// keep it, [`LedgerError::Failed`] when it cannot be opened or written.
     pub fn open(path: impl AsRef<Path>, options: RecordsOptions) -> Result<Self, LedgerError> {
         let path = open::resolve(path.as_ref())?;
+        names::refuse_others(&path)?;
         open::create_file(&path)?;
         let place = Place { path, patience: options.patience };
         let db = connect(&place)?;
         let snapshots = Snapshots::open(&place.path)?;
-        let writing = Mutex::new(Writing { db, failed: None });
+        let watch = Watch::records(&place.path)?;
+        let writing = Mutex::new(Writing { db, watch, failed: None });
         Ok(Self { place, clock: options.clock, snapshots, writing })
     }
 
@@ -167,11 +171,12 @@ impl RecordStore for SqliteRecords {
     fn apply(&self, batch: Batch) -> Result<(), LedgerError> {
         prepare_records(&batch)?;
         let mut writing = self.lock()?;
-        let Writing { db, failed } = &mut *writing;
+        let Writing { db, watch, failed } = &mut *writing;
         if let Some(error) = failed {
             return Err(error.clone());
         }
-        let done = self.write(db, &batch);
+        // What went into a file that has its name no more is lost.
+        let done = self.write(db, &batch).and_then(|()| watch.check().map(drop));
         if let Err(error) = &done
             && !error.is_refusal()
         {
@@ -266,6 +271,11 @@ fn connect(place: &Place) -> Result<Connection, LedgerError> {
     db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
     // Nothing is changed in a file that is something else.
     let new = place.patiently(|| seen(&db)).and_then(is_new)?;
+    if !new {
+        db.busy_timeout(place.patience).map_err(|error| from_sql(&error))?;
+        strays::refuse(strays::strays(&db, &[&[TABLES]])?)?;
+        db.busy_timeout(Duration::ZERO).map_err(|error| from_sql(&error))?;
+    }
     db.execute_batch(SETTINGS).map_err(|error| from_sql(&error))?;
     let wal = || db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
     let mode: String = place.patiently(wal)?;

@@ -7,7 +7,7 @@ use weaver_types::{LogId, Random, Timestamp};
 
 use super::fault::{damaged, from_number, from_sql, to_sql};
 use super::sums::{self, Sums};
-use super::{events, rows, tiles};
+use super::{events, litter, rows, strays, tiles};
 use crate::blob::{BLOB_KEY, BlobKey};
 use crate::entry::Header;
 use crate::log::Tip;
@@ -97,6 +97,17 @@ pub(super) fn is_new(db: &Connection) -> Result<bool, LedgerError> {
         return Ok(true);
     }
     Err(LedgerError::Damaged("the file is an SQLite database, but no ledger; name another".into()))
+}
+
+/// What stands in the schema and is not what we create: see [`strays::strays`].
+pub(super) fn strays(db: &Connection) -> Result<Option<String>, LedgerError> {
+    // While a file is brought to version 2, its tiles come first.
+    const FORMS_1: [&[&str]; 2] = [&[VERSION_1], &[VERSION_1, tiles::VERSION_2]];
+    const FORMS_2: [&[&str]; 2] = [
+        &[VERSION_1, tiles::VERSION_2, sums::VERSION_2, litter::TABLES],
+        &[VERSION_1, tiles::VERSION_2, sums::VERSION_2],
+    ];
+    strays::strays(db, if version(db)? < 2 { &FORMS_1 } else { &FORMS_2 })
 }
 
 /// Makes the tables, in one transaction.

@@ -39,6 +39,10 @@ impl<T: Snapshotted> Source for T {
         self.snapshots().with(sums::astray)
     }
 
+    fn strays(&self) -> Result<Option<String>, LedgerError> {
+        self.snapshots().with(schema::strays)
+    }
+
     fn keeps_tiles(&self) -> Result<bool, LedgerError> {
         self.snapshots().with(tiles::kept)
     }

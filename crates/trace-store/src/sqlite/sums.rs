@@ -127,6 +127,14 @@ impl Sums {
         Ok(())
     }
 
+    /// The first part whose rows do not come to these sums.
+    pub(super) fn differ(&self, db: &Connection) -> Result<Option<Part>, LedgerError> {
+        if records(db)? != self.records {
+            return Ok(Some(Part::Records));
+        }
+        Ok((blobs(db)? != self.blobs).then_some(Part::Blobs))
+    }
+
     /// Everything anew, from the rows.
     pub(super) fn count(db: &Connection) -> Result<Self, LedgerError> {
         let sql = "SELECT count(*) FROM events WHERE durability = 1";
@@ -143,11 +151,7 @@ pub(super) fn astray(db: &Connection) -> Result<Option<Part>, LedgerError> {
     if schema::version(&snapshot)? < 2 {
         return Ok(None);
     }
-    let stored = Sums::load(&snapshot)?;
-    if records(&snapshot)? != stored.records {
-        return Ok(Some(Part::Records));
-    }
-    Ok((blobs(&snapshot)? != stored.blobs).then_some(Part::Blobs))
+    Sums::load(&snapshot)?.differ(&snapshot)
 }
 
 fn records(db: &Connection) -> Result<Sum, LedgerError> {

@@ -56,6 +56,24 @@ pub(super) fn save(db: &Connection, tiles: &[Tile]) -> Read<()> {
     Ok(())
 }
 
+/// Whether the tiles at the end of the log hold the subtrees of its frontier, as far as they are in
+/// tiles: a few reads, whatever the size. Full verification looks at every tile.
+pub(super) fn check_end(db: &Connection, frontier: &Frontier) -> Read<()> {
+    let size = frontier.size();
+    let levels = (TILE_HEIGHT..u64::BITS).filter(|level| size & (1 << level) != 0);
+    for level in levels {
+        let place = (size >> level) - 1;
+        let (tile_level, index, slot) = slot(level, place);
+        let nodes = tile(db, tile_level, index)?.unwrap_or_default();
+        if nodes.len() != TILE_BYTES || hash_in(&nodes, slot) != frontier.subtree(level, place) {
+            return Err(damaged(format!(
+                "tile {index} of level {tile_level} is missing, or not that of the events"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The growing end of the tiles of a log of `size` events.
 pub(super) fn growing(db: &Connection, size: u64) -> Read<Growing> {
     let mut higher = Vec::new();

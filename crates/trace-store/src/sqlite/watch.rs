@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use weaver_types::ledger::LedgerError;
 
 use super::lock::beside;
+use super::names;
 
 /// The files of a ledger, as they were when it was opened.
 pub(super) struct Watch {
@@ -19,15 +20,30 @@ impl Watch {
     /// Watches the ledger at `path`, its write-ahead log, its shared memory and its lock. All four
     /// must be there.
     pub(super) fn begin(path: &Path) -> Result<Self, LedgerError> {
-        let names = ["", "-wal", "-shm", ".lock"].map(|suffix| beside(path, suffix));
-        let files = names.into_iter().map(|name| {
+        Self::of(path, &["", "-wal", "-shm", ".lock"])
+    }
+
+    /// Watches a file of records, which has no lock.
+    pub(super) fn records(path: &Path) -> Result<Self, LedgerError> {
+        Self::of(path, &["", "-wal", "-shm"])
+    }
+
+    fn of(path: &Path, suffixes: &[&str]) -> Result<Self, LedgerError> {
+        let names = suffixes.iter().map(|suffix| beside(path, suffix));
+        let files = names.map(|name| {
             let found = look(&name)?;
             Ok((name, found.0))
         });
         Ok(Self { files: files.collect::<Result<_, LedgerError>>()?, log: beside(path, "-wal") })
     }
 
-    /// Looks whether the files are still the same, and gives the bytes of the write-ahead log.
+    /// The ledger.
+    pub(super) fn ledger(&self) -> &Path {
+        self.files.first().map_or(self.log.as_path(), |(name, _)| name)
+    }
+
+    /// Looks whether the files are still the same, under one name each, and gives the bytes of the
+    /// write-ahead log.
     pub(super) fn check(&self) -> Result<u64, LedgerError> {
         let mut length = 0;
         for (name, identity) in &self.files {
@@ -45,6 +61,7 @@ impl Watch {
 
 fn look(name: &Path) -> Result<(Identity, u64), LedgerError> {
     let metadata = std::fs::metadata(name).map_err(|error| gone(name, error))?;
+    names::sole(name, &metadata)?;
     Ok((identity(&metadata), metadata.len()))
 }
 

@@ -10,7 +10,8 @@ use weaver_types::Timestamp;
 use weaver_types::ledger::{Completer, Durability, Head, LedgerError, Receipt};
 
 use super::answers::Answers;
-use super::fault::from_sql;
+use super::fault::{from_sql, passes};
+use super::intruder::{self, Intruder};
 use super::litter::Litter;
 use super::pruning::Transaction;
 use super::queue::{BlobChange, Queue, Taken, Work};
@@ -57,6 +58,10 @@ pub(super) struct Writer {
     /// Set while bytes that were pruned may still lie in the write-ahead log.
     erasing: Arc<AtomicBool>,
     watch: Watch,
+    intruder: Intruder,
+    /// What kept the last transaction from being made and passes. While it stands nothing is taken;
+    /// the writer looks again and again whether it is over.
+    outage: Option<LedgerError>,
     /// Bytes that the write-ahead log had after the last commit, and the most that it may have.
     log: u64,
     max_log: u64,
@@ -92,6 +97,7 @@ impl Writer {
         left: bool,
     ) -> Result<Self, LedgerError> {
         let sums = Sums::load(&db)?;
+        let intruder = Intruder::begin(&db)?;
         let committed = tip.head();
         let synced = Tip::new(tip.log.clone()).head();
         let heads = Arc::new(Mutex::new(Heads { committed, synced }));
@@ -114,6 +120,8 @@ impl Writer {
             unsynced: true,
             erasing,
             watch,
+            intruder,
+            outage: None,
             log: 0,
             max_log,
             stuck: false,
@@ -138,14 +146,15 @@ impl Writer {
             let due = self.unchecked >= CHECKPOINT_IDLE
                 || self.erasing.load(Ordering::Acquire)
                 || self.litter.is_sweeping();
-            let patience = if due { Some(IDLE) } else { self.stuck.then_some(AGAIN) };
+            let waiting = self.stuck || self.outage.is_some();
+            let patience = if waiting { Some(AGAIN) } else { due.then_some(IDLE) };
             let done = match self.queue.take(patience) {
                 Taken::Group(group) => self.group(group),
-                Taken::Idle => self.sweep().and_then(|()| self.checkpoint()),
+                Taken::Idle => self.idle(),
                 Taken::Closed => return self.leave(),
             };
             if let Err(error) = done {
-                self.queue.fail(error);
+                self.queue.fail(ending(&error));
                 // After a failure nothing is written once more, not even at the end.
                 let _ = self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
                 return;
@@ -153,16 +162,115 @@ impl Writer {
         }
     }
 
-    /// Commits a group and answers it. An error is fatal and has been given to the whole group.
+    /// What is done when nothing comes.
+    fn idle(&mut self) -> Result<(), LedgerError> {
+        if self.is_over()? {
+            self.sweep()?;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing keeps the ledger from being written any more. What did is over once the
+    /// write lock can be had, and the file is as this process left it.
+    fn is_over(&mut self) -> Result<bool, LedgerError> {
+        if self.outage.is_none() {
+            return Ok(true);
+        }
+        self.watch.check()?;
+        self.wait(Duration::ZERO)?;
+        let begun = self.sql("BEGIN IMMEDIATE");
+        self.wait(PATIENCE)?;
+        match begun {
+            Err(error) if passes(&error) => {
+                self.outage = Some(self.named(error, Duration::ZERO));
+                return Ok(false);
+            }
+            begun => begun?,
+        }
+        let end = (&self.tip, &self.sums);
+        intruder::compare(&self.db, end)?;
+        self.intruder.check(&self.db, end)?;
+        self.tiles = tiles::growing(&self.db, self.tip.frontier.size())?;
+        self.sql("ROLLBACK")?;
+        self.outage = None;
+        Ok(true)
+    }
+
+    /// How long a statement waits for other processes.
+    fn wait(&self, patience: Duration) -> Result<(), LedgerError> {
+        self.db.busy_timeout(patience).map_err(|error| from_sql(&error))
+    }
+
+    /// Names the file that was waited for.
+    fn named(&self, error: LedgerError, waited: Duration) -> LedgerError {
+        match error {
+            LedgerError::Busy { .. } => LedgerError::Busy {
+                path: self.watch.ledger().display().to_string(),
+                waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+            },
+            other => other,
+        }
+    }
+
+    /// Undoes what a transaction did that failed, where the failure passes; any other is given
+    /// back.
+    fn roll_back(
+        &mut self,
+        (tip, sums): (Tip, Sums),
+        error: LedgerError,
+    ) -> Result<LedgerError, LedgerError> {
+        if !passes(&error) {
+            return Err(error);
+        }
+        // SQLite ends some of them by itself.
+        if !self.db.is_autocommit() {
+            self.sql("ROLLBACK").map_err(|error| fatal(&error))?;
+        }
+        (self.tip, self.sums) = (tip, sums);
+        self.litter.rolled_back();
+        let error = self.named(error, PATIENCE);
+        self.outage = Some(error.clone());
+        Ok(error)
+    }
+
+    /// Commits a group and answers it. What passes is given to the whole group as a refusal; any
+    /// other failure is given to it too, and ends the writer.
     fn group(&mut self, group: Vec<Work>) -> Result<(), LedgerError> {
-        if self.log > self.max_log && !self.emptied()? {
-            self.refuse(group);
+        match self.is_over().map_err(|error| fatal(&error)) {
+            Ok(true) => {}
+            Ok(false) => {
+                refuse(group, self.outage.as_ref().unwrap_or(&LedgerError::Closed));
+                return Ok(());
+            }
+            Err(error) => {
+                refuse(group, &error);
+                return Err(error);
+            }
+        }
+        if self.log > self.max_log
+            && let Some(error) = self.emptied()?
+        {
+            refuse(group, &error);
             return Ok(());
         }
         let level = group.iter().map(|work| work.prepared.batch.durability).max();
         let level = level.unwrap_or_default();
         let mut applied = Vec::with_capacity(group.len());
+        let before = (self.tip.clone(), self.sums.clone());
         let done = self.transact(group, level, &mut applied);
+        let done = match done {
+            Err(error) => match self.roll_back(before, error) {
+                Ok(refusal) => {
+                    let refused =
+                        applied.into_iter().map(|one| (one.completer, Err(refusal.clone())));
+                    self.answers.give(refused.collect());
+                    return Ok(());
+                }
+                Err(error) => Err(error),
+            },
+            done => done,
+        };
         // Before anything is acknowledged: what went into a removed file is lost.
         let done = done.and_then(|done| {
             self.log = self.watch.check()?;
@@ -199,7 +307,7 @@ impl Writer {
         applied: &mut Vec<Applied>,
     ) -> Result<bool, LedgerError> {
         let (mut written, before) = (0, self.tip.frontier.size());
-        let mut failed = self.set_level(level).and_then(|()| self.sql("BEGIN IMMEDIATE")).err();
+        let mut failed = self.begin(level).err();
         for work in group {
             let Work { mut prepared, blob, completer } = work;
             let result = match &failed {
@@ -208,7 +316,7 @@ impl Writer {
             };
             match &result {
                 Ok(_) => self.unchecked = self.unchecked.saturating_add(prepared.bytes),
-                Err(error) if error.is_refusal() => {}
+                Err(error) if error.is_refusal() && !passes(error) => {}
                 Err(error) => failed = Some(fatal(error)),
             }
             written += usize::from(result.is_ok()) * (1 + prepared.batch.puts().count());
@@ -224,6 +332,13 @@ impl Writer {
             }
         }
         .map_err(|error| fatal(&error))
+    }
+
+    /// Begins a transaction, and makes sure that nobody else has written since the last one.
+    fn begin(&mut self, level: Durability) -> Result<(), LedgerError> {
+        self.set_level(level)?;
+        self.sql("BEGIN IMMEDIATE")?;
+        self.intruder.check(&self.db, (&self.tip, &self.sums))
     }
 
     /// Forgets what has expired, writes the head, commits. SQLite syncs nothing when a transaction
@@ -293,9 +408,14 @@ impl Writer {
             return Ok(());
         }
         self.set_level(Durability::Os)?;
-        if self.litter.sweep(&self.db, &mut self.sums).map_err(|error| fatal(&error))? {
-            self.unsynced = true;
-            self.erasing.store(true, Ordering::Release);
+        let before = (self.tip.clone(), self.sums.clone());
+        match self.litter.sweep(&self.db, &mut self.sums) {
+            Ok(true) => {
+                self.unsynced = true;
+                self.erasing.store(true, Ordering::Release);
+            }
+            Ok(false) => {}
+            Err(error) => drop(self.roll_back(before, fatal(&error))?),
         }
         Ok(())
     }
@@ -306,13 +426,17 @@ impl Writer {
     fn checkpoint(&mut self) -> Result<(), LedgerError> {
         self.unchecked = 0;
         self.log = self.watch.check()?;
-        let (busy, frames, moved) = if self.erasing.load(Ordering::Acquire) {
+        let moved = if self.erasing.load(Ordering::Acquire) {
             self.empty()
         } else {
             self.moved("PRAGMA wal_checkpoint(PASSIVE)")
-        }
-        .map_err(|error| fatal(&from_sql(&error)))?;
-        self.stuck = busy != 0 || frames != moved;
+        };
+        self.stuck = match moved.map_err(|error| fatal(&from_sql(&error))) {
+            Ok((busy, frames, moved)) => busy != 0 || frames != moved,
+            // What was committed stands in the write-ahead log until there is room for it.
+            Err(error) if passes(&error) => true,
+            Err(error) => return Err(error),
+        };
         if !self.stuck {
             self.unsynced = false;
             self.publish();
@@ -320,28 +444,25 @@ impl Writer {
         Ok(())
     }
 
-    /// Tries to empty a write-ahead log that has grown too long; false while a reader is in the way.
-    fn emptied(&mut self) -> Result<bool, LedgerError> {
-        let (busy, ..) = self.empty().map_err(|error| fatal(&from_sql(&error)))?;
-        if busy != 0 {
-            return Ok(false);
+    /// Tries to empty a write-ahead log that has grown too long; why not, while a reader is in the
+    /// way or the disk has no room.
+    fn emptied(&mut self) -> Result<Option<LedgerError>, LedgerError> {
+        match self.empty().map_err(|error| fatal(&from_sql(&error))) {
+            Ok((0, ..)) => {}
+            Ok(_) => {
+                return Ok(Some(LedgerError::Full(format!(
+                    "the write-ahead log has {} bytes, above {}, because another process holds an \
+                     old state of the file open for reading; end that reader",
+                    self.log, self.max_log
+                ))));
+            }
+            Err(error) if passes(&error) => return Ok(Some(self.named(error, Duration::ZERO))),
+            Err(error) => return Err(error),
         }
         (self.unchecked, self.unsynced, self.stuck) = (0, false, false);
         self.publish();
         self.log = self.watch.check()?;
-        Ok(true)
-    }
-
-    /// Answers a group that is not taken.
-    fn refuse(&self, group: Vec<Work>) {
-        let busy = LedgerError::Full(format!(
-            "the write-ahead log has {} bytes, above {}, because another process holds an old state \
-             of the file open for reading; end that reader",
-            self.log, self.max_log
-        ));
-        for work in group {
-            work.completer.complete(Err(busy.clone()));
-        }
+        Ok(None)
     }
 
     /// Makes a checkpoint: whether somebody was in the way, how many frames there were, how many of
@@ -353,8 +474,9 @@ impl Writer {
     /// A checkpoint that also empties the write-ahead log, unless a reader is in the way.
     fn empty(&self) -> rusqlite::Result<(i64, i64, i64)> {
         self.db.busy_timeout(Duration::ZERO)?;
-        let moved = self.moved("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        let moved = self.moved("PRAGMA wal_checkpoint(TRUNCATE)");
         self.db.busy_timeout(PATIENCE)?;
+        let moved = moved?;
         if moved.0 == 0 {
             self.erasing.store(false, Ordering::Release);
         }
@@ -384,10 +506,23 @@ impl Writer {
     }
 }
 
-/// Whatever stops the writer closes the ledger.
+/// Answers a group that is not taken.
+fn refuse(group: Vec<Work>, error: &LedgerError) {
+    for work in group {
+        work.completer.complete(Err(error.clone()));
+    }
+}
+
+/// What is said for good once the writer has ended.
+fn ending(error: &LedgerError) -> LedgerError {
+    if error.is_refusal() { LedgerError::Failed(error.to_string()) } else { error.clone() }
+}
+
+/// Whatever stops the writer closes the ledger; what passes does not stop it.
 fn fatal(error: &LedgerError) -> LedgerError {
     match error {
         LedgerError::Failed(_) | LedgerError::Damaged(_) => error.clone(),
+        other if passes(other) => other.clone(),
         other => LedgerError::Failed(other.to_string()),
     }
 }

@@ -161,6 +161,15 @@ pub enum VerifyError {
         /// The first such part.
         part: Part,
     },
+    /// The schema of the store is not the one that a ledger has.
+    #[error(
+        "the schema of the file is not the one that we create: {names}; somebody planted, changed \
+         or removed that, and what writes the file would run it"
+    )]
+    Schema {
+        /// What is missing, changed or none of ours, each in back quotes.
+        names: String,
+    },
     /// The log is shorter than it was.
     #[error(
         "the log was cut: it had {earlier} events when the given head was taken, now it has \
@@ -205,6 +214,7 @@ impl VerifyError {
             Self::Synced { .. } => "verify.synced",
             Self::Astray { part: Part::Records } => "verify.records",
             Self::Astray { part: Part::Blobs } => "verify.blobs",
+            Self::Schema { .. } => "verify.schema",
             Self::Truncated { .. } => "verify.truncated",
             Self::Forked { .. } => "verify.forked",
             Self::OtherLog { .. } => "verify.other_log",

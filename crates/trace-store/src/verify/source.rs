@@ -34,6 +34,17 @@ pub enum Part {
     Blobs,
 }
 
+impl Part {
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Blobs => "names of the blobs",
+        }
+    }
+}
+
 /// A log that can be verified: a ledger, or a file read beside one.
 pub trait Source {
     /// What is there.
@@ -79,6 +90,15 @@ pub trait Source {
     /// # Errors
     /// [`LedgerError`], when the store cannot be read.
     fn astray(&self) -> Result<Option<Part>, LedgerError> {
+        Ok(None)
+    }
+
+    /// The names of what stands in the store's schema and is not what a ledger has, in one text;
+    /// `None` where the schema is as it was made, or there is none.
+    ///
+    /// # Errors
+    /// [`LedgerError`], when the store cannot be read.
+    fn strays(&self) -> Result<Option<String>, LedgerError> {
         Ok(None)
     }
 

@@ -25,6 +25,9 @@ mod golden;
 mod golden_proofs;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
+mod links;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod litter;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
@@ -33,6 +36,12 @@ mod made_up;
 mod merkle;
 #[cfg(test)]
 mod numbers;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod outage;
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod planted;
 #[cfg(test)]
 #[cfg(feature = "sqlite")]
 mod pruning;

@@ -168,8 +168,25 @@ fn verification_finds_a_changed_or_missing_tile_and_proofs_from_it_fail() {
     assert!(!verify_consistency(700, 1_100, &path, &old, &root));
 }
 
-/// Takes away the columns that version 2 added.
-const NO_SUMS: &str = "ALTER TABLE meta DROP COLUMN synced; ALTER TABLE meta DROP COLUMN records;
+#[test]
+fn a_zeroed_tile_at_the_end_of_the_log_is_found_at_opening_and_any_by_verification() {
+    for (events, level, at_end) in [(256, 0, true), (1_100, 1, true), (1_100, 0, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store");
+        bulk(&open(&path), events);
+        drop(open(&path));
+        let zero = "UPDATE tiles SET nodes = zeroblob(8160) WHERE place = 0 AND level";
+        change(&path, &format!("{zero} = {level}"));
+        let error = verify(&Reader::open(&path).unwrap(), None).unwrap_err();
+        assert_eq!(error, VerifyError::Tile { level, index: 0 });
+        let opened = SqliteLedger::open(&path, OpenOptions::default()).map(drop);
+        assert_eq!(matches!(opened, Err(LedgerError::Damaged(_))), at_end, "{opened:?}");
+    }
+}
+
+/// Takes away the columns and tables that version 2 added, but for the tiles.
+const NO_SUMS: &str = "DROP TRIGGER record_gone; DROP TABLE openings; DROP TABLE blob_written;
+    DROP TABLE blob_names; ALTER TABLE meta DROP COLUMN synced; ALTER TABLE meta DROP COLUMN records;
     ALTER TABLE meta DROP COLUMN blobs;";
 
 /// A store as version 1 left it.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use weaver_agent_kernel::RunComparison;
 use weaver_trace_store::verify::{Outside, Report, VerifyError, verify_against};
 use weaver_types::ledger::Head;
 
@@ -10,6 +11,7 @@ use super::believed;
 use super::head::Printed;
 use super::progress::Progress;
 use super::proof_args::Verify;
+use super::runs;
 use crate::cli::{Exit, Failure, output};
 use crate::config::file;
 
@@ -39,10 +41,14 @@ pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
     progress.end();
     match verified {
         Ok(report) => {
+            let runs = runs::compare(&reader).map_err(|error| runs::unread(&args.store, error))?;
+            if let Some(bad) = &runs.bad {
+                return runs::refused(bad, args.output.json);
+            }
             if args.output.json {
-                print_json(&report)?
+                print_json(&report, &runs)?
             } else {
-                print(&report)?
+                print(&report, &runs)?
             }
             Ok(Exit::Ok)
         }
@@ -63,7 +69,7 @@ fn read_head(path: &Path) -> Result<Head, Failure> {
         .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
 }
 
-fn print(report: &Report) -> Result<(), Failure> {
+fn print(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
     let Report { head, synced, pruned, last_at, .. } = report;
     let mut text =
         format!("log     {}\nevents  {}, {synced} synced to disk\n", head.log, head.size);
@@ -74,16 +80,18 @@ fn print(report: &Report) -> Result<(), Failure> {
     if let Some(at) = last_at {
         text.push_str(&format!("last    {at}\n"));
     }
-    for sentence in report.proven() {
+    for sentence in report.proven().into_iter().chain(runs::proven(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::verdict(true, "proven")));
     }
-    for sentence in report.not_proven() {
+    for sentence in report.not_proven().into_iter().chain(runs::not_proven(runs)) {
         text.push_str(&format!("{}: {sentence}\n", output::bold("not proven")));
     }
     Ok(output::text(&text)?)
 }
 
-fn print_json(report: &Report) -> Result<(), Failure> {
+fn print_json(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
+    let proven: Vec<String> = report.proven().into_iter().chain(runs::proven(runs)).collect();
+    let not_proven = report.not_proven().into_iter().chain(runs::not_proven(runs));
     Ok(output::json(&json!({
         "ok": true,
         "head": report.head,
@@ -95,8 +103,9 @@ fn print_json(report: &Report) -> Result<(), Failure> {
             "key": verified.key.to_string(),
             "witnesses": believed::witnesses(verified),
         })),
-        "proven": report.proven(),
-        "not_proven": report.not_proven(),
+        "runs": { "proven": runs.proven, "pruned": runs.pruned },
+        "proven": proven,
+        "not_proven": not_proven.collect::<Vec<_>>(),
     }))?)
 }
 

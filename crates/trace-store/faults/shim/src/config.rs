@@ -1,6 +1,7 @@
 //! What the environment asks for.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,10 +44,8 @@ pub(crate) enum Action {
 struct Fault {
     /// `None`: a call of any kind.
     kind: Option<Kind>,
-    /// From 1.
-    nth: u64,
-    /// Every later one too.
-    on: bool,
+    /// From 1: the first and the last.
+    nth: RangeInclusive<u64>,
     action: Action,
     seen: AtomicU64,
 }
@@ -82,12 +81,13 @@ impl Config {
             return None;
         }
         let nth = fault.seen.fetch_add(1, Ordering::Relaxed) + 1;
-        (nth == fault.nth || (fault.on && nth > fault.nth)).then_some(fault.action)
+        fault.nth.contains(&nth).then_some(fault.action)
     }
 }
 
 impl Fault {
-    /// Reads `kind:nth:action`, where `nth` may end in `+`. What cannot be read kills the process:
+    /// Reads `kind:nth:action`, where `nth` may end in `+`, for every later one too, or in `-` and the
+    /// number of the last one. What cannot be read kills the process:
     /// a test that asks for no fault by mistake must not pass.
     fn parse(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text).into_owned();
@@ -104,8 +104,12 @@ impl Fault {
             _ => std::process::abort(),
         };
         let nth = parts.next().unwrap_or_default();
-        let (nth, on) = nth.strip_suffix('+').map_or((nth, false), |nth| (nth, true));
-        let Ok(nth) = nth.parse() else { std::process::abort() };
+        let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| std::process::abort());
+        let nth = match (nth.strip_suffix('+'), nth.split_once('-')) {
+            (Some(first), _) => number(first)..=u64::MAX,
+            (None, Some((first, last))) => number(first)..=number(last),
+            (None, None) => number(nth)..=number(nth),
+        };
         let action = match parts.next().unwrap_or_default() {
             "EIO" => Action::Errno(libc::EIO),
             "ENOSPC" => Action::Errno(libc::ENOSPC),
@@ -116,6 +120,6 @@ impl Fault {
             "kill-after" => Action::KillAfter,
             _ => std::process::abort(),
         };
-        Self { kind, nth, on, action, seen: AtomicU64::new(0) }
+        Self { kind, nth, action, seen: AtomicU64::new(0) }
     }
 }
