@@ -525,6 +525,9 @@ fn brackets_of_anybody_hide_no_value() {
         let shown = masked(&format!("[REDACTED: {value}]"));
         assert_eq!(shown, "[REDACTED: [REDACTED]]");
     }
+    // A mask at the beginning makes no JSON of a text, whose numbers would stand in quotes.
+    let cells = masked("[REDACTED]lead,+8222120497,warm");
+    assert_eq!(cells, "[REDACTED]lead,[REDACTED],warm");
     let standing = "[EMAIL_12] [REDACTED] [cut: deeper than 128 levels]";
     assert_eq!(masked(standing), standing);
 }
