@@ -4,6 +4,7 @@
 //! before and after it.
 
 mod assign;
+mod foreign;
 mod form;
 mod name;
 mod near;

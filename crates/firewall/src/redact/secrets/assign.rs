@@ -107,7 +107,7 @@ const fn classes() -> [u8; 256] {
             | b'\\' | b']' => BETWEEN,
             b'.' => BETWEEN | NAMED,
             b'_' | b'-' | b'$' | b'@' => NAMED,
-            byte if byte.is_ascii_alphanumeric() => NAMED,
+            byte if byte.is_ascii_alphanumeric() || !byte.is_ascii() => NAMED,
             _ => 0,
         };
         at += 1;
