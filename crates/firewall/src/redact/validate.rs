@@ -85,7 +85,10 @@ fn basic_pair(text: &str) -> bool {
 fn login_pair(text: &str) -> bool {
     let Some((user, password)) = text.split_once(':') else { return false };
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    user != password && !(digits(user) && digits(password)) && !GROUPS.contains(&password)
+    user != password
+        && !user.contains('=')
+        && !(digits(user) && digits(password))
+        && !GROUPS.contains(&password)
 }
 
 /// No name or call out of program text where a header's value would stand: `token)`, `+cfg.Token2)`,

@@ -81,6 +81,16 @@ const WORDS: &[(u64, &str)] = &[
          job|run|zip|postal code|postcode|case|key|account|rows|lines|pages|page|usd|eur|gbp|user",
     ),
     (
+        OTHER,
+        "account id|account_id|accountid|serien*|vertrag*|mitglied*|polic*|policy|member|membership|booking|\
+         reservation|confirmation|claim|contract|stock|units|menge|stück|lager*|beleg*|\
+         numéro de série|contrat*|adhérent*|réservation|billet|número de serie|número de série|contrato*|\
+         reserva*|socio|póliza|numero di serie|contratto|prenotazione|polizza|matricola|serienummer|\
+         contractnummer|seryjny|umow*|rezerwacj*|bilet*|polis*|серийн*|договор*|брон*|билет*|квитанц*|\
+         фактур*|полис*|счёт*|счет*|序列号|合同*|会员号|预订*|编号|シリアル*|会員*|予約*|契約*|예약*|계약*|\
+         회원*|시리얼*|rezervasyon*|sözleşme*|seri no|kontrak",
+    ),
+    (
         OTHER | ORDER,
         "order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
          bestell*|auftrag*|rechnungs*|sendung*|\

@@ -118,8 +118,11 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
     if REFERENCES.iter().any(|start| text.starts_with(start)) {
         return false;
     }
-    // A name that is given something else, or a call.
+    // A name that is given something else, or a call; `password=password1)` gives a variable.
     let next = byte(bytes, value.range.end);
+    if !value.quoted && matches!(next, b')' | b',') && name::tells(raw).is_some() {
+        return false;
+    }
     let code = !value.quoted && (text.contains(['(', '[', '{']) || text.ends_with([':', '=']));
     if code || !value.quoted && b"([".contains(&next) {
         return false;
