@@ -36,7 +36,7 @@ pub(super) fn is_under(bytes: &[u8], cell: Range<usize>, names: impl Fn(&[u8]) -
         if !found.is_empty()
             && found.len() <= HEADING
             && found.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
-            && !found.iter().filter(|byte| byte.is_ascii_digit()).nth(1).is_some()
+            && found.iter().filter(|byte| byte.is_ascii_digit()).nth(1).is_none()
             && names(found)
         {
             return true;

@@ -85,10 +85,9 @@ fn basic_pair(text: &str) -> bool {
 fn login_pair(text: &str) -> bool {
     let Some((user, password)) = text.split_once(':') else { return false };
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    user != password
-        && !user.contains('=')
-        && !(digits(user) && digits(password))
-        && !GROUPS.contains(&password)
+    let of_machine =
+        user == password || digits(user) && digits(password) || GROUPS.contains(&password);
+    !(of_machine || user.contains('='))
 }
 
 /// No name or call out of program text where a header's value would stand: `token)`, `+cfg.Token2)`,
@@ -104,7 +103,8 @@ fn not_a_name(text: &str) -> bool {
     let lower = bare.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
     let named = NAMES.iter().any(|end| lower.ends_with(end));
     let code = bare.len() < text.len() || named;
-    !text.contains('(') && !(code && bare.split(['.', ':']).all(name))
+    let is_name = code && bare.split(['.', ':']).all(name);
+    !(is_name || text.contains('('))
 }
 
 fn has_digit(text: &str) -> bool {
