@@ -204,7 +204,7 @@ fn filled(bytes: usize, seed: u64, mut part: impl FnMut(&mut SplitMix) -> String
 }
 
 /// Texts made to be slow: a name, and what is repeated.
-pub const HOSTILE: [(&str, &str); 14] = [
+pub const HOSTILE: [(&str, &str); 17] = [
     ("a", "a"),
     ("eyJ", "eyJ"),
     ("eyJ.", "eyJhbGciOiJ9."),
@@ -219,6 +219,9 @@ pub const HOSTILE: [(&str, &str); 14] = [
     ("escape", "\\u0034"),
     ("password", "password="),
     ("scheme", "postgres://"),
+    ("userinfo", "postgres://a:"),
+    ("spoken", "password of a "),
+    ("cells", "1234567,"),
 ];
 
 /// Such a text.

@@ -3,6 +3,7 @@
 mod brief;
 mod builtin;
 mod checksum;
+mod column;
 mod covered;
 mod disclosure;
 mod engine;

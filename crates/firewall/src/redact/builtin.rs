@@ -19,6 +19,7 @@ const FILES: &[&str] = &[
     include_str!("../../assets/rules/command.toml"),
     include_str!("../../assets/rules/connection.toml"),
     include_str!("../../assets/rules/payment.toml"),
+    include_str!("../../assets/rules/spoken.toml"),
     include_str!("../../assets/rules/vcs.toml"),
     include_str!("../../assets/rules/vendors_a_c.toml"),
     include_str!("../../assets/rules/vendors_d_g.toml"),

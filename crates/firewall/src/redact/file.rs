@@ -76,6 +76,9 @@ struct Written {
     #[serde(default)]
     extend: bool,
     #[serde(default)]
+    url: bool,
+    needs: Option<char>,
+    #[serde(default)]
     validate: Vec<String>,
     entropy: Option<f64>,
     #[serde(default)]
@@ -120,10 +123,8 @@ impl Written {
         if self.anchors.is_empty() {
             return Err(wrong("`anchors` is empty: name a literal at which a match starts".into()));
         }
-        if let Some(short) = self.anchors.iter().find(|a| a.len() < SHORTEST || !a.is_ascii()) {
-            return Err(wrong(format!(
-                "the anchor `{short}` must be ASCII of at least {SHORTEST} bytes"
-            )));
+        if let Some(short) = self.anchors.iter().find(|a| a.len() < SHORTEST) {
+            return Err(wrong(format!("the anchor `{short}` must have at least {SHORTEST} bytes")));
         }
         if self.reach == 0 || self.reach > MAX_REACH {
             return Err(wrong(format!("`reach` must be from 1 to {MAX_REACH}")));
@@ -135,6 +136,12 @@ impl Written {
         let context = match self.context.as_slice() {
             [] => None,
             words => Some(Context::new(words, within).map_err(wrong)?),
+        };
+        let needs = match self.needs {
+            Some(sign) if !sign.is_ascii() => {
+                return Err(wrong(format!("`needs` is `{sign}`; it must be one ASCII character")));
+            }
+            needs => needs.and_then(|sign| u8::try_from(sign).ok()),
         };
         let checks = self.checks()?;
         let family = self.family()?;
@@ -148,6 +155,8 @@ impl Written {
             reach: self.reach,
             trim: self.trim,
             extend: self.extend,
+            url: self.url,
+            needs,
             checks,
             entropy: self.entropy,
             context,

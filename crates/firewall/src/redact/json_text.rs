@@ -106,9 +106,17 @@ fn values_under_names(text: &str, mut hides: impl FnMut(&str, u8) -> Option<usiz
     found
 }
 
+/// True for a text that begins as an object or a list does; `[REDACTED]` begins none.
+fn begins_json(text: &str) -> bool {
+    let text = text.trim_start();
+    let inside = |open: char| text.strip_prefix(open).and_then(|t| t.trim_start().bytes().next());
+    let in_list = |b: u8| b.is_ascii_digit() || b"\"-[]{tfn".contains(&b);
+    inside('{').is_some_and(|b| matches!(b, b'"' | b'}')) || inside('[').is_some_and(in_list)
+}
+
 /// The numbers of a JSON text among these values: in the text their masks stand in quotes.
 pub(crate) fn bare_numbers(text: &str, found: &[Found]) -> Vec<usize> {
-    if !text.trim_start().starts_with(['{', '[']) {
+    if !begins_json(text) {
         return Vec::new();
     }
     let stands_alone = |one: &&Found| {

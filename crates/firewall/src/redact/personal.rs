@@ -108,6 +108,7 @@ fn stands_alone(bytes: &[u8], token: Token) -> bool {
         && !cluster::is_joined(bytes, token.end)
         && !continues(bytes, token.start, Hold::Loose)
         && lettered(bytes, token.start).is_none()
+        && !iban::is_head(bytes, token)
 }
 
 /// What a token with digits, and the groups that start with it, can be. The card was looked for
@@ -117,7 +118,7 @@ fn numbers(text: &str, token: Token, card: Option<Card>, hits: &mut Vec<Hit>) {
     push(text, hits, V4, network::v4(bytes, token));
     push(text, hits, MAC, network::mac(bytes, token));
     if let Some(card) = card
-        && !(card.weak && speaks_of_other(bytes, &card.range))
+        && is_owned(bytes, &card)
     {
         push(text, hits, CARD, Some(card.range));
     }
@@ -220,9 +221,16 @@ fn bracketed(bytes: &[u8], token: Token) -> bool {
     token.digits && (left == b'(' || left == b' ' && zero)
 }
 
-/// True when the words before speak of orders, parcels and the like, and not of cards.
-fn speaks_of_other(bytes: &[u8], range: &Range<usize>) -> bool {
-    let context = Context::around(bytes, range.start, range.end);
-    let hash = before(bytes, range.start) == b'#';
-    (hash || context.near & topic::OTHER != 0) && context.last & topic::CARD == 0
+/// False when the words before speak of orders, parcels and the like, and not of cards.
+fn is_owned(bytes: &[u8], card: &Card) -> bool {
+    let Range { start, end } = card.range;
+    let context = Context::around(bytes, start, end);
+    let named = context.last & topic::CARD != 0;
+    if card.short {
+        return named || context.label & topic::CARD != 0;
+    }
+    let hash = before(bytes, start) == b'#';
+    let other = hash || context.near & topic::OTHER != 0;
+    let order = context.adjoins && context.last & context.near & topic::ORDER != 0;
+    named || !(order || card.weak && other)
 }

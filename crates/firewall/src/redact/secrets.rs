@@ -4,10 +4,12 @@
 //! before and after it.
 
 mod assign;
+mod foreign;
 mod form;
 mod name;
 mod near;
 mod shape;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -53,6 +55,8 @@ const RULES: &[ScanRule] = &[
             ("- name: DB_PASSWORD\n  value: q8Vn2Lm", "q8Vn2Lm"),
             ("define('DB_PASSWORD', 'q8Vn2Lm');", "q8Vn2Lm"),
             ("'db_password' => 'q8Vn2Lm'", "q8Vn2Lm"),
+            ("host,password\ndb-1,q8Vn2Lm", "q8Vn2Lm"),
+            ("| user | Passwort |\n|---|---|\n| bob | q8Vn2Lm |", "q8Vn2Lm"),
             ("let password: &str = \"q8Vn2Lm\";", "q8Vn2Lm"),
         ],
         keeps: &[
@@ -69,6 +73,8 @@ const RULES: &[ScanRule] = &[
             "connect(user=user, password=password)",
             "--password-file /run/x",
             "--password <password>",
+            "name,password_changed\nann,2026-01-02b",
+            "field,password\nlength,12",
         ],
     },
     ScanRule {

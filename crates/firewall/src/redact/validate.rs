@@ -2,6 +2,7 @@
 //!
 //! A check sees the masked text only. It answers in time linear in that text.
 
+mod password;
 #[cfg(test)]
 mod tests;
 
@@ -27,15 +28,18 @@ const CHECKS: &[(&str, Check)] = &[
     ("base64_json", base64_json),
     ("basic_pair", basic_pair),
     ("has_digit", has_digit),
+    ("login_pair", login_pair),
     ("luhn", luhn),
     ("mixed", mixed),
     ("no_double_slash", no_double_slash),
+    ("not_a_name", not_a_name),
     ("not_a_path", not_a_path),
     ("not_a_plain_word", not_a_plain_word),
     ("not_a_word", not_a_word),
     ("not_an_identifier", not_an_identifier),
     ("not_placeholder", not_placeholder),
     ("not_template", not_template),
+    ("password_like", password::is_like),
     ("token_like", token_like),
 ];
 
@@ -77,6 +81,32 @@ fn basic_pair(text: &str) -> bool {
         .is_some_and(|bytes| bytes.contains(&b':') && bytes.iter().all(|b| !b.is_ascii_control()))
 }
 
+/// A user and a password, and no user and group of a machine: `nginx:nginx`, `1000:1000`.
+fn login_pair(text: &str) -> bool {
+    let Some((user, password)) = text.split_once(':') else { return false };
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let of_machine =
+        user == password || digits(user) && digits(password) || GROUPS.contains(&password);
+    !(of_machine || user.contains('='))
+}
+
+/// No name or call out of program text where a header's value would stand: `token)`, `+cfg.Token2)`,
+/// `authHeader`.
+fn not_a_name(text: &str) -> bool {
+    let bare = text.trim_start_matches(['+', '.', '&', '*']).trim_end_matches([')', ']', '+']);
+    let name = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        !letters.is_empty()
+            && part.len() - letters.len() <= 2
+            && letters.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    };
+    let lower = bare.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    let named = NAMES.iter().any(|end| lower.ends_with(end));
+    let code = bare.len() < text.len() || named;
+    let is_name = code && bare.split(['.', ':']).all(name);
+    !(is_name || text.contains('('))
+}
+
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
 }
@@ -108,7 +138,7 @@ pub(crate) fn not_a_word(text: &str) -> bool {
     text.len() > 24 || !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// No reference to a value kept elsewhere, such as `${X}`, `<x>`, `{{ x }}`, `%s`, `$X`.
+/// No reference to a value kept elsewhere, such as `${X}`, `<x>`, `{{ x }}`, `%s`, `$X`, `%X%`.
 pub(crate) fn not_template(text: &str) -> bool {
     let start = text.trim_start_matches(['"', '\'', ':', ' ']);
     let opened = start.starts_with("${")
@@ -126,7 +156,10 @@ pub(crate) fn not_template(text: &str) -> bool {
     let whole = start.starts_with('{')
         && start.ends_with('}')
         && start.bytes().all(|b| b.is_ascii_alphanumeric() || b"{}_.-".contains(&b));
-    !opened && !inside && !named && !whole && !masked_out(text)
+    let percent = start.strip_prefix('%').and_then(|rest| rest.strip_suffix('%'));
+    let percent =
+        percent.is_some_and(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+    !opened && !inside && !named && !whole && !percent && !masked_out(text)
 }
 
 /// Already masked, or nothing but filling.
@@ -186,6 +219,18 @@ pub(crate) fn not_an_identifier(text: &str) -> bool {
     });
     !(named && wordy && (digits == 0 || parts().count() > 1))
 }
+
+/// Groups of a machine that users are given to.
+const GROUPS: &[&str] = words![
+    "adm" "admin" "daemon" "docker" "node" "nobody" "nogroup" "root" "staff" "sudo" "users" "wheel"
+    "www-data"
+];
+
+/// Ends of names that program text gives to credentials.
+const NAMES: &[&str] = words![
+    "auth" "authorization" "bearer" "credential" "credentials" "creds" "header" "headers" "jwt" "key"
+    "secret" "token" "value"
+];
 
 /// Words that stand where a value would.
 const WORDS: &[&str] = words![

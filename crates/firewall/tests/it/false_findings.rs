@@ -4,32 +4,7 @@
 use serde_json::json;
 use weaver_types::{RawResult, ResponseMode};
 
-use crate::support::{FIREWALL, spec};
-
-/// What comes out, which a second run and the same text in single characters leave as it is.
-fn shown(text: &str) -> String {
-    let once = FIREWALL.redact_text(text).text;
-    assert_eq!(FIREWALL.redact_text(&once).text, once, "twice: {text}");
-    let mut stream = FIREWALL.stream();
-    let pieces: String = text.chars().map(|c| stream.push(c.encode_utf8(&mut [0; 4]))).collect();
-    assert_eq!(pieces + &stream.finish(), once, "in a stream: {text}");
-    once
-}
-
-/// Texts and what is to come of them; `=` for the text itself.
-#[track_caller]
-fn check(rows: &[(&str, &str)]) {
-    let wrong: Vec<String> = rows
-        .iter()
-        .filter_map(|(text, wanted)| {
-            let wanted = if *wanted == "=" { text } else { wanted };
-            let got = shown(text);
-            (got != **wanted)
-                .then(|| format!("  {text:?}\n    gives {got:?}\n    not   {wanted:?}"))
-        })
-        .collect();
-    assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
-}
+use crate::support::{FIREWALL, check, shown, spec};
 
 #[test]
 fn addresses_that_are_nobodys() {

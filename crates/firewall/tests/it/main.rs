@@ -29,6 +29,8 @@ mod interleavings;
 #[cfg(test)]
 mod json_rows;
 #[cfg(test)]
+mod local_forms;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod properties;

@@ -106,3 +106,28 @@ pub(crate) fn cases(name: &str) -> serde_json::Value {
     });
     ALL["cases"][name].clone()
 }
+
+/// What comes out, which a second run and the same text in single characters leave as it is.
+pub(crate) fn shown(text: &str) -> String {
+    let once = FIREWALL.redact_text(text).text;
+    assert_eq!(FIREWALL.redact_text(&once).text, once, "twice: {text}");
+    let mut stream = FIREWALL.stream();
+    let pieces: String = text.chars().map(|c| stream.push(c.encode_utf8(&mut [0; 4]))).collect();
+    assert_eq!(pieces + &stream.finish(), once, "in a stream: {text}");
+    once
+}
+
+/// Texts and what is to come of them; `=` for the text itself.
+#[track_caller]
+pub(crate) fn check(rows: &[(&str, &str)]) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .filter_map(|(text, wanted)| {
+            let wanted = if *wanted == "=" { text } else { wanted };
+            let got = shown(text);
+            (got != **wanted)
+                .then(|| format!("  {text:?}\n    gives {got:?}\n    not   {wanted:?}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::evasion::{Evasions, WANTED};
 use super::peers::{Figures, Peers};
 use super::score::{Class, Part, Score};
+use super::sets::Sets;
 use super::stream::Streams;
 
 /// Everything that was measured.
@@ -15,6 +16,7 @@ pub struct Results {
     pub score: Score,
     pub evasions: Evasions,
     pub streams: Option<Streams>,
+    pub sets: Sets,
 }
 
 const CLASSES: [(Class, &str); 2] = [(Class::Personal, "PII"), (Class::Secret, "secrets")];
@@ -145,6 +147,7 @@ impl Results {
         };
         json!({
             "texts": self.cases,
+            "sets": self.sets.to_json(),
             "pii": class(Class::Personal),
             "secrets": class(Class::Secret),
             "apart": named(&self.score.apart),

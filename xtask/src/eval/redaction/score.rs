@@ -9,7 +9,7 @@ use super::unowned::is_unowned;
 use super::weaver::{Answer, Found};
 
 /// The source of texts that hold nothing, made to look as if they did.
-const HARD: &str = "hard-negative";
+pub const HARD: &str = "hard-negative";
 /// The source of texts in which one rule of another tool finds nothing.
 const RULE: &str = "gitleaks-fp";
 

@@ -14,6 +14,8 @@ pub(super) struct Card {
     pub(super) range: Range<usize>,
     /// Its form alone says little.
     pub(super) weak: bool,
+    /// Thirteen digits, as article numbers and times in milliseconds have: a word must name it.
+    pub(super) short: bool,
     /// It is published for tests, and nobody's.
     pub(super) published: bool,
 }
@@ -60,7 +62,8 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
         if ends(bytes, at, sign) && layout(first, groups) && is_card(number) {
             let weak = sign == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
             let published = test_cards::is_published(number);
-            found = Some(Card { range: token.start..at, weak, published });
+            let short = sign == 0 && count == 13;
+            found = Some(Card { range: token.start..at, weak, short, published });
         }
         let Some(next) = joined(bytes, at, &mut sign) else { break };
         at = next;
@@ -89,8 +92,16 @@ fn ends(bytes: &[u8], at: usize, sign: u8) -> bool {
         // A card in a table of floats ends in `.0`.
         b'.' => !byte(bytes, at + 1).is_ascii_digit() || is_nought(bytes, at + 1),
         b'-' => !(goes_on && (sign == b'-' || sign == 0)),
+        // Five groups of four are no card, whatever the sum of the first four.
+        b' ' if sign == b' ' => !is_group_of_four(bytes, at + 1),
         _ => !next.is_ascii_alphanumeric(),
     }
+}
+
+fn is_group_of_four(bytes: &[u8], at: usize) -> bool {
+    (at..at + 4).all(|at| byte(bytes, at).is_ascii_digit())
+        && !byte(bytes, at + 4).is_ascii_alphanumeric()
+        && byte(bytes, at + 4) != b'/'
 }
 
 /// True for a nought that is no part of a longer number.

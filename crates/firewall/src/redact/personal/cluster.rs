@@ -229,7 +229,8 @@ fn joins(bytes: &[u8], at: usize) -> bool {
         }
         letters += 1;
     }
-    letters == 1
+    // In `(Córdoba)` the first letter is no word of its own.
+    letters == 1 && byte(bytes, at + 1).is_ascii()
 }
 
 /// True when a digit stands right before the separators before this place.

@@ -1,6 +1,7 @@
 //! The words around a candidate.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
@@ -32,7 +33,7 @@ pub(super) mod topic {
         PHONE = 0, OTHER = 1, VERSION = 2, IP = 3, CARD = 4, SSN = 5, TAX = 6, PASSPORT = 7,
         DRIVER = 8, BANK = 9, ROUTING = 10, PERSON = 11, HEALTH = 12, VEHICLE = 13, CALL = 14,
         MAC = 15, COMPANY = 16, VOTER = 17, NPI = 18, DEA = 19, UK = 20, AU = 21, DEVICE = 22,
-        BIRTH = 23,
+        BIRTH = 23, ORIGIN = 24, ORDER = 25,
     }
 }
 use topic::*;
@@ -48,7 +49,15 @@ const WORDS: &[(u64, &str)] = &[
          landline|ring me|his number|her number|my number|our number|their number|\
          your number|contact number|contact no|numéro de tél|portable|gsm|rufnummer|\
          mobil|puhelin|matkapuhelin|komórka|pager|voicemail|switchboard|toll-free|\
-         toll free|电话|手机|電話|携帯|전화|휴대폰|телефон|тел|hp|viber",
+         toll free|hp|viber|handynummer|mobilnummer|durchwahl|erreichbar unter|erreichen mich unter|\
+         tél|joindre au|joignable au|appelez*|appeler le|tfno|tlf|celulares|llámame*|llame al|\
+         llamar al|llámenos*|chiamami*|chiamare il|telemóvel|telemovel|telefone|fone|me liga*|\
+         ligue para|telefoon*|mobiel*|bel me|selfoon|telepon|telp|no hp|hubungi|simu|\
+         điện thoại|sđt|đt|di động|komórk*|zadzwoń*|telefonszám|puh|tlf.|\
+         телефон*|тел|моб|мобильн*|сотов*|звоните|звони|позвоните|\
+         电话|手机|联系方式|座机|热线|致电|拨打|請打|请打|電話|手機|携帯|連絡先|ケータイ|\
+         전화|휴대폰|핸드폰|연락처|팩스|โทร|มือถือ|เบอร์|هاتف|جوال|موبايل|تليفون|تلفون|محمول|\
+         تلفن|موبایل|همراه|فون|फोन|फ़ोन|मोबाइल|ফোন|মোবাইল|ဖုန်း|ስልክ",
     ),
     (
         BIRTH,
@@ -58,34 +67,60 @@ const WORDS: &[(u64, &str)] = &[
     (
         CALL,
         "call|calling|called|contact|contact us|reach|number is|mine is|customer service|\
-         support line|number at|tlf|tfno|contacto|contatto",
+         support line|number at|contacto|contatto|cel|cep|kom|mob|ph|wa|ring|sel|piga|arayın|\
+         gọi|recapito|kontakt|contactez*",
     ),
     (
         OTHER,
-        "order*|sku|isbn*|issn|ticket*|tracking|invoice|batch|ref|reference|badge|\
+        "batch|ref|badge|\
          serial|seq|version|build|commit|price|amount|total|count|epoch|timestamp|ts|\
-         ean|upc|gtin|bug|issue|case no|lat|lon|lng|coordinates|point|size|bytes|\
-         offset|port|pid|tid|items|qty|quantity|barcode|parcel|shipment|awb|lot|\
+         bug|issue|case no|lat|lon|lng|coordinates|point|size|bytes|\
+         offset|port|pid|tid|items|qty|quantity|lot|\
          model|part no|asin|duration|elapsed|checksum|hash|sha|uuid|uid|request|\
          trace|span|id|\
          job|run|zip|postal code|postcode|case|key|account|rows|lines|pages|page|usd|eur|gbp|user",
     ),
     (
+        OTHER,
+        "account id|account_id|accountid|serien*|vertrag*|mitglied*|polic*|policy|member|membership|booking|\
+         reservation|confirmation|claim|contract|stock|units|menge|stück|lager*|beleg*|\
+         numéro de série|contrat*|adhérent*|réservation|billet|número de serie|número de série|contrato*|\
+         reserva*|socio|póliza|numero di serie|contratto|prenotazione|polizza|matricola|serienummer|\
+         contractnummer|seryjny|umow*|rezerwacj*|bilet*|polis*|серийн*|договор*|брон*|билет*|квитанц*|\
+         фактур*|полис*|счёт*|счет*|序列号|合同*|会员号|预订*|编号|シリアル*|会員*|予約*|契約*|예약*|계약*|\
+         회원*|시리얼*|rezervasyon*|sözleşme*|seri no|kontrak",
+    ),
+    (
+        OTHER | ORDER,
+        "order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
+         bestell*|auftrag*|rechnungs*|sendung*|\
+         lieferschein*|kundennummer|kundennr|kunden-nr|aktenzeichen|artikel*|vorgangsnummer|\
+         commande*|facture*|numéro de suivi|n° de suivi|suivi|référence*|colis|dossier|\
+         pedido*|factura*|seguimiento|expediente|albarán|encomenda*|fatura*|nota fiscal|rastreio|\
+         ordine*|ordini|fattura*|spedizione|pratica|bestelnummer|bestelling*|factuur*|\
+         zamówien*|zamowien*|faktur*|przesyłk*|objednávk*|sipariş*|siparis*|pesanan|resi|\
+         đơn hàng|vận đơn|заказ*|накладн*|трек-номер|счёт-фактур*|订单*|單號|单号|订单号|訂單*|\
+         运单*|发票*|注文*|伝票*|追跡*|お問い合わせ番号|주문*|송장*|운송장*|part|range",
+    ),
+    (
         VERSION,
-        "version*|ver|release*|build|firmware|upgrade*|driver|semver|bump*|package|\
+        "versión|versiones|versão|versões|версия|версии|версию|版本|バージョン|버전|wersja|wersji|\
+         sürüm*|phiên bản|version*|ver|release*|build|firmware|upgrade*|driver|semver|bump*|package|\
          pkg|lib|library|dependency|tag|chapter|section|oid|assembly|sdk|runtime|\
-         kernel|update*|patch|downgrade*|rev|revision|installed|install|requires",
+         kernel|plugin|extension|ios|android|chrome|chromium|firefox|jdk|jre|framework|update*|patch|downgrade*|rev|revision|installed|install|requires",
     ),
     (
         IP,
         "ip|ips|ipv4|ipv6|address*|addr|host*|server*|client*|src|dst|source|peer|\
          remote*|gateway|dns|nameserver|ping|listen*|bind*|connect*|loopback|subnet|\
-         route|cidr|default|broadcast|unspecified|network|interface|from|localhost|\
+         route|cidr|default|broadcast|unspecified|network|interface|localhost|\
          nat64|prefix|netmask|resolver|vpn|proxy|allow|deny|via|multicast|forwarded|ssh|x-real-ip|upstream",
     ),
+    (ORIGIN, "from"),
     (
         CARD,
-        "card*|credit*|debit*|visa|mastercard|amex|pan|payment*|cc|carte|karte|\
+        "cartão|cartao|кредитн*|карта|карты|карту|картой|卡号|银行卡|信用卡|カード*|카드*|karta|karty|\
+         kartę|kart no|kart numarası|kártya*|kaart|card*|credit*|debit*|visa|mastercard|amex|pan|payment*|cc|carte|karte|\
          kreditkarte|tarjeta|cvv|expir*|maestro|billing",
     ),
     (SSN, "ssn*|social security*|social sec|soc sec|ss#|social"),
@@ -158,6 +193,38 @@ const WORDS: &[(u64, &str)] = &[
     (DEVICE, "imei*|meid|device*|handset|sim|iccid|imsi"),
 ];
 
+/// The most letters between a word and the candidate that it adjoins: `phone no 5551234567`.
+const SMALL_WORD: usize = 3;
+
+/// True when a word ends the line above, `Phone number:`, and the candidate begins the next.
+fn is_above(gap: &[u8]) -> bool {
+    let mut lines = gap.split(|byte| *byte == b'\n');
+    let (above, below) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let sign = |byte: &u8| byte.is_ascii_whitespace() || b":*|\"'.".contains(byte);
+    lines.next().is_none()
+        && below.iter().all(sign)
+        && above.len() <= 16
+        && above.iter().all(|byte| sign(byte) || byte.is_ascii_alphabetic())
+}
+
+fn adjoins(gap: &[u8]) -> bool {
+    let letters = gap.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    letters <= SMALL_WORD && !gap.iter().any(u8::is_ascii_digit)
+}
+
+/// True for a word behind the candidate that names it: `… - phone`, `… (móvil)`, `… is my phone`. A
+/// colon behind the word says that it names what follows.
+fn is_after(bytes: &[u8], gap: Range<usize>, to: usize) -> bool {
+    if matches!(byte(bytes, to), b':' | b'=') {
+        return false;
+    }
+    let gap = bytes.get(gap).unwrap_or_default();
+    let says = [&b" is "[..], b" est ", b" ist ", b" es "].iter().any(|verb| gap.starts_with(verb));
+    gap.len() <= 2
+        || gap.len() <= 5 && gap.iter().all(|byte| b" -(/[|\xe2\x80\x93\x94".contains(byte))
+        || gap.len() <= 12 && says
+}
+
 struct Matcher {
     words: AhoCorasick,
     /// For each word, its subject and whether any ending is taken.
@@ -169,8 +236,16 @@ static MATCHER: LazyLock<Option<Matcher>> = LazyLock::new(|| {
     let mut meaning = Vec::new();
     for (topic, words) in WORDS {
         for word in words.split('|') {
-            literals.push(word.trim_end_matches('*'));
-            meaning.push((*topic, word.ends_with('*')));
+            // The search folds the case of ASCII alone.
+            let written = word.trim_end_matches('*');
+            let mut forms = vec![written.to_owned()];
+            if !written.is_ascii() {
+                let (first, rest) = written.split_at(written.ceil_char_boundary(1));
+                forms.extend([first.to_uppercase() + rest, written.to_uppercase()]);
+                forms.dedup();
+            }
+            meaning.extend(forms.iter().map(|_| (*topic, word.ends_with('*'))));
+            literals.extend(forms);
         }
     }
     AhoCorasickBuilder::new()
@@ -195,6 +270,8 @@ pub(super) struct Context {
     pub(super) label: u64,
     /// Of the labels before, the subjects of the last word.
     pub(super) last: u64,
+    /// No other word stands between the last word before and the candidate.
+    pub(super) adjoins: bool,
 }
 
 impl Context {
@@ -207,7 +284,7 @@ impl Context {
         matcher.each(bytes, floor, start, |topics, _, to| {
             context.wide |= topics;
             let gap = bytes.get(to..start).unwrap_or_default();
-            if gap.len() <= NEAR && !gap.contains(&b'\n') {
+            if gap.len() <= NEAR && (!gap.contains(&b'\n') || is_above(gap)) {
                 context.near |= topics;
                 if !gap.iter().any(|byte| b",;{}|".contains(byte)) {
                     context.label |= topics;
@@ -216,15 +293,16 @@ impl Context {
             if to > last {
                 last = to;
                 context.last = 0;
+                context.adjoins = adjoins(gap);
             }
             if to == last {
                 context.last |= topics;
             }
         });
         let ceiling = end.saturating_add(AFTER).min(bytes.len());
-        matcher.each(bytes, end, ceiling, |topics, from, _| {
+        matcher.each(bytes, end, ceiling, |topics, from, to| {
             context.wide |= topics;
-            if from - end <= 2 {
+            if is_after(bytes, end..from, to) {
                 context.after |= topics;
             }
             if from - end <= 16 {
@@ -238,6 +316,15 @@ impl Context {
     pub(super) fn speaks(&self, topics: u64) -> bool {
         self.label & topics != 0
     }
+}
+
+/// The subjects of the words of a short text.
+pub(super) fn topics(text: &[u8]) -> u64 {
+    let mut topics = 0;
+    if let Some(matcher) = MATCHER.as_ref() {
+        matcher.each(text, 0, text.len(), |topic, _, _| topics |= topic);
+    }
+    topics
 }
 
 /// The words around a candidate, looked up when first asked for, and once.
@@ -258,6 +345,12 @@ impl<'t> Words<'t> {
         let context = context.unwrap_or_else(|| Context::around(self.bytes, self.start, self.end));
         self.context.set(Some(context));
         context
+    }
+
+    /// A word goes on after the candidate, `447 712 GB`, as the unit of a count does.
+    pub(super) fn is_followed_by_word(&self) -> bool {
+        let next = byte(self.bytes, self.end + 1);
+        byte(self.bytes, self.end) == b' ' && (next.is_ascii_alphabetic() || !next.is_ascii())
     }
 
     /// The label right before names an order, a parcel and the like.
@@ -286,12 +379,22 @@ impl Matcher {
 /// True where a word starts, also one inside a name like `homePhone`.
 fn starts_word(bytes: &[u8], at: usize) -> bool {
     let (left, right) = (before(bytes, at), byte(bytes, at));
-    !left.is_ascii_alphabetic() || left.is_ascii_lowercase() && right.is_ascii_uppercase()
+    let foreign = is_letter_of_two(before(bytes, at.saturating_sub(1)))
+        && (right.is_ascii_alphabetic() || is_letter_of_two(right));
+    !foreign && !left.is_ascii_alphabetic()
+        || left.is_ascii_lowercase() && right.is_ascii_uppercase()
+}
+
+/// True for the first byte of a letter with an accent, of a Greek or a Cyrillic one: two bytes each,
+/// in alphabets that set words apart.
+fn is_letter_of_two(byte: u8) -> bool {
+    (0xc3..=0xd3).contains(&byte)
 }
 
 /// True where a word ends, also before a plural or the next part of a name like `phoneNumber`.
 fn ends_word(bytes: &[u8], at: usize) -> bool {
     let (last, next) = (before(bytes, at), byte(bytes, at));
     let plural = next == b's' && !byte(bytes, at + 1).is_ascii_alphabetic();
-    !next.is_ascii_alphabetic() || plural || last.is_ascii_lowercase() && next.is_ascii_uppercase()
+    let letter = next.is_ascii_alphabetic() || is_letter_of_two(next);
+    !letter || plural || last.is_ascii_lowercase() && next.is_ascii_uppercase()
 }

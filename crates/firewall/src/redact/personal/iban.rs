@@ -26,14 +26,34 @@ const LENGTHS: &[(usize, &str)] = &[
     (33, "RU"),
 ];
 
+/// True for `GB29` where a group of letters or digits follows, as the code of a bank does.
+pub(super) fn is_head(bytes: &[u8], token: Token) -> bool {
+    token.end - token.start == 4
+        && matches!(byte(bytes, token.end), b' ' | b'-' | b'.')
+        && is_country_and_check(bytes.get(token.start..token.end).unwrap_or_default())
+        && bytes
+            .get(token.end + 1..token.end + 5)
+            .is_some_and(|group| group.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// True for a number that stands behind the head and the bank code of an IBAN: a part of that,
+/// whether the sum is right or not.
+pub(super) fn is_behind_head(bytes: &[u8], start: usize) -> bool {
+    let head = start.checked_sub(10).and_then(|from| bytes.get(from..start));
+    let Some([country @ .., b' ', a, b, c, d, b' ']) = head else { return false };
+    is_country_and_check(country) && [a, b, c, d].iter().all(|byte| byte.is_ascii_uppercase())
+}
+
+fn is_country_and_check(group: &[u8]) -> bool {
+    let [a, b, c, d] = group else { return false };
+    a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()
+}
+
 /// The IBAN that starts with this token.
 pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Range<usize>> {
-    let [a, b, c, d] = bytes.get(token.start..token.start + 4)? else { return None };
-    let shape = a.is_ascii_alphabetic()
-        && b.is_ascii_alphabetic()
-        && c.is_ascii_digit()
-        && d.is_ascii_digit();
-    if !shape || before(bytes, token.start) == b'_' {
+    let group = bytes.get(token.start..token.start + 4)?;
+    let [a, b, ..] = group else { return None };
+    if !is_country_and_check(group) || before(bytes, token.start) == b'_' {
         return None;
     }
     let country = [a.to_ascii_uppercase(), b.to_ascii_uppercase()];

@@ -148,8 +148,11 @@ fn is_version(bytes: &[u8], values: [u32; 4], start: usize, end: usize) -> bool 
         return false;
     }
     let context = Context::around(bytes, start, end);
+    let from = topic::ORIGIN;
     let version = context.near & topic::VERSION != 0 && context.last & topic::IP == 0;
-    version || small && context.near & topic::IP == 0
+    // `bump x from 1.12.44.8`, `install x from 81.12.44.3`.
+    version && (small || context.last & from == 0)
+        || small && context.near & (topic::IP | from) == 0
 }
 
 /// The end of `/24` after an address, or the end of the address.
@@ -232,7 +235,7 @@ fn is_bare(bytes: &[u8], run: &[u8], start: usize, end: usize) -> bool {
     let context = Context::around(bytes, start, end);
     let clear = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'=' | b'(' | b')' | b',');
     let apart = clear(before(bytes, start)) && clear(byte(bytes, end)) && numeric;
-    let spoken = context.near & topic::IP != 0 && apart;
+    let spoken = context.near & (topic::IP | topic::ORIGIN) != 0 && apart;
     prefix(bytes, end, 128) == end && !spoken
 }
 

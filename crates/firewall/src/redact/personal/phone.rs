@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::checksum::{is_day, number};
 use super::cluster::{BLANK, BRACKET, Cluster, HYPHEN, POINT, SLASH, before, byte};
-use super::context::{Words, topic};
-use super::plan;
+use super::context::{self, Words, topic};
+use super::{iban, plan};
+use crate::redact::column;
 
 /// The most digits of an extension.
 const EXTENSION: usize = 6;
@@ -27,11 +28,16 @@ pub(super) fn phone(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>
     }
     let (digits, sizes) = dialled(cluster)?;
     let sizes = sizes.as_slice();
-    if !(6..=17).contains(&digits.len()) || is_part(bytes, cluster) {
+    if !(6..=17).contains(&digits.len()) {
         return None;
     }
     let (start, plus, opened) = opening(bytes, cluster);
     let whole = Number { digits, sizes, separators: cluster.separators, opened };
+    if is_part(bytes, cluster) {
+        // `5551234567,12` may be two cells of a table.
+        let cell = byte(bytes, cluster.end) == b',' && is_in_column(words, &whole, cluster);
+        return cell.then_some(start..cluster.end);
+    }
     let cuts = if cluster.letters != 0 { 0 } else { 1 };
     if plus {
         return prefixes(bytes, cluster, &whole, cuts * 3, is_planned)
@@ -40,7 +46,10 @@ pub(super) fn phone(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>
     }
     let fits = |number: &Number<'_>| is_written(number) || is_dialled(number);
     let written = before(bytes, start) != b'#' && fits(&whole) && !denied(words);
-    if written || is_named(words, &whole, start) {
+    if iban::is_behind_head(bytes, cluster.start) {
+        return None;
+    }
+    if written || is_named(words, &whole, start) || is_in_column(words, &whole, cluster) {
         return Some(start..extended(bytes, cluster.end));
     }
     let end = prefixes(bytes, cluster, &whole, cuts, fits)?;
@@ -180,6 +189,7 @@ fn is_written(number: &Number<'_>) -> bool {
             2 => plan::is_international(rest),
             _ => plan::is_of_code(rest, usize::from(*first) - 2),
         },
+        ([b'0', b'2'..=b'5', ..], [1, 3, 3, 2, 2]) => true,
         ([b'0', ..], _) => is_trunk(number),
         (_, [3, 3, 4] | [1, 3, 3, 4] | [3, 7] | [6, 4]) => {
             let plain = !mixed || opened || separators & (HYPHEN | BLANK) == separators;
@@ -283,12 +293,43 @@ fn is_named(words: &Words<'_>, number: &Number<'_>, start: usize) -> bool {
         return false;
     }
     let context = words.get();
+    // `the phone costs 449 000 won`.
+    if is_count(number) && (!context.adjoins || words.is_followed_by_word()) {
+        return false;
+    }
     let owned = context.last & topic::OWNED != 0 && context.last & topic::PHONE == 0;
     let before = context.near & topic::PHONE != 0 && !owned;
     // A weaker word, like `call`, needs a better form and nothing against it.
     let formed = sizes.len() > 1 && digits.len() >= 7 || digits.len() >= 9;
     let called = formed && context.near & topic::CALL != 0 && context.near & topic::OWNED == 0;
     before || called || context.after & topic::PHONE != 0
+}
+
+/// Groups as counts have them, `449 000`, and no more digits than a small one has.
+fn is_count(number: &Number<'_>) -> bool {
+    let Number { digits, sizes, separators, .. } = *number;
+    let [_, rest @ ..] = sizes else { return false };
+    let thousands = !rest.is_empty() && rest.iter().all(|size| *size == 3);
+    thousands && matches!(separators, BLANK | POINT) && digits.len() < 9
+}
+
+/// A cell of a table, under a heading that names a phone.
+fn is_in_column(words: &Words<'_>, number: &Number<'_>, cluster: &Cluster) -> bool {
+    let names_a_phone = |heading: &[u8]| {
+        let other = topic::OTHER | topic::VERSION | topic::OWNED;
+        let topics = context::topics(heading);
+        topics & (topic::PHONE | topic::CALL) != 0 && topics & other == 0 && !is_about(heading)
+    };
+    (7..=15).contains(&number.digits.len())
+        && column::is_under(words.bytes, cluster.start..cluster.end, names_a_phone)
+}
+
+/// True for headings of what is known of a phone, such as its type.
+fn is_about(heading: &[u8]) -> bool {
+    const ABOUT: [&[u8]; 9] =
+        [b"type", b"typ", b"brand", b"plan", b"cost", b"sales", b"views", b"users", b"traffic"];
+    let mut words = heading.split(|byte| !byte.is_ascii_alphabetic());
+    words.any(|word| ABOUT.iter().any(|about| about.eq_ignore_ascii_case(word)))
 }
 
 /// The end with an extension: `x12`, `ext. 12`, `extension 12`.

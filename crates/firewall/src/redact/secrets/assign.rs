@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::name::{self, Tells};
 use super::value::{self, Value};
-use super::{Hit, PASSWORD, SECRET, byte, part};
+use super::{Hit, PASSWORD, SECRET, byte, part, table};
 use crate::redact::page::Page;
 use crate::redact::work;
 
@@ -26,7 +26,10 @@ pub(super) fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
             b'=' => equals(bytes, at),
             b':' => colon(bytes, at),
             b'>' => element(bytes, at),
-            b',' => listed(bytes, at),
+            b',' | b';' | b'|' => {
+                table::below(bytes, at, hits);
+                listed(bytes, at)
+            }
             b'-' => flag(bytes, at),
             _ => None,
         };
@@ -107,7 +110,7 @@ const fn classes() -> [u8; 256] {
             | b'\\' | b']' => BETWEEN,
             b'.' => BETWEEN | NAMED,
             b'_' | b'-' | b'$' | b'@' => NAMED,
-            byte if byte.is_ascii_alphanumeric() => NAMED,
+            byte if byte.is_ascii_alphanumeric() || !byte.is_ascii() => NAMED,
             _ => 0,
         };
         at += 1;
@@ -166,6 +169,9 @@ fn element(bytes: &[u8], at: usize) -> Told {
 
 /// `("NAME", "value")`.
 fn listed(bytes: &[u8], at: usize) -> Told {
+    if byte(bytes, at) != b',' {
+        return None;
+    }
     let quote = byte(bytes, at.wrapping_sub(1));
     if !b"\"'`".contains(&quote) {
         return None;

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::foreign;
 use crate::redact::lexicon::Lexicon;
 use crate::redact::validate::words;
 
@@ -21,7 +22,8 @@ pub(super) enum Tells {
 /// Ends of the last word of a name.
 const PASSWORDS: &[&str] = words![
     "password" "passwd" "passphrase" "passcode" "pwd" "passwort" "kennwort" "contrasena" "senha"
-    "motdepasse" "wachtwoord" "parola" "haslo" "pswd" "passw"
+    "motdepasse" "wachtwoord" "parola" "haslo" "pswd" "passw" "losenord" "adgangskode" "passord"
+    "salasana" "heslo" "jelszo" "sifre" "palavrapasse"
 ];
 
 const SECRETS: &[&str] = words![
@@ -117,6 +119,27 @@ const KEY: u8 = 64;
 
 /// What the name tells, if anything.
 pub(super) fn tells(name: &[u8]) -> Option<Tells> {
+    if name.is_ascii() {
+        return tells_in_ascii(name);
+    }
+    if foreign::is_password(name) {
+        return Some(Tells::Password);
+    }
+    tells_in_ascii(foreign::Folded::of(name).as_bytes())
+}
+
+/// True for a word for a password where one would stand as a value: `"password": "Mot de passe"`.
+pub(super) fn is_label(value: &[u8]) -> bool {
+    if foreign::is_password(value) {
+        return true;
+    }
+    let folded = foreign::Folded::of(value);
+    let letters: Vec<u8> =
+        folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
+    letters.len() > 3 && LEXICON.look(&letters).whole & PASSWORD != 0
+}
+
+fn tells_in_ascii(name: &[u8]) -> Option<Tells> {
     let (rest, word) = pop(name);
     let found = LEXICON.look(word);
     if found.ends == 0 {
@@ -191,6 +214,10 @@ mod tests {
             ("nextPageToken", None),
             ("public_key", None),
             ("author", None),
+            ("contraseña", Some(Tells::Password)),
+            ("DB_CONTRASEÑA", Some(Tells::Password)),
+            ("пароль", Some(Tells::Password)),
+            ("über", None),
         ] {
             assert_eq!(tells(name.as_bytes()), expected, "{name}");
         }

@@ -86,6 +86,20 @@ fn is_quote(byte: u8) -> bool {
     b"\"'`".contains(&byte)
 }
 
+/// Beginnings of values that say where a secret is kept.
+const REFERENCES: [&str; 10] = [
+    "env:",
+    "file:",
+    "fd:",
+    "vault:",
+    "op://",
+    "arn:aws:",
+    "ssm:",
+    "keyring:",
+    "keychain:",
+    "secretref:",
+];
+
 /// Whether the value is a secret of the kind that its name tells.
 pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
     let raw = part(bytes, value.range.clone());
@@ -98,11 +112,17 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
         return false;
     }
     let shape = Shape::of(raw);
-    if shape.digits == 0 && name::tells(raw).is_some() {
+    if shape.digits == 0 && (name::tells(raw).is_some() || name::is_label(raw)) {
         return false;
     }
-    // A name that is given something else, or a call.
+    if REFERENCES.iter().any(|start| text.starts_with(start)) {
+        return false;
+    }
+    // A name that is given something else, or a call; `password=password1)` gives a variable.
     let next = byte(bytes, value.range.end);
+    if !value.quoted && matches!(next, b')' | b',') && name::tells(raw).is_some() {
+        return false;
+    }
     let code = !value.quoted && (text.contains(['(', '[', '{']) || text.ends_with([':', '=']));
     if code || !value.quoted && b"([".contains(&next) {
         return false;
@@ -119,13 +139,22 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
 
 fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
     let varied = shape.digits > 0 || shape.odd > 0 || shape.letters < shape.len;
-    let plain = text.bytes().all(|b| b.is_ascii_alphabetic() || b"_.-".contains(&b));
+    let word = |c: char| c.is_ascii_alphabetic() || !c.is_ascii();
+    let plain = text.chars().all(|c| word(c) || "_.-".contains(c));
     let digits = shape.digits == shape.len;
     if value.strict && (!varied || plain || digits) {
         return false;
     }
+    // Words in another language, and tags of YAML: `!vault`.
+    let words = || text.chars().all(|c| word(c) || " .?'".contains(c));
+    if !text.is_ascii() && words() {
+        return false;
+    }
     if value.quoted {
         return shape.len >= 2 && !is_sentence(text);
+    }
+    if text.strip_prefix('!').is_some_and(|tag| tag.bytes().all(|b| b.is_ascii_alphabetic())) {
+        return false;
     }
     let word = plain && (!value.tight || value.sign != b'=' || text.contains(['_', '.']));
     let odd_word = plain && shape.odd >= 2 && !text.contains('.');
@@ -138,28 +167,32 @@ fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
 /// Words of a message about a password.
 fn is_sentence(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
+    let says_password = |word: &str| name::tells(word.as_bytes()) == Some(Tells::Password);
     text.contains(' ')
-        && lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
-            [
-                "password",
-                "passwords",
-                "enter",
-                "your",
-                "must",
-                "please",
-                "required",
-                "invalid",
-                "incorrect",
-                "forgot",
-                "least",
-                "confirm",
-                "the",
-                "characters",
-                "new",
-                "reset",
-            ]
-            .contains(&word)
-        })
+        && text.split(' ').any(says_password)
+        && !text.bytes().any(|b| b.is_ascii_digit())
+        || text.contains(' ')
+            && lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| {
+                [
+                    "password",
+                    "passwords",
+                    "enter",
+                    "your",
+                    "must",
+                    "please",
+                    "required",
+                    "invalid",
+                    "incorrect",
+                    "forgot",
+                    "least",
+                    "confirm",
+                    "the",
+                    "characters",
+                    "new",
+                    "reset",
+                ]
+                .contains(&word)
+            })
 }
 
 fn is_token(text: &str, shape: &Shape, value: &Value) -> bool {

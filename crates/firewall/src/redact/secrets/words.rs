@@ -66,6 +66,9 @@ const REFUSALS: &[&str] = words![
     "checkout" "merged" "merge" "ref" "refs" "tree" "parent" "cherry" "branch" "public" "pubkey"
     "nonce" "filename" "serial" "session_id" "transaction" "tx" "txid" "block" "contract" "wallet"
     "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc["
+    "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
+    "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
+    "document" "page" "article" "issue" "event" "card" "file" "base"
 ];
 
 struct Words {

@@ -1,0 +1,96 @@
+//! Names with letters beyond ASCII: accents are folded, `contraseña` is `contrasena`, and words of
+//! other scripts are looked up as they are.
+
+/// The longest name, in bytes.
+const LONGEST: usize = 64;
+
+/// Words for a password in scripts without case, or in both of theirs; a name ends with one.
+const PASSWORDS: [&str; 15] = [
+    "пароль",
+    "Пароль",
+    "ПАРОЛЬ",
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+    "暗証番号",
+    "비밀번호",
+    "비번",
+    "암호",
+    "รหัสผ่าน",
+    "كلمة المرور",
+    "كلمة السر",
+    "पासवर्ड",
+];
+
+/// Letters with accents by the second byte of their two, and the letter below: after `0xc3`, whose
+/// capitals stand 32 before, after `0xc4`, and after `0xc5`.
+const LATIN_1: &[u8; 32] = b"aaaaaaaceeeeiiiidnooooo_ouuuuypy";
+const EXTENDED: [(u8, &[u8; 64]); 2] = [
+    (0xc4, b"AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIiIiJjKkkLlLlLlL"),
+    (0xc5, b"lLlNnNnNnnNnOoOoOoOoRrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs"),
+];
+
+/// A name in letters of ASCII, as far as these stand below its accents.
+pub(super) struct Folded {
+    bytes: [u8; LONGEST],
+    len: usize,
+}
+
+impl Folded {
+    /// Folds a name. What has no letter below it is left out.
+    pub(super) fn of(name: &[u8]) -> Self {
+        let mut folded = Self { bytes: [0; LONGEST], len: 0 };
+        let mut lead = 0;
+        for byte in name {
+            let letter = match (lead, *byte) {
+                (_, byte) if byte.is_ascii() => Some(byte),
+                (0xc3, second) => {
+                    let letter = LATIN_1.get(usize::from(second & 0x1f));
+                    let is_capital = second & 0x20 == 0;
+                    letter.map(|b| if is_capital { b.to_ascii_uppercase() } else { *b })
+                }
+                (first, second) => EXTENDED
+                    .iter()
+                    .find(|(known, _)| *known == first)
+                    .and_then(|(_, letters)| letters.get(usize::from(second & 0x3f)).copied()),
+            };
+            lead = *byte;
+            if let (Some(letter), Some(slot)) = (letter, folded.bytes.get_mut(folded.len)) {
+                *slot = letter;
+                folded.len += 1;
+            }
+        }
+        folded
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+/// True for a name that ends with a word for a password in another script.
+pub(super) fn is_password(name: &[u8]) -> bool {
+    PASSWORDS.iter().any(|word| name.ends_with(word.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accents_are_folded() {
+        for (name, folded) in [
+            ("contraseña", "contrasena"),
+            ("CONTRASEÑA", "CONTRASENA"),
+            ("hasło", "haslo"),
+            ("Şifre", "Sifre"),
+            ("lösenord", "losenord"),
+            ("jelszó", "jelszo"),
+            ("mật", "mt"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(Folded::of(name.as_bytes()).as_bytes()), folded);
+        }
+        assert!(is_password("服务器密码".as_bytes()) && !is_password("密码器".as_bytes()));
+    }
+}

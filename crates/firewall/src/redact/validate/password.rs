@@ -1,0 +1,104 @@
+//! Whether a word of a sentence is a password: more than a word, and nothing else that has digits or
+//! signs in it.
+
+use super::{not_a_path, not_placeholder};
+
+/// The fewest characters.
+const SHORTEST: usize = 6;
+/// The most digits at the start of a measure, as in `12-character`.
+const MEASURE: usize = 4;
+
+/// Letters with a digit or a sign among them, and no measure, date, time, version, method, address,
+/// path or name out of program text.
+pub(super) fn is_like(text: &str) -> bool {
+    let core = text.trim_end_matches(['!', '?', '.', ':']);
+    let letters = core.bytes().any(|b| b.is_ascii_alphabetic());
+    let strong = core.bytes().any(|b| b.is_ascii_digit() || b"!#$%&*+@^~?".contains(&b));
+    text.len() >= SHORTEST
+        && letters
+        && strong
+        && !text.ends_with(':')
+        && !text.starts_with(['-', '/', '\\', '@', '%', '#', '+', '&', '*', '?'])
+        && !text.contains("://")
+        && !is_measure(core)
+        && !is_version(core)
+        && !is_method(core)
+        && !is_address(core)
+        && !is_code(core)
+        && not_a_path(core)
+        && not_placeholder(text)
+}
+
+/// Digits, perhaps two with a hyphen, and letters: `90days`, `8-12`, `12-character`.
+fn is_measure(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "-.,:/x%+".contains(c));
+    (1..=MEASURE).contains(&digits) && rest.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+}
+
+/// `v2.1`, `1.2.3-beta`.
+fn is_version(text: &str) -> bool {
+    let text = text.trim_start_matches(['v', 'V']);
+    let (first, rest) = text.split_once('.').unwrap_or_default();
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits(first) && rest.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// The name of a hash, a cipher, an encoding or a protocol.
+fn is_method(text: &str) -> bool {
+    const METHODS: [&str; 24] = [
+        "sha1",
+        "sha2",
+        "sha3",
+        "sha5",
+        "md4",
+        "md5",
+        "base64",
+        "base32",
+        "utf8",
+        "utf16",
+        "oauth",
+        "pbkdf2",
+        "argon2",
+        "x509",
+        "wpa2",
+        "wpa3",
+        "aes128",
+        "aes192",
+        "aes256",
+        "ntlmv2",
+        "kerberos5",
+        "pkcs",
+        "ed25519",
+        "rsa",
+    ];
+    let plain: String = text.chars().filter(char::is_ascii_alphanumeric).take(12).collect();
+    let plain = plain.to_ascii_lowercase();
+    METHODS.iter().any(|method| {
+        plain.strip_prefix(method).is_some_and(|rest| {
+            rest.bytes().all(|b| b.is_ascii_digit())
+                || rest.starts_with("hash")
+                || rest.starts_with("enc")
+        })
+    })
+}
+
+/// `jane@corp.net`.
+fn is_address(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(_, host)| {
+        host.contains('.') && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b))
+    })
+}
+
+/// `cfg.token2`, `a=b1`, `x::y2`, `user->pw1`.
+fn is_code(text: &str) -> bool {
+    let word = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    };
+    let assigned = text.split_once('=').is_some_and(|(name, rest)| word(name) && !rest.is_empty());
+    assigned
+        || text.contains("::")
+        || text.contains("->")
+        || text.contains('.') && text.split('.').all(word)
+}
