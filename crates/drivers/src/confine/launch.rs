@@ -74,7 +74,7 @@ fn prepare(request: Option<OsString>, argv: &[OsString]) -> Result<Prepared, Con
 }
 
 /// What is in force, and variables for the program.
-type Confined = (Enforced, Vec<(&'static str, String)>);
+pub(super) type Confined = (Enforced, Vec<(&'static str, String)>);
 
 #[cfg(target_os = "linux")]
 fn confine(

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use super::launch::Confined;
 use super::{ConfineError, Confinement, Demand, Enforced, Neighbours, Network, Protection};
 use cover::Covering;
 use reach::Reach;
@@ -44,7 +45,7 @@ impl Progress {
 pub(super) fn confine(
     confinement: &Confinement,
     program: Option<&Path>,
-) -> Result<(Enforced, Vec<(&'static str, String)>), ConfineError> {
+) -> Result<Confined, ConfineError> {
     let asked = confinement.asked();
     let mut progress = Progress { enforced: Enforced::default(), reasons: Vec::new() };
     descriptors::close().map_err(|reason| lacking(&asked, reason))?;
