@@ -3,6 +3,7 @@
 mod analyse;
 mod analyser;
 mod answer;
+mod argument_type;
 mod best;
 mod board;
 mod clause;
@@ -12,6 +13,7 @@ mod delta;
 mod document;
 mod fuse;
 mod index;
+mod intent;
 mod key;
 mod lessons;
 mod lift;

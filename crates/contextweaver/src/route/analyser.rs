@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use weaver_text::{split, stem, stop};
 
 use super::analyse::literal;
+use super::argument_type::ArgumentTypes;
+use super::intent::Token;
 use super::key::{self, Key};
 use super::seeded::{KeyMap, KeySet};
 
@@ -119,6 +121,26 @@ impl Analyser {
         let mut places = Vec::new();
         split::each_word(text, |raw| places.push(self.place(raw)));
         places
+    }
+
+    /// A text as what patterns are looked for in, and its words without those of names of things
+    /// that are known by their form: paths, addresses. Where there are no others, all of them.
+    pub(super) fn tokens(&mut self, text: &str) -> (Vec<Token>, Vec<WordAt>) {
+        let (mut tokens, mut words, mut named) = (Vec::new(), Vec::new(), Vec::new());
+        for part in text.split_whitespace() {
+            let types = ArgumentTypes::of_word(part);
+            if !types.is_none() {
+                tokens.push(Token::Typed(types));
+            }
+            let into = if types.is_name() { &mut named } else { &mut words };
+            let from = into.len();
+            split::each_word(part, |raw| into.push(self.place(raw)));
+            if types.is_none() {
+                let new = into.iter().skip(from).filter_map(|at| self.word(*at));
+                tokens.extend(new.map(|word| Token::Word(word.key)));
+            }
+        }
+        if words.is_empty() { (tokens, named) } else { (tokens, words) }
     }
 
     pub(super) fn word(&self, at: WordAt) -> Option<&Word> {

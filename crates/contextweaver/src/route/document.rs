@@ -6,6 +6,7 @@ use crate::catalog::SelectableItem;
 use crate::fixed;
 use crate::route::analyse::has_words;
 use crate::route::analyser::{Analyser, Keys};
+use crate::route::argument_type::ArgumentTypes;
 use crate::route::key::{self, Key};
 
 /// Most terms of one field that are indexed.
@@ -21,9 +22,10 @@ pub(super) enum Field {
     ParameterNames,
     ParameterTexts,
     Examples,
+    ArgumentTypes,
 }
 
-const FIELDS: usize = 7;
+const FIELDS: usize = 8;
 
 impl Field {
     /// Its name for people.
@@ -36,6 +38,7 @@ impl Field {
             Self::ParameterNames => "parameter_names",
             Self::ParameterTexts => "parameter_texts",
             Self::Examples => "examples",
+            Self::ArgumentTypes => "argument_types",
         }
     }
 
@@ -51,6 +54,7 @@ impl Field {
             Self::ParameterNames => (3, 6),
             Self::ParameterTexts => (3, 30),
             Self::Examples => (5, 30),
+            Self::ArgumentTypes => (10, 3),
         }
     }
 }
@@ -133,6 +137,8 @@ impl Document {
         for parameter in &item.parameters {
             this.add(Field::ParameterNames, &analyser.keys(&parameter.name));
             this.add(Field::ParameterTexts, &analyser.keys(&parameter.description));
+            let types: Vec<Key> = ArgumentTypes::keys_of_argument(&parameter.name).collect();
+            this.single.add(Field::ArgumentTypes, &types);
         }
         for example in &item.examples {
             this.add(Field::Examples, &analyser.keys(example));

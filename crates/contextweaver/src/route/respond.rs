@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use weaver_types::CapabilityId;
 
-use super::analyse::Query;
+use super::analyse::{Asked, Query};
 use super::analyser::{Analyser, Word, WordAt};
 use super::answer::{Hit, RouteAnswer};
 use super::confidence::Evidence;
@@ -120,12 +120,16 @@ impl Router {
             true => STOP_WORD,
             false => scorer.rarity(word.key),
         };
-        let asked = |words: &[WordAt]| {
+        let asked = |words: &[WordAt], terms: &Asked| {
             let words = words.iter().filter_map(|at| analyser.word(*at));
-            meaning.asked(words.map(|word| (&*word.raw, worth(word))))
+            let words = words.map(|word| (&*word.raw, worth(word)));
+            meaning.asked(words.chain(scorer.implied_words(terms)))
         };
-        let Some(whole) = asked(&query.words) else { return ranker.by_words(query, k) };
-        let parts: Vec<_> = query.parts.iter().map(|part| asked(&part.words)).collect();
+        let Some(whole) = asked(&query.words, &query.whole) else {
+            return ranker.by_words(query, k);
+        };
+        let parts: Vec<_> =
+            query.parts.iter().map(|part| asked(&part.words, &part.terms)).collect();
         let asked = std::iter::once(Some(whole)).chain(parts).collect();
         ranker.by_meaning(query, &Near::Table { meaning, asked }, k)
     }
