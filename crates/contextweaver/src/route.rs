@@ -16,6 +16,7 @@ mod index;
 mod intent;
 mod key;
 mod lessons;
+mod lexicon;
 mod lift;
 mod live;
 mod meaning;

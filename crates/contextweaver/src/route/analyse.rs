@@ -1,6 +1,6 @@
 //! Text into search terms.
 
-use super::analyser::{Analyser, Keys, WordAt};
+use super::analyser::{Analyser, Keys, Tokens, WordAt};
 use super::clause;
 use super::intent::{Implied, Intents, Token};
 use super::key::Key;
@@ -11,7 +11,7 @@ pub(super) const MAX_QUERY_TERMS: usize = 256;
 /// Most parts of a query that are scored on their own.
 const MAX_PARTS: usize = 8;
 /// Most characters of a query that are read.
-const MAX_QUERY_CHARS: usize = 32 * 1024;
+pub(super) const MAX_QUERY_CHARS: usize = 32 * 1024;
 /// Longest literal term, in characters.
 const MAX_LITERAL: usize = 128;
 /// A part is scored on its own from this many terms on.
@@ -112,8 +112,10 @@ fn counted(mut keys: Vec<Key>) -> Vec<(Key, u64)> {
 pub(super) struct Query<'q> {
     /// As much of it as is read.
     pub(super) text: &'q str,
-    /// All words of it.
+    /// Its words, without those of names.
     pub(super) words: Vec<WordAt>,
+    /// All words of it in their order.
+    pub(super) sequence: Key,
     pub(super) whole: Asked,
     pub(super) parts: Vec<Part<'q>>,
 }
@@ -127,17 +129,25 @@ pub(super) struct Part<'q> {
 }
 
 impl<'q> Query<'q> {
+    #[cfg(test)]
     pub(super) fn of(text: &'q str, analyser: &mut Analyser) -> Self {
+        let tokens = analyser.tokens(escape::truncate(text, MAX_QUERY_CHARS));
+        Self::from_tokens(text, tokens, analyser)
+    }
+
+    /// The query of a text whose tokens are known.
+    pub(super) fn from_tokens(text: &'q str, tokens: Tokens, analyser: &mut Analyser) -> Self {
         let text = escape::truncate(text, MAX_QUERY_CHARS);
-        let (tokens, words) = analyser.tokens(text);
+        let Tokens { tokens, words, all, .. } = tokens;
         let whole = Asked::of(analyser.keys_of_whole(text, &words), &tokens);
+        let sequence = analyser.sequence(&all);
         let clauses = clause::clauses(text).filter(|clause| !clause.trim().is_empty());
         let clauses: Vec<&str> = clauses.collect();
         let several = if clauses.len() < 2 { Vec::new() } else { clauses };
         let mut room = MAX_QUERY_TERMS;
         let mut parts = Vec::new();
         for clause in several {
-            let (tokens, words) = analyser.tokens(clause);
+            let Tokens { tokens, words, .. } = analyser.tokens(clause);
             let keys = analyser.keys_among(&words);
             if keys.single.len() < MIN_PART {
                 continue;
@@ -151,7 +161,7 @@ impl<'q> Query<'q> {
         if parts.len() < 2 {
             parts.clear();
         }
-        Self { text, words, whole, parts }
+        Self { text, words, sequence, whole, parts }
     }
 }
 

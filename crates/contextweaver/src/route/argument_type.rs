@@ -8,7 +8,7 @@ use super::key::{self, Key};
 pub(super) struct ArgumentTypes(u16);
 
 /// The names of the types in the table of intents, each with its bit.
-const NAMES: [(&str, ArgumentTypes); 14] = [
+const NAMES: [(&str, ArgumentTypes); 16] = [
     ("path", ArgumentTypes::PATH),
     ("url", ArgumentTypes::URL),
     ("email", ArgumentTypes::EMAIL),
@@ -23,6 +23,8 @@ const NAMES: [(&str, ArgumentTypes); 14] = [
     ("point", ArgumentTypes::POINT),
     ("number", ArgumentTypes::NUMBER),
     ("key", ArgumentTypes::KEY),
+    ("glob", ArgumentTypes::GLOB),
+    ("folder", ArgumentTypes::FOLDER),
 ];
 
 /// Types that the name of an argument tells, each with words that such a name ends with.
@@ -43,10 +45,10 @@ const FILMS: [&str; 6] = ["mp4", "mkv", "avi", "mov", "webm", "mpeg"];
 /// Endings of other files.
 const ENDINGS: [&str; 64] = [
     "bak", "bash", "bat", "bz2", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "db", "doc",
-    "docx", "env", "epub", "go", "gz", "h", "hpp", "htm", "html", "ini", "ipynb", "java", "jl", "js",
-    "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "odt", "parquet", "pdf", "php", "pl",
-    "ppt", "pptx", "py", "r", "rb", "rs", "rst", "sh", "sql", "sqlite", "swift", "tar", "tex", "toml",
-    "ts", "tsv", "tsx", "txt", "xls", "xlsx", "xml", "yaml", "yml",
+    "docx", "env", "epub", "go", "gz", "h", "hpp", "htm", "html", "ini", "ipynb", "java", "jl",
+    "js", "json", "jsonl", "jsx", "kt", "lock", "log", "lua", "md", "odt", "parquet", "pdf", "php",
+    "pl", "ppt", "pptx", "py", "r", "rb", "rs", "rst", "sh", "sql", "sqlite", "swift", "tar",
+    "tex", "toml", "ts", "tsv", "tsx", "txt", "xls", "xlsx", "xml", "yaml", "yml",
 ];
 const MORE_ENDINGS: [&str; 5] = ["zip", "properties", "vue", "scala", "diff"];
 /// How the names of branches begin that have parts.
@@ -71,9 +73,11 @@ impl ArgumentTypes {
     const POINT: Self = Self(1 << 11);
     const NUMBER: Self = Self(1 << 12);
     const KEY: Self = Self(1 << 13);
+    const GLOB: Self = Self(1 << 14);
+    const FOLDER: Self = Self(1 << 15);
 
     /// How many there are.
-    pub(super) const COUNT: u16 = 14;
+    pub(super) const COUNT: u16 = 16;
 
     /// The type of this name in the table of intents.
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -137,15 +141,25 @@ impl ArgumentTypes {
         let rooted = ["/", "~", "./", "../"].iter().any(|begin| word.starts_with(begin));
         let drive = word.as_bytes().get(1..3) == Some(b":\\");
         if word.len() > 1 && (rooted || drive) {
-            return Some(Self::PATH.and(Self::of_ending(word)));
+            let last = word.trim_end_matches('/').rsplit(['/', '\\']).next().unwrap_or_default();
+            let folder = if last.contains('.') { Self::NONE } else { Self::FOLDER };
+            return Some(Self::PATH.and(Self::of_ending(word)).and(folder));
+        }
+        if word.len() > 2 && word.contains('*') && (word.contains('.') || word.contains('/')) {
+            return Some(Self::PATH.and(Self::GLOB));
         }
         let ending = Self::of_ending(word);
         if !ending.is_none() {
             return Some(ending);
         }
+        if word.len() > 1 && word.ends_with('/') {
+            return Some(Self::PATH.and(Self::FOLDER));
+        }
         let (first, rest) = word.split_once(['/', ':'])?;
         let host = |host: &str| {
-            host.rsplit_once('.').is_some_and(|(name, end)| !name.is_empty() && HOSTS.contains(&end))
+            let parts = host.rsplit_once('.');
+            let letters = |end: &str| end.len() > 1 && end.bytes().all(|b| b.is_ascii_lowercase());
+            parts.is_some_and(|(name, end)| !name.is_empty() && letters(end))
         };
         if word.contains('/') && host(first) {
             return Some(Self::URL);
@@ -243,13 +257,16 @@ mod tests {
     fn the_form_of_a_word_tells_what_it_is() {
         let cases = [
             ("main.rs", ArgumentTypes::PATH),
-            ("\"/etc/hosts\",", ArgumentTypes::PATH),
-            ("~/projects", ArgumentTypes::PATH),
-            ("C:\\x", ArgumentTypes::PATH),
+            ("\"/etc/hosts\",", ArgumentTypes::PATH.and(ArgumentTypes::FOLDER)),
+            ("~/projects", ArgumentTypes::PATH.and(ArgumentTypes::FOLDER)),
+            ("C:\\x", ArgumentTypes::PATH.and(ArgumentTypes::FOLDER)),
             (".gitignore", ArgumentTypes::PATH),
+            ("inbox/", ArgumentTypes::PATH.and(ArgumentTypes::FOLDER)),
+            ("*.tmp", ArgumentTypes::PATH.and(ArgumentTypes::GLOB)),
             ("logo.PNG.", ArgumentTypes::PATH.and(ArgumentTypes::IMAGE)),
             ("https://a.example/b", ArgumentTypes::URL),
             ("rust-lang.org", ArgumentTypes::URL),
+            ("docs.rs/serde", ArgumentTypes::URL),
             ("bob@example.com", ArgumentTypes::EMAIL),
             ("#general", ArgumentTypes::CHANNEL),
             ("#42", ArgumentTypes::TICKET),

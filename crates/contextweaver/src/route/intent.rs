@@ -131,7 +131,10 @@ impl Intents {
         for phrase in phrases {
             let name = phrase.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
             if let Some(types) = name.and_then(ArgumentTypes::named) {
-                self.types.get_mut(usize::from(types.first())).into_iter().for_each(|all| all.push(number));
+                self.types
+                    .get_mut(usize::from(types.first()))
+                    .into_iter()
+                    .for_each(|all| all.push(number));
                 continue;
             }
             let keys: Vec<Key> =
@@ -201,9 +204,9 @@ impl Rule {
         let mut end = start.to;
         for (element, optional) in &self.rest {
             let first = met.partition_point(|m| (m.element, m.from) < (*element, end));
-            let next = met.get(first).filter(|next| {
-                next.element == *element && usize::from(next.from - end) <= MAX_GAP
-            });
+            let next = met
+                .get(first)
+                .filter(|next| next.element == *element && usize::from(next.from - end) <= MAX_GAP);
             match next {
                 Some(next) => end = next.to,
                 None if *optional => {}
@@ -234,10 +237,11 @@ mod tests {
         let mut bad = Vec::new();
         for (first, rules) in (0..).zip(&intents.rules) {
             for rule in rules {
-                let (tokens, _) = analyser.tokens(&rule.example);
+                let tokens = analyser.tokens(&rule.example).tokens;
                 let met = intents.met(&tokens);
                 let starts = met.iter().filter(|met| met.element == first);
-                if !starts.into_iter().any(|start| rule.holds(*start, &met)) || rule.implied.is_empty()
+                if !starts.into_iter().any(|start| rule.holds(*start, &met))
+                    || rule.implied.is_empty()
                 {
                     bad.push(rule.example.clone());
                 }
@@ -248,9 +252,10 @@ mod tests {
 
     #[test]
     fn elements_stand_in_their_order_and_not_too_far_apart() {
-        let intents = Intents::parse("@a = one|two words\n^ @a|{path} .. three|four .. |five => x|y z ; -");
+        let intents =
+            Intents::parse("@a = one|two words\n^ @a|{path} .. three|four .. |five => x|y z ; -");
         let mut analyser = Analyser::default();
-        let mut count = |text: &str| intents.implied(&analyser.tokens(text).0).len();
+        let mut count = |text: &str| intents.implied(&analyser.tokens(text).tokens).len();
         for text in ["one three", "two words and four", "a.txt then three", "one three five"] {
             assert_eq!(count(text), 2, "{text}");
         }
