@@ -28,6 +28,8 @@ pub(crate) struct Query {
     pub(crate) gold: Vec<String>,
     /// With what these need before them, where the set says so.
     pub(crate) gold_all: Vec<String>,
+    /// The part of the set that it belongs to, where the set has several.
+    pub(crate) part: Option<String>,
 }
 
 /// The folders of the sets, each with its name: this one if it is a set, else those in it.
@@ -94,6 +96,25 @@ impl Set {
             }
         }
         Self { name, items, queries, examples, notes }
+    }
+
+    /// Each part of the queries as a set of its own; the set itself where it has no parts.
+    pub(crate) fn parts(mut self) -> Vec<Self> {
+        let mut parts: BTreeMap<Option<String>, Vec<Query>> = BTreeMap::new();
+        for query in std::mem::take(&mut self.queries) {
+            parts.entry(query.part.clone()).or_default().push(query);
+        }
+        if parts.is_empty() {
+            return vec![self];
+        }
+        let part = |(part, queries): (Option<String>, Vec<Query>)| Self {
+            name: part.map_or(self.name.clone(), |part| format!("{} ({part})", self.name)),
+            items: self.items.clone(),
+            queries,
+            examples: self.examples.clone(),
+            notes: self.notes.clone(),
+        };
+        parts.into_iter().map(part).collect()
     }
 
     /// The catalog, each tool with at most so many examples.
@@ -188,7 +209,8 @@ fn query(line: &str) -> Option<Query> {
     let line: Value = serde_json::from_str(line).ok()?;
     let gold = names(line.get("gold"));
     let text = line.get("query")?.as_str()?.to_owned();
-    (!gold.is_empty()).then(|| Query { text, gold, gold_all: names(line.get("gold_all")) })
+    let part = line.get("part").and_then(Value::as_str).map(str::to_owned);
+    (!gold.is_empty()).then(|| Query { text, gold, gold_all: names(line.get("gold_all")), part })
 }
 
 /// A list of names, or one name.

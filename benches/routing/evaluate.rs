@@ -62,8 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<Value, Failure> {
     let table = TokenTable::built_in()?;
     let (mut sets, mut sums) = (Vec::new(), Sums::default());
     for (name, folder) in corpus::folders(&args.dir, &args.sets)? {
-        let set = Set::read(name, &folder);
-        sets.push(evaluate(args, set, &table, &mut sums)?);
+        for set in Set::read(name, &folder).parts() {
+            sets.push(evaluate(args, set, &table, &mut sums)?);
+        }
     }
     let macros = sums.figures.iter().filter(|((_, examples), _)| *examples == 0).map(
         |((table, _), all)| json!({ "table": table, "sets": all.len(), "figures": mean(all) }),

@@ -19,6 +19,8 @@ pub(crate) struct Score {
     ndcg: f64,
     mrr: f64,
     all: f64,
+    /// Queries with any of their tools among the first five.
+    any: f64,
     /// Recall at 5 of all that is needed, and over how many queries.
     needed: (f64, usize),
     times: Vec<Duration>,
@@ -63,6 +65,7 @@ impl Score {
         let first = ranked.iter().position(|id| gold.contains(id));
         self.mrr += first.map_or(0.0, |place| share(1, place + 1));
         self.all += if recall(ranked, gold, 5) >= 1.0 { 1.0 } else { 0.0 };
+        self.any += if recall(ranked, gold, 5) > 0.0 { 1.0 } else { 0.0 };
         if !needed.is_empty() {
             self.needed.0 += recall(ranked, needed, 5);
             self.needed.1 += 1;
@@ -84,6 +87,7 @@ impl Score {
         figures.insert("ndcg@10", percent(self.ndcg));
         figures.insert("mrr", percent(self.mrr));
         figures.insert("all_gold@5", percent(self.all));
+        figures.insert("any_gold@5", percent(self.any));
         if self.needed.1 > 0 {
             figures.insert("gold_all_recall@5", 100.0 * self.needed.0 / share(self.needed.1, 1));
         }

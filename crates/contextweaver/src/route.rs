@@ -3,6 +3,7 @@
 mod analyse;
 mod analyser;
 mod answer;
+mod argument_type;
 mod best;
 mod board;
 mod clause;
@@ -12,8 +13,10 @@ mod delta;
 mod document;
 mod fuse;
 mod index;
+mod intent;
 mod key;
 mod lessons;
+mod lexicon;
 mod lift;
 mod live;
 mod meaning;

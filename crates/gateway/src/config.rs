@@ -86,7 +86,8 @@ pub struct Config {
     pub unprefixed: bool,
     /// The most tools that one browse shows, from 1 to 20.
     pub shortlist: usize,
-    /// The table of word vectors that helps to find tools; none unless the file names one.
+    /// The table of word vectors that helps to find tools: the built-in one, unless the file names
+    /// another or `none`.
     pub word_table: Option<WordTable>,
     /// How long a held call waits for an approval before it is refused; its request lives on.
     pub approval_wait: Duration,

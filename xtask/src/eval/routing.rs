@@ -13,7 +13,7 @@ use crate::{process, workspace};
 
 const NEEDS: &str = "the corpus is no part of the repository; `--data DIR` names a folder of sets, \
     or one set: a folder with tools.jsonl of lines {\"id\", \"name\", \"description\", \
-    \"namespace\", \"tags\", \"schema\"}, queries.jsonl of lines {\"query\", \"gold\": [id]} and, \
+    \"namespace\", \"tags\", \"schema\"}, queries.jsonl of lines {\"query\", \"gold\": [id], \"part\"} and, \
     if there is one, examples.jsonl of the same lines";
 
 /// Options of `eval routing`.

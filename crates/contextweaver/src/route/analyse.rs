@@ -1,7 +1,8 @@
 //! Text into search terms.
 
-use super::analyser::{Analyser, Keys, WordAt};
+use super::analyser::{Analyser, Keys, Tokens, WordAt};
 use super::clause;
+use super::intent::{Implied, Intents, Token};
 use super::key::Key;
 use weaver_text::{escape, normalise, split, stem, stop};
 
@@ -10,7 +11,7 @@ pub(super) const MAX_QUERY_TERMS: usize = 256;
 /// Most parts of a query that are scored on their own.
 const MAX_PARTS: usize = 8;
 /// Most characters of a query that are read.
-const MAX_QUERY_CHARS: usize = 32 * 1024;
+pub(super) const MAX_QUERY_CHARS: usize = 32 * 1024;
 /// Longest literal term, in characters.
 const MAX_LITERAL: usize = 128;
 /// A part is scored on its own from this many terms on.
@@ -75,13 +76,28 @@ impl Terms {
 pub(super) struct Asked {
     pub(super) single: Vec<(Key, u64)>,
     pub(super) pairs: Vec<(Key, u64)>,
+    /// What is meant by it beside its words.
+    pub(super) implied: Vec<&'static Implied>,
+    /// How many words it has, those without meaning among them.
+    pub(super) length: u64,
+    /// What is named in it by its form, as terms of tools that take such a value.
+    pub(super) types: Vec<Key>,
 }
 
 impl Asked {
-    fn of(mut keys: Keys) -> Self {
+    fn of(mut keys: Keys, tokens: &[Token]) -> Self {
         keys.single.truncate(MAX_QUERY_TERMS);
         keys.pairs.truncate(MAX_QUERY_TERMS);
-        Self { single: counted(keys.single), pairs: counted(keys.pairs) }
+        let types = tokens.iter().filter_map(|token| match token {
+            Token::Typed(types) => Some(types.keys()),
+            Token::Word(_) => None,
+        });
+        let mut types: Vec<Key> = types.flatten().collect();
+        types.sort_unstable();
+        types.dedup();
+        let implied = Intents::built_in().implied(tokens);
+        let (single, pairs) = (counted(keys.single), counted(keys.pairs));
+        Self { single, pairs, implied, length: tokens.len() as u64, types }
     }
 }
 
@@ -96,8 +112,10 @@ fn counted(mut keys: Vec<Key>) -> Vec<(Key, u64)> {
 pub(super) struct Query<'q> {
     /// As much of it as is read.
     pub(super) text: &'q str,
-    /// All words of it.
+    /// Its words, without those of names.
     pub(super) words: Vec<WordAt>,
+    /// All words of it in their order.
+    pub(super) sequence: Key,
     pub(super) whole: Asked,
     pub(super) parts: Vec<Part<'q>>,
 }
@@ -111,17 +129,25 @@ pub(super) struct Part<'q> {
 }
 
 impl<'q> Query<'q> {
+    #[cfg(test)]
     pub(super) fn of(text: &'q str, analyser: &mut Analyser) -> Self {
+        let tokens = analyser.tokens(escape::truncate(text, MAX_QUERY_CHARS));
+        Self::from_tokens(text, tokens, analyser)
+    }
+
+    /// The query of a text whose tokens are known.
+    pub(super) fn from_tokens(text: &'q str, tokens: Tokens, analyser: &mut Analyser) -> Self {
         let text = escape::truncate(text, MAX_QUERY_CHARS);
-        let words = analyser.words(text);
-        let whole = Asked::of(analyser.keys_of_whole(text, &words));
+        let Tokens { tokens, words, all, .. } = tokens;
+        let whole = Asked::of(analyser.keys_of_whole(text, &words), &tokens);
+        let sequence = analyser.sequence(&all);
         let clauses = clause::clauses(text).filter(|clause| !clause.trim().is_empty());
         let clauses: Vec<&str> = clauses.collect();
         let several = if clauses.len() < 2 { Vec::new() } else { clauses };
         let mut room = MAX_QUERY_TERMS;
         let mut parts = Vec::new();
         for clause in several {
-            let words = analyser.words(clause);
+            let Tokens { tokens, words, .. } = analyser.tokens(clause);
             let keys = analyser.keys_among(&words);
             if keys.single.len() < MIN_PART {
                 continue;
@@ -130,12 +156,12 @@ impl<'q> Query<'q> {
                 break;
             }
             room -= keys.single.len();
-            parts.push(Part { text: clause, words, terms: Asked::of(keys) });
+            parts.push(Part { text: clause, words, terms: Asked::of(keys, &tokens) });
         }
         if parts.len() < 2 {
             parts.clear();
         }
-        Self { text, words, whole, parts }
+        Self { text, words, sequence, whole, parts }
     }
 }
 

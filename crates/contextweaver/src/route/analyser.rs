@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use weaver_text::{split, stem, stop};
 
 use super::analyse::literal;
+use super::argument_type::ArgumentTypes;
+use super::intent::Token;
 use super::key::{self, Key};
+use super::lexicon::Lexicon;
 use super::seeded::{KeyMap, KeySet};
 
 /// Most words, and most neighbours, that are kept while a catalog is read.
@@ -34,6 +37,22 @@ pub(super) struct Word {
     /// The key of its stem.
     pub(super) key: Key,
     pub(super) stop: bool,
+    /// Whether it may be of another language than English.
+    foreign: bool,
+}
+
+/// A text in its parts.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    /// Words, and what is known by its form.
+    pub(super) tokens: Vec<Token>,
+    /// Its words without those of names of things that are known by their form: paths, addresses.
+    /// Where there are no others, all of them.
+    pub(super) words: Vec<WordAt>,
+    /// All of its words.
+    pub(super) all: Vec<WordAt>,
+    /// Whether some of them may be of another language than English.
+    pub(super) foreign: bool,
 }
 
 /// Gives the keys of texts, the same as those of [`Terms`](super::analyse::Terms).
@@ -84,9 +103,11 @@ impl Analyser {
         self.keys_of(&words)
     }
 
-    /// Whether a key that this analyser gave is that of a number or a word for a version.
-    pub(super) fn is_version_mark(&self, key: Key) -> bool {
-        self.marks.contains(&key)
+    /// The key of words in their order, those without meaning among them, without numbers and words
+    /// for a version.
+    pub(super) fn sequence(&self, words: &[WordAt]) -> Key {
+        let keys = words.iter().filter_map(|at| self.word(*at)).map(|word| word.key);
+        key::sequence(keys.filter(|key| !self.marks.contains(key)))
     }
 
     /// The stems that it has met since this was last asked.
@@ -121,6 +142,31 @@ impl Analyser {
         places
     }
 
+    /// A text as what patterns are looked for in, and its words.
+    pub(super) fn tokens(&mut self, text: &str) -> Tokens {
+        let (mut tokens, mut words, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for part in text.split_whitespace() {
+            let types = ArgumentTypes::of_word(part);
+            if !types.is_none() {
+                tokens.push(Token::Typed(types));
+            }
+            let from = all.len();
+            split::each_word(part, |raw| all.push(self.place(raw)));
+            let new = all.get(from..).unwrap_or_default();
+            if types.is_none() {
+                tokens.extend(new.iter().filter_map(|at| Some(Token::Word(self.word(*at)?.key))));
+            }
+            if !types.is_name() {
+                words.extend_from_slice(new);
+            }
+        }
+        if words.is_empty() {
+            words.clone_from(&all);
+        }
+        let foreign = all.iter().filter_map(|at| self.word(*at)).any(|word| word.foreign);
+        Tokens { tokens, words, all, foreign }
+    }
+
     pub(super) fn word(&self, at: WordAt) -> Option<&Word> {
         self.words.get(at as usize)
     }
@@ -137,7 +183,8 @@ impl Analyser {
         let place = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         self.bytes += raw.len() + stem.len();
         self.places.insert(raw.into(), place);
-        self.words.push(Word { raw: raw.into(), stem, key, stop });
+        let foreign = Lexicon::built_in().may_have(raw);
+        self.words.push(Word { raw: raw.into(), stem, key, stop, foreign });
         place
     }
 

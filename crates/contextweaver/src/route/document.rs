@@ -6,6 +6,7 @@ use crate::catalog::SelectableItem;
 use crate::fixed;
 use crate::route::analyse::has_words;
 use crate::route::analyser::{Analyser, Keys};
+use crate::route::argument_type::ArgumentTypes;
 use crate::route::key::{self, Key};
 
 /// Most terms of one field that are indexed.
@@ -21,9 +22,10 @@ pub(super) enum Field {
     ParameterNames,
     ParameterTexts,
     Examples,
+    ArgumentTypes,
 }
 
-const FIELDS: usize = 7;
+const FIELDS: usize = 8;
 
 impl Field {
     /// Its name for people.
@@ -36,6 +38,7 @@ impl Field {
             Self::ParameterNames => "parameter_names",
             Self::ParameterTexts => "parameter_texts",
             Self::Examples => "examples",
+            Self::ArgumentTypes => "argument_types",
         }
     }
 
@@ -51,6 +54,7 @@ impl Field {
             Self::ParameterNames => (3, 6),
             Self::ParameterTexts => (3, 30),
             Self::Examples => (5, 30),
+            Self::ArgumentTypes => (10, 3),
         }
     }
 }
@@ -110,7 +114,9 @@ fn saturate(x: u64) -> u64 {
 pub(super) struct Document {
     pub(super) single: Occurrences,
     pub(super) pairs: Occurrences,
-    /// What the item says, without numbers and version marks: equal for near copies.
+    /// The words of name and description in their order, without numbers and version marks.
+    pub(super) sequence: Key,
+    /// The same with the namespace: equal for near copies.
     pub(super) gist: Key,
 }
 
@@ -123,7 +129,8 @@ impl Document {
             this.add(Field::Name, &analyser.keys_of_name(item.id.as_str()));
         }
         let description = analyser.keys(&item.description);
-        this.gist = gist(item, &[&name, &description], analyser);
+        this.sequence = sequence(item, analyser);
+        this.gist = key::of(&format!("{:x} {}", this.sequence, item.namespace));
         this.add(Field::Name, &name);
         this.add(Field::Description, &description);
         this.add(Field::Namespace, &analyser.keys(&item.namespace));
@@ -133,6 +140,8 @@ impl Document {
         for parameter in &item.parameters {
             this.add(Field::ParameterNames, &analyser.keys(&parameter.name));
             this.add(Field::ParameterTexts, &analyser.keys(&parameter.description));
+            let types: Vec<Key> = ArgumentTypes::keys_of_argument(&parameter.name).collect();
+            this.single.add(Field::ArgumentTypes, &types);
         }
         for example in &item.examples {
             this.add(Field::Examples, &analyser.keys(example));
@@ -154,16 +163,13 @@ impl Document {
     }
 }
 
-/// Near copies stand in one namespace and have the same words, but for numbers and versions.
-fn gist(item: &SelectableItem, texts: &[&Keys], analyser: &Analyser) -> Key {
-    let mut keys: Vec<Key> = texts
-        .iter()
-        .flat_map(|keys| &keys.single)
-        .filter(|key| !analyser.is_version_mark(**key))
-        .copied()
-        .collect();
-    keys.sort_unstable();
-    keys.dedup();
-    let words = keys.iter().map(|key| format!("{key:x} ")).collect::<String>();
-    key::of(&format!("{words}{}", item.namespace))
+/// The words of name and description in their order, those without meaning among them: "to" and
+/// "from", "in" and "out" tell twins apart. Without numbers and versions.
+fn sequence(item: &SelectableItem, analyser: &mut Analyser) -> Key {
+    let mut words = analyser.words(item.display_name());
+    words.extend(analyser.words(&item.description));
+    if words.is_empty() {
+        return key::of(&format!("{} {}", item.name, item.id));
+    }
+    analyser.sequence(&words)
 }

@@ -1,11 +1,25 @@
 //! Words and meaning in one score: each as its distance from its own mean.
 
-use crate::fixed::ONE;
+use crate::fixed::{self, ONE};
 
 const ONE_SIGNED: i64 = ONE as i64;
 
-/// How much meaning counts beside words, in units of 1/65,536.
-pub(super) const MEANING: i64 = ONE_SIGNED * 6 / 5;
+/// How much meaning counts beside words for a request that hardly any words explain, and for one
+/// that they explain well.
+const MOST: i64 = ONE_SIGNED * 3 / 2;
+const LEAST: i64 = ONE_SIGNED / 5;
+
+/// How much meaning counts for a request of which the best item has so much by its words, of all
+/// that they could be worth.
+///
+/// Where the words of a request explain it, a table can only spoil their order; where they do not,
+/// it is all there is. In between it falls in a straight line.
+pub(super) fn meaning(best: u64, all: u64) -> i64 {
+    let explained = i64::try_from(fixed::ratio(best, all)).unwrap_or(i64::MAX);
+    let (from, to) = (ONE_SIGNED / 10, ONE_SIGNED * 4 / 5);
+    let share = share(explained.clamp(from, to) - from, ONE_SIGNED, to - from);
+    MOST - self::share(MOST - LEAST, share, ONE_SIGNED)
+}
 
 /// Mean and spread of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +93,13 @@ mod tests {
     }
 
     #[test]
+    fn meaning_counts_less_the_more_the_words_explain() {
+        assert_eq!((meaning(0, 100), meaning(5, 100)), (MOST, MOST));
+        assert_eq!((meaning(80, 100), meaning(200, 100), meaning(0, 0)), (LEAST, LEAST, MOST));
+        assert!((0..100).all(|best| meaning(best, 100) >= meaning(best + 1, 100)));
+    }
+
+    #[test]
     fn short_and_long_products_agree() {
         assert_eq!((share(-7, 3, 2), share(7, 3, 2)), (-10, 10));
         assert_eq!(share(i64::MAX, 4, 8), i64::MAX / 2);
@@ -87,11 +108,11 @@ mod tests {
 
     #[test]
     fn meaning_breaks_a_tie_of_words_and_words_one_of_meaning() {
-        let fused = fuse(&[(100, 10), (100, 20), (90, 20)], MEANING);
+        let fused = fuse(&[(100, 10), (100, 20), (90, 20)], MOST);
         assert!(fused[1] > fused[0] && fused[1] > fused[2]);
-        let flat = fuse(&[(100, 10), (90, 10)], MEANING);
+        let flat = fuse(&[(100, 10), (90, 10)], MOST);
         assert!(flat[0] > flat[1]);
-        assert!(fuse(&[], MEANING).is_empty());
+        assert!(fuse(&[], MOST).is_empty());
     }
 
     #[test]

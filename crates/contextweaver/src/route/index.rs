@@ -69,6 +69,8 @@ struct Added {
 pub(super) struct Mark {
     /// What the item says: equal for near copies.
     pub(super) gist: Key,
+    /// The words of its name and description in their order.
+    pub(super) sequence: Key,
     /// The length of its name, in bytes.
     pub(super) length: u32,
     /// Whether another item of the base says the same.
@@ -78,7 +80,7 @@ pub(super) struct Mark {
 impl Mark {
     fn of(item: &SelectableItem, document: &Document) -> Self {
         let length = u32::try_from(item.display_name().len()).unwrap_or(u32::MAX);
-        Self { gist: document.gist, length, twin: false }
+        Self { gist: document.gist, sequence: document.sequence, length, twin: false }
     }
 }
 

@@ -13,6 +13,13 @@ pub(super) fn of(term: &str) -> Key {
     hasher.finish()
 }
 
+/// The key of words in their order.
+pub(super) fn sequence(words: impl Iterator<Item = Key>) -> Key {
+    let mut hasher = DefaultHasher::new();
+    words.for_each(|word| hasher.write_u64(word));
+    hasher.finish()
+}
+
 /// The key of two neighbours written as one word.
 pub(super) fn joined(stem: &str, next: &str) -> Key {
     of(&weaver_text::stem::stem(&format!("{stem}{next}")))

@@ -2,10 +2,10 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::analyse::Query;
+use super::analyse::{Asked, Query};
 use super::best::Scores;
 use super::cover;
-use super::fuse::{self, MEANING};
+use super::fuse;
 use super::index::Index;
 use super::key::Key;
 use super::near::Near;
@@ -59,6 +59,9 @@ struct Found {
     hit: Scored,
     /// What it says, where another item may say the same.
     gist: Option<Key>,
+    /// Whether the request is its name and its description. It comes first then, and is no copy, so
+    /// that nothing is out of reach of its own text.
+    own_text: bool,
 }
 
 /// Items by their words, in no particular order.
@@ -77,8 +80,12 @@ impl Ranker<'_> {
         self.scorer.pools.give(scores.into_iter().flat_map(Scores::into_boards));
         self.sort(&mut first);
         self.sort(&mut copies);
+        let most = first.iter().map(|found| found.hit.1).max().unwrap_or(0);
         let ranked = |hits: Vec<Found>, copy| {
-            hits.into_iter().map(move |Found { hit, .. }| Ranked::new(hit, hit.1.into(), copy))
+            hits.into_iter().map(move |Found { hit, own_text, .. }| {
+                let score = if own_text { most } else { hit.1 };
+                Ranked::new(hit, score.into(), copy)
+            })
         };
         self.chosen(query, ranked(first, false).chain(ranked(copies, true)).collect(), k)
     }
@@ -91,7 +98,7 @@ impl Ranker<'_> {
         let ByWords { mut first, mut copies, scores } = self.words(query, wanted.max(compared));
         if first.len() < FEW {
             compared = k.max(NEAREST);
-            (first, copies) = self.nearest(&[first, copies].concat(), near, compared);
+            (first, copies) = self.nearest(query, &[first, copies].concat(), near, compared);
         }
         let mut rest = self.cut(&mut first, compared);
         if near.wants_order() {
@@ -99,13 +106,16 @@ impl Ranker<'_> {
         }
         let places: Vec<Place> = first.iter().map(|found| found.hit.0).collect();
         let pairs = pairs(first.iter().map(|found| found.hit.1), near.of(0, &places));
-        let mut fused = fuse::fuse(&pairs, MEANING);
+        let mut fused = fuse::fuse(&pairs, self.meaning(&query.whole, &pairs));
         if let Some(scores) = scores {
-            add_parts(&mut fused, &places, &scores, near);
+            self.add_parts(query, &mut fused, &places, &scores, near);
             self.scorer.pools.give(scores.into_boards());
         }
         let least = fused.iter().copied().min().unwrap_or(0);
-        let scores = fused.into_iter().map(|fused| fused.abs_diff(least) + 1);
+        let most = fused.iter().copied().max().unwrap_or(0);
+        let fused = fused.into_iter().zip(&first);
+        let fused = fused.map(|(fused, found)| if found.own_text { most } else { fused });
+        let scores = fused.map(|fused| fused.abs_diff(least) + 1);
         let order = self.by_score(scores.collect(), &first, wanted);
         let ranked = |(score, at): (u64, usize)| {
             let near = pairs.get(at).map(|(_, near)| *near);
@@ -119,6 +129,34 @@ impl Ranker<'_> {
             best.extend(copies.into_iter().map(|found| Ranked::new(found.hit, 0, true)));
         }
         self.chosen(query, best, k)
+    }
+
+    /// Adds to each candidate the best of its scores for a part of the query. Whole and parts are
+    /// levelled before, so that they count alike.
+    fn add_parts(
+        self,
+        query: &Query<'_>,
+        fused: &mut [i64],
+        places: &[Place],
+        scores: &Scores,
+        near: &Near<'_>,
+    ) {
+        let mut best = vec![i64::MIN; places.len()];
+        for (at, (part, board)) in (1..).zip(query.parts.iter().zip(&scores.parts)) {
+            let words = places.iter().map(|place| board.get(*place));
+            let pairs = pairs(words, near.of(at, places));
+            let mut scores = fuse::fuse(&pairs, self.meaning(&part.terms, &pairs));
+            fuse::level(&mut scores);
+            best.iter_mut().zip(scores).for_each(|(best, score)| *best = score.max(*best));
+        }
+        fuse::level(fused);
+        fused.iter_mut().zip(best).for_each(|(score, best)| *score = score.saturating_add(best));
+    }
+
+    /// How much meaning counts beside words, by how much the best of these items has of them.
+    fn meaning(self, terms: &Asked, pairs: &[(u32, i64)]) -> i64 {
+        let best = pairs.iter().map(|(words, _)| u64::from(*words)).max().unwrap_or(0);
+        fuse::meaning(best, self.scorer.worth_of_all(terms))
     }
 
     fn chosen(self, query: &Query<'_>, mut ranked: Vec<Ranked>, k: usize) -> Vec<Ranked> {
@@ -140,7 +178,8 @@ impl Ranker<'_> {
                 None => self.scorer.best(&query.whole, depth),
             };
             let all = scored.len() < depth;
-            let mut found: Vec<Found> = scored.into_iter().map(|hit| self.found(hit)).collect();
+            let mut found: Vec<Found> =
+                scored.into_iter().map(|hit| self.found(query, hit)).collect();
             self.cut(&mut found, depth);
             let (first, copies) = self.apart(found);
             if first.len() >= least || all {
@@ -152,15 +191,21 @@ impl Ranker<'_> {
 
     /// What is known to share words with the query, and of all other visible items those that are
     /// nearest to it; so many at the most.
-    fn nearest(self, known: &[Found], near: &Near<'_>, most: usize) -> (Vec<Found>, Vec<Found>) {
+    fn nearest(
+        self,
+        query: &Query<'_>,
+        known: &[Found],
+        near: &Near<'_>,
+        most: usize,
+    ) -> (Vec<Found>, Vec<Found>) {
         let scores: KeyMap<u32> =
             known.iter().map(|found| (u64::from(found.hit.0), found.hit.1)).collect();
         let places: Vec<Place> = self.scorer.visible().collect();
         let far = if places.len() <= most { Vec::new() } else { near.of(0, &places) };
         let far = far.into_iter().chain(std::iter::repeat(0));
         let one = |(place, near): (&Place, i64)| match scores.get(&u64::from(*place)) {
-            Some(score) => (Reverse(i64::MAX), self.found((*place, *score))),
-            None => (Reverse(near), self.found((*place, 0))),
+            Some(score) => (Reverse(i64::MAX), self.found(query, (*place, *score))),
+            None => (Reverse(near), self.found(query, (*place, 0))),
         };
         let mut found: Vec<(Reverse<i64>, Found)> = places.iter().zip(far).map(one).collect();
         if found.len() > most {
@@ -172,11 +217,13 @@ impl Ranker<'_> {
         self.apart(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    fn found(self, hit: Scored) -> Found {
+    fn found(self, query: &Query<'_>, hit: Scored) -> Found {
         let mark = self.index.mark(hit.0);
+        let own_text = mark.is_some_and(|mark| mark.sequence == query.sequence);
         let length = mark.map_or(0, |mark| mark.length);
         let gist = mark.and_then(|mark| self.index.shared_gist(mark));
-        Found { order: u64::from(!hit.1) << 32 | u64::from(length), hit, gist }
+        let order = if own_text { 0 } else { u64::from(!hit.1) << 32 | u64::from(length) };
+        Found { order, hit, gist, own_text }
     }
 
     /// What stands first among its near copies, and the copies.
@@ -187,7 +234,7 @@ impl Ranker<'_> {
         found.sort_unstable_by(|a, b| a.gist.cmp(&b.gist).then_with(|| self.compare(a, b)));
         let mut before = None;
         found.into_iter().partition(|found| {
-            let copy = found.gist.is_some() && found.gist == before;
+            let copy = found.gist.is_some() && found.gist == before && !found.own_text;
             before = found.gist;
             !copy
         })
@@ -238,18 +285,4 @@ fn wanted(query: &Query<'_>, k: usize) -> usize {
 /// The score of the words of each candidate, and how near it is.
 fn pairs(words: impl Iterator<Item = u32>, near: Vec<i64>) -> Vec<(u32, i64)> {
     words.zip(near.into_iter().chain(std::iter::repeat(0))).collect()
-}
-
-/// Adds to each candidate the best of its scores for a part of the query. Whole and parts are
-/// levelled before, so that they count alike.
-fn add_parts(fused: &mut [i64], places: &[Place], scores: &Scores, near: &Near<'_>) {
-    let mut best = vec![i64::MIN; places.len()];
-    for (part, board) in (1..).zip(&scores.parts) {
-        let words = places.iter().map(|place| board.get(*place));
-        let mut scores = fuse::fuse(&pairs(words, near.of(part, places)), MEANING);
-        fuse::level(&mut scores);
-        best.iter_mut().zip(scores).for_each(|(best, score)| *best = score.max(*best));
-    }
-    fuse::level(fused);
-    fused.iter_mut().zip(best).for_each(|(score, best)| *score = score.saturating_add(best));
 }

@@ -1,14 +1,19 @@
 //! From a request to its answer.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use weaver_text::escape::truncate;
+use weaver_text::stem;
 use weaver_types::CapabilityId;
 
-use super::analyse::Query;
+use super::analyse::{Asked, MAX_QUERY_CHARS, Query};
 use super::analyser::{Analyser, Word, WordAt};
 use super::answer::{Hit, RouteAnswer};
 use super::confidence::Evidence;
+use super::key;
+use super::lexicon::Lexicon;
 use super::meant::Meant;
 use super::near::Near;
 use super::rank::{Ranked, Ranker};
@@ -43,7 +48,15 @@ impl Router {
         let (thesaurus, meant) = (&*self.thesaurus, &Meant::default());
         let scorer = Scorer { index, pools, selection: &selection, thesaurus, meant };
         let mut analyser = pools.analysers.take();
-        let query = Query::of(&text, &mut analyser);
+        let mut tokens = analyser.tokens(truncate(&text, MAX_QUERY_CHARS));
+        let has = |word: &str| scorer.sees_any(key::of(&stem::stem(word)));
+        let read = truncate(&text, MAX_QUERY_CHARS);
+        let english = tokens.foreign.then(|| Lexicon::built_in().english(read, has)).flatten();
+        if let Some(english) = &english {
+            tokens = analyser.tokens(truncate(english, MAX_QUERY_CHARS));
+        }
+        let text = english.map_or(text, Cow::Owned);
+        let query = Query::from_tokens(&text, tokens, &mut analyser);
         let scorer = Scorer { meant: &Meant::of(scorer, &query, &analyser), ..scorer };
         let k = request.k.min(MAX_K);
         let mut depth = request.filter.map_or(k, |filter| filter.depth(k)).max(2);
@@ -120,12 +133,16 @@ impl Router {
             true => STOP_WORD,
             false => scorer.rarity(word.key),
         };
-        let asked = |words: &[WordAt]| {
+        let asked = |words: &[WordAt], terms: &Asked| {
             let words = words.iter().filter_map(|at| analyser.word(*at));
-            meaning.asked(words.map(|word| (&*word.raw, worth(word))))
+            let words = words.map(|word| (&*word.raw, worth(word)));
+            meaning.asked(words.chain(scorer.implied_words(terms)))
         };
-        let Some(whole) = asked(&query.words) else { return ranker.by_words(query, k) };
-        let parts: Vec<_> = query.parts.iter().map(|part| asked(&part.words)).collect();
+        let Some(whole) = asked(&query.words, &query.whole) else {
+            return ranker.by_words(query, k);
+        };
+        let parts: Vec<_> =
+            query.parts.iter().map(|part| asked(&part.words, &part.terms)).collect();
         let asked = std::iter::once(Some(whole)).chain(parts).collect();
         ranker.by_meaning(query, &Near::Table { meaning, asked }, k)
     }

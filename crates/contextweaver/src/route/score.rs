@@ -5,6 +5,7 @@ use crate::route::analyse::{Asked, Query, Terms};
 use crate::route::best::Scores;
 use crate::route::board::{self, Board};
 use crate::route::index::Index;
+use crate::route::intent::Implied;
 use crate::route::key::{self, Key};
 use crate::route::meant::Meant;
 use crate::route::pool::Pools;
@@ -16,6 +17,15 @@ use crate::route::thesaurus::Thesaurus;
 /// What an item gains that has only a word standing for the one asked for, of what the word itself
 /// would bring.
 const INSTEAD: u64 = ONE / 2;
+/// What an item gains that has a word which the request implies, of what the word itself would
+/// bring had it been asked for.
+const IMPLIED: u64 = ONE * 7 / 10;
+/// The same for the meaning of the request.
+const IMPLIED_MEANING: u64 = ONE * 7 / 10;
+/// Requests of more words than this imply less.
+const SHORT: u64 = 8;
+/// The same where it takes a value of a type that the request names.
+const TYPE: u64 = ONE / 2;
 /// How many items with such words are looked at for one word; the rarest of them come first.
 const MAX_INSTEAD: u64 = 16 * 1024;
 
@@ -98,7 +108,38 @@ impl<'a> Scorer<'a> {
             sources.extend(self.word(self.index.pairs(*key), *count, ONE / 2));
             sources.extend(self.word(self.index.single(*key), *count, ONE / 2));
         }
+        for implied in &terms.implied {
+            sources.extend(self.implied(terms, implied));
+        }
+        for key in &terms.types {
+            sources.extend(self.word(self.index.single(*key), 1, TYPE));
+        }
         sources
+    }
+
+    /// What items gain by words that a request implies: by the best of those that stand for one
+    /// another. Nothing where one of them was asked for as it is.
+    fn implied(self, asked: &Asked, implied: &Implied) -> Option<Source<'a>> {
+        let is_asked = |key: &Key| asked.single.binary_search_by_key(key, |(key, _)| *key).is_ok();
+        if implied.keys.iter().any(is_asked) {
+            return None;
+        }
+        let lists = implied.keys.iter().map(|key| self.index.single(*key));
+        // The more a request says, the less depends on what is read into it.
+        let factor = fixed::ratio(IMPLIED * SHORT, ONE * asked.length.max(SHORT));
+        let worth = |list| Worth { list, gain: self.gain(self.selection.seen(list), 1, factor) };
+        let others: Vec<_> = lists.map(worth).filter(|worth| worth.gain > 0).collect();
+        (!others.is_empty()).then(|| Source::Instead { own: List::default(), others })
+    }
+
+    /// Words that a request implies, and what each is worth for the meaning of it.
+    pub(super) fn implied_words(self, asked: &Asked) -> impl Iterator<Item = (&str, u64)> {
+        let factor = fixed::ratio(IMPLIED_MEANING * SHORT, ONE * asked.length.max(SHORT));
+        asked.implied.iter().flat_map(move |implied| {
+            let words = implied.words.iter().zip(&implied.keys);
+            let share = factor / (implied.words.len() as u64).max(1);
+            words.map(move |(word, key)| (&**word, fixed::mul(self.rarity(*key), share)))
+        })
     }
 
     fn word(self, list: List<'a>, count: u64, factor: u64) -> Option<Source<'a>> {

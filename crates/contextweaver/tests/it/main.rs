@@ -25,6 +25,8 @@ mod forms;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod goals;
+#[cfg(test)]
 mod graph;
 #[cfg(test)]
 mod hydrating;
@@ -48,6 +50,8 @@ mod messages;
 mod native_calls;
 #[cfg(test)]
 mod openapi;
+#[cfg(test)]
+mod own_text;
 #[cfg(test)]
 mod promises;
 #[cfg(test)]

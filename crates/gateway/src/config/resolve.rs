@@ -182,13 +182,14 @@ fn read_gateway(
     (mode.unwrap_or(Mode::Gateway), unprefixed, shortlist)
 }
 
-/// The table of word vectors, once it was read without an error.
+/// The table of word vectors, once it was read without an error: the built-in one where nothing is
+/// said, none where the word is `none`.
 fn word_table(node: Option<&Node>, base: &Path, out: &mut Vec<Finding>) -> Option<WordTable> {
-    let node = node?;
-    let table = WordTable::named(node.text(out)?, base);
+    let Some(node) = node else { return Some(WordTable::BuiltIn) };
+    let table = WordTable::named(node.text(out)?, base)?;
     if let Err(error) = table.load() {
-        let remedy = "write `built-in`, or name a folder with one safetensors file and vocab.txt \
-                      or tokenizer.json";
+        let remedy = "write `built-in` or `none`, or name a folder with one safetensors file and \
+                      vocab.txt or tokenizer.json";
         out.push(node.finding("config.word_table", error.to_string(), remedy));
     }
     Some(table)

@@ -10,6 +10,8 @@ use contextweaver::route::{TableError, TokenTable};
 
 /// The word for the table in the binary.
 const BUILT_IN: &str = "built-in";
+/// The word for no table.
+const NONE: &str = "none";
 /// The largest file of a table, in bytes.
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 /// Files that may hold the vocabulary, the first that is there.
@@ -54,10 +56,14 @@ impl WordTableError {
 }
 
 impl WordTable {
-    /// `built-in`, or a folder, which starts at `base` unless it is absolute.
+    /// `built-in`, or a folder, which starts at `base` unless it is absolute; nothing for `none`.
     #[must_use]
-    pub fn named(name: &str, base: &Path) -> Self {
-        if name == BUILT_IN { Self::BuiltIn } else { Self::Folder(base.join(name)) }
+    pub fn named(name: &str, base: &Path) -> Option<Self> {
+        match name {
+            NONE => None,
+            BUILT_IN => Some(Self::BuiltIn),
+            folder => Some(Self::Folder(base.join(folder))),
+        }
     }
 
     /// Reads the table.
@@ -122,12 +128,13 @@ mod tests {
     use super::*;
 
     fn problem(folder: &Path) -> String {
-        WordTable::named("table", folder).load().unwrap_err().to_string()
+        WordTable::named("table", folder).unwrap().load().unwrap_err().to_string()
     }
 
     #[test]
     fn the_built_in_table_is_there() {
-        assert_eq!(WordTable::named("built-in", Path::new("/x")), WordTable::BuiltIn);
+        assert_eq!(WordTable::named("built-in", Path::new("/x")), Some(WordTable::BuiltIn));
+        assert_eq!(WordTable::named("none", Path::new("/x")), None);
         assert_eq!(WordTable::BuiltIn.load().unwrap().dimensions(), 128);
     }
 
@@ -157,6 +164,6 @@ mod tests {
         let copy = |from: &str, to: &str| std::fs::copy(folder.join(from), own.join(to)).unwrap();
         copy("token_table.safetensors", "model.safetensors");
         copy("token_table.vocab.txt", "vocab.txt");
-        assert_eq!(WordTable::named("own", base.path()).load().unwrap().dimensions(), 128);
+        assert_eq!(WordTable::named("own", base.path()).unwrap().load().unwrap().dimensions(), 128);
     }
 }

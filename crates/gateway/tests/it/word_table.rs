@@ -23,9 +23,10 @@ fn first(settings: &str) -> Option<String> {
 }
 
 #[test]
-fn the_gateway_finds_by_meaning_where_it_has_a_table() {
-    assert_ne!(first("").as_deref(), Some("good.people"), "no word of it says so");
+fn the_gateway_finds_by_meaning_unless_it_is_told_not_to() {
+    assert_ne!(first(&settings("none")).as_deref(), Some("good.people"), "no word of it says so");
     assert_eq!(first(&settings("built-in")).as_deref(), Some("good.people"));
+    assert_eq!(first("").as_deref(), Some("good.people"));
 }
 
 #[test]

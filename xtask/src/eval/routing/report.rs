@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::reference;
 
 /// The columns: what they are called, and where their figure is.
-const COLUMNS: [(&str, &str); 9] = [
+const COLUMNS: [(&str, &str); 10] = [
     ("R@1", "recall@1"),
     ("R@3", "recall@3"),
     ("R@5", "recall@5"),
@@ -15,6 +15,7 @@ const COLUMNS: [(&str, &str); 9] = [
     ("nDCG@10", "ndcg@10"),
     ("MRR", "mrr"),
     ("all@5", "all_gold@5"),
+    ("any@5", "any_gold@5"),
     ("p50 µs", "p50_us"),
     ("p99 µs", "p99_us"),
 ];

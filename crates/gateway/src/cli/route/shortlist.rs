@@ -34,8 +34,9 @@ impl Shortlist {
                 .next("`weaver catalog lint` tells everything that is wrong, at once")
         };
         let mut router = Router::new(catalog).map_err(failed)?;
-        if let Some(name) = &limits.word_table {
-            let table = WordTable::named(name, Path::new("")).load().map_err(|error| {
+        let named = limits.word_table.as_deref();
+        if let Some(table) = named.and_then(|name| WordTable::named(name, Path::new(""))) {
+            let table = table.load().map_err(|error| {
                 Failure::new(Exit::Invalid, error.code(), error)
                     .next("write `built-in`, or name a folder that model2vec wrote")
             })?;

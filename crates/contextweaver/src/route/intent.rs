@@ -1,0 +1,267 @@
+//! What people mean by everyday words: rules from what is said to the words of tools.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use weaver_text::{split, stem};
+
+use super::argument_type::ArgumentTypes;
+use super::key::{self, Key};
+use super::seeded::KeyMap;
+
+const BUILT_IN: &str = include_str!("../../assets/intents.txt");
+/// Most other words between two elements of a pattern.
+const MAX_GAP: usize = 12;
+/// Most rules that count for one request.
+const MAX_RULES: usize = 12;
+/// Most words of a request that patterns are looked for in.
+const MAX_TOKENS: usize = 256;
+
+/// Of what a request is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    /// The key of a word.
+    Word(Key),
+    /// Something that is known by its form.
+    Typed(ArgumentTypes),
+}
+
+/// Words that stand for one another; an item that has one of them gains by the best.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Implied {
+    pub(super) keys: Vec<Key>,
+    pub(super) stems: Vec<Box<str>>,
+    /// As they are written.
+    pub(super) words: Vec<Box<str>>,
+}
+
+/// The table of intents.
+#[derive(Debug, Default)]
+pub(super) struct Intents {
+    /// By the first word of a phrase: the rest of it, and the element that it is one of.
+    phrases: KeyMap<Vec<(Box<[Key]>, Element)>>,
+    /// By the number of a type.
+    types: Vec<Vec<Element>>,
+    /// By its first element.
+    rules: Vec<Vec<Rule>>,
+}
+
+type Element = u16;
+
+#[derive(Debug)]
+struct Rule {
+    /// Whether it holds at the begin of a request only.
+    at_start: bool,
+    /// What follows the first element, and whether it may be missing.
+    rest: Vec<(Element, bool)>,
+    implied: Vec<Implied>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "what the tests of the table hold rules to"))]
+    example: Box<str>,
+}
+
+/// Where an element was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    element: Element,
+    from: u16,
+    to: u16,
+}
+
+impl Intents {
+    /// The built-in table.
+    pub(super) fn built_in() -> &'static Self {
+        static READ: LazyLock<Intents> = LazyLock::new(|| Intents::parse(BUILT_IN));
+        &READ
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut this = Self::default();
+        this.types.resize_with(ArgumentTypes::COUNT.into(), Vec::new);
+        let (mut lists, mut known) = (HashMap::new(), HashMap::new());
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+            if let Some((pattern, rest)) = line.split_once("=>") {
+                let (implied, example) = rest.split_once(';').unwrap_or((rest, ""));
+                this.add(pattern, implied, example, &lists, &mut known);
+            } else if let Some((name, phrases)) = line.split_once('=') {
+                lists.insert(name.trim().to_owned(), phrases.trim().to_owned());
+            }
+        }
+        this
+    }
+
+    fn add(
+        &mut self,
+        pattern: &str,
+        implied: &str,
+        example: &str,
+        lists: &HashMap<String, String>,
+        known: &mut HashMap<String, Element>,
+    ) {
+        let pattern = pattern.trim();
+        let at_start = pattern.starts_with('^');
+        let elements = pattern.trim_start_matches('^').split(" .. ").map(|element| {
+            let phrases: Vec<String> = element
+                .split('|')
+                .map(str::trim)
+                .flat_map(|phrase| match lists.get(phrase) {
+                    Some(list) => list.split('|').map(|p| p.trim().to_owned()).collect(),
+                    None => vec![phrase.to_owned()],
+                })
+                .collect();
+            let optional = phrases.iter().any(String::is_empty);
+            (self.element(&phrases, known), optional)
+        });
+        let elements: Vec<(Element, bool)> = elements.collect();
+        let Some(((first, _), rest)) = elements.split_first() else { return };
+        let implied = implied.split_whitespace().map(Implied::parse).collect();
+        let (rest, example) = (rest.to_vec(), example.trim().into());
+        if let Some(rules) = self.rules.get_mut(usize::from(*first)) {
+            rules.push(Rule { at_start, rest, implied, example });
+        }
+    }
+
+    /// The number of a list of phrases.
+    fn element(&mut self, phrases: &[String], known: &mut HashMap<String, Element>) -> Element {
+        let next = Element::try_from(self.rules.len()).unwrap_or(Element::MAX);
+        let number = *known.entry(phrases.join("|")).or_insert(next);
+        if number != next {
+            return number;
+        }
+        self.rules.push(Vec::new());
+        for phrase in phrases {
+            let name = phrase.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+            if let Some(types) = name.and_then(ArgumentTypes::named) {
+                self.types
+                    .get_mut(usize::from(types.first()))
+                    .into_iter()
+                    .for_each(|all| all.push(number));
+                continue;
+            }
+            let keys: Vec<Key> =
+                split::words(phrase).iter().map(|word| key::of(&stem::stem(word))).collect();
+            if let Some((first, rest)) = keys.split_first() {
+                self.phrases.entry(*first).or_default().push((rest.into(), number));
+            }
+        }
+        number
+    }
+
+    /// What a request implies, each list of words once, in the order of the rules.
+    pub(super) fn implied(&self, tokens: &[Token]) -> Vec<&Implied> {
+        let met = self.met(tokens.get(..MAX_TOKENS).unwrap_or(tokens));
+        let mut found: Vec<&Implied> = Vec::new();
+        let mut rules = 0;
+        for same in met.chunk_by(|a, b| a.element == b.element) {
+            let Some(first) = same.first() else { continue };
+            for rule in self.rules.get(usize::from(first.element)).into_iter().flatten() {
+                if rules == MAX_RULES {
+                    return found;
+                }
+                if same.iter().any(|start| rule.holds(*start, &met)) {
+                    rules += 1;
+                    found.extend(&rule.implied);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Where elements stand in a request, by their numbers and places.
+    fn met(&self, tokens: &[Token]) -> Vec<Met> {
+        let mut met = Vec::new();
+        for (at, token) in (0_u16..).zip(tokens) {
+            match token {
+                Token::Typed(types) => {
+                    let all = types.each().filter_map(|at| self.types.get(usize::from(at)));
+                    met.extend(all.flatten().map(|e| Met { element: *e, from: at, to: at + 1 }));
+                }
+                Token::Word(word) => {
+                    let after = tokens.get(usize::from(at) + 1..).unwrap_or_default();
+                    for (rest, element) in self.phrases.get(word).into_iter().flatten() {
+                        let next = after.iter().take(rest.len());
+                        let same = |(key, token): (&Key, &Token)| *token == Token::Word(*key);
+                        if after.len() >= rest.len() && rest.iter().zip(next).all(same) {
+                            let to = at + 1 + u16::try_from(rest.len()).unwrap_or(0);
+                            met.push(Met { element: *element, from: at, to });
+                        }
+                    }
+                }
+            }
+        }
+        met.sort_unstable();
+        met
+    }
+}
+
+impl Rule {
+    /// Whether the rest of the pattern follows the place where its first element stands.
+    fn holds(&self, start: Met, met: &[Met]) -> bool {
+        if self.at_start && start.from > 0 {
+            return false;
+        }
+        let mut end = start.to;
+        for (element, optional) in &self.rest {
+            let first = met.partition_point(|m| (m.element, m.from) < (*element, end));
+            let next = met
+                .get(first)
+                .filter(|next| next.element == *element && usize::from(next.from - end) <= MAX_GAP);
+            match next {
+                Some(next) => end = next.to,
+                None if *optional => {}
+                None => return false,
+            }
+        }
+        true
+    }
+}
+
+impl Implied {
+    fn parse(text: &str) -> Self {
+        let words: Vec<Box<str>> = text.split('|').map(Box::from).collect();
+        let stems: Vec<Box<str>> = words.iter().map(|word| stem::stem(word).into()).collect();
+        Self { keys: stems.iter().map(|stem| key::of(stem)).collect(), stems, words }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::analyser::Analyser;
+    use super::*;
+
+    #[test]
+    fn every_rule_holds_for_its_example() {
+        let intents = Intents::built_in();
+        let mut analyser = Analyser::default();
+        let mut bad = Vec::new();
+        for (first, rules) in (0..).zip(&intents.rules) {
+            for rule in rules {
+                let tokens = analyser.tokens(&rule.example).tokens;
+                let met = intents.met(&tokens);
+                let starts = met.iter().filter(|met| met.element == first);
+                if !starts.into_iter().any(|start| rule.holds(*start, &met))
+                    || rule.implied.is_empty()
+                {
+                    bad.push(rule.example.clone());
+                }
+            }
+        }
+        assert!(bad.is_empty(), "{bad:#?}");
+    }
+
+    #[test]
+    fn elements_stand_in_their_order_and_not_too_far_apart() {
+        let intents =
+            Intents::parse("@a = one|two words\n^ @a|{path} .. three|four .. |five => x|y z ; -");
+        let mut analyser = Analyser::default();
+        let mut count = |text: &str| intents.implied(&analyser.tokens(text).tokens).len();
+        for text in ["one three", "two words and four", "a.txt then three", "one three five"] {
+            assert_eq!(count(text), 2, "{text}");
+        }
+        for text in ["three one", "two four", "zero one three", "one", ""] {
+            assert_eq!(count(text), 0, "{text}");
+        }
+        assert_eq!(count(&format!("one {} three", "far ".repeat(MAX_GAP + 1))), 0);
+    }
+}

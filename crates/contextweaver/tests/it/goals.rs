@@ -1,0 +1,64 @@
+//! Goals as people put them, over the tools of public MCP servers.
+
+use std::collections::BTreeMap;
+
+use contextweaver::catalog::Catalog;
+use contextweaver::route::Router;
+use serde_json::Value;
+
+const SERVERS: &str = include_str!("../data/goals/servers/tools.jsonl");
+const MACHINES: &str = include_str!("../data/goals/machines/tools.jsonl");
+const OFFICE: &str = include_str!("../data/goals/office/tools.jsonl");
+/// The tools of each catalog, as their servers list them.
+pub(crate) const TOOLS: [&str; 3] = [SERVERS, MACHINES, OFFICE];
+/// The goals over each of them.
+const GOALS: [&str; 3] = [
+    include_str!("../data/goals/servers/queries.jsonl"),
+    include_str!("../data/goals/machines/queries.jsonl"),
+    include_str!("../data/goals/office/queries.jsonl"),
+];
+
+/// By part: of how many goals any right tool is among the first five, and how many there are.
+fn found(tools: &str, goals: &str, counts: &mut BTreeMap<String, (usize, usize)>) {
+    let router = Router::new(Catalog::from_jsonl(tools).unwrap()).unwrap();
+    for goal in goals.lines() {
+        let goal: Value = serde_json::from_str(goal).unwrap();
+        let right = goal["gold"].as_array().unwrap();
+        let hits = router.route(goal["query"].as_str().unwrap(), 5);
+        let any = hits.iter().any(|hit| right.iter().any(|id| id == hit.id.as_str()));
+        let (hit, all) = counts.entry(goal["part"].as_str().unwrap().to_owned()).or_default();
+        *hit += usize::from(any);
+        *all += 1;
+    }
+}
+
+#[test]
+fn everyday_words_find_a_right_tool_among_five() {
+    let mut counts = BTreeMap::new();
+    TOOLS.iter().zip(GOALS).for_each(|(tools, goals)| found(tools, goals, &mut counts));
+    assert!(counts.values().map(|(_, all)| all).sum::<usize>() >= 300, "{counts:?}");
+    for (part, (hit, all)) in &counts {
+        assert!(hit * 100 >= all * 80, "{part}: {hit} of {all}");
+    }
+    for half in ["tuned", "kept"] {
+        let parts = counts.iter().filter(|(part, _)| part.ends_with(half));
+        let (hit, all) = parts.fold((0, 0), |sum, (_, (hit, all))| (sum.0 + hit, sum.1 + all));
+        assert!(hit * 100 >= all * 90, "{half}: {hit} of {all}");
+    }
+}
+
+#[test]
+fn what_people_say_of_files_and_of_what_they_know_is_understood() {
+    let router = Router::new(Catalog::from_jsonl(SERVERS).unwrap()).unwrap();
+    for (goal, right) in [
+        ("show me what is in main.rs", ["filesystem.read_file", "filesystem.read_text_file"]),
+        (
+            "remember that Anna works at Siemens",
+            ["memory.create_entities", "memory.add_observations"],
+        ),
+        ("make a folder", ["filesystem.create_directory", "filesystem.create_directory"]),
+    ] {
+        let hits = router.route(goal, 3);
+        assert!(hits.iter().any(|hit| right.contains(&hit.id.as_str())), "{goal}: {hits:?}");
+    }
+}
