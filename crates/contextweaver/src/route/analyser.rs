@@ -103,11 +103,18 @@ impl Analyser {
         self.keys_of(&words)
     }
 
-    /// The key of words in their order, those without meaning among them, without numbers and words
-    /// for a version.
+    /// The key of words in their order, those without meaning among them.
     pub(super) fn sequence(&self, words: &[WordAt]) -> Key {
-        let keys = words.iter().filter_map(|at| self.word(*at)).map(|word| word.key);
-        key::sequence(keys.filter(|key| !self.marks.contains(key)))
+        key::sequence(self.word_keys(words))
+    }
+
+    /// The same without numbers and words for a version.
+    pub(super) fn sequence_without_marks(&self, words: &[WordAt]) -> Key {
+        key::sequence(self.word_keys(words).filter(|key| !self.marks.contains(key)))
+    }
+
+    fn word_keys(&self, words: &[WordAt]) -> impl Iterator<Item = Key> {
+        words.iter().filter_map(|at| self.word(*at)).map(|word| word.key)
     }
 
     /// The stems that it has met since this was last asked.

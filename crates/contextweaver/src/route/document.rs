@@ -114,9 +114,9 @@ fn saturate(x: u64) -> u64 {
 pub(super) struct Document {
     pub(super) single: Occurrences,
     pub(super) pairs: Occurrences,
-    /// The words of name and description in their order, without numbers and version marks.
+    /// The words of name and description in their order.
     pub(super) sequence: Key,
-    /// The same with the namespace: equal for near copies.
+    /// The same without numbers and version marks, with the namespace: equal for near copies.
     pub(super) gist: Key,
 }
 
@@ -129,8 +129,9 @@ impl Document {
             this.add(Field::Name, &analyser.keys_of_name(item.id.as_str()));
         }
         let description = analyser.keys(&item.description);
-        this.sequence = sequence(item, analyser);
-        this.gist = key::of(&format!("{:x} {}", this.sequence, item.namespace));
+        let (sequence, without_marks) = sequences(item, analyser);
+        this.sequence = sequence;
+        this.gist = key::of(&format!("{without_marks:x} {}", item.namespace));
         this.add(Field::Name, &name);
         this.add(Field::Description, &description);
         this.add(Field::Namespace, &analyser.keys(&item.namespace));
@@ -164,12 +165,13 @@ impl Document {
 }
 
 /// The words of name and description in their order, those without meaning among them: "to" and
-/// "from", "in" and "out" tell twins apart. Without numbers and versions.
-fn sequence(item: &SelectableItem, analyser: &mut Analyser) -> Key {
+/// "from", "in" and "out" tell twins apart. First all of them, then without numbers and versions.
+fn sequences(item: &SelectableItem, analyser: &mut Analyser) -> (Key, Key) {
     let mut words = analyser.words(item.display_name());
     words.extend(analyser.words(&item.description));
     if words.is_empty() {
-        return key::of(&format!("{} {}", item.name, item.id));
+        let own = key::of(&format!("{} {}", item.name, item.id));
+        return (own, own);
     }
-    analyser.sequence(&words)
+    (analyser.sequence(&words), analyser.sequence_without_marks(&words))
 }

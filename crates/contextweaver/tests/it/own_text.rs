@@ -78,6 +78,16 @@ proptest! {
 }
 
 #[test]
+fn variants_are_found_by_their_numbers() {
+    let items = (0..12).map(|n| {
+        let text = format!("Create a custom role (variant {n})");
+        SelectableItem::new(id(&format!("roles.{n}")), format!("roles_create_v{n}"), text)
+    });
+    let router = Router::new(catalog(items)).unwrap();
+    assert!(lost(&router, own_text).is_empty(), "{:?}", lost(&router, own_text));
+}
+
+#[test]
 fn every_tool_of_public_servers_is_found_by_its_own_text() {
     for tools in crate::goals::TOOLS {
         let catalog = Catalog::from_jsonl(tools).unwrap();
