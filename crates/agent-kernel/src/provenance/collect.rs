@@ -13,7 +13,7 @@ use weaver_types::{Frame, ValueFamily};
 const PART: usize = 2;
 
 /// Kinds of personal data by which somebody pays or is known to offices.
-const HARMFUL: [&str; 3] = ["card", "ssn", "identity_document"];
+const HARMFUL: [&str; 4] = ["card", "ssn", "passport", "national_id"];
 
 /// What a text of the user names.
 pub(crate) fn said(text: &str) -> Vec<Token> {

@@ -43,10 +43,11 @@ fn run(world: &World, tainted: bool) -> RunContext {
     run
 }
 
-const CARRIED: [&str; 6] = [
+const CARRIED: [&str; 7] = [
     "His card: 5425 2334 3010 9903",
     "card 4539148803436468 and 5425233430109903",
     "SSN 536-22-1847",
+    "her passport: GL0836476",
     "the key is AKIAQ3EGRIUVZ5TJ7K2M",
     "password: Tr0ub4dor&3-horse",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy\n-----END RSA PRIVATE KEY-----",
