@@ -20,7 +20,7 @@ const HEADING: usize = 40;
 pub(super) fn is_under(bytes: &[u8], cell: Range<usize>, names: impl Fn(&[u8]) -> bool) -> bool {
     let floor = cell.start.saturating_sub(ABOVE);
     let above = bytes.get(floor..cell.start).unwrap_or_default();
-    let Some(line) = above.iter().rposition(|byte| *byte == b'\n') else { return false };
+    let Some(line) = memchr::memrchr(b'\n', above) else { return false };
     let Some(separator) = separator(bytes, &cell) else { return false };
     work::add(above.len());
     let (above, start) = above.split_at_checked(line).unwrap_or_default();
