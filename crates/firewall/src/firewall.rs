@@ -216,7 +216,7 @@ impl Firewall {
         let mut source = opened.source();
         let own = Memo::default();
         // What one run's masks made of it is not for another run.
-        if self.redactor.has_masks() || !source.memo.holds_for(spec) {
+        if !source.memo.holds_for(spec, self.redactor.mask_state()) {
             source.memo = &own;
         }
         drill((&self.redactor_for(spec), &self.views), &source, query, spec)

@@ -34,7 +34,7 @@ mod work;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 
 use serde_json::{Number, Value};
 use weaver_types::ValueFamily;
@@ -93,6 +93,24 @@ struct RunMasks {
     escapes: bool,
 }
 
+/// Which masks a redactor would write: those of one table, as long as no more of its values are
+/// given out.
+#[derive(Debug, Clone)]
+pub(crate) struct MaskState {
+    table: Weak<MaskTable>,
+    known: Option<Weak<KnownValues>>,
+}
+
+impl PartialEq for MaskState {
+    fn eq(&self, other: &Self) -> bool {
+        let known = match (&self.known, &other.known) {
+            (Some(own), Some(other)) => own.ptr_eq(other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        known && self.table.ptr_eq(&other.table)
+    }
+}
+
 impl Redactor {
     /// The built-in rules. That they compile is tested; if they did not, all text would be masked.
     pub(crate) fn builtin() -> Self {
@@ -136,6 +154,13 @@ impl Redactor {
     /// True when masks lead back to values, so that they differ between runs.
     pub(crate) fn has_masks(&self) -> bool {
         self.masks.is_some()
+    }
+
+    /// The masks that it would write; nothing where they say nothing, which is the same in every run.
+    pub(crate) fn mask_state(&self) -> Option<MaskState> {
+        let RunMasks { table, known, .. } = self.masks.as_ref()?;
+        let known = known.as_ref().map(Arc::downgrade);
+        Some(MaskState { table: Arc::downgrade(table), known })
     }
 
     fn engine(&self) -> Option<&Engine> {

@@ -13,7 +13,7 @@ use super::{HandleQuery, redacted, wrong};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
 use crate::frame::{Content, Page, Rows, Shape, Shower, compose, fill};
-use crate::redact::{Counts, Disclosure, Redactor};
+use crate::redact::{Counts, Disclosure, MaskState, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
 use crate::view::ViewRegistry;
@@ -21,9 +21,10 @@ use crate::view::ViewRegistry;
 /// What was computed of a result, for the next question about it by a reader of the same kind.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
-    /// The capability, whether the reader may see personal data, and what its contract shows: what
-    /// masks depend on. The fingerprint alone does not tell what a contract shows.
-    seen_as: OnceLock<(Digest, bool, Disclosure)>,
+    /// The capability, whether the reader may see personal data, what its contract shows, and whose
+    /// masks stand in it: what redaction depends on. The fingerprint alone does not tell what a
+    /// contract shows.
+    seen_as: OnceLock<(Digest, bool, Disclosure, Option<MaskState>)>,
     columns: Columns,
     value: OnceLock<Value>,
     rows: OnceLock<Option<JsonRows>>,
@@ -31,9 +32,10 @@ pub(crate) struct Memo {
 }
 
 impl Memo {
-    /// True when what was computed holds for this spec too.
-    pub(crate) fn holds_for(&self, spec: &FrameSpec<'_>) -> bool {
-        let now = (spec.capability.fingerprint(), spec.pii_reader, Disclosure::of(spec));
+    /// True when what was computed holds for this spec and these masks too.
+    pub(crate) fn holds_for(&self, spec: &FrameSpec<'_>, masks: Option<MaskState>) -> bool {
+        let fingerprint = spec.capability.fingerprint();
+        let now = (fingerprint, spec.pii_reader, Disclosure::of(spec), masks);
         *self.seen_as.get_or_init(|| now.clone()) == now
     }
 }
