@@ -14,6 +14,7 @@ mod context;
 mod email;
 mod europe;
 mod iban;
+mod mentions;
 mod national;
 mod network;
 mod phone;
@@ -32,7 +33,7 @@ use super::page::Page;
 use super::scanner::{Hit, ScanRule, Scanner};
 use card::Card;
 use cluster::{Cluster, Hold, Token, before, byte, continues};
-use context::{Context, Words, topic};
+use context::{Context, Surroundings, Words, topic};
 use network::Address;
 use rules::{BIRTH, CARD, EMAIL, IBAN, MAC, OWN, PHONE, RULES, SSN, V4, V6, WRITTEN_EMAIL};
 
@@ -50,6 +51,7 @@ pub(crate) fn scanner() -> Scanner {
 /// Finds personal data; hits may overlap.
 fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
     let (text, bytes) = (page.text, page.bytes());
+    let near = Surroundings::new(bytes);
     let mut after = 0;
     for place in page.stops() {
         if place < after {
@@ -58,18 +60,18 @@ fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
         match byte(bytes, place) {
             b'@' => push(text, hits, EMAIL, email::address(page, place)),
             b'(' | b'[' => push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place)),
-            b':' => match network::colons(bytes, place) {
+            b':' => match network::colons(&near, place) {
                 Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
                 Some(Address::Mac(range)) => push(text, hits, MAC, Some(range)),
                 None => {}
             },
-            _ => after = digits(page, place, hits),
+            _ => after = digits(page, &near, place, hits),
         }
     }
 }
 
 /// Finds what stands at a digit. Gives the end of what need not be looked at again.
-fn digits(page: &Page<'_>, place: usize, hits: &mut Vec<Hit>) -> usize {
+fn digits(page: &Page<'_>, near: &Surroundings<'_>, place: usize, hits: &mut Vec<Hit>) -> usize {
     let bytes = page.bytes();
     if let Some(end) = cluster::timestamp_end(bytes, place) {
         return end;
@@ -88,7 +90,9 @@ fn digits(page: &Page<'_>, place: usize, hits: &mut Vec<Hit>) -> usize {
         }
         match card::starting(bytes, token) {
             Some(card) if card.published => return card.range.end,
-            card => numbers(page.text, token, card, hits),
+            card => {
+                numbers(page.text, near, token, card, hits);
+            }
         }
     }
     cluster::uuid_end(bytes, token).unwrap_or(token.end)
@@ -113,24 +117,30 @@ fn stands_alone(bytes: &[u8], token: Token) -> bool {
 
 /// What a token with digits, and the groups that start with it, can be. The card was looked for
 /// before.
-fn numbers(text: &str, token: Token, card: Option<Card>, hits: &mut Vec<Hit>) {
-    let bytes = text.as_bytes();
-    push(text, hits, V4, network::v4(bytes, token));
-    push(text, hits, MAC, network::mac(bytes, token));
+fn numbers(
+    text: &str,
+    near: &Surroundings<'_>,
+    token: Token,
+    card: Option<Card>,
+    hits: &mut Vec<Hit>,
+) {
+    let bytes = near.bytes;
+    push(text, hits, V4, network::v4(near, token));
+    push(text, hits, MAC, network::mac(near, token));
     if let Some(card) = card
-        && is_owned(bytes, &card)
+        && is_owned(near, &card)
     {
         push(text, hits, CARD, Some(card.range));
     }
     if !token.digits {
         push(text, hits, IBAN, iban::starting(bytes, token));
     }
-    clusters(text, token, hits);
+    clusters(text, near, token, hits);
 }
 
 /// What the token is with what follows: across blanks, without them, and by itself.
-fn clusters(text: &str, token: Token, hits: &mut Vec<Hit>) {
-    let bytes = text.as_bytes();
+fn clusters(text: &str, near: &Surroundings<'_>, token: Token, hits: &mut Vec<Hit>) {
+    let bytes = near.bytes;
     let long = token.end - token.start >= SHORTEST;
     let follows = continues(bytes, token.start, Hold::Loose);
     let joined = cluster::is_joined(bytes, token.end);
@@ -138,7 +148,7 @@ fn clusters(text: &str, token: Token, hits: &mut Vec<Hit>) {
     let mut blanks = follows;
     if !follows && (joined || long || lettered(bytes, token.start).is_some()) {
         if let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose) {
-            groups(text, &cluster, Hold::Loose, hits);
+            groups(text, near, &cluster, Hold::Loose, hits);
             end = cluster.end;
             blanks = cluster.separators & (cluster::BLANK | cluster::BRACKET) != 0;
         } else {
@@ -153,27 +163,27 @@ fn clusters(text: &str, token: Token, hits: &mut Vec<Hit>) {
         && cluster.end != token.end
         && (follows || cluster.end != end)
     {
-        groups(text, &cluster, Hold::Tight, hits);
+        groups(text, near, &cluster, Hold::Tight, hits);
     } else if long
         && (follows || end != token.end)
         && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Token)
     {
-        groups(text, &cluster, Hold::Token, hits);
+        groups(text, near, &cluster, Hold::Token, hits);
     }
     if follows
         && bracketed(bytes, token)
         && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose)
     {
-        let words = Words::new(bytes, cluster.start, cluster.end);
+        let words = Words::new(near, cluster.start, cluster.end);
         push(text, hits, PHONE, phone::restarted(&words, &cluster));
     }
 }
 
 /// What groups of digits and letters are, taken together.
-fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
-    let bytes = text.as_bytes();
+fn groups(text: &str, near: &Surroundings<'_>, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
+    let bytes = near.bytes;
     if cluster.len() >= SHORTEST {
-        let words = Words::new(bytes, cluster.start, cluster.end);
+        let words = Words::new(near, cluster.start, cluster.end);
         if security::is_ssn(&words, cluster) {
             push(text, hits, SSN, Some(cluster.start..cluster.end));
         }
@@ -184,7 +194,7 @@ fn groups(text: &str, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
     if let Some(start) = lettered(bytes, cluster.start)
         && let Some(cluster) = Cluster::gather(bytes, start, hold)
     {
-        let words = Words::new(bytes, cluster.start, cluster.end);
+        let words = Words::new(near, cluster.start, cluster.end);
         documents(text, &words, &cluster, hits);
     }
 }
@@ -222,14 +232,14 @@ fn bracketed(bytes: &[u8], token: Token) -> bool {
 }
 
 /// False when the words before speak of orders, parcels and the like, and not of cards.
-fn is_owned(bytes: &[u8], card: &Card) -> bool {
+fn is_owned(near: &Surroundings<'_>, card: &Card) -> bool {
     let Range { start, end } = card.range;
-    let context = Context::around(bytes, start, end);
+    let context = Context::around(near, start, end);
     let named = context.last & topic::CARD != 0;
     if card.short {
         return named || context.label & topic::CARD != 0;
     }
-    let hash = before(bytes, start) == b'#';
+    let hash = before(near.bytes, start) == b'#';
     let other = hash || context.near & topic::OTHER != 0;
     let order = context.adjoins && context.last & context.near & topic::ORDER != 0;
     named || !(order || card.weak && other)

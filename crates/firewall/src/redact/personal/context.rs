@@ -1,12 +1,11 @@
 //! The words around a candidate.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
-
-use super::cluster::{before, byte};
+use super::cluster::byte;
+use super::mentions::{Mention, Mentions};
+use crate::redact::column::Headings;
 
 /// How far before a candidate a word counts, in bytes.
 const WIDE: usize = 56;
@@ -39,7 +38,7 @@ pub(super) mod topic {
 use topic::*;
 
 /// Words by subject, with bars between. A star at the end takes any ending.
-const WORDS: &[(u64, &str)] = &[
+pub(super) const WORDS: &[(u64, &str)] = &[
     (
         PHONE,
         "phone*|telephone*|telefon*|téléphone|teléfono|mobile*|móvil|cell|cellphone|\
@@ -225,38 +224,6 @@ fn is_after(bytes: &[u8], gap: Range<usize>, to: usize) -> bool {
         || gap.len() <= 12 && says
 }
 
-struct Matcher {
-    words: AhoCorasick,
-    /// For each word, its subject and whether any ending is taken.
-    meaning: Vec<(u64, bool)>,
-}
-
-static MATCHER: LazyLock<Option<Matcher>> = LazyLock::new(|| {
-    let mut literals = Vec::new();
-    let mut meaning = Vec::new();
-    for (topic, words) in WORDS {
-        for word in words.split('|') {
-            // The search folds the case of ASCII alone.
-            let written = word.trim_end_matches('*');
-            let mut forms = vec![written.to_owned()];
-            if !written.is_ascii() {
-                let (first, rest) = written.split_at(written.ceil_char_boundary(1));
-                forms.extend([first.to_uppercase() + rest, written.to_uppercase()]);
-                forms.dedup();
-            }
-            meaning.extend(forms.iter().map(|_| (*topic, word.ends_with('*'))));
-            literals.extend(forms);
-        }
-    }
-    AhoCorasickBuilder::new()
-        .kind(Some(AhoCorasickKind::DFA))
-        .match_kind(MatchKind::Standard)
-        .ascii_case_insensitive(true)
-        .build(literals)
-        .ok()
-        .map(|words| Matcher { words, meaning })
-});
-
 /// What the words around a candidate speak of.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Context {
@@ -276,12 +243,13 @@ pub(super) struct Context {
 
 impl Context {
     /// Reads the words around a stretch.
-    pub(super) fn around(bytes: &[u8], start: usize, end: usize) -> Self {
+    pub(super) fn around(near: &Surroundings<'_>, start: usize, end: usize) -> Self {
+        let bytes = near.bytes;
         let mut context = Self::default();
-        let Some(matcher) = MATCHER.as_ref() else { return context };
+        let mut mentions = near.mentions.borrow_mut();
         let floor = start.saturating_sub(WIDE);
         let mut last = 0;
-        matcher.each(bytes, floor, start, |topics, _, to| {
+        mentions.each(bytes, floor, start, |Mention { end: to, topics, .. }| {
             context.wide |= topics;
             let gap = bytes.get(to..start).unwrap_or_default();
             if gap.len() <= NEAR && (!gap.contains(&b'\n') || is_above(gap)) {
@@ -300,7 +268,7 @@ impl Context {
             }
         });
         let ceiling = end.saturating_add(AFTER).min(bytes.len());
-        matcher.each(bytes, end, ceiling, |topics, from, to| {
+        mentions.each(bytes, end, ceiling, |Mention { start: from, end: to, topics }| {
             context.wide |= topics;
             if is_after(bytes, end..from, to) {
                 context.after |= topics;
@@ -318,33 +286,44 @@ impl Context {
     }
 }
 
-/// The subjects of the words of a short text.
-pub(super) fn topics(text: &[u8]) -> u64 {
-    let mut topics = 0;
-    if let Some(matcher) = MATCHER.as_ref() {
-        matcher.each(text, 0, text.len(), |topic, _, _| topics |= topic);
+/// A text with what was read around its candidates so far.
+#[derive(Debug)]
+pub(super) struct Surroundings<'t> {
+    pub(super) bytes: &'t [u8],
+    mentions: RefCell<Mentions>,
+    headings: RefCell<Headings>,
+}
+
+impl<'t> Surroundings<'t> {
+    pub(super) fn new(bytes: &'t [u8]) -> Self {
+        Self { bytes, mentions: RefCell::default(), headings: RefCell::default() }
     }
-    topics
 }
 
 /// The words around a candidate, looked up when first asked for, and once.
-pub(super) struct Words<'t> {
-    pub(super) bytes: &'t [u8],
+pub(super) struct Words<'s> {
+    pub(super) bytes: &'s [u8],
+    near: &'s Surroundings<'s>,
     start: usize,
     end: usize,
     context: Cell<Option<Context>>,
 }
 
-impl<'t> Words<'t> {
-    pub(super) fn new(bytes: &'t [u8], start: usize, end: usize) -> Self {
-        Self { bytes, start, end, context: Cell::new(None) }
+impl<'s> Words<'s> {
+    pub(super) fn new(near: &'s Surroundings<'s>, start: usize, end: usize) -> Self {
+        Self { bytes: near.bytes, near, start, end, context: Cell::new(None) }
     }
 
     pub(super) fn get(&self) -> Context {
         let context = self.context.get();
-        let context = context.unwrap_or_else(|| Context::around(self.bytes, self.start, self.end));
+        let context = context.unwrap_or_else(|| Context::around(self.near, self.start, self.end));
         self.context.set(Some(context));
         context
+    }
+
+    /// Whether the candidate is a cell of a table in a column with such a heading.
+    pub(super) fn is_under(&self, names: impl Fn(&[u8]) -> bool) -> bool {
+        self.near.headings.borrow_mut().name(self.bytes, &(self.start..self.end), names)
     }
 
     /// A word goes on after the candidate, `447 712 GB`, as the unit of a count does.
@@ -358,43 +337,4 @@ impl<'t> Words<'t> {
         let context = self.get();
         context.last & context.near & topic::OTHER != 0
     }
-}
-
-impl Matcher {
-    fn each(&self, bytes: &[u8], from: usize, to: usize, mut found: impl FnMut(u64, usize, usize)) {
-        let Some(window) = bytes.get(from..to) else { return };
-        for hit in self.words.find_overlapping_iter(window) {
-            let (start, end) = (from + hit.start(), from + hit.end());
-            let Some((topics, open)) = self.meaning.get(hit.pattern().as_usize()) else { continue };
-            let short = topics & SHORT == 0 && end - start <= 3;
-            let part = short && matches!(byte(bytes, end), b'_' | b'0'..=b'9')
-                || topics & CALL != 0 && before(bytes, start) == b'_';
-            if starts_word(bytes, start) && (*open || ends_word(bytes, end)) && !part {
-                found(*topics, start, end);
-            }
-        }
-    }
-}
-
-/// True where a word starts, also one inside a name like `homePhone`.
-fn starts_word(bytes: &[u8], at: usize) -> bool {
-    let (left, right) = (before(bytes, at), byte(bytes, at));
-    let foreign = is_letter_of_two(before(bytes, at.saturating_sub(1)))
-        && (right.is_ascii_alphabetic() || is_letter_of_two(right));
-    !foreign && !left.is_ascii_alphabetic()
-        || left.is_ascii_lowercase() && right.is_ascii_uppercase()
-}
-
-/// True for the first byte of a letter with an accent, of a Greek or a Cyrillic one: two bytes each,
-/// in alphabets that set words apart.
-fn is_letter_of_two(byte: u8) -> bool {
-    (0xc3..=0xd3).contains(&byte)
-}
-
-/// True where a word ends, also before a plural or the next part of a name like `phoneNumber`.
-fn ends_word(bytes: &[u8], at: usize) -> bool {
-    let (last, next) = (before(bytes, at), byte(bytes, at));
-    let plural = next == b's' && !byte(bytes, at + 1).is_ascii_alphabetic();
-    let letter = next.is_ascii_alphabetic() || is_letter_of_two(next);
-    !letter || plural || last.is_ascii_lowercase() && next.is_ascii_uppercase()
 }

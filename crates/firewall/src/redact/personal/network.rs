@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
 use super::cluster::{Token, before, byte};
-use super::context::{Context, topic};
+use super::context::{Context, Surroundings, topic};
 use super::reserved;
 
 /// The longest run of an address, in bytes.
@@ -86,7 +86,8 @@ fn is_reserved_v6(run: &[u8]) -> bool {
 }
 
 /// The IPv4 address that starts with this token.
-pub(super) fn v4(bytes: &[u8], token: Token) -> Option<Range<usize>> {
+pub(super) fn v4(near: &Surroundings<'_>, token: Token) -> Option<Range<usize>> {
+    let bytes = near.bytes;
     let start = token.start;
     if !token.digits || token.end - start > 3 || byte(bytes, token.end) != b'.' {
         return None;
@@ -114,7 +115,7 @@ pub(super) fn v4(bytes: &[u8], token: Token) -> Option<Range<usize>> {
     }
     let with_prefix = prefix(bytes, end, 32);
     let plain = with_prefix == end && right != b':' && right != b'/';
-    if plain && (is_numbered(bytes, start, end) || is_version(bytes, values, start, end)) {
+    if plain && (is_numbered(bytes, start, end) || is_version(near, values, start, end)) {
         return None;
     }
     Some(start..with_prefix)
@@ -134,7 +135,8 @@ fn is_numbered(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// True when four small numbers, a comparison, or the words before speak of a version.
-fn is_version(bytes: &[u8], values: [u32; 4], start: usize, end: usize) -> bool {
+fn is_version(near: &Surroundings<'_>, values: [u32; 4], start: usize, end: usize) -> bool {
+    let bytes = near.bytes;
     let [first, second, third, _] = values;
     let same = values.iter().all(|value| *value == first);
     let few = (1..=30).contains(&first) && second <= 40 && third <= 100 && !same;
@@ -147,7 +149,7 @@ fn is_version(bytes: &[u8], values: [u32; 4], start: usize, end: usize) -> bool 
     if clear {
         return false;
     }
-    let context = Context::around(bytes, start, end);
+    let context = Context::around(near, start, end);
     let from = topic::ORIGIN;
     let version = context.near & topic::VERSION != 0 && context.last & topic::IP == 0;
     // `bump x from 1.12.44.8`, `install x from 81.12.44.3`.
@@ -171,7 +173,8 @@ fn prefix(bytes: &[u8], end: usize, most: u32) -> usize {
 }
 
 /// The address whose first colon stands here.
-pub(super) fn colons(bytes: &[u8], colon: usize) -> Option<Address> {
+pub(super) fn colons(near: &Surroundings<'_>, colon: usize) -> Option<Address> {
+    let bytes = near.bytes;
     let next = byte(bytes, colon + 1);
     if next != b':' && !next.is_ascii_hexdigit() {
         return None;
@@ -201,7 +204,7 @@ pub(super) fn colons(bytes: &[u8], colon: usize) -> Option<Address> {
     if is_mac(run, b':') {
         return Some(Address::Mac(start..end));
     }
-    if !is_v6(run) || is_reserved_v6(run) || is_bare(bytes, run, start, end) {
+    if !is_v6(run) || is_reserved_v6(run) || is_bare(near, run, start, end) {
         return None;
     }
     Some(Address::V6(start..prefix(bytes, zone(bytes, end), 128)))
@@ -226,13 +229,14 @@ fn zone(bytes: &[u8], end: usize) -> usize {
 }
 
 /// True for a short form that code has too, like `ab::`, without words or a length that say more.
-fn is_bare(bytes: &[u8], run: &[u8], start: usize, end: usize) -> bool {
+fn is_bare(near: &Surroundings<'_>, run: &[u8], start: usize, end: usize) -> bool {
+    let bytes = near.bytes;
     let digits = run.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
     let numeric = run.iter().any(u8::is_ascii_digit);
     if digits >= 4 && numeric {
         return false;
     }
-    let context = Context::around(bytes, start, end);
+    let context = Context::around(near, start, end);
     let clear = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'=' | b'(' | b')' | b',');
     let apart = clear(before(bytes, start)) && clear(byte(bytes, end)) && numeric;
     let spoken = context.near & (topic::IP | topic::ORIGIN) != 0 && apart;
@@ -288,7 +292,8 @@ fn is_mac(run: &[u8], sign: u8) -> bool {
 }
 
 /// The hardware address with hyphens, or in three groups of four, that this token is a part of.
-pub(super) fn mac(bytes: &[u8], token: Token) -> Option<Range<usize>> {
+pub(super) fn mac(near: &Surroundings<'_>, token: Token) -> Option<Range<usize>> {
+    let bytes = near.bytes;
     let length = token.end - token.start;
     let (sign, size, most) = match (length, byte(bytes, token.end), before(bytes, token.start)) {
         (2, b'-', _) | (2, _, b'-') => (b'-', 2, 6),
@@ -327,6 +332,6 @@ pub(super) fn mac(bytes: &[u8], token: Token) -> Option<Range<usize>> {
     if !grouped || !bounded {
         return None;
     }
-    let named = || Context::around(bytes, start, end).near & topic::MAC != 0;
+    let named = || Context::around(near, start, end).near & topic::MAC != 0;
     (sure && lettered || named()).then_some(start..end)
 }

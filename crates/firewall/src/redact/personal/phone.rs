@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use super::checksum::{is_day, number};
 use super::cluster::{BLANK, BRACKET, Cluster, HYPHEN, POINT, SLASH, before, byte};
-use super::context::{self, Words, topic};
-use super::{iban, plan};
-use crate::redact::column;
+use super::context::{Words, topic};
+use super::{iban, mentions, plan};
 
 /// The most digits of an extension.
 const EXTENSION: usize = 6;
@@ -35,7 +34,7 @@ pub(super) fn phone(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>
     let whole = Number { digits, sizes, separators: cluster.separators, opened };
     if is_part(bytes, cluster) {
         // `5551234567,12` may be two cells of a table.
-        let cell = byte(bytes, cluster.end) == b',' && is_in_column(words, &whole, cluster);
+        let cell = byte(bytes, cluster.end) == b',' && is_in_column(words, &whole);
         return cell.then_some(start..cluster.end);
     }
     let cuts = if cluster.letters != 0 { 0 } else { 1 };
@@ -49,7 +48,7 @@ pub(super) fn phone(words: &Words<'_>, cluster: &Cluster) -> Option<Range<usize>
     if iban::is_behind_head(bytes, cluster.start) {
         return None;
     }
-    if written || is_named(words, &whole, start) || is_in_column(words, &whole, cluster) {
+    if written || is_named(words, &whole, start) || is_in_column(words, &whole) {
         return Some(start..extended(bytes, cluster.end));
     }
     let end = prefixes(bytes, cluster, &whole, cuts, fits)?;
@@ -314,14 +313,13 @@ fn is_count(number: &Number<'_>) -> bool {
 }
 
 /// A cell of a table, under a heading that names a phone.
-fn is_in_column(words: &Words<'_>, number: &Number<'_>, cluster: &Cluster) -> bool {
+fn is_in_column(words: &Words<'_>, number: &Number<'_>) -> bool {
     let names_a_phone = |heading: &[u8]| {
         let other = topic::OTHER | topic::VERSION | topic::OWNED;
-        let topics = context::topics(heading);
+        let topics = mentions::topics(heading);
         topics & (topic::PHONE | topic::CALL) != 0 && topics & other == 0 && !is_about(heading)
     };
-    (7..=15).contains(&number.digits.len())
-        && column::is_under(words.bytes, cluster.start..cluster.end, names_a_phone)
+    (7..=15).contains(&number.digits.len()) && words.is_under(names_a_phone)
 }
 
 /// True for headings of what is known of a phone, such as its type.
