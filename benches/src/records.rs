@@ -204,7 +204,7 @@ fn filled(bytes: usize, seed: u64, mut part: impl FnMut(&mut SplitMix) -> String
 }
 
 /// Texts made to be slow: a name, and what is repeated.
-pub const HOSTILE: [(&str, &str); 17] = [
+pub const HOSTILE: [(&str, &str); 18] = [
     ("a", "a"),
     ("eyJ", "eyJ"),
     ("eyJ.", "eyJhbGciOiJ9."),
@@ -222,6 +222,7 @@ pub const HOSTILE: [(&str, &str); 17] = [
     ("userinfo", "postgres://a:"),
     ("spoken", "password of a "),
     ("cells", "1234567,"),
+    ("table", "1234567,1234567,1234567\n"),
 ];
 
 /// Such a text.

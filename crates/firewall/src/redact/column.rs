@@ -193,3 +193,6 @@ fn plain(cell: &[u8]) -> &[u8] {
     let end = cell.iter().rposition(|byte| !wraps(byte)).map_or(start, |at| at + 1);
     cell.get(start..end).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

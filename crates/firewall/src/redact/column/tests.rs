@@ -1,0 +1,49 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn names(cell: &[u8]) -> bool {
+    cell.contains(&b'p')
+}
+
+/// The same for one cell, by the lines above it and nothing else.
+fn named(bytes: &[u8], cell: &Range<usize>) -> bool {
+    let Some(separator) = separator(bytes, cell) else { return false };
+    let floor = cell.start.saturating_sub(ABOVE);
+    let seen = bytes.get(floor..cell.start).unwrap();
+    let mut lines: Vec<_> = seen.split(|byte| *byte == b'\n').collect();
+    let column = cells(lines.pop().unwrap(), separator).count() - 1;
+    let whole = lines.get(usize::from(floor > 0)..).unwrap_or_default();
+    let above = whole.iter().rev().take(LINES).map(|line| cells(line, separator).nth(column));
+    above.map_while(|cell| cell).any(|cell| is_heading(plain(cell), names))
+}
+
+fn table() -> impl Strategy<Value = String> {
+    let cell =
+        prop_oneof![4 => "[0-9]{7}", 1 => "[ap]{1,3}", 1 => "\"[ap,;]{0,3}\"", 1 => "[x ]{0,90}"];
+    let row = (prop::collection::vec(cell, 0..12), prop::sample::select(vec![",", ";", "|"]));
+    let line = row.prop_map(|(cells, separator)| cells.join(separator) + "\n");
+    prop::collection::vec(line, 0..40).prop_map(|lines| lines.concat())
+}
+
+proptest! {
+    #[test]
+    fn headings_read_on_are_headings_looked_up(text in table(), back in any::<u8>()) {
+        let bytes = text.as_bytes();
+        let mut headings = Headings::default();
+        let mut place = 0;
+        for cell in text.split([',', ';', '|', '\n']) {
+            let range = place..place + cell.len();
+            place = range.end + 1;
+            if cell.len() == 7 && !cell.contains('"') {
+                let told = headings.name(bytes, &range, names);
+                prop_assert_eq!(told, named(bytes, &range), "{:?}", &text[..range.end]);
+                // Now and then one looks back.
+                let again = range.start.saturating_sub(usize::from(back))..range.end;
+                if text.is_char_boundary(again.start) {
+                    prop_assert_eq!(headings.name(bytes, &again, names), named(bytes, &again));
+                }
+            }
+        }
+    }
+}
