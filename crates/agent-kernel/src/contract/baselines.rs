@@ -200,8 +200,8 @@ impl Baselines {
     }
 
     fn covers(&self, live: &Capability) -> bool {
-        let namespace = live.id().as_str().split_once('.').map(|(namespace, _)| namespace);
-        let upstream = live.spec().upstream_digest.and(namespace);
+        let namespace = || live.id().as_str().split_once('.').map(|(namespace, _)| namespace);
+        let upstream = live.spec().upstream_digest.and_then(|_| namespace());
         self.surfaces.contains_key(KERNEL_SURFACE)
             || upstream.is_some_and(|name| self.surfaces.contains_key(name))
     }

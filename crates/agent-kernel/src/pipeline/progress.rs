@@ -53,6 +53,16 @@ impl Kernel {
     /// the intent, before any of them is shown.
     pub(crate) async fn with_progress<F: Future>(&self, ready: &Ready<'_>, work: F) -> F::Output {
         let Some(outlet) = &ready.progress else { return work.await };
+        // In a box: few calls have it, and all would be moved with its room.
+        Box::pin(self.passing_on(ready, outlet, work)).await
+    }
+
+    async fn passing_on<F: Future>(
+        &self,
+        ready: &Ready<'_>,
+        outlet: &ProgressOutlet,
+        work: F,
+    ) -> F::Output {
         let firewall = self.firewall_for(ready, None);
         let texts = ready.effective_mode() <= ResponseMode::Table;
         let show = |report| outlet.pass_on(report, &firewall, texts);

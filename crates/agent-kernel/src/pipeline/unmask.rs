@@ -121,11 +121,12 @@ fn holds_bracket(value: &Value, depth: usize) -> bool {
     /// Deeper arguments are refused elsewhere.
     const MAX_DEPTH: usize = 128;
     match value {
-        Value::String(text) => text.contains('['),
+        Value::String(text) => text.as_bytes().contains(&b'['),
         _ if depth > MAX_DEPTH => false,
         Value::Array(items) => items.iter().any(|item| holds_bracket(item, depth + 1)),
         Value::Object(fields) => {
-            fields.iter().any(|(name, field)| name.contains('[') || holds_bracket(field, depth + 1))
+            let named = |name: &str| name.as_bytes().contains(&b'[');
+            fields.iter().any(|(name, field)| named(name) || holds_bracket(field, depth + 1))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
