@@ -35,7 +35,7 @@ impl HeldCheck {
     #[must_use]
     pub fn of(decision: &Decision) -> Vec<Self> {
         let mut out = Vec::new();
-        for contribution in decision.contributions().iter().filter(|c| is_held(c)) {
+        for contribution in decision.contributions().iter().filter(|c| c.waits_for_people()) {
             let held = Self {
                 check: contribution.check,
                 reason: contribution.reason,
@@ -56,11 +56,6 @@ pub(super) fn what_holds(contribution: &Contribution) -> &str {
         Check::Rule | Check::Signal => &contribution.detail,
         _ => "",
     }
-}
-
-/// Whether this is a hold that an approval discharges.
-pub(super) fn is_held(contribution: &Contribution) -> bool {
-    contribution.verdict == Verdict::Hold && contribution.discharge == Discharge::Approval
 }
 
 /// A precondition with what was observed when the request was opened.
