@@ -37,8 +37,6 @@ effects = { impact = "write", world = "closed" }
 effects = { impact = "destroy", world = "closed" }
 "#;
 
-const DESTROY_LOCAL: Effects = Effects { impact: Impact::Destroy, world: World::Closed };
-
 fn main() -> Result<(), Failure> {
     let policy = PolicySet::from_code(Policy::baseline()?, Contracts::from_code(CONTRACTS)?)?;
     let desk = Desk::open(tools()?, policy, "support-agent", &["reader", "writer"])?;
@@ -93,7 +91,7 @@ fn tools() -> Result<Registry, Failure> {
     })?;
     let delete = ToolSpec::new("tickets.delete", "Delete ticket")
         .describe("Delete a ticket for good, for example spam")
-        .with_effects(DESTROY_LOCAL)
+        .with_effects(Effects::DESTROY_LOCAL)
         .arg("id", "string", true);
     // Were this ever to run, the example would end here.
     registry.register_fn(delete.build()?, |_| std::process::exit(70))?;

@@ -6,7 +6,7 @@ use weaver_types::{
     Label, SensitivityTag, SinkKind, World,
 };
 
-const FORGET: Effects = Effects { impact: Impact::Destroy, world: World::Closed };
+const FORGET: Effects = Effects::DESTROY_LOCAL;
 
 /// Put, get, recall, delete.
 pub(super) fn all() -> Vec<Capability> {
