@@ -289,7 +289,9 @@ fn json_in_a_cell_and_names_beside_values_are_masked_in_every_mode() {
 fn warnings_take_a_quarter_of_a_frame_and_say_less_beyond() {
     // Short values of many kinds: the warnings of their masks are long, and the rest is not.
     let values = "a jane.roe@corp.example.com b 4539148803436467 c 419-06-3188 d GB82WEST12345698765432 \
-        e ghp_0123456789abcdefghij0123456789abcdef f AKIAIOSFODNN7EXAMPLE g +14155552671";
+        e ghp_0123456789abcdefghij0123456789abcdef f AKIAIOSFODNN7EXAMPLE g +14155552671 h password=hunter2!x9 \
+        i https://ana:s3cr3t9x@db.corp.example.com/ j 192.0.2.7 k DE89370400440532013000 \
+        l xoxb-123456789012-abcdefghijklmnop m sk_live_0123456789abcdefghijklmn";
     let raw = RawResult::json(json!([{ "t": values }]));
     let framed = |max_chars: usize| {
         let mut spec = spec(ResponseMode::Table);
