@@ -16,8 +16,8 @@ use weaver_stack::router::catalog::{Catalog, SelectableItem};
 use weaver_stack::router::route::Router;
 use weaver_stack::text::token::CharsPerFour;
 use weaver_stack::types::{
-    CapabilityId, CapabilityRequest, Effects, Frame, Impact, JustificationSource, RawResult,
-    ResponseMode, ToolSpec, Verdict, World,
+    CapabilityId, CapabilityRequest, Effects, Frame, JustificationSource, RawResult, ResponseMode,
+    ToolSpec, Verdict,
 };
 
 const GOAL: &str = "Search the refund docs, update the ticket status and delete the spam ticket";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Grant, Invocation, Kernel, Registry, Token, block_on,
+    Call, Caller, FnDriver, Grant, Invocation, Kernel, KeyRing, Registry, Token, block_on,
 };
 use weaver_firewall::HandleQuery;
 use weaver_policy::{Contracts, Policy, PolicySet};

@@ -39,7 +39,7 @@ impl Desk {
         let random: Arc<dyn Random> = Arc::new(SeededRandom::new(1));
         let ledger = Arc::new(MemoryLedger::fresh(Arc::clone(&random))?);
         let kernel = Kernel::builder(registry, policy)
-            .with_store(ledger.clone(), Arc::new(MemoryBlobs::fresh(random.as_ref())?))
+            .with_store(ledger.clone(), Arc::new(MemoryBlobs::new([7; 32])))
             .with_clock(Arc::new(ManualClock::new(now)))
             .with_random(random)
             .open()?;

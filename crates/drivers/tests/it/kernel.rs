@@ -8,9 +8,9 @@ use weaver_agent_kernel::{Call, Caller, Driver, Invocation, Kernel, Registry, bl
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::Upstream;
 use weaver_policy::{Contracts, Policy, PolicySet};
+use weaver_types::ledger::Ledger;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Principal, PrincipalId, ResponseMode, RunContext, RunSettings,
-    ToolSpec, ledger::Ledger,
+    CapabilityId, CapabilityRequest, Principal, PrincipalId, ResponseMode, RunSettings, ToolSpec,
 };
 
 use crate::support::{config, request};

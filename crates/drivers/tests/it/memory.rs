@@ -14,7 +14,7 @@ use weaver_types::ledger::{Ledger, RecordStore};
 use weaver_types::{
     CapabilityId, CapabilityRequest, Confidentiality, Effects, Integrity, Label, Principal,
     PrincipalId, RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, RunSettings, Rung,
-    SinkKind, ToolSpec, Verdict,
+    SinkKind, SystemClock, ToolSpec, Verdict,
 };
 
 pub(crate) fn durable(path: &Path) -> Memory {

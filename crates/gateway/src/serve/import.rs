@@ -81,6 +81,7 @@ fn check_name(name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use weaver_types::Digest;
 
     use super::*;
 

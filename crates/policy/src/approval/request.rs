@@ -5,9 +5,8 @@ use serde_json::Value;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::Tag;
 use weaver_types::{
-    AgentId, Authority, CapabilityId, Check, Contribution, Decision, Digest, Discharge,
-    Justification, Label, LogId, Precondition, PrincipalId, ReasonCode, RequestId, RunId, Tenant,
-    Timestamp, Verdict,
+    AgentId, Authority, CapabilityId, Check, Contribution, Decision, Digest, Justification, Label,
+    LogId, Precondition, PrincipalId, ReasonCode, RequestId, RunId, Tenant, Timestamp,
 };
 
 use super::Nonce;
