@@ -16,8 +16,8 @@ use weaver_stack::router::catalog::{Catalog, SelectableItem};
 use weaver_stack::router::route::Router;
 use weaver_stack::text::token::CharsPerFour;
 use weaver_stack::types::{
-    CapabilityId, CapabilityRequest, Effects, Frame, Impact, JustificationSource, RawResult,
-    ResponseMode, ToolSpec, Verdict, World,
+    CapabilityId, CapabilityRequest, Effects, Frame, JustificationSource, RawResult, ResponseMode,
+    ToolSpec, Verdict,
 };
 
 const GOAL: &str = "Search the refund docs, update the ticket status and delete the spam ticket";
@@ -36,8 +36,6 @@ effects = { impact = "write", world = "closed" }
 [capabilities."tickets.delete"]
 effects = { impact = "destroy", world = "closed" }
 "#;
-
-const DESTROY_LOCAL: Effects = Effects { impact: Impact::Destroy, world: World::Closed };
 
 fn main() -> Result<(), Failure> {
     let policy = PolicySet::from_code(Policy::baseline()?, Contracts::from_code(CONTRACTS)?)?;
@@ -93,7 +91,7 @@ fn tools() -> Result<Registry, Failure> {
     })?;
     let delete = ToolSpec::new("tickets.delete", "Delete ticket")
         .describe("Delete a ticket for good, for example spam")
-        .with_effects(DESTROY_LOCAL)
+        .with_effects(Effects::DESTROY_LOCAL)
         .arg("id", "string", true);
     // Were this ever to run, the example would end here.
     registry.register_fn(delete.build()?, |_| std::process::exit(70))?;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Grant, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry,
-    Settings, ThreadTimer, Token, block_on,
+    Call, Caller, FnDriver, Grant, Invocation, Kernel, KeyRing, Registry, Token, block_on,
 };
 use weaver_firewall::HandleQuery;
 use weaver_policy::{Contracts, Policy, PolicySet};
@@ -115,18 +114,11 @@ impl Desk {
         let clock = Arc::new(Stepping::default());
         let random: Arc<dyn Random> = Arc::new(BufferedRandom::new(OsRandom));
         let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
-        let kernel = Kernel::open(KernelParts {
-            registry: Arc::new(registry),
-            policy: Arc::new(policy),
-            ledger,
-            blobs: Arc::new(MemoryBlobs::new([7; 32])),
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            random,
-            timer: Arc::new(ThreadTimer),
-            keys: KeyRing::fresh(&OsRandom)?,
-            settings: Settings::default(),
-            ports: Ports::default(),
-        })?;
+        let kernel = Kernel::builder(registry, policy)
+            .with_store(ledger, Arc::new(MemoryBlobs::new([7; 32])))
+            .with_clock(Arc::clone(&clock) as Arc<dyn Clock>)
+            .with_random(random)
+            .open()?;
         let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
         Ok(Self {
             kernel,

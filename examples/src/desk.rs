@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use weaver_stack::kernel::{
-    Caller, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer,
-};
+use weaver_stack::kernel::{Caller, Kernel, Registry};
 use weaver_stack::policy::PolicySet;
 use weaver_stack::trace::{MemoryBlobs, MemoryLedger};
 use weaver_stack::types::{
-    Clock, LogId, ManualClock, Principal, PrincipalId, Random, RunContext, RunSettings,
-    SeededRandom, Timestamp,
+    ManualClock, Principal, PrincipalId, Random, RunContext, RunSettings, SeededRandom, Timestamp,
 };
 
 use crate::Failure;
@@ -28,7 +25,7 @@ pub struct Desk {
 
 impl Desk {
     /// Opens the kernel. The clock stands still and the randomness is a fixed stream, so that an
-    /// example prints the same each time. A real host takes `SystemClock` and `OsRandom`.
+    /// example prints the same each time. A real host leaves both as they are by default.
     ///
     /// # Errors
     /// When a part cannot be made.
@@ -39,23 +36,14 @@ impl Desk {
         roles: &[&str],
     ) -> Result<Self, Failure> {
         let now = Timestamp::parse_rfc3339("2026-01-05T09:00:00Z").ok_or("no time")?;
-        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(now));
         let random: Arc<dyn Random> = Arc::new(SeededRandom::new(1));
-        let log = LogId::random(random.as_ref())?;
-        let ledger = Arc::new(MemoryLedger::new(log, Arc::clone(&random)));
-        let kernel = Kernel::open(KernelParts {
-            registry: Arc::new(registry),
-            policy: Arc::new(policy),
-            ledger: ledger.clone(),
-            blobs: Arc::new(MemoryBlobs::new([7; 32])),
-            clock: Arc::clone(&clock),
-            random: Arc::clone(&random),
-            timer: Arc::new(ThreadTimer),
-            keys: KeyRing::fresh(random.as_ref())?,
-            settings: Settings::default(),
-            ports: Ports::default(),
-        })?;
-        let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
+        let ledger = Arc::new(MemoryLedger::fresh(Arc::clone(&random))?);
+        let kernel = Kernel::builder(registry, policy)
+            .with_store(ledger.clone(), Arc::new(MemoryBlobs::new([7; 32])))
+            .with_clock(Arc::new(ManualClock::new(now)))
+            .with_random(random)
+            .open()?;
+        let run = kernel.start_run(RunSettings::default())?;
         let principal = Principal::new(PrincipalId::parse(who)?).with_roles(roles.iter().copied());
         Ok(Self { kernel, ledger, principal, run })
     }

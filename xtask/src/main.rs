@@ -13,6 +13,7 @@ mod fuzz;
 mod interop;
 mod layers;
 mod lint;
+mod mutants;
 mod package;
 mod peers;
 mod process;
@@ -70,6 +71,8 @@ enum Verb {
     Speed(speed::Args),
     /// Feed made-up input to the parsers of the policy crate and to the firewall.
     Fuzz(fuzz::Args),
+    /// Break single files in many small ways, and name the ways that no test sees.
+    Mutants(mutants::Args),
     /// Build and verify every package as it would be published, without publishing.
     Package(package::Args),
 }
@@ -104,6 +107,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Eval(args) => eval::run(&sh, &args),
         Verb::Speed(args) => speed::run(&sh, &args),
         Verb::Fuzz(args) => fuzz::run(&sh, &args),
+        Verb::Mutants(args) => mutants::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),
     }
 }

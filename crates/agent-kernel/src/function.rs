@@ -25,6 +25,9 @@ enum Body {
 }
 
 /// A host function as a driver.
+///
+/// That it is the host's own says nothing of what it brings: output whose label the capability does
+/// not declare is internal and untrusted, and taints the run that sees it.
 pub struct FnDriver {
     name: String,
     body: Body,

@@ -1,4 +1,4 @@
-//! The kernel itself: its parts, its settings, and how it is opened.
+//! The kernel itself: its settings, and how it is opened on its parts.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,10 +12,11 @@ use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{
     CallId, CapabilityRequest, Clock, Label, LogId, Principal, Random, ResponseMode, RunContext,
-    Tenant, Timer, Timestamp,
+    RunError, RunSettings, Tenant, Timer, Timestamp,
 };
 
 use crate::approval::table::Holds;
+use crate::builder::{KernelBuilder, KernelParts};
 use crate::clock_guard::{self, ClockGuard, Moment};
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
@@ -84,30 +85,6 @@ impl Default for Settings {
     }
 }
 
-/// What a kernel is made of.
-pub struct KernelParts {
-    /// The capabilities.
-    pub registry: Arc<Registry>,
-    /// The policy in force.
-    pub policy: Arc<PolicySet>,
-    /// The ledger.
-    pub ledger: Arc<dyn Ledger>,
-    /// Where large results lie.
-    pub blobs: Arc<dyn BlobStore>,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness.
-    pub random: Arc<dyn Random>,
-    /// Timers.
-    pub timer: Arc<dyn Timer>,
-    /// Token keys.
-    pub keys: KeyRing,
-    /// Settings.
-    pub settings: Settings,
-    /// What it can be given beside; by default nothing.
-    pub ports: Ports,
-}
-
 /// Who calls, and in which run.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
@@ -131,41 +108,24 @@ pub struct Call<'a> {
 /// The kernel. Every execution passes through it.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use serde_json::json;
-/// use weaver_agent_kernel::{Call, Caller, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer, block_on};
+/// use weaver_agent_kernel::{Caller, Kernel, Registry, block_on};
 /// use weaver_policy::{Contracts, Policy, PolicySet};
-/// use weaver_trace_store::{MemoryBlobs, MemoryLedger};
-/// use weaver_types::*;
+/// use weaver_types::{Principal, PrincipalId, RawResult, RunSettings, ToolSpec};
 ///
-/// let random = Arc::new(OsRandom);
-/// let clock = Arc::new(SystemClock::default());
-/// let registry = Arc::new(Registry::new());
+/// let registry = Registry::new();
 /// let spec = ToolSpec::new("docs.search", "Search").arg("query", "string", true);
 /// registry.register_fn(spec.build()?, |call| Ok(RawResult::json(json!([{ "hit": call.arguments()["query"] }]))))?;
 ///
-/// let kernel = Kernel::open(KernelParts {
-///     registry,
-///     policy: Arc::new(PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?),
-///     ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom)?, random.clone())),
-///     blobs: Arc::new(MemoryBlobs::new([7; 32])),
-///     clock: clock.clone(),
-///     random: random.clone(),
-///     timer: Arc::new(ThreadTimer),
-///     keys: KeyRing::fresh(&OsRandom)?,
-///     settings: Settings::default(),
-///     ports: Ports::default(),
-/// })?;
+/// let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
+/// let kernel = Kernel::in_memory(registry, policy)?;
 ///
-/// let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
-/// let principal = Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]);
-/// let request = CapabilityRequest::new(CapabilityId::parse("docs.search")?, "find the handbook");
-/// let arguments = json!({ "query": "handbook" });
-/// let call = Call { request: &request, arguments: Some(&arguments), mode: ResponseMode::Summary };
-///
-/// let done = block_on(kernel.execute(Caller { run: &run, principal: &principal }, call));
+/// let run = kernel.start_run(RunSettings::default())?;
+/// let ana = Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]);
+/// let caller = Caller { run: &run, principal: &ana };
+/// let done = block_on(kernel.call(caller, "docs.search", json!({ "query": "handbook" })));
 /// assert!(done.decision.allowed());
-/// assert!(done.result.is_some_and(|result| result.success));
+/// assert!(done.frame().is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Kernel {
@@ -200,13 +160,27 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Opens a kernel on its ledger: reads revocations, held calls and standing approvals, and
-    /// closes every call that was begun and whose end was never recorded as "outcome unknown". One
-    /// ledger has one kernel a tenant.
+    /// A kernel whose ledger and results live in memory and end with the process, on the clock and
+    /// the randomness of the system; every token key is fresh. [`Kernel::builder`] takes other parts.
     ///
     /// # Errors
-    /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
-    pub fn open(parts: KernelParts) -> Result<Self, KernelError> {
+    /// [`KernelError`], when there is no randomness.
+    pub fn in_memory(
+        registry: impl Into<Arc<Registry>>,
+        policy: impl Into<Arc<PolicySet>>,
+    ) -> Result<Self, KernelError> {
+        Self::builder(registry, policy).open()
+    }
+
+    /// The parts of a kernel, of which all but these two have a default.
+    pub fn builder(
+        registry: impl Into<Arc<Registry>>,
+        policy: impl Into<Arc<PolicySet>>,
+    ) -> KernelBuilder {
+        KernelBuilder::new(registry.into(), policy.into())
+    }
+
+    pub(crate) fn open(parts: KernelParts) -> Result<Self, KernelError> {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
         let now = time.moment(parts.clock.as_ref()).now;
@@ -262,6 +236,14 @@ impl Kernel {
         kernel.recover()?;
         kernel.remove_ended()?;
         Ok(kernel)
+    }
+
+    /// A new run on the clock and the randomness of this kernel.
+    ///
+    /// # Errors
+    /// [`RunError`], when there is no randomness, or `dry_run` in the metadata is no boolean.
+    pub fn start_run(&self, settings: RunSettings) -> Result<RunContext, RunError> {
+        RunContext::create(settings, self.clock.as_ref(), self.random.as_ref())
     }
 
     /// The registry.

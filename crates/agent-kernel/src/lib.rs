@@ -3,19 +3,21 @@
 //! `grant` decides and mints a token; `invoke` verifies it, decides again on the exact arguments,
 //! commits decision, token use and intent in one batch, executes, sends the result through the
 //! firewall and records the outcome; `expand` looks further into a stored result under the same
-//! rules; `execute` does grant and invoke in one. A held call opens a request, `receive` takes in the
+//! rules; `execute` does grant and invoke in one, and `call` is the short form of it. A held call opens a request, `receive` takes in the
 //! signed answers to it, and the same call then goes through once. A refusal is a value with a reason, not an
 //! error: every method of the pipeline returns a decision, and when anything inside fails the
 //! decision is a denial.
 //!
 //! What is deliberately absent: any runtime (futures are `std`'s, timers are a port), any network
-//! (drivers live elsewhere), any storage (the ledger is a port).
+//! (drivers live elsewhere), any storage of its own (the ledger is a port; unless a host gives one,
+//! that of `weaver-trace-store` in memory is behind it).
 //!
 //! The shortest run through it stands in the documentation of [`Kernel`].
 
 mod approval;
 mod arguments;
 mod bounds;
+mod builder;
 mod call_stream;
 mod chunk_queue;
 mod clock_guard;
@@ -59,6 +61,7 @@ pub use approval::{
     StoredApproval, read_standing,
 };
 pub use arguments::MAX_ARGUMENTS;
+pub use builder::KernelBuilder;
 pub use call_stream::CallStream;
 pub use chunk_queue::ChunkSender;
 pub use contract::{
@@ -68,7 +71,7 @@ pub use contract::{
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
-pub use kernel::{Call, Caller, Kernel, KernelParts, Settings};
+pub use kernel::{Call, Caller, Kernel, Settings};
 pub use pipeline::{
     BudgetRemaining, DryRun, Explanation, Grant, Invocation, MemoryAccess, MemoryNote, Received,
     RevocationSubject,

@@ -6,11 +6,13 @@
 //! expand  = find ─ evaluate as a view ─ firewall ─ record
 //! decided = evaluate ─ held? open a request ─ resolver? ─ evaluate
 //! evaluate = lookup, contract, arguments, decide, budget, preconditions ─ held? resume
+//! call    = grant ─ invoke, for an id and arguments
 //! receive = verify a signed file ─ record ─ it counts
 //! ```
 
 mod as_if;
 mod attempt;
+mod call;
 mod change;
 mod dry_run;
 mod evaluate;

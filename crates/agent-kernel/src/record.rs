@@ -159,9 +159,7 @@ impl Serialize for Checks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.said.iter().take(MAX_CONTRIBUTIONS).map(|said| {
             // What stands in the way, or stood there, may quote the request.
-            let released =
-                matches!(said.reason, ReasonCode::ApprovalGranted | ReasonCode::StandingApproval);
-            if said.verdict > Verdict::Allow || released {
+            if said.verdict > Verdict::Allow || said.reason.is_release() {
                 let detail = words(self.firewall, &said.detail);
                 Cow::Owned(Contribution { detail, ..said.clone() })
             } else {

@@ -89,6 +89,11 @@ impl Registry {
 
     /// Registers a capability with a host function that may block.
     ///
+    /// Results of a capability that does not declare its output label are internal and untrusted:
+    /// a run that has seen one is tainted, and what it writes outside is held until people or the
+    /// origin of its arguments speak for it. [`output_label`](weaver_types::CapabilityDraft::output_label)
+    /// declares it, for a tool whose every answer is the host's own word.
+    ///
     /// # Errors
     /// As [`Registry::register`].
     pub fn register_fn(

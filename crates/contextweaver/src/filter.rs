@@ -8,12 +8,12 @@
 //! ```
 //! use contextweaver::catalog::{ItemKind, SelectableItem};
 //! use contextweaver::filter::{Filter, Rule};
-//! use weaver_types::CapabilityId;
+//! use contextweaver::types::CapabilityId;
 //!
 //! let item = SelectableItem::new(CapabilityId::parse("mail.send")?, "send", "Send a mail");
 //! let filter = Filter { kinds: [ItemKind::Prompt].into(), ..Filter::default() };
 //! assert_eq!(filter.admits(&item), Err(Rule::Kind));
-//! # Ok::<(), weaver_types::IdError>(())
+//! # Ok::<(), contextweaver::types::IdError>(())
 //! ```
 
 mod arrange;

@@ -9,7 +9,7 @@
 //! use contextweaver::catalog::SelectableItem;
 //! use contextweaver::hydrate::{ContextValue, hydrate};
 //! use serde_json::json;
-//! use weaver_types::{CapabilityId, Label};
+//! use contextweaver::types::{CapabilityId, Label};
 //!
 //! let schema = json!({"type": "object", "properties": {"user_id": {"type": "string"}}});
 //! let item = SelectableItem::new(CapabilityId::parse("tickets.list")?, "list", "List tickets")

@@ -6,7 +6,8 @@
 //!
 //! What this crate deliberately is not: it permits nothing, calls nothing and stores nothing. A
 //! ranking is advice; whether a call may happen is decided elsewhere. It has no firewall of its
-//! own: tool results enter as frames.
+//! own: tool results enter as frames. What its constructors take comes with it, as [`types`] and
+//! [`text`].
 //!
 //! ```
 //! use contextweaver::catalog::Catalog;
@@ -33,6 +34,11 @@ pub mod graph;
 pub mod hydrate;
 pub mod memory;
 pub mod route;
+
+/// Token counters and other text functions that this crate's constructors take.
+pub use weaver_text as text;
+/// The vocabulary that this crate's functions speak in: ids, labels, frames, clocks.
+pub use weaver_types as types;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -59,8 +59,8 @@ pub(crate) use current_run::CurrentRun;
 pub(crate) use entry::reached;
 pub use error::ServeError;
 pub(crate) use import::propose;
-pub use import::upstream_digest;
 pub(crate) use own_tools::proposal as own_proposal;
+pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;
 use crate::publish::{self, Keeper};

@@ -7,6 +7,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{BlobId, BlobStore, LedgerError, MAX_BLOB};
+use weaver_types::{Random, RandomError};
 use zeroize::Zeroizing;
 
 /// Bytes of a store's key.
@@ -64,6 +65,16 @@ pub struct MemoryBlobs {
 }
 
 impl MemoryBlobs {
+    /// An empty store that names its blobs under a random key.
+    ///
+    /// # Errors
+    /// [`RandomError`], when there is no randomness.
+    pub fn fresh(random: &dyn Random) -> Result<Self, RandomError> {
+        let mut key = [0; BLOB_KEY];
+        random.fill(&mut key)?;
+        Ok(Self::new(key))
+    }
+
     /// An empty store that names its blobs under `key`.
     #[must_use]
     pub fn new(key: [u8; BLOB_KEY]) -> Self {

@@ -7,7 +7,7 @@ use weaver_types::ledger::{
     Batch, Durability, Head, HeadAfter, Heads, Ledger, LedgerError, MAX_PAGE, Namespace, Receipt,
     Record, RecordKey, StoredEvent, Ticket,
 };
-use weaver_types::{LogId, Random, Tenant};
+use weaver_types::{LogId, Random, RandomError, Tenant};
 
 use crate::entry::SALT;
 use crate::log::{Row, Sealed, Tip};
@@ -59,6 +59,14 @@ struct Entry {
 }
 
 impl MemoryLedger {
+    /// An empty ledger whose log has a random id. `random` gives the salts too.
+    ///
+    /// # Errors
+    /// [`RandomError`], when there is no randomness.
+    pub fn fresh(random: Arc<dyn Random>) -> Result<Self, RandomError> {
+        Ok(Self::new(LogId::random(random.as_ref())?, random))
+    }
+
     /// An empty ledger. `random` gives the salts.
     #[must_use]
     pub fn new(log: LogId, random: Arc<dyn Random>) -> Self {

@@ -168,12 +168,26 @@ impl Contribution {
         self
     }
 
+    /// Whether it holds the call until people release it.
+    #[must_use]
+    pub fn waits_for_people(&self) -> bool {
+        self.verdict == Verdict::Hold && self.discharge == Discharge::Approval
+    }
+
     /// The same with limits.
     #[must_use]
     pub fn with_constraints(mut self, constraints: Constraints) -> Self {
         self.constraints = constraints;
         self
     }
+}
+
+/// The contribution that speaks for a decision: the first at the winning verdict. Where people
+/// released the call, their release comes before what would have allowed it anyway.
+fn leading(said: &[Contribution], verdict: Verdict) -> Option<&Contribution> {
+    let mut winning = said.iter().filter(|c| c.verdict == verdict);
+    let first = winning.clone().next();
+    winning.find(|c| verdict == Verdict::Allow && c.reason.is_release()).or(first)
 }
 
 /// The first [`MAX_DETAIL`] characters.
@@ -250,7 +264,7 @@ impl Serialize for Decision {
 
 impl Decision {
     /// Joins contributions: strictest verdict, highest authority, tightest constraints. None at
-    /// all is a denial.
+    /// all is a denial. What waits for people waits for one at least, and says so.
     #[must_use]
     pub fn join(mut contributions: Vec<Contribution>, basis: Basis) -> Self {
         if contributions.is_empty() {
@@ -261,6 +275,9 @@ impl Decision {
                 "no check contributed anything",
             ));
         }
+        for held in contributions.iter_mut().filter(|c| c.waits_for_people()) {
+            held.authority.quorum = held.authority.quorum.max(1);
+        }
         if contributions.len() > 1 {
             contributions.sort_by(|a, b| {
                 (a.check, b.verdict, a.reason, &a.detail)
@@ -268,10 +285,8 @@ impl Decision {
             });
         }
         let verdict = contributions.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Deny);
-        let primary = contributions
-            .iter()
-            .find(|c| c.verdict == verdict)
-            .map_or(ReasonCode::NoMatchingRule, |c| c.reason);
+        let primary =
+            leading(&contributions, verdict).map_or(ReasonCode::NoMatchingRule, |c| c.reason);
         let mut authority = Authority::default();
         let mut constraints = Constraints::default();
         for contribution in &contributions {
@@ -316,7 +331,7 @@ impl Decision {
         self.0.verdict == Verdict::Allow
     }
 
-    /// The first reason at the winning verdict.
+    /// The first reason at the winning verdict; of a call that people released, that they did.
     #[must_use]
     pub fn primary(&self) -> ReasonCode {
         self.0.primary
@@ -325,11 +340,7 @@ impl Decision {
     /// The words of the contribution that gave the primary reason.
     #[must_use]
     pub fn detail(&self) -> &str {
-        self.0
-            .contributions
-            .iter()
-            .find(|c| c.verdict == self.0.verdict)
-            .map_or("", |c| c.detail.as_str())
+        leading(&self.0.contributions, self.0.verdict).map_or("", |c| c.detail.as_str())
     }
 
     /// Everything that was said, in the order of the checks.

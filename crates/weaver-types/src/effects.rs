@@ -46,8 +46,12 @@ impl Effects {
     pub const WRITE_LOCAL: Self = Self { impact: Impact::Write, world: World::Closed };
     /// Writes outside.
     pub const WRITE_OPEN: Self = Self { impact: Impact::Write, world: World::Open };
+    /// May lose or damage local things for good.
+    pub const DESTROY_LOCAL: Self = Self { impact: Impact::Destroy, world: World::Closed };
+    /// May lose or damage things outside for good.
+    pub const DESTROY_OPEN: Self = Self { impact: Impact::Destroy, world: World::Open };
     /// The most dangerous; what is not declared is read as this.
-    pub const UNDECLARED: Self = Self { impact: Impact::Destroy, world: World::Open };
+    pub const UNDECLARED: Self = Self::DESTROY_OPEN;
 
     /// The worse of both in each component.
     #[must_use]
@@ -171,11 +175,8 @@ mod tests {
             (Effects::READ_OPEN, SafetyClass::Network, Rung::L1),
             (Effects::WRITE_LOCAL, SafetyClass::LocalWrite, Rung::L3),
             (Effects::WRITE_OPEN, SafetyClass::Network, Rung::L4),
-            (
-                Effects { impact: Impact::Destroy, world: World::Closed },
-                SafetyClass::Destructive,
-                Rung::L4,
-            ),
+            (Effects::DESTROY_LOCAL, SafetyClass::Destructive, Rung::L4),
+            (Effects::DESTROY_OPEN, SafetyClass::Destructive, Rung::L4),
             (Effects::UNDECLARED, SafetyClass::Destructive, Rung::L4),
         ];
         for (effects, class, rung) in table {

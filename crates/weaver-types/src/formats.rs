@@ -33,6 +33,7 @@ mod name;
 mod nullable;
 mod strict;
 mod tool_set;
+mod upstream;
 
 pub use answer::{AnswerTo, Said, answer};
 pub use call::{JUSTIFICATION, MAX_MESSAGE, ToolCall};
@@ -40,6 +41,7 @@ pub use error::{CallError, ImportError, NameError};
 pub use import::{draft, drafts};
 pub use name::{ToolNames, tool_name};
 pub use tool_set::{Note, Offer, ToolSet};
+pub use upstream::upstream_digest;
 
 /// A format in which tools are offered and called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -182,6 +182,14 @@ reasons! {
     InternalError = "internal_error";
 }
 
+impl ReasonCode {
+    /// Whether it says that people released a call, now or in advance.
+    #[must_use]
+    pub fn is_release(self) -> bool {
+        matches!(self, Self::ApprovalGranted | Self::StandingApproval)
+    }
+}
+
 impl fmt::Display for ReasonCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

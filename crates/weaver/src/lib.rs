@@ -36,6 +36,6 @@ pub use weaver_policy as policy;
 #[cfg(feature = "trace")]
 pub use weaver_trace_store as trace;
 
-#[cfg(all(doctest, feature = "router", feature = "policy"))]
+#[cfg(all(doctest, feature = "router", feature = "kernel"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

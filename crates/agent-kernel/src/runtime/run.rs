@@ -35,7 +35,6 @@ const UNREACHED: &str = "not reached";
 /// # use serde_json::json;
 /// # use weaver_agent_kernel::*;
 /// # use weaver_policy::{Contracts, Policy, PolicySet};
-/// # use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 /// # use weaver_types::*;
 /// struct Fixed;
 ///
@@ -52,25 +51,13 @@ const UNREACHED: &str = "not reached";
 ///         Box::pin(std::future::ready(Ok(tools.iter().map(step).collect())))
 ///     }
 /// }
-/// # let random = Arc::new(OsRandom);
-/// # let clock = Arc::new(SystemClock::default());
-/// # let registry = Arc::new(Registry::new());
+/// # let registry = Registry::new();
 /// # let spec = ToolSpec::new("docs.search", "Search").arg("query", "string", true);
 /// # registry.register_fn(spec.build()?, |call| Ok(RawResult::json(json!([{ "hit": call.arguments()["query"] }]))))?;
-/// # let kernel = Kernel::open(KernelParts {
-/// #     registry,
-/// #     policy: Arc::new(PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?),
-/// #     ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom)?, random.clone())),
-/// #     blobs: Arc::new(MemoryBlobs::new([7; 32])),
-/// #     clock: clock.clone(),
-/// #     random: random.clone(),
-/// #     timer: Arc::new(ThreadTimer),
-/// #     keys: KeyRing::fresh(&OsRandom)?,
-/// #     settings: Settings::default(),
-/// #     ports: Ports::default(),
-/// # })?;
+/// # let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
+/// # let kernel = Kernel::in_memory(registry, policy)?;
 ///
-/// let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref())?;
+/// let run = kernel.start_run(RunSettings::default())?;
 /// let ana = Principal::new(PrincipalId::parse("ana")?).with_roles(["reader"]);
 /// let runtime = AgentRuntime::new(&kernel, Arc::new(Fixed));
 /// let record = block_on(runtime.run(Caller { run: &run, principal: &ana }, "the handbook"));

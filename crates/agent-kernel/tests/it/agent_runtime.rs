@@ -14,7 +14,7 @@ use weaver_types::{
     RunContext, SafetyClass, SafetyMode, Verdict,
 };
 
-use crate::support::{DESTROY_LOCAL, World, ana, draft, kinds, log, open_policy, snapshot};
+use crate::support::{World, ana, draft, kinds, log, open_policy, snapshot};
 
 /// Plans the same steps whatever the goal, and notes what it was shown.
 #[derive(Default)]
@@ -58,7 +58,7 @@ fn steps<const N: usize>(ids: [&str; N]) -> Fixed {
 
 fn world() -> World {
     let world = World::new(open_policy());
-    world.tool("fs.read", Effects::READ_LOCAL).tool("disk.wipe", DESTROY_LOCAL);
+    world.tool("fs.read", Effects::READ_LOCAL).tool("disk.wipe", Effects::DESTROY_LOCAL);
     world.answering(draft("fs.fail", Effects::READ_LOCAL), |_| {
         Err(DriverError::Failed("no".to_owned()))
     });

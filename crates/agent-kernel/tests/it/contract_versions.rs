@@ -14,8 +14,7 @@ use weaver_types::{
 };
 
 use crate::support::{
-    Asked, DESTROY_LOCAL, World, ana, answer, draft, kinds, log, memory, open_policy, snapshot,
-    succeeded,
+    Asked, World, ana, answer, draft, kinds, log, memory, open_policy, snapshot, succeeded,
 };
 
 fn policy(enforcement: Enforcement) -> Policy {
@@ -149,7 +148,7 @@ fn sbk_10_a_reader_that_says_it_writes_outside_is_denied() {
 #[test]
 fn sbk_11_whoever_claims_to_have_become_harmless_is_denied() {
     let world = World::new(open_policy());
-    world.tool("fs.wipe", DESTROY_LOCAL);
+    world.tool("fs.wipe", Effects::DESTROY_LOCAL);
     update(&world, draft("fs.wipe", Effects::READ_LOCAL));
     let done = world.call(&world.run(), &ana(), &Asked::new("fs.wipe"));
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged), "{done:?}");

@@ -9,7 +9,7 @@ use weaver_types::{
     SensitivityTag,
 };
 
-use crate::support::{Asked, DESTROY_LOCAL, World, answer, draft, log, principal, succeeded};
+use crate::support::{Asked, World, answer, draft, log, principal, succeeded};
 
 const VECTORS: &str = include_str!("../../../policy/tests/data/agent-kernel.json");
 /// The rows that a frame shows at most, whatever a policy allows.
@@ -55,7 +55,7 @@ fn capability(recorded: &Value) -> CapabilityDraft {
     let effects = match recorded["safety"].as_str().unwrap() {
         "READ" => Effects::READ_LOCAL,
         "WRITE" => Effects::WRITE_LOCAL,
-        "DESTRUCTIVE" => DESTROY_LOCAL,
+        "DESTRUCTIVE" => Effects::DESTROY_LOCAL,
         other => panic!("{other}"),
     };
     let tag = recorded["sens"].as_str().map(|tag| match tag {

@@ -8,9 +8,7 @@ use weaver_firewall::SessionBudget;
 use weaver_policy::{Effect, Policy, Rule};
 use weaver_types::{Effects, Millicents, ReasonCode, ResponseMode, RunBudget, SafetyMode};
 
-use crate::support::{
-    Asked, DESTROY_LOCAL, World, ana, answer, draft, log, memory, open_policy, principal,
-};
+use crate::support::{Asked, World, ana, answer, draft, log, memory, open_policy, principal};
 
 /// A world with a call for each verdict.
 fn world() -> World {
@@ -22,7 +20,7 @@ fn world() -> World {
     spec.input_schema = Some(json!({
         "type": "object", "required": ["path"], "properties": { "path": { "type": "string" } }
     }));
-    world.register(spec).tool("disk.wipe", DESTROY_LOCAL);
+    world.register(spec).tool("disk.wipe", Effects::DESTROY_LOCAL);
     world.tool("fs.never", Effects::READ_LOCAL).tool("fs.read", Effects::READ_LOCAL);
     world
 }

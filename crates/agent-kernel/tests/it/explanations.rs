@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use serde_json::json;
-use weaver_agent_kernel::{DriverError, FnDriver, Invocation, Kernel};
+use weaver_agent_kernel::{DriverError, FnDriver, Invocation, Settings};
 use weaver_trace_store::prune::{Note, Reason};
 use weaver_types::ledger::{Batch, Durability, Ledger, NewEvent};
 use weaver_types::{
@@ -79,9 +79,9 @@ fn a_call_of_another_tenant_is_not_found_in_a_ledger_that_both_write() {
     let ledger = memory();
     let done = made(&world(Arc::clone(&ledger)), 1).remove(0);
     let tenant = Tenant::parse("other").unwrap();
-    let mut parts = parts(ledger, Arc::new(ManualClock::new(START)), open_policy());
-    parts.settings.tenant = tenant.clone();
-    let other = Kernel::open(parts).unwrap();
+    let settings = Settings { tenant: tenant.clone(), ..Settings::default() };
+    let parts = parts(ledger, Arc::new(ManualClock::new(START)), open_policy());
+    let other = parts.with_settings(settings).open().unwrap();
     let admin = Principal { tenant, ..principal("ana", &["admin"]) };
     assert!(other.explain(&admin, &done.call).is_none());
 }

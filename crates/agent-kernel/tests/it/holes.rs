@@ -17,8 +17,8 @@ use weaver_types::{
 
 use crate::approvals::{Desk, documents};
 use crate::support::{
-    Asked, DESTROY_LOCAL, START, World, ana, answer, draft, log, memory, open_policy, principal,
-    snapshot, succeeded,
+    Asked, START, World, ana, answer, draft, log, memory, open_policy, principal, snapshot,
+    succeeded,
 };
 
 fn frame(done: &Invocation) -> &Frame {
@@ -84,7 +84,9 @@ impl Stored {
 fn hole_01_operation_confusion() {
     let world = World::new(open_policy());
     world.tool("a.read", Effects::READ_LOCAL);
-    world.answering(draft("b.delete_all", DESTROY_LOCAL), |_| panic!("the other handler ran"));
+    world.answering(draft("b.delete_all", Effects::DESTROY_LOCAL), |_| {
+        panic!("the other handler ran")
+    });
     for key in ["operation", "capability_id", "tool", "name", "driver_id"] {
         let asked = Asked::new("a.read").with(json!({ key: "b.delete_all" }));
         let done = world.call(&world.run(), &ana(), &asked);

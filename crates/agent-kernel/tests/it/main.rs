@@ -39,6 +39,8 @@ mod folding;
 #[cfg(test)]
 mod holes;
 #[cfg(test)]
+mod host_calls;
+#[cfg(test)]
 mod in_doubt;
 #[cfg(test)]
 mod intents;
@@ -92,6 +94,8 @@ mod revocations;
 mod run_records;
 #[cfg(test)]
 mod schema_of_results;
+#[cfg(test)]
+mod second_looks;
 #[cfg(test)]
 mod secondbrain;
 #[cfg(test)]

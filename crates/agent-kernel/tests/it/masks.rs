@@ -18,8 +18,7 @@ use weaver_types::{
 };
 
 use crate::support::{
-    Asked, DESTROY_LOCAL, START, World, ana, answer, draft, log, memory, open_policy, principal,
-    sqlite, succeeded,
+    Asked, START, World, ana, answer, draft, log, memory, open_policy, principal, sqlite, succeeded,
 };
 
 type Body = dyn Fn(&Value) -> Result<RawResult, DriverError> + Send + Sync;
@@ -64,7 +63,7 @@ const TOOLS: [(&str, &str, Effects, SinkKind, &[&str]); 16] = [
     ("book.pay", "mcp:book", Effects::WRITE_OPEN, SinkKind::Payment, &[]),
     ("files.read", "mcp:files", Effects::READ_LOCAL, SinkKind::None, &[]),
     ("files.write", "mcp:files", Effects::WRITE_LOCAL, SinkKind::None, &[]),
-    ("files.replace", "mcp:files", DESTROY_LOCAL, SinkKind::Destructive, &[]),
+    ("files.replace", "mcp:files", Effects::DESTROY_LOCAL, SinkKind::Destructive, &[]),
     ("mail.send", "mcp:mail", Effects::WRITE_OPEN, SinkKind::ExternalSend, &["email"]),
     ("chat.post", "mcp:chat", Effects::WRITE_OPEN, SinkKind::ExternalSend, &[]),
     ("web.fetch", "mcp:web", Effects::READ_OPEN, SinkKind::None, &[]),

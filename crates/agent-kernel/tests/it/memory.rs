@@ -9,9 +9,7 @@ use weaver_types::{
     SensitivityTag,
 };
 
-use crate::support::{
-    Asked, DESTROY_LOCAL, World, ana, draft, fold, log, open_policy, snapshot, succeeded,
-};
+use crate::support::{Asked, World, ana, draft, fold, log, open_policy, snapshot, succeeded};
 
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 
@@ -88,7 +86,7 @@ fn a_call_that_remembers_or_recalls_has_its_decision_key_once_it_succeeded() {
         .register(remember("notes.put", Effects::WRITE_LOCAL))
         .register(remember("notes.get", Effects::READ_LOCAL))
         .register(draft("fs.write", Effects::WRITE_LOCAL))
-        .register(remember("notes.wipe", DESTROY_LOCAL));
+        .register(remember("notes.wipe", Effects::DESTROY_LOCAL));
     world.answering(remember("notes.fails", Effects::READ_LOCAL), |_| {
         Ok(RawResult::text("no").failed())
     });

@@ -127,7 +127,7 @@ fn what_is_cut_off_took_its_time_and_a_call_gets_no_more_than_is_left() {
 #[test]
 fn the_time_that_a_call_is_held_is_no_execution_time() {
     let world = World::new(open_policy());
-    world.tool("disk.wipe", crate::support::DESTROY_LOCAL).tool("fs.read", Effects::READ_LOCAL);
+    world.tool("disk.wipe", Effects::DESTROY_LOCAL).tool("fs.read", Effects::READ_LOCAL);
     let run = capped(&world, RunBudget { max_latency_ms: Some(10), ..RunBudget::unlimited() });
     let held = world.call(&run, &ana(), &Asked::new("disk.wipe"));
     assert_eq!(answer(&held).0, Verdict::Hold);

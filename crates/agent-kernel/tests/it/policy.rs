@@ -4,20 +4,18 @@ use serde_json::json;
 use weaver_agent_kernel::{Caller, block_on};
 use weaver_policy::Policy;
 use weaver_types::{
-    Check, Contribution, Effects, EventKind, HandleId, Impact, ReasonCode, ResponseMode, RunBudget,
-    SafetyMode, Verdict, World as Reach,
+    Check, Contribution, Effects, EventKind, HandleId, ReasonCode, ResponseMode, RunBudget,
+    SafetyMode, Verdict,
 };
 
-use crate::support::{
-    Asked, DESTROY_LOCAL, World, ana, answer, kinds, log, open_policy, principal, succeeded,
-};
+use crate::support::{Asked, World, ana, answer, kinds, log, open_policy, principal, succeeded};
 
 fn support_desk() -> World {
     let world = World::new(Policy::baseline().unwrap());
     world
         .tool("docs.search", Effects::READ_LOCAL)
         .tool("tickets.update_status", Effects::WRITE_LOCAL)
-        .tool("tickets.delete", Effects { impact: Impact::Destroy, world: Reach::Closed });
+        .tool("tickets.delete", Effects::DESTROY_LOCAL);
     world
 }
 
@@ -68,7 +66,7 @@ fn silence_is_a_denial() {
 #[test]
 fn the_floor_holds_what_a_rule_allows() {
     let world = World::new(open_policy());
-    world.tool("mail.send", Effects::WRITE_OPEN).tool("disk.wipe", DESTROY_LOCAL);
+    world.tool("mail.send", Effects::WRITE_OPEN).tool("disk.wipe", Effects::DESTROY_LOCAL);
     for id in ["mail.send", "disk.wipe"] {
         let done = world.call(&world.run(), &principal("root", &["admin"]), &Asked::new(id));
         assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::FloorHold));
@@ -139,7 +137,8 @@ fn a_dry_run_decides_and_leaves_no_trace() {
 fn nothing_in_the_arguments_selects_a_tool() {
     let world = World::new(open_policy());
     world.tool("docs.search", Effects::READ_LOCAL);
-    world.answering(crate::support::draft("disk.wipe", DESTROY_LOCAL), |_| panic!("wiped"));
+    world
+        .answering(crate::support::draft("disk.wipe", Effects::DESTROY_LOCAL), |_| panic!("wiped"));
     let arguments = json!({
         "operation": "disk.wipe", "tool": "disk.wipe", "capability_id": "disk.wipe",
         "_justification": "because"

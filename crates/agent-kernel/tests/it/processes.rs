@@ -21,7 +21,7 @@ const LEDGER: &str = "WEAVER_TEST_KERNEL_LEDGER";
 /// A kernel on a file, whose tool does this.
 fn opened(path: &Path, tool: impl Fn() + Send + Sync + 'static) -> Kernel {
     let clock = Arc::new(SystemClock::default()) as Arc<dyn Clock>;
-    let kernel = Kernel::open(parts(sqlite(path), clock, open_policy())).unwrap();
+    let kernel = parts(sqlite(path), clock, open_policy()).open().unwrap();
     let driver = FnDriver::inline(move |_| {
         tool();
         Ok(RawResult::text("done"))

@@ -142,9 +142,8 @@ impl Random for Meeting {
 fn meet(one_token: bool, budget: RunBudget) -> (Vec<Invocation>, u64) {
     let meeting = Arc::new(Meeting { guests: AtomicUsize::new(0), barrier: Barrier::new(2) });
     let mut world = World::new(open_policy());
-    let mut parts = parts(memory(), world.clock.clone(), open_policy());
-    parts.random = meeting.clone();
-    world.kernel = Kernel::open(parts).unwrap();
+    let parts = parts(memory(), world.clock.clone(), open_policy());
+    world.kernel = parts.with_random(meeting.clone()).open().unwrap();
     world.tool("fs.write", Effects::WRITE_LOCAL);
     let (run, who) = (world.run_with(budget, SafetyMode::Normal), ana());
     let (caller, asked) = (Caller { run: &run, principal: &who }, Asked::new("fs.write"));

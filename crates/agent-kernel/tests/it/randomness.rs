@@ -37,9 +37,9 @@ fn poor(values: usize) -> Poor {
     let clock = Arc::new(ManualClock::new(START));
     let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
     let run = RunContext::create(settings, clock.as_ref(), &OsRandom).unwrap();
-    let mut parts = parts(memory(), clock as Arc<dyn Clock>, open_policy());
-    parts.random = Arc::new(Scarce(AtomicUsize::new(values)));
-    let kernel = Kernel::open(parts).unwrap();
+    let random = Arc::new(Scarce(AtomicUsize::new(values)));
+    let parts = parts(memory(), clock as Arc<dyn Clock>, open_policy());
+    let kernel = parts.with_random(random).open().unwrap();
     let executed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&executed);
     let driver = FnDriver::inline(move |_| {

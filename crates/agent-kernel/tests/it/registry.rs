@@ -11,7 +11,7 @@ use weaver_types::{
     AgentId, Agents, Capability, CapabilityDraft, CapabilityId, Effects, RawResult, SafetyClass,
 };
 
-use crate::support::{DESTROY_LOCAL, draft};
+use crate::support::draft;
 
 fn driver() -> Arc<dyn Driver> {
     Arc::new(FnDriver::inline(|_| Ok(RawResult::text("done"))))
@@ -44,7 +44,7 @@ fn ids(registry: &Registry) -> Vec<String> {
 #[test]
 fn lists_are_sorted_whatever_the_order_of_registration() {
     let registry =
-        registry(["fs.write", "desk.find", "fs.read"].map(|id| draft(id, DESTROY_LOCAL)));
+        registry(["fs.write", "desk.find", "fs.read"].map(|id| draft(id, Effects::DESTROY_LOCAL)));
     let sorted = ["desk.find", "fs.read", "fs.write"];
     assert_eq!(ids(&registry), sorted);
     let all = registry.list_all();
@@ -86,7 +86,7 @@ fn a_ceiling_takes_its_class_and_what_lies_below() {
         draft("a.read", Effects::READ_LOCAL),
         draft("b.write", Effects::WRITE_LOCAL),
         draft("c.fetch", Effects::READ_OPEN),
-        draft("d.wipe", DESTROY_LOCAL),
+        draft("d.wipe", Effects::DESTROY_LOCAL),
     ]);
     for (ceiling, count) in [
         (SafetyClass::ReadOnly, 1),
@@ -119,7 +119,7 @@ fn an_agent_is_offered_what_admits_it() {
 #[test]
 fn an_id_is_registered_once() {
     let registry = registry([draft("fs.read", Effects::READ_LOCAL)]);
-    let again = draft("fs.read", DESTROY_LOCAL).build().unwrap();
+    let again = draft("fs.read", Effects::DESTROY_LOCAL).build().unwrap();
     let refused = registry.register(again, driver());
     assert_eq!(refused, Err(RegistryError::Duplicate { id: id("fs.read") }));
     let kept = registry.get(&id("fs.read")).unwrap();
@@ -190,7 +190,7 @@ fn a_prefix_is_replaced_whole_and_nothing_else() {
     };
     let set = vec![
         (tool("fs.new"), driver()),
-        (draft("fs.read", DESTROY_LOCAL).build().unwrap(), driver()),
+        (draft("fs.read", Effects::DESTROY_LOCAL).build().unwrap(), driver()),
         (tool("fs.new"), driver()),
         (tool("mail.read"), driver()),
         (broken.build().unwrap(), driver()),

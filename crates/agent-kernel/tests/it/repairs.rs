@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_agent_kernel::{Caller, Kernel, Repairs, block_on};
+use weaver_agent_kernel::{Caller, Repairs, Settings, block_on};
 use weaver_types::{CapabilityDraft, Effects, ReasonCode, Verdict};
 
 use crate::support::{
@@ -13,9 +13,9 @@ use crate::support::{
 
 fn world(repairs: Repairs) -> World {
     let mut world = World::on(memory(), open_policy());
-    let mut parts = parts(Arc::clone(&world.ledger), world.clock.clone(), open_policy());
-    parts.settings.repairs = repairs;
-    world.kernel = Kernel::open(parts).unwrap();
+    let settings = Settings { repairs, ..Settings::default() };
+    let parts = parts(Arc::clone(&world.ledger), world.clock.clone(), open_policy());
+    world.kernel = parts.with_settings(settings).open().unwrap();
     let schema = json!({
         "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } }
     });

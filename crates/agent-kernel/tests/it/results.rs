@@ -121,7 +121,7 @@ fn retries_are_the_lesser_of_the_tools_and_the_runs() {
 #[test]
 fn events_carry_their_decision_keys() {
     let world = World::new(open_policy());
-    world.tool("fs.read", Effects::READ_LOCAL).tool("disk.wipe", crate::support::DESTROY_LOCAL);
+    world.tool("fs.read", Effects::READ_LOCAL).tool("disk.wipe", Effects::DESTROY_LOCAL);
     let budget = RunBudget { max_tool_calls: Some(1), ..RunBudget::unlimited() };
     let run = world.run_with(budget, SafetyMode::Normal);
     world.call(&run, &ana(), &Asked::new("disk.wipe"));

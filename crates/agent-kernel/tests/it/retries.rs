@@ -5,9 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use weaver_agent_kernel::{
-    DriverError, FnDriver, Invocation, Kernel, KernelParts, RevocationSubject, block_on,
-};
+use weaver_agent_kernel::{DriverError, FnDriver, Invocation, RevocationSubject, block_on};
 use weaver_types::{
     BoxFuture, CapabilityDraft, Effects, PrincipalId, RawResult, Rung, SeededRandom, Timer,
     ToolErrorCode,
@@ -38,8 +36,7 @@ fn noting(seed: u64) -> (World, Arc<Noting>) {
     let mut world = World::new(open_policy());
     let own = parts(world.ledger.clone(), world.clock.clone(), open_policy());
     let random = Arc::new(SeededRandom::new(seed));
-    let parts = KernelParts { timer: timer.clone(), random, ..own };
-    world.kernel = Kernel::open(parts).unwrap();
+    world.kernel = own.with_timer(timer.clone()).with_random(random).open().unwrap();
     (world, timer)
 }
 

@@ -60,7 +60,7 @@ fn a_revocation_is_one_record_however_much_it_voids() {
 
 /// A kernel on a file, with one tool.
 fn opened(path: &std::path::Path, clock: &Arc<dyn Clock>) -> Kernel {
-    let kernel = Kernel::open(parts(sqlite(path), Arc::clone(clock), open_policy())).unwrap();
+    let kernel = parts(sqlite(path), Arc::clone(clock), open_policy()).open().unwrap();
     let tool = FnDriver::inline(|_| Ok(RawResult::json(json!([{ "id": 1 }, { "id": 2 }]))));
     let capability = draft("fs.read", Effects::READ_LOCAL).build().unwrap();
     kernel.registry().register(capability, Arc::new(tool)).unwrap();

@@ -20,8 +20,7 @@ use weaver_types::{
 
 use crate::recorded::recorded;
 use crate::support::{
-    Asked, DESTROY_LOCAL, World, ana, draft, kinds, log, open_policy, principal, snapshot,
-    succeeded,
+    Asked, World, ana, draft, kinds, log, open_policy, principal, snapshot, succeeded,
 };
 
 fn code(done: &Invocation) -> ToolErrorCode {
@@ -143,7 +142,7 @@ fn sbk14_lists_go_by_class_and_by_agent() {
         Agents::Only(names.iter().map(|name| AgentId::parse(name).unwrap()).collect())
     };
     let tools = [
-        ("d.destroy", DESTROY_LOCAL, Agents::Any),
+        ("d.destroy", Effects::DESTROY_LOCAL, Agents::Any),
         ("c.network", Effects::READ_OPEN, only(&["meeting_copilot"])),
         ("b.write", Effects::WRITE_LOCAL, only(&["other"])),
         ("a.read", Effects::READ_LOCAL, Agents::Any),
@@ -308,7 +307,7 @@ fn x03_an_argument_named_operation_is_data() {
     world.tool("b.list", Effects::READ_LOCAL);
     let deleted = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&deleted);
-    world.answering(draft("b.delete_all", DESTROY_LOCAL), move |_| {
+    world.answering(draft("b.delete_all", Effects::DESTROY_LOCAL), move |_| {
         count.fetch_add(1, Ordering::SeqCst);
         Ok(RawResult::text("DELETED"))
     });

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use weaver_agent_kernel::{FnDriver, Kernel, KernelError, RunState, block_on};
+use weaver_agent_kernel::{FnDriver, KernelError, RunState, block_on};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, NewEvent, RecordKey};
 use weaver_types::{
@@ -46,7 +46,7 @@ fn newer(golden: &str) -> String {
 /// How a kernel is refused on this ledger.
 fn refused(ledger: Arc<dyn Ledger>) -> KernelError {
     let clock = Arc::new(ManualClock::new(START)) as Arc<dyn Clock>;
-    Kernel::open(parts(ledger, clock, open_policy())).err().unwrap()
+    parts(ledger, clock, open_policy()).open().err().unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{Caller, Invocation, Kernel, KernelParts, block_on};
+use weaver_agent_kernel::{Caller, Invocation, Kernel, KernelBuilder, Ports, Settings, block_on};
 use weaver_firewall::HandleQuery;
 use weaver_firewall::handle::{self, HandleBudget, HandleKey, HandleRecord, StoredBytes};
 use weaver_policy::{Effect, Policy, Rule};
@@ -27,9 +27,9 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(parts: KernelParts, clock: &ManualClock) -> Self {
-        let ledger = Arc::clone(&parts.ledger);
-        let kernel = Kernel::open(parts).unwrap();
+    fn new(parts: KernelBuilder, clock: &ManualClock) -> Self {
+        let kernel = parts.open().unwrap();
+        let ledger = Arc::clone(kernel.ledger());
         let rows = |arguments: Value| -> Value {
             let count = arguments["rows"].as_u64().unwrap();
             let row = |n| json!({ "id": n, "state": if n % 2 == 0 { "even" } else { "odd" }, "note": "sesame street", "mail": format!("p{n}@corp.example.com") });
@@ -73,17 +73,17 @@ fn clock() -> Arc<ManualClock> {
 fn desk(budget: HandleBudget) -> Desk {
     let clock = clock();
     let own = Arc::clone(&clock) as Arc<dyn Clock>;
-    let mut parts = parts(memory(), own, open_policy());
-    parts.settings.handles = budget;
-    Desk::new(parts, &clock)
+    let settings = Settings { handles: budget, ..Settings::default() };
+    Desk::new(parts(memory(), own, open_policy()).with_settings(settings), &clock)
 }
 
 fn on_disk(path: &Path, clock: &Arc<ManualClock>, key: Option<HandleKey>) -> Desk {
     let ledger = sqlite(path);
     let blobs = Arc::new(ledger.blobs());
     let own = Arc::clone(clock) as Arc<dyn Clock>;
-    let mut parts = KernelParts { blobs, ..parts(ledger, own, open_policy()) };
-    parts.ports.handle_key = key;
+    let ports = Ports { handle_key: key, ..Ports::default() };
+    let store: Arc<dyn Ledger> = ledger.clone();
+    let parts = parts(ledger, own, open_policy()).with_store(store, blobs).with_ports(ports);
     Desk::new(parts, clock)
 }
 

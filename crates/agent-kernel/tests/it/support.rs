@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, Driver, DriverError, FnDriver, Invocation, Kernel, KernelParts, KeyRing, Ports,
-    Registry, RunState, Settings, ThreadTimer, block_on,
+    Call, Caller, Driver, DriverError, FnDriver, Invocation, Kernel, KernelBuilder, KeyRing, Ports,
+    Registry, RunState, Settings, block_on,
 };
 use weaver_firewall::SessionBudget;
 use weaver_policy::{Contracts, Effect, Policy, PolicySet, Rule};
@@ -23,9 +23,6 @@ use weaver_types::{
 };
 
 pub(crate) const WHY: &str = "the customer confirmed the fix";
-pub(crate) const DESTROY_LOCAL: Effects =
-    Effects { impact: weaver_types::Impact::Destroy, world: weaver_types::World::Closed };
-
 /// Allows everything that the floor does not stop.
 pub(crate) fn open_policy() -> Policy {
     Policy::new("open").with_rule(Rule::new("all", Effect::Allow))
@@ -178,9 +175,9 @@ impl World {
     pub(crate) fn bounded(ledger: Arc<dyn Ledger>, policy: Policy, session: SessionBudget) -> Self {
         let clock = Arc::new(ManualClock::new(START));
         let own = Arc::clone(&clock) as Arc<dyn Clock>;
-        let mut parts = parts_of(Arc::clone(&ledger), own, set(policy));
-        parts.settings.session = Some(session);
-        Self { kernel: Kernel::open(parts).unwrap(), ledger, clock, executed: Arc::default() }
+        let settings = Settings { session: Some(session), ..Settings::default() };
+        let parts = parts_of(Arc::clone(&ledger), own, set(policy)).with_settings(settings);
+        Self { kernel: parts.open().unwrap(), ledger, clock, executed: Arc::default() }
     }
 
     pub(crate) fn with(
@@ -190,8 +187,8 @@ impl World {
         ports: Ports,
     ) -> Self {
         let own = Arc::clone(&clock) as Arc<dyn Clock>;
-        let parts = KernelParts { ports, ..parts_of(Arc::clone(&ledger), own, policy) };
-        let kernel = Kernel::open(parts).unwrap();
+        let parts = parts_of(Arc::clone(&ledger), own, policy).with_ports(ports);
+        let kernel = parts.open().unwrap();
         Self { kernel, ledger, clock, executed: Arc::default() }
     }
 
@@ -244,26 +241,26 @@ impl World {
 }
 
 pub(crate) fn open(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Policy) -> Kernel {
-    Kernel::open(parts(ledger, clock, policy)).unwrap()
+    parts(ledger, clock, policy).open().unwrap()
 }
 
-pub(crate) fn parts(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Policy) -> KernelParts {
+pub(crate) fn parts(
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+    policy: Policy,
+) -> KernelBuilder {
     parts_of(ledger, clock, set(policy))
 }
 
-fn parts_of(ledger: Arc<dyn Ledger>, clock: Arc<dyn Clock>, policy: Arc<PolicySet>) -> KernelParts {
-    KernelParts {
-        registry: Arc::new(Registry::new()),
-        policy,
-        ledger,
-        blobs: Arc::new(MemoryBlobs::new([7; 32])),
-        clock,
-        random: Arc::new(OsRandom),
-        timer: Arc::new(ThreadTimer),
-        keys: KeyRing::new(KeyId::parse("k1").unwrap(), &[9; 32]).unwrap(),
-        settings: Settings::default(),
-        ports: Ports::default(),
-    }
+fn parts_of(
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+    policy: Arc<PolicySet>,
+) -> KernelBuilder {
+    Kernel::builder(Registry::new(), policy)
+        .with_store(ledger, Arc::new(MemoryBlobs::new([7; 32])))
+        .with_clock(clock)
+        .with_keys(KeyRing::new(KeyId::parse("k1").unwrap(), &[9; 32]).unwrap())
 }
 
 /// What is asked for, owned.

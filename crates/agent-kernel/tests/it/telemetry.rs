@@ -10,11 +10,11 @@ use serde_json::json;
 use weaver_agent_kernel::{Caller, DriverError, OTEL_AVAILABLE, block_on, instrument};
 use weaver_types::{CapabilityDraft, Effects, Emit, ReasonCode, RunBudget, SafetyMode, Verdict};
 
-use crate::support::{Asked, DESTROY_LOCAL, World, ana, answer, draft, open_policy, succeeded};
+use crate::support::{Asked, World, ana, answer, draft, open_policy, succeeded};
 
 fn world() -> World {
     let world = World::new(open_policy());
-    world.tool("fs.read", Effects::READ_LOCAL).tool("disk.wipe", DESTROY_LOCAL);
+    world.tool("fs.read", Effects::READ_LOCAL).tool("disk.wipe", Effects::DESTROY_LOCAL);
     world.answering(draft("fs.fail", Effects::READ_LOCAL), |_| {
         Err(DriverError::Failed("no".to_owned()))
     });

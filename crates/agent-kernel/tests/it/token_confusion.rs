@@ -5,7 +5,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
-use weaver_agent_kernel::{Caller, Driver, FnDriver, Invocation, Kernel, KeyRing, Token, block_on};
+use weaver_agent_kernel::{
+    Caller, Driver, FnDriver, Invocation, Kernel, KeyRing, Settings, Token, block_on,
+};
 use weaver_policy::approval::ResolutionVerdict;
 use weaver_types::{
     Capability, Clock, Effects, KeyId, Principal, PrincipalId, RawResult, ReasonCode, ResponseMode,
@@ -43,9 +45,8 @@ fn tool(description: &str) -> (Capability, Arc<dyn Driver>) {
 /// A kernel like that of a world, for another audience, on a ledger of its own.
 fn elsewhere(world: &World) -> Kernel {
     let clock = Arc::clone(&world.clock) as Arc<dyn Clock>;
-    let mut parts = parts(memory(), clock, open_policy());
-    parts.settings.audience = "elsewhere".to_owned();
-    Kernel::open(parts).unwrap()
+    let settings = Settings { audience: "elsewhere".to_owned(), ..Settings::default() };
+    parts(memory(), clock, open_policy()).with_settings(settings).open().unwrap()
 }
 
 /// Uses a token made for one thing for one that differs in these.

@@ -81,13 +81,16 @@ fn a_token_is_bound_to_all_that_it_names() {
 #[test]
 fn another_audience_and_another_key_are_refused() {
     let granted = granted();
-    let mut parts = crate::support::parts(
+    let parts = crate::support::parts(
         Arc::clone(&granted.world.ledger),
         Arc::clone(&granted.world.clock) as Arc<dyn Clock>,
         open_policy(),
     );
-    parts.settings.audience = "elsewhere".to_owned();
-    let other = weaver_agent_kernel::Kernel::open(parts).unwrap();
+    let settings = weaver_agent_kernel::Settings {
+        audience: "elsewhere".to_owned(),
+        ..weaver_agent_kernel::Settings::default()
+    };
+    let other = parts.with_settings(settings).open().unwrap();
     let caller = Caller { run: &granted.run, principal: &granted.who };
     let done =
         block_on(other.invoke(caller, &granted.token, &granted.arguments, ResponseMode::Table));

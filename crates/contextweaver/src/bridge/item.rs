@@ -47,7 +47,7 @@ impl From<CompiledContextItem> for ContextItem {
 ///     ContextEnvelope, ContextInjector, DecisionResolver, DecisionSpec, Pack, PackStore,
 ///     injection_plan_to_compiled_items,
 /// };
-/// use weaver_text::token::CharsPerFour;
+/// use contextweaver::text::token::CharsPerFour;
 ///
 /// let mut resolver = DecisionResolver::new();
 /// let key = "support.context.injection.v1";

@@ -36,12 +36,12 @@ fn digest(id: &CapabilityId) -> String {
 ///
 /// ```
 /// use contextweaver::card::full_id;
-/// use weaver_types::CapabilityId;
+/// use contextweaver::types::CapabilityId;
 ///
 /// let known = [CapabilityId::parse("fs.read")?];
 /// assert_eq!(full_id("fs.read", &known), Some(&known[0]));
 /// assert_eq!(full_id("fs.write", &known), None);
-/// # Ok::<(), weaver_types::IdError>(())
+/// # Ok::<(), contextweaver::types::IdError>(())
 /// ```
 pub fn full_id<'a>(
     text: &str,

@@ -73,7 +73,7 @@ impl Catalog {
 ///
 /// ```
 /// use contextweaver::catalog::{Catalog, CatalogChange, LiveCatalog, SelectableItem};
-/// use weaver_types::CapabilityId;
+/// use contextweaver::types::CapabilityId;
 ///
 /// let live = LiveCatalog::new(Catalog::new());
 /// let before = live.snapshot();

@@ -50,7 +50,7 @@ impl BundleParts {
 /// use std::{sync::Arc, time::Duration};
 /// use contextweaver::memory::{BundleParts, MemoryBundle, Put};
 /// use serde_json::json;
-/// use weaver_types::SystemClock;
+/// use contextweaver::types::SystemClock;
 ///
 /// let parts = BundleParts::new(Arc::new(SystemClock::default()));
 /// let memory = MemoryBundle::create(BundleParts { trace_id: "4bf9".into(), ..parts });

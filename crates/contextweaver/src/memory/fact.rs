@@ -81,7 +81,7 @@ impl Fact {
 /// use std::sync::Arc;
 /// use contextweaver::memory::{BundleParts, FactStore, MemoryBundle, Put};
 /// use serde_json::json;
-/// use weaver_types::SystemClock;
+/// use contextweaver::types::SystemClock;
 ///
 /// let memory = MemoryBundle::create(BundleParts::new(Arc::new(SystemClock::default())));
 /// let facts = FactStore::new(&memory.durable);

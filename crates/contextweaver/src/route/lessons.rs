@@ -112,7 +112,7 @@ pub struct Lesson {
 ///
 /// ```
 /// use contextweaver::route::Lessons;
-/// use weaver_types::{CapabilityId, Label, Timestamp};
+/// use contextweaver::types::{CapabilityId, Label, Timestamp};
 ///
 /// let (mut lessons, now) = (Lessons::default(), Timestamp::from_micros(0));
 /// let id = CapabilityId::parse("reports.weekly")?;

@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 use weaver_types::{
     Agents, Capability, CapabilityDraft, CapabilityId, Confidentiality, Effects, Impact, Integrity,
-    Label, SensitivityTag, SinkKind, World,
+    Label, SensitivityTag, SinkKind,
 };
-
-const FORGET: Effects = Effects { impact: Impact::Destroy, world: World::Closed };
 
 /// Put, get, recall, delete.
 pub(super) fn all() -> Vec<Capability> {
@@ -40,7 +38,7 @@ pub(super) fn all() -> Vec<Capability> {
         (
             "kernel.memory.delete",
             "Forget what is remembered under a key, for good",
-            FORGET,
+            Effects::DESTROY_LOCAL,
             (one, json!(["key"])),
         ),
     ];

@@ -4,17 +4,13 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{
-    Call, Caller, Driver, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry, Settings,
-    ThreadTimer, block_on,
-};
+use weaver_agent_kernel::{Call, Caller, Driver, Invocation, Kernel, Registry, block_on};
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::Upstream;
 use weaver_policy::{Contracts, Policy, PolicySet};
-use weaver_trace_store::{MemoryBlobs, MemoryLedger};
+use weaver_types::ledger::Ledger;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, LogId, OsRandom, Principal, PrincipalId, ResponseMode,
-    RunContext, RunSettings, SystemClock, ToolSpec,
+    CapabilityId, CapabilityRequest, Principal, PrincipalId, ResponseMode, RunSettings, ToolSpec,
 };
 
 use crate::support::{config, request};
@@ -42,30 +38,15 @@ pub(crate) fn recorded(
     limit: u32,
     driver: impl Driver + 'static,
     arguments: &Value,
-) -> (Invocation, Arc<MemoryLedger>) {
-    let random = Arc::new(OsRandom);
-    let clock = Arc::new(SystemClock::default());
-    let registry = Arc::new(Registry::new());
+) -> (Invocation, Arc<dyn Ledger>) {
+    let registry = Registry::new();
     let mut spec = ToolSpec::new("docs.read", "Reads");
     (spec.timeout_ms, spec.max_retries) = (limit, 0);
     registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
-    let ledger = Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), random.clone()));
-    let kernel = Kernel::open(KernelParts {
-        registry,
-        policy: Arc::new(
-            PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap(),
-        ),
-        ledger: ledger.clone(),
-        blobs: Arc::new(MemoryBlobs::new([7; 32])),
-        clock: clock.clone(),
-        random: random.clone(),
-        timer: Arc::new(ThreadTimer),
-        keys: KeyRing::fresh(&OsRandom).unwrap(),
-        settings: Settings::default(),
-        ports: Ports::default(),
-    })
-    .unwrap();
-    let run = RunContext::create(RunSettings::default(), clock.as_ref(), random.as_ref()).unwrap();
+    let policy = PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap();
+    let kernel = Kernel::in_memory(registry, policy).unwrap();
+    let ledger = Arc::clone(kernel.ledger());
+    let run = kernel.start_run(RunSettings::default()).unwrap();
     let principal = Principal::new(PrincipalId::parse("ana").unwrap()).with_roles(["reader"]);
     let request = CapabilityRequest::new(CapabilityId::parse("docs.read").unwrap(), "read");
     let call = Call { request: &request, arguments: Some(arguments), mode: ResponseMode::Summary };

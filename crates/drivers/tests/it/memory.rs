@@ -6,18 +6,15 @@ use std::sync::Arc;
 
 use contextweaver::memory::{BundleParts, FactStore, Memory, MemoryBundle, Put};
 use serde_json::{Value, json};
-use weaver_agent_kernel::{
-    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Ports, Registry, Settings, ThreadTimer,
-    block_on,
-};
+use weaver_agent_kernel::{Call, Caller, Invocation, Kernel, Registry, block_on};
 use weaver_drivers::memory::{kernel_log, register};
 use weaver_policy::{Contract, Contracts, Effect, Match, Pattern, Policy, PolicySet, Rule};
-use weaver_trace_store::{MemoryBlobs, MemoryLedger, RecordsOptions, SqliteRecords};
+use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::ledger::{Ledger, RecordStore};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Confidentiality, Effects, Integrity, Label, LogId, OsRandom,
-    Principal, PrincipalId, RawResult, ReasonCode, ResponseMode, RunBudget, RunContext,
-    RunSettings, Rung, SinkKind, SystemClock, ToolSpec, Verdict,
+    CapabilityId, CapabilityRequest, Confidentiality, Effects, Integrity, Label, Principal,
+    PrincipalId, RawResult, ReasonCode, ResponseMode, RunBudget, RunContext, RunSettings, Rung,
+    SinkKind, SystemClock, ToolSpec, Verdict,
 };
 
 pub(crate) fn durable(path: &Path) -> Memory {
@@ -30,7 +27,7 @@ pub(crate) fn durable(path: &Path) -> Memory {
 /// One session: a kernel of its own over the memory file.
 struct Session {
     kernel: Arc<Kernel>,
-    ledger: Arc<MemoryLedger>,
+    ledger: Arc<dyn Ledger>,
     run: RunContext,
 }
 
@@ -70,24 +67,11 @@ impl Session {
             ..Contract::default()
         };
         let contracts = Contracts::new("c").with(Pattern::parse("mail.send").unwrap(), contract);
-        let random = Arc::new(OsRandom);
-        let clock = Arc::new(SystemClock::default());
-        let ledger = Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), random.clone()));
-        let kernel = Kernel::open(KernelParts {
-            registry,
-            policy: Arc::new(PolicySet::from_code(policy, contracts).unwrap()),
-            ledger: ledger.clone(),
-            blobs: Arc::new(MemoryBlobs::new([7; 32])),
-            clock: clock.clone(),
-            random: random.clone(),
-            timer: Arc::new(ThreadTimer),
-            keys: KeyRing::fresh(&OsRandom).unwrap(),
-            settings: Settings::default(),
-            ports: Ports::default(),
-        })
-        .unwrap();
+        let policy = PolicySet::from_code(policy, contracts).unwrap();
+        let kernel = Kernel::in_memory(registry, policy).unwrap();
+        let ledger = Arc::clone(kernel.ledger());
         let settings = RunSettings { budget: RunBudget::unlimited(), ..RunSettings::default() };
-        let run = RunContext::create(settings, clock.as_ref(), random.as_ref()).unwrap();
+        let run = kernel.start_run(settings).unwrap();
         Self { kernel: Arc::new(kernel), ledger, run }
     }
 

@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Kernel, KernelParts, KeyRing, Ports, PreconditionChecker,
-    PreconditionError, Registry, Settings, ThreadTimer, block_on,
+    Call, Caller, FnDriver, Kernel, Ports, PreconditionChecker, PreconditionError, Registry,
+    block_on,
 };
 use weaver_drivers::http::{Access, EtagObserver, FileSecret, Method, Operation};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_policy::{PolicySet, Source, Sources};
-use weaver_trace_store::{MemoryBlobs, MemoryLedger};
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Clock, Effects, LogId, OsRandom, Precondition, Principal,
+    CapabilityId, CapabilityRequest, Clock, Effects, OsRandom, Precondition, Principal,
     PrincipalId, RawResult, ReasonCode, ResponseMode, RunContext, RunSettings, SystemClock,
     ToolSpec,
 };
@@ -46,27 +45,15 @@ fn commit(folder: &Path) {
 }
 
 fn kernel(contracts: &str, checker: LocalPreconditions) -> Kernel {
-    let random = Arc::new(OsRandom);
-    let clock = Arc::new(SystemClock::default());
     let sources = Sources {
         policy: Source::unsigned("policy.toml", POLICY),
         contracts: Source::unsigned("contracts.toml", contracts),
         keys: Source::unsigned("keys.toml", KEYS),
     };
-    let policy = PolicySet::load_unsigned_development(&sources, clock.now()).unwrap();
-    let kernel = Kernel::open(KernelParts {
-        registry: Arc::new(Registry::new()),
-        policy: Arc::new(policy),
-        ledger: Arc::new(MemoryLedger::new(LogId::random(&OsRandom).unwrap(), random.clone())),
-        blobs: Arc::new(MemoryBlobs::new([7; 32])),
-        clock,
-        random,
-        timer: Arc::new(ThreadTimer),
-        keys: KeyRing::fresh(&OsRandom).unwrap(),
-        settings: Settings::default(),
-        ports: Ports { preconditions: Some(Arc::new(checker)), ..Ports::default() },
-    })
-    .unwrap();
+    let policy =
+        PolicySet::load_unsigned_development(&sources, SystemClock::default().now()).unwrap();
+    let ports = Ports { preconditions: Some(Arc::new(checker)), ..Ports::default() };
+    let kernel = Kernel::builder(Registry::new(), policy).with_ports(ports).open().unwrap();
     let spec = ToolSpec::new("notes.write", "Writes").with_effects(Effects::WRITE_LOCAL);
     let driver = FnDriver::inline(|_| Ok(RawResult::text("written")));
     kernel.registry().register(spec.build().unwrap(), Arc::new(driver)).unwrap();

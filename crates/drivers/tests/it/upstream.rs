@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_drivers::McpDriver;
 use weaver_drivers::mcp::{CallOutcome, Upstream};
-use weaver_types::ledger::{Ledger, StoredEvent};
+use weaver_types::ledger::StoredEvent;
 
 use crate::kernel::recorded;
 use crate::support::{complete, config, connect, request};

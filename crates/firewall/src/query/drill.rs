@@ -211,8 +211,17 @@ impl Asked<'_> {
         }
     }
 
+    /// Nothing of so many parts: what a `limit` of 0 asks for. They are counted.
+    fn nothing(&self, parts: usize) -> Frame {
+        let left = parts.saturating_sub(self.offset());
+        self.compose(&self.limits, |shower, _| shower.omit("rows_omitted", left))
+    }
+
     /// Rows as they came.
     fn page(&self, content: &Content<'_>) -> Frame {
+        if self.query.limit == Some(0) {
+            return self.nothing(parts_of(&content.shape()));
+        }
         let (offset, limit) = (self.offset(), self.limit());
         let shape = if self.limits.mode == ResponseMode::Summary {
             slice(content.shape(), offset, limit)
@@ -235,6 +244,8 @@ impl Asked<'_> {
                     self.table(rows.numbered(&numbers), shower, draft);
                 })
             }
+            Selected::Rows(numbers) if self.query.limit == Some(0) => self.nothing(numbers.len()),
+            Selected::Computed(rows) if self.query.limit == Some(0) => self.nothing(rows.len()),
             Selected::Rows(numbers) => self.summary(rows.numbered(&numbers)),
             Selected::Computed(rows) => self.computed(&rows),
         })
@@ -280,6 +291,16 @@ impl Asked<'_> {
             }
             fill(shower, draft);
         })
+    }
+}
+
+/// How many parts there are to page through: rows, lines, or the one value.
+pub(super) fn parts_of(shape: &Shape<'_>) -> usize {
+    match shape {
+        Shape::Rows { rows, .. } => rows.len(),
+        Shape::List(items) => items.len(),
+        Shape::Text(text) => text.lines().count(),
+        Shape::Object(_) | Shape::Scalar(_) | Shape::Binary { .. } => 1,
     }
 }
 

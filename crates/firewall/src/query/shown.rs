@@ -51,7 +51,16 @@ impl Question<'_> {
             };
             self.known_fields(rows, &limits)?;
             let limits = self.only_fields(limits);
-            self.table(rows, matching, &limits, &mut masker)
+            match self.query.limit {
+                Some(0) => self.nothing(rows.len(), "rows"),
+                _ => self.table(rows, matching, &limits, &mut masker),
+            }
+        } else if self.query.limit == Some(0) {
+            // Looked at all the same, so that what may not be asked is refused.
+            let limits = self.only_fields(limits);
+            self.page(content, &limits, &mut Masker::new(self.redactor, &limits))?;
+            let what = if matches!(content.shape(), Shape::Text(_)) { "lines" } else { "rows" };
+            self.nothing(drill::parts_of(&content.shape()), what)
         } else {
             let limits = self.only_fields(limits);
             self.page(content, &limits, &mut masker)?
@@ -60,6 +69,13 @@ impl Question<'_> {
         frame.content = vec![json!({ "type": "text", "text": excerpt.text })];
         let notes = Notes { notes: excerpt.note.into_iter().collect(), next: excerpt.next };
         Ok(auto::finish(frame, source.raw, notes, masker))
+    }
+
+    /// Nothing of so many parts: what a `limit` of 0 asks for. The note counts them.
+    fn nothing(&self, parts: usize, what: &str) -> Excerpt {
+        let left = parts.saturating_sub(self.offset());
+        let note = format!("Shown: none of {left} {what}; `limit` is 0.");
+        Excerpt { text: String::new(), note: Some(note), next: None }
     }
 
     fn only_fields(&self, mut limits: Limits) -> Limits {

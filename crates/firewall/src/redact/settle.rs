@@ -179,3 +179,50 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::engine::Engine;
+    use super::super::file;
+    use super::*;
+
+    /// A value that counts only where no letter or digit stands before it: of a chain of them each
+    /// is one only once the one before it is masked.
+    const CHAINED: &str = r#"
+        [[rule]]
+        id = "link"
+        type = "link"
+        anchors = ["kvx"]
+        pattern = 'kvx[0-9]{2}'
+        boundary = true
+        reach = 16
+        masks = [["kvx10", "kvx10"]]
+        keeps = ["akvx10"]
+    "#;
+
+    fn left(text: &str) -> String {
+        let engine = Engine::new(file::read(CHAINED).unwrap(), &[], &BTreeSet::new()).unwrap();
+        let mut out = text.to_owned();
+        for found in masks(engine.all(), text, &[]).into_iter().rev() {
+            out.replace_range(found.range, "#");
+        }
+        out
+    }
+
+    fn chain(links: usize) -> String {
+        (0..links).map(|n| format!("kvx{}", n + 10)).collect()
+    }
+
+    #[test]
+    fn of_a_chain_of_values_nothing_is_left_however_long_it_is() {
+        for links in 1..40 {
+            let left = left(&format!("see {} and on", chain(links)));
+            assert!(!left.contains("kvx"), "{links} links: {left}");
+            assert!(left.starts_with("see #"), "{left}");
+            // What fits into the rounds is masked exactly; beyond them the rest of the stretch goes.
+            assert_eq!(left.ends_with(" and on"), links < 1 + ROUNDS, "{links} links: {left}");
+        }
+    }
+}

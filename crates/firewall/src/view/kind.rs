@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use weaver_types::RawContent;
 
@@ -82,15 +83,24 @@ impl<'a> Known<'a> {
             return Self { media_type, kind: Kind::Binary };
         };
         let kind = match (essence.as_str(), delimiter(text)) {
-            _ if json => Kind::Json,
+            _ if json || undeclared && is_json(text) => Kind::Json,
             ("text/tab-separated-values", _) => Kind::Csv(b'\t'),
             ("text/csv", found) => Kind::Csv(found.unwrap_or(b',')),
             (_, Some(found)) if undeclared || essence == "text/plain" => Kind::Csv(found),
             _ => Kind::Text,
         };
-        let sniffed = if undeclared { "text/plain".into() } else { Cow::Owned(declared) };
-        Self { media_type: sniffed, kind }
+        let media_type = match kind {
+            Kind::Json if undeclared => "application/json".into(),
+            _ if undeclared => "text/plain".into(),
+            _ => Cow::Owned(declared),
+        };
+        Self { media_type, kind }
     }
+}
+
+/// Whether a text is a whole JSON object or array. A number alone or a word in quotes is a text.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// The media type without its parameters.

@@ -115,6 +115,25 @@ fn a_frame_larger_than_the_reservation_is_given_when_the_session_has_room() {
 }
 
 #[test]
+fn what_stands_beside_a_frame_needs_room_too() {
+    let frame = FIREWALL.frame(&rows(3), &spec(ResponseMode::Table));
+    let own = u32::try_from(tokens(&frame)).unwrap();
+    for beside in [0, 1, 100] {
+        for (total, fits) in [(own + beside, true), (own + beside - 1, false)] {
+            let session = budget(total).with_reservation(total).open(0);
+            let mut reserved = session.reserve().unwrap();
+            assert_eq!(reserved.takes(&frame, beside), fits, "{beside} beside, {total} in all");
+            assert_eq!(reserved.counted(), if fits { own.into() } else { 0 });
+        }
+    }
+    // A reservation grows by what stands beside, where the session has as much left.
+    let session = budget(own + 100).with_reservation(own).open(0);
+    let mut reserved = session.reserve().unwrap();
+    assert!(reserved.takes(&frame, 100));
+    assert_eq!((reserved.tokens(), session.remaining()), (own + 100, 0));
+}
+
+#[test]
 fn the_last_tokens_buy_a_handle_and_then_nothing() {
     let session = budget(1_000).open(999);
     let frame = framed(&session, &rows(50), ResponseMode::Raw).unwrap();

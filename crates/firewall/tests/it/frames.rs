@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use weaver_firewall::{FrameBudget, MASK};
 use weaver_types::{
-    Constraints, RawContent, RawResult, ResponseMode, SensitivityTag, Status, ToolProvenance,
+    Constraints, Frame, RawContent, RawResult, ResponseMode, SensitivityTag, Status, ToolProvenance,
 };
 
 use crate::support::{FIREWALL, capability, chars, names, spec, warned};
@@ -283,4 +283,32 @@ fn json_in_a_cell_and_names_beside_values_are_masked_in_every_mode() {
             assert!(!text.contains("plover"), "{mode:?}: {text}");
         }
     }
+}
+
+#[test]
+fn warnings_take_a_quarter_of_a_frame_and_say_less_beyond() {
+    // Short values of many kinds: the warnings of their masks are long, and the rest is not.
+    let values = "a jane.roe@corp.example.com b 4539148803436467 c 419-06-3188 d GB82WEST12345698765432 \
+        e ghp_0123456789abcdefghij0123456789abcdef f AKIAIOSFODNN7EXAMPLE g +14155552671 h password=hunter2!x9 \
+        i https://ana:s3cr3t9x@db.corp.example.com/ j 192.0.2.7 k DE89370400440532013000 \
+        l xoxb-123456789012-abcdefghijklmnop m sk_live_0123456789abcdefghijklmn";
+    let raw = RawResult::json(json!([{ "t": values }]));
+    let framed = |max_chars: usize| {
+        let mut spec = spec(ResponseMode::Table);
+        spec.budget.max_chars = u32::try_from(max_chars).unwrap();
+        FIREWALL.frame(&raw, &spec)
+    };
+    let kinds =
+        |frame: &Frame| frame.warnings.iter().filter(|w| w.kind.starts_with("redacted")).count();
+    let whole = framed(100_000);
+    let size = serde_json::to_string(&whole.warnings).unwrap().chars().count();
+    assert!(kinds(&whole) > 4, "{:?}", whole.warnings);
+    // Everything else fits at both sizes; only the share of the warnings differs.
+    assert!(chars(&whole) < 4 * size, "{} of {size}", chars(&whole));
+    assert_eq!(framed(4 * size).warnings, whole.warnings);
+    let less = framed(4 * size - 1);
+    assert_eq!(kinds(&less), 1, "{:?}", less.warnings);
+    assert_eq!(less.table, whole.table);
+    let sum = |frame: &Frame| frame.warnings.iter().map(|w| w.count).sum::<u64>();
+    assert_eq!(sum(&less), sum(&whole), "counted as before, under one name");
 }

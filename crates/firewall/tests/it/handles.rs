@@ -1,12 +1,13 @@
 use serde_json::json;
+use weaver_firewall::HandleError;
 use weaver_firewall::handle::{
     self, Access, HandleBudget, HandleGrant, HandleRecord, Shelf, StoredBytes, StoredHandle,
 };
 use weaver_firewall::view::ViewRegistry;
 use weaver_types::ledger::{BlobStore as _, Namespace, Record};
 use weaver_types::{
-    CallId, Constraints, Label, PrincipalId, RawContent, RawResult, RunId, SeededRandom, Tenant,
-    Timestamp,
+    CallId, Constraints, HandleId, Label, PrincipalId, RawContent, RawResult, RunId, SeededRandom,
+    Tenant, Timestamp,
 };
 
 use crate::support::{Blobs, capability, names};
@@ -90,6 +91,20 @@ fn somebody_elses_handle_is_an_unknown_one() {
     assert_eq!(load(&stored, "ann", "other", 0).unwrap_err(), unknown);
     // Also once it has expired: nothing tells that it was ever there.
     assert_eq!(load(&stored, "bob", "local", i64::MAX / 4).unwrap_err(), unknown);
+}
+
+#[test]
+fn a_record_that_lies_under_another_id_is_an_unknown_one() {
+    let blobs = Blobs::default();
+    let one = stored(&RawResult::json(json!([{"id": 1}])), &blobs);
+    let record = Record { version: 1, value: one.put.value.clone() };
+    let (tenant, principal) = (Tenant::default(), PrincipalId::parse("ann").unwrap());
+    let access = || Access { tenant: &tenant, principal: &principal, now: NOW };
+    assert!(handle::load(&one.handle.handle_id, Some(&record), access()).is_ok());
+    // Whoever puts one record in the place of another shows nobody what it names.
+    let other = HandleId::parse("hdl_00000000000000000000000000000000").unwrap();
+    let refused = handle::load(&other, Some(&record), access());
+    assert_eq!(refused, Err(HandleError::NotFound { id: other }));
 }
 
 #[test]

@@ -329,3 +329,46 @@ proptest! {
         prop_assert_eq!(ids(&frame), wanted);
     }
 }
+
+#[test]
+fn a_limit_of_zero_shows_nothing_and_counts_it() {
+    let results = [
+        ("rows", RawResult::json(json!([{"sesame": 1}, {"sesame": 2}, {"sesame": 3}])), 3),
+        ("rows", RawResult::json(json!({"orders": [{"sesame": 1}, {"sesame": 2}], "n": 2})), 2),
+        ("rows", RawResult::json(json!(["sesame", "sesame"])), 2),
+        ("rows", RawResult::json(json!({"sesame": {"sesame": "sesame"}})), 1),
+        ("lines", RawResult::json(json!("sesame")), 1),
+        ("lines", RawResult::text("sesame\nsesame\nsesame street"), 3),
+    ];
+    for (what, raw, parts) in &results {
+        for mode in [ResponseMode::Table, ResponseMode::Summary, ResponseMode::Auto] {
+            let frame = FIREWALL.expand(raw, &ask(&json!({"limit": 0})), &spec(mode)).unwrap();
+            let shown = json!([frame.table, frame.facts, frame.content, frame.structured]);
+            assert!(!shown.to_string().contains("sesame"), "{mode:?} {raw:?}: {shown}");
+            match mode {
+                ResponseMode::Auto => {
+                    let note = format!("none of {parts} {what}");
+                    assert!(frame.notes.iter().any(|n| n.contains(&note)), "{:?}", frame.notes);
+                }
+                _ => assert_eq!(warned(&frame, "rows_omitted"), Some(*parts), "{mode:?} {raw:?}"),
+            }
+        }
+    }
+    // With a question, too: of rows that match, and of rows that are made.
+    for query in [
+        json!({"limit": 0, "filter": {"sesame": {"gte": 2}}}),
+        json!({"limit": 0, "sort": "sesame"}),
+        json!({"limit": 0, "group_by": "sesame", "aggregate": ["count"]}),
+    ] {
+        for mode in [ResponseMode::Table, ResponseMode::Auto] {
+            let Ok(query) = HandleQuery::parse(&query) else { panic!("{query}") };
+            let frame = FIREWALL.expand(&results[0].1, &query, &spec(mode)).unwrap();
+            assert!(frame.table.is_empty(), "{query:?}");
+            let text = json!(frame.content).to_string();
+            assert!(!text.contains("sesame"), "{query:?}: {text}");
+            let told = warned(&frame, "rows_omitted").is_some()
+                || frame.notes.iter().any(|note| note.contains("none of"));
+            assert!(told, "{mode:?} {query:?}: {frame:?}");
+        }
+    }
+}

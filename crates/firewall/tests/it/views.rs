@@ -43,6 +43,16 @@ fn content_says_which_views_it_has() {
     assert_eq!(views(&RawResult::text(CSV)), csv);
     assert_eq!(views(&bytes("text/csv", CSV.as_bytes())), csv);
     assert_eq!(views(&bytes("image/png", b"\x89PNG\r\n\x1a\n")), ["type"]);
+    // Bytes that are declared as nothing are what they show themselves to be.
+    let nothing = "application/octet-stream";
+    for json in [&b"{\"a\": [1, 2]}"[..], b" [1, 2]\n", b"\xef\xbb\xbf[{\"a\": 1}]"] {
+        assert_eq!(views(&bytes(nothing, json)), ["get", "keys", "paths"]);
+    }
+    let words = ["chars", "head", "lines", "search", "tail"];
+    for text in [&b"{\"a\": [1, 2"[..], b"[not json]", b"17", b"\"a word\""] {
+        assert_eq!(views(&bytes(nothing, text)), words);
+    }
+    assert_eq!(views(&bytes("text/plain", b"{\"a\": 1}")), words);
     let error = look(&RawResult::text("x\ny"), json!({"view": "lnes"})).unwrap_err();
     assert_eq!(error.code(), "invalid_constraint");
     assert!(error.to_string().contains("did you mean `lines`?"), "{error}");
@@ -322,4 +332,15 @@ proptest! {
             prop_assert!(!serde_json::to_string(&frame).unwrap().contains(secret));
         }
     }
+}
+
+#[test]
+fn json_bytes_without_a_type_are_looked_into_as_json() {
+    let raw = bytes(
+        "application/octet-stream",
+        b"\xef\xbb\xbf {\"a\": {\"mail\": \"jane.roe@corp.example.org\"}}",
+    );
+    let shown = table(&raw, json!({"view": "get", "args": {"path": "a"}}));
+    assert!(!shown.to_string().contains("jane"), "{shown}");
+    assert!(shown.to_string().contains("mail"), "{shown}");
 }

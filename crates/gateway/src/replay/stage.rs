@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    Call, Caller, FnDriver, Invocation, Kernel, KernelParts, KeyRing, Ports, Received, Registry,
-    Settings, ThreadTimer, block_on,
+    Call, Caller, FnDriver, Invocation, Kernel, KernelError, Received, Registry, Settings, block_on,
 };
 use weaver_policy::approval::Standing;
 use weaver_policy::{Pattern, PolicySet};
@@ -122,7 +121,7 @@ impl<'a> Stage<'a> {
         for tool in scenario.steps.iter().map(|step| &step.tool).collect::<BTreeSet<_>>() {
             registry.register(proposal(documents, tool)?, Arc::new(driver(&record)))?;
         }
-        let kernel = Kernel::open(parts(documents, (&registry, &ledger), own(), &random)?)?;
+        let kernel = open(documents, (&registry, &ledger), own(), &random)?;
         Ok(Self {
             documents,
             scenario,
@@ -302,24 +301,18 @@ fn raw(step: &Step) -> RawResult {
     }
 }
 
-fn parts(
+fn open(
     documents: &Documents,
     (registry, ledger): (&Arc<Registry>, &Arc<dyn Ledger>),
     clock: Arc<dyn Clock>,
     random: &Arc<dyn Random>,
-) -> Result<KernelParts, ReplayError> {
-    Ok(KernelParts {
-        registry: Arc::clone(registry),
-        policy: Arc::clone(&documents.set),
-        ledger: Arc::clone(ledger),
-        blobs: Arc::new(MemoryBlobs::new([0; BLOB_KEY])),
-        clock,
-        random: Arc::clone(random),
-        timer: Arc::new(ThreadTimer),
-        keys: KeyRing::fresh(random.as_ref())?,
-        settings: Settings { human_channel: false, ..Settings::default() },
-        ports: Ports::default(),
-    })
+) -> Result<Kernel, KernelError> {
+    Kernel::builder(Arc::clone(registry), Arc::clone(&documents.set))
+        .with_store(Arc::clone(ledger), Arc::new(MemoryBlobs::new([0; BLOB_KEY])))
+        .with_clock(clock)
+        .with_random(Arc::clone(random))
+        .with_settings(Settings { human_channel: false, ..Settings::default() })
+        .open()
 }
 
 /// A run without bounds.

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use weaver_drivers::mcp::ListedTool;
 use weaver_text::escape;
-use weaver_types::canonical::{self, CanonicalError, Profile};
-use weaver_types::digest::{Digest, Tag};
-use weaver_types::formats::{Format, draft};
+use weaver_types::formats::{Format, draft, upstream_digest};
 use weaver_types::{Capability, CapabilityDraft, CapabilityId};
 
 use crate::config::Upstream;
@@ -16,23 +14,6 @@ use crate::config::Upstream;
 const TIMEOUT_MS: u32 = 60_000;
 /// The longest name of a tool, in bytes.
 const MAX_NAME: usize = 128;
-
-/// What of a listed tool a model or a policy could see; everything else is thrown away.
-const SEEN: [&str; 6] =
-    ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
-
-/// The digest of what a server says of its tool: name, title, description, both schemas and
-/// annotations in canonical form, and the server's instructions. The order of keys, white space
-/// and what nobody is shown (icons, metadata) are no part of it. It is what a contract pins.
-///
-/// # Errors
-/// [`CanonicalError`] for a tool without a canonical form.
-pub fn upstream_digest(tool: &Value, instructions: Option<&str>) -> Result<Digest, CanonicalError> {
-    let seen = SEEN.iter().filter_map(|key| Some(((*key).to_owned(), tool.get(*key)?.clone())));
-    let form = canonical::to_bytes(&Value::Object(seen.collect()), Profile::Foreign)?;
-    let instructions = instructions.unwrap_or_default().as_bytes();
-    Ok(Digest::of_parts(Tag::UPSTREAM, &[&form, instructions]))
-}
 
 /// The capability that a listed tool proposes to be. Nothing that the server says lowers anything:
 /// its effects count only where a signed contract declares them.
@@ -100,6 +81,7 @@ fn check_name(name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use weaver_types::Digest;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weaver_agent_kernel::{Kernel, KernelParts, KeyRing, Ports, Registry, Settings};
+use weaver_agent_kernel::{Kernel, Ports, Registry, Settings};
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
 use weaver_firewall::{FrameBudget, Tokenizer};
@@ -107,18 +107,14 @@ pub(crate) fn open(
         signals: Arc::new(sentinel::watch(&config.sentinels, Some(signals))),
         ..Ports::default()
     };
-    let kernel = Kernel::open(KernelParts {
-        registry: Arc::clone(&registry),
-        policy: Arc::new(policy),
-        ledger,
-        blobs,
-        clock: Arc::clone(&clock),
-        random: Arc::clone(&random),
-        timer: Arc::new(TokioTimer),
-        keys: KeyRing::fresh(random.as_ref()).map_err(weaver_agent_kernel::KernelError::from)?,
-        settings,
-        ports,
-    })?;
+    let kernel = Kernel::builder(Arc::clone(&registry), policy)
+        .with_store(ledger, blobs)
+        .with_clock(Arc::clone(&clock))
+        .with_random(Arc::clone(&random))
+        .with_timer(Arc::new(TokioTimer))
+        .with_settings(settings)
+        .with_ports(ports)
+        .open()?;
     Ok(Opened {
         kernel,
         registry,

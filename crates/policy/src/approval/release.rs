@@ -8,7 +8,7 @@ use weaver_types::{
 };
 
 use super::person::{counts, has_authority, is_requester, named, quorum};
-use super::request::{arguments_digest, is_held, what_holds};
+use super::request::{arguments_digest, what_holds};
 use super::{ApprovalRequest, HeldCheck, Rejection, standing::Grantor};
 use crate::keys::{Approver, Keys};
 use crate::query::Query;
@@ -178,7 +178,7 @@ impl Release {
     /// releases only what a rule or the floor holds, and only with enough people of that authority.
     #[must_use]
     pub fn covers(&self, contribution: &Contribution) -> bool {
-        if !is_held(contribution) {
+        if !contribution.waits_for_people() {
             return false;
         }
         match &self.source {

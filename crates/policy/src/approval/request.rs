@@ -5,9 +5,8 @@ use serde_json::Value;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::digest::Tag;
 use weaver_types::{
-    AgentId, Authority, CapabilityId, Check, Contribution, Decision, Digest, Discharge,
-    Justification, Label, LogId, Precondition, PrincipalId, ReasonCode, RequestId, RunId, Tenant,
-    Timestamp, Verdict,
+    AgentId, Authority, CapabilityId, Check, Contribution, Decision, Digest, Justification, Label,
+    LogId, Precondition, PrincipalId, ReasonCode, RequestId, RunId, Tenant, Timestamp,
 };
 
 use super::Nonce;
@@ -35,7 +34,7 @@ impl HeldCheck {
     #[must_use]
     pub fn of(decision: &Decision) -> Vec<Self> {
         let mut out = Vec::new();
-        for contribution in decision.contributions().iter().filter(|c| is_held(c)) {
+        for contribution in decision.contributions().iter().filter(|c| c.waits_for_people()) {
             let held = Self {
                 check: contribution.check,
                 reason: contribution.reason,
@@ -56,11 +55,6 @@ pub(super) fn what_holds(contribution: &Contribution) -> &str {
         Check::Rule | Check::Signal => &contribution.detail,
         _ => "",
     }
-}
-
-/// Whether this is a hold that an approval discharges.
-pub(super) fn is_held(contribution: &Contribution) -> bool {
-    contribution.verdict == Verdict::Hold && contribution.discharge == Discharge::Approval
 }
 
 /// A precondition with what was observed when the request was opened.

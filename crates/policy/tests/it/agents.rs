@@ -5,8 +5,8 @@ use weaver_policy::{
     AgentCapabilities, Contracts, Effect, Pattern, Policy, PolicySet, Query, Rule, ToolPolicy,
 };
 use weaver_types::{
-    AgentId, Capability, CapabilityRequest, Decision, Effects, Impact, Operation, Principal,
-    PrincipalId, ReasonCode, ResponseMode, Rung, SafetyClass, Verdict, World,
+    AgentId, Capability, CapabilityRequest, Decision, Effects, Operation, Principal, PrincipalId,
+    ReasonCode, ResponseMode, Rung, SafetyClass, Verdict,
 };
 
 use crate::support::{NOW, codes, draft, set};
@@ -154,12 +154,8 @@ fn outcome(policy: &Policy, id: &str, effects: Effects) -> Verdict {
 }
 
 /// One capability of each class.
-const CLASSES: [Effects; 4] = [
-    Effects::READ_LOCAL,
-    Effects::WRITE_LOCAL,
-    Effects::READ_OPEN,
-    Effects { impact: Impact::Destroy, world: World::Closed },
-];
+const CLASSES: [Effects; 4] =
+    [Effects::READ_LOCAL, Effects::WRITE_LOCAL, Effects::READ_OPEN, Effects::DESTROY_LOCAL];
 
 #[test]
 fn sbk02_each_policy_says_what_it_says_there() {
@@ -179,7 +175,7 @@ fn sbk03_blocking_beats_allowing() {
     assert_eq!(["a.x", "a.y", "a.z"].map(of), [Verdict::Deny, Verdict::Allow, Verdict::Deny]);
     let nothing = ToolPolicy::normal([], Some(Vec::new()));
     assert_eq!(CLASSES.map(|effects| outcome(&nothing, "a.x", effects)), [Verdict::Deny; 4]);
-    let destroyed = Effects { impact: Impact::Destroy, world: World::Closed };
+    let destroyed = Effects::DESTROY_LOCAL;
     assert_eq!(outcome(&policy, "a.z", destroyed), Verdict::Deny, "nothing there to approve");
 }
 

@@ -441,6 +441,22 @@ fn a_key_revoked_between_the_vote_and_the_release_counts_no_more() {
 }
 
 #[test]
+fn a_key_whose_time_ends_between_the_vote_and_the_release_counts_no_more() {
+    let mut desk = Desk::open(request(1));
+    desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
+    let minutes = |n: u64| NOW.after(Duration::from_secs(60 * n));
+    let old = desk.keys.approvers.get_mut("alice").unwrap().keys.get_mut("old").unwrap();
+    old.not_after = Some(minutes(5));
+    // It counted when it signed, and the request is open for long: only its own time is over.
+    for (at, released) in [(4, Ok(())), (5, Err(Rejection::KeyVoid)), (6, Err(Rejection::KeyVoid))]
+    {
+        desk.now = minutes(at);
+        assert!(desk.now < desk.request.deadline);
+        assert_eq!(desk.release().map(drop), released, "after {at} minutes");
+    }
+}
+
+#[test]
 fn a_rotated_key_counts_in_its_time() {
     let rotate = |from: Timestamp, to: Timestamp| {
         format!(

@@ -11,7 +11,7 @@ use weaver_types::{
     SafetyMode, Tenant, Timestamp, Verdict,
 };
 
-use crate::approvals::{ALICE, Desk, arguments, grant, push, request};
+use crate::approvals::{ALICE, Desk, arguments, authority, grant, push, request};
 use crate::support::{NOW, foreign, principal, set};
 
 const POLICY: &str = "[[rules]]\nname = \"push\"\nmatch = { capability = \"git.push\" }\n\
@@ -166,6 +166,39 @@ fn a_hold_that_was_not_in_the_request_stays() {
     // When it was asked about, it is released with the rest.
     let release = released(&rules, &tainted);
     assert!(tainted.decide(&rules, Some(&release)).allowed());
+}
+
+#[test]
+fn the_same_hold_under_more_authority_stays() {
+    let release = released(&set(POLICY, ""), &Call::push());
+    let granted = authority(1);
+    let held = |authority: Authority| {
+        Contribution::new(Check::Rule, Verdict::Hold, ReasonCode::ApprovalRequired, "rule `push`")
+            .discharged_by(Discharge::Approval)
+            .with_authority(authority)
+    };
+    let and = |scope: &str| granted.scopes.iter().cloned().chain([scope.to_owned()]).collect();
+    let lower = [
+        granted.clone(),
+        Authority::default(),
+        Authority { min_trust: Some(799), ..granted.clone() },
+        Authority { clearance: None, ..granted.clone() },
+        Authority { scopes: BTreeSet::new(), ..granted.clone() },
+        Authority { quorum: 0, ..granted.clone() },
+    ];
+    assert!(lower.into_iter().all(|one| release.covers(&held(one))));
+    for more in [
+        Authority { min_trust: Some(801), ..granted.clone() },
+        Authority { clearance: Some(Confidentiality::Confidential), ..granted.clone() },
+        Authority { scopes: and("ops"), ..granted.clone() },
+        Authority { quorum: 2, ..granted.clone() },
+    ] {
+        assert!(!release.covers(&held(more.clone())), "{more:?}");
+    }
+    // And so in a decision: the rule of that name asks for more by now.
+    let stricter = POLICY.replace("min_trust = 800", "min_trust = 801");
+    let decision = Call::push().decide(&set(&stricter, ""), Some(&release));
+    assert_eq!(decision.verdict(), Verdict::Hold);
 }
 
 #[test]

@@ -7,8 +7,7 @@ use serde_json::Value;
 use weaver_policy::PolicySet;
 use weaver_policy::analysis::explain_denial;
 use weaver_types::{
-    CapabilityDraft, Constraints, Effects, Impact, JustificationSource, ReasonCode, SensitivityTag,
-    Verdict, World,
+    CapabilityDraft, Constraints, Effects, JustificationSource, ReasonCode, SensitivityTag, Verdict,
 };
 
 use crate::support::{Case, baseline, codes, draft, set};
@@ -42,7 +41,7 @@ fn case(recorded: &Value) -> Option<Case> {
     let effects = match recorded["safety"].as_str().unwrap_or("READ") {
         "READ" => Effects::READ_LOCAL,
         "WRITE" => Effects::WRITE_LOCAL,
-        "DESTRUCTIVE" => Effects { impact: Impact::Destroy, world: World::Closed },
+        "DESTRUCTIVE" => Effects::DESTROY_LOCAL,
         other => panic!("{other}"),
     };
     let words = |value: &Value| -> Vec<String> {

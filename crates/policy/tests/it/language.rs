@@ -262,7 +262,7 @@ standing = { max_uses = 5, authority = { min_trust = 950 } }
     assert_eq!(decision.verdict(), Verdict::Hold);
     assert_eq!((decision.authority().min_trust, decision.authority().quorum), (Some(700), 2));
     let floor = decision.contributions().iter().find(|c| c.check == Check::Floor).unwrap();
-    assert_eq!((floor.authority.min_trust, floor.authority.quorum), (Some(700), 0));
+    assert_eq!((floor.authority.min_trust, floor.authority.quorum), (Some(700), 1));
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! The reference flow: routing offers three tools, the policy decides.
 
-use weaver_types::{
-    Capability, Discharge, Effects, Impact, JustificationSource, ReasonCode, Verdict, World,
-};
+use weaver_types::{Capability, Discharge, Effects, JustificationSource, ReasonCode, Verdict};
 
 use crate::support::{Case, baseline, host};
 
@@ -14,7 +12,7 @@ fn update_status() -> Capability {
 }
 
 fn delete() -> Capability {
-    host("tickets.delete", Effects { impact: Impact::Destroy, world: World::Closed })
+    host("tickets.delete", Effects::DESTROY_LOCAL)
 }
 
 #[test]

@@ -136,8 +136,9 @@ fn arb_01_a_warning_on_a_backing_belief_holds() {
     let sources = [Says::alert(Severity::Warning, about("bB"))];
     let decision = decide(&tag, &report(&sources, &tag, &backed_by("bB")));
     assert_eq!((decision.verdict(), decision.primary()), (Verdict::Hold, ReasonCode::SignalRaised));
-    // Anybody may release it, and the rule that allowed it is still listed.
-    assert_eq!(*decision.authority(), weaver_types::Authority::default());
+    // Anybody may release it, one person, and the rule that allowed it is still listed.
+    let anybody = weaver_types::Authority { quorum: 1, ..weaver_types::Authority::default() };
+    assert_eq!(*decision.authority(), anybody);
     let listed = |check: Check| decision.contributions().iter().find(move |c| c.check == check);
     assert_eq!(listed(Check::Rule).unwrap().detail, "rule `git ok`");
     assert_eq!(listed(Check::Signal).unwrap().discharge, Discharge::Approval);

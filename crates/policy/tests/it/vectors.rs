@@ -164,7 +164,7 @@ fn check(id: &str, set: &PolicySet, when: &Value, then: &Value) {
             format!("{}:{}", s["level"].as_str().unwrap(), s["identifier"].as_str().unwrap())
         });
         let scopes = scope.into_iter().collect();
-        let expected = Authority { min_trust: trust, scopes, ..Authority::default() };
+        let expected = Authority { min_trust: trust, scopes, quorum: 1, ..Authority::default() };
         assert_eq!(*decision.authority(), expected, "{id}");
     }
 }

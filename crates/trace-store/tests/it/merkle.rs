@@ -80,3 +80,48 @@ fn an_independent_crate_gives_the_same_roots_and_proofs() {
         }
     }
 }
+
+#[test]
+fn nothing_stands_behind_the_last_leaf() {
+    for size in 1..40_u64 {
+        let mut tree = Tree::default();
+        (0..size).for_each(|n| tree.push(leaf_hash(&n.to_be_bytes())));
+        let root = tree.root(size).unwrap();
+        for index in 0..size {
+            let leaf = leaf_hash(&index.to_be_bytes());
+            let path = tree.inclusion(index, size).unwrap();
+            assert!(verify_inclusion(&leaf, index, size, &path, &root));
+            for behind in [size, size + 1, size + index, u64::MAX] {
+                assert!(!verify_inclusion(&leaf, behind, size, &path, &root), "{behind} of {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_root_is_no_leaf_of_a_larger_tree() {
+    let mut tree = Tree::default();
+    for size in 1..40_u64 {
+        tree.push(leaf_hash(&size.to_be_bytes()));
+        let root = tree.root(size).unwrap();
+        for index in 0..size {
+            // An empty path leads from a leaf to the root where there is one leaf, and nowhere else.
+            assert_eq!(verify_inclusion(&root, index, size, &[], &root), size == 1);
+        }
+    }
+}
+
+#[test]
+fn trees_of_one_size_need_no_path_and_take_none() {
+    let mut tree = Tree::default();
+    for size in 1..40_u64 {
+        tree.push(leaf_hash(&size.to_be_bytes()));
+        let root = tree.root(size).unwrap();
+        assert!(verify_consistency(size, size, &[], &root, &root));
+        for path in [vec![root], vec![leaf_hash(b"x")], tree.inclusion(0, size).unwrap()] {
+            let valid = verify_consistency(size, size, &path, &root, &root);
+            assert_eq!(valid, path.is_empty(), "{size}");
+        }
+        assert!(!verify_consistency(size + 1, size, &[], &root, &root));
+    }
+}

@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 use weaver_trace_store::Row;
+use weaver_trace_store::merkle::{Frontier, leaf_hash};
 use weaver_trace_store::verify::{Extent, Fault, Source, VerifyError, verify, verify_with};
-use weaver_types::LogId;
+use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Head, Ledger, LedgerError};
+use weaver_types::{Digest, LogId};
 
 use crate::support::{fill, memory};
 
@@ -228,4 +230,28 @@ fn progress_is_told_and_ends_at_the_end() {
     let mut told = Vec::new();
     verify_with(&log, None, &mut |done, all| told.push((done, all))).unwrap();
     assert_eq!(told, [(256, 700), (512, 700), (700, 700)]);
+}
+
+#[test]
+fn an_event_dated_before_the_one_before_it_is_named() {
+    let mut log = Copied::of(5);
+    // Everything is made to fit: header, leaf, root and frontier. Only the order in time is wrong.
+    let mut header: serde_json::Value = serde_json::from_slice(&log.rows[3].event.header).unwrap();
+    let before: serde_json::Value = serde_json::from_slice(&log.rows[2].event.header).unwrap();
+    for (at, fits) in
+        [(before["at"].as_i64().unwrap(), true), (before["at"].as_i64().unwrap() - 1, false)]
+    {
+        header["at"] = at.into();
+        let bytes = canonical::to_bytes(&header, Profile::Record).unwrap();
+        log.rows[3].leaf = Digest::from_bytes(leaf_hash(&bytes));
+        log.rows[3].event.header = bytes;
+        let mut frontier = Frontier::default();
+        log.rows.iter().for_each(|row| frontier.push(*row.leaf.as_bytes()));
+        log.extent.head.root = Digest::from_bytes(frontier.root());
+        log.extent.frontier = frontier;
+        match fits {
+            true => log.verify(None).unwrap(),
+            false => assert_eq!(log.bad(), (3, Fault::Time)),
+        }
+    }
 }

@@ -16,7 +16,8 @@ pub struct Authority {
     /// The least trust of an approver, in thousandths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_trust: Option<u16>,
-    /// How many distinct people must agree; 0 and 1 both mean one.
+    /// How many distinct people must agree; where nobody is asked for, 0. In a decision and in a
+    /// request, what waits for people says 1 or more.
     #[serde(default)]
     pub quorum: u8,
     /// Scopes that an approver must cover, all of them.

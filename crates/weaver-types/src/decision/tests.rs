@@ -88,3 +88,31 @@ fn a_detail_is_cut_at_a_whole_character() {
     assert_eq!(detail(&"a".repeat(MAX_DETAIL + 9)), "a".repeat(MAX_DETAIL));
     assert_eq!(detail("short"), "short");
 }
+
+#[test]
+fn what_people_released_says_so_first() {
+    let rule = || says(Check::Rule, Verdict::Allow, ReasonCode::RuleAllow);
+    for release in [ReasonCode::ApprovalGranted, ReasonCode::StandingApproval] {
+        let floor = Contribution::new(Check::Floor, Verdict::Allow, release, "approved by ben");
+        let decision = Decision::join(vec![rule(), floor.clone()], basis());
+        assert_eq!((decision.primary(), decision.detail()), (release, "approved by ben"));
+        // What stands in the way still comes first.
+        let denied = says(Check::Limit, Verdict::Deny, ReasonCode::RateLimited);
+        let decision = Decision::join(vec![rule(), floor, denied], basis());
+        assert_eq!(decision.primary(), ReasonCode::RateLimited);
+    }
+}
+
+#[test]
+fn what_waits_for_people_waits_for_one_at_least() {
+    let held = || {
+        says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold).discharged_by(Discharge::Approval)
+    };
+    let decision = Decision::join(vec![held()], basis());
+    assert_eq!(decision.authority().quorum, 1);
+    assert_eq!(decision.contributions()[0].authority.quorum, 1);
+    let two = held().with_authority(Authority { quorum: 2, ..Authority::default() });
+    assert_eq!(Decision::join(vec![held(), two], basis()).authority().quorum, 2);
+    let ask = says(Check::Rule, Verdict::Ask, ReasonCode::InsufficientJustification);
+    assert_eq!(Decision::join(vec![ask], basis()).authority().quorum, 0);
+}

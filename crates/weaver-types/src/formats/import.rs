@@ -4,14 +4,17 @@ use serde_json::{Map, Value};
 
 use super::error::ImportError;
 use super::gemini::from_gemini;
+use super::upstream::upstream_digest;
 use super::{Format, name};
 use crate::capability::{Agents, CapabilityDraft};
+use crate::digest::{Digest, Tag};
 use crate::effects::{Effects, Impact, World};
 use crate::id::CapabilityId;
 
 /// A tool definition as a draft of the capability that it proposes to be, under this id, open to
 /// every agent. Only MCP says what a tool does; where a list says nothing, the effects are the
-/// most dangerous. What it says is a proposal that a signed contract confirms or not.
+/// most dangerous. What it says is a proposal that a signed contract confirms or not: the draft has
+/// the digest of what was said, by which it counts as the word of a server and not of a host.
 #[must_use]
 pub fn draft(format: Format, id: CapabilityId, tool: &Value) -> CapabilityDraft {
     let inner = inner(format, tool);
@@ -34,7 +37,18 @@ pub fn draft(format: Format, id: CapabilityId, tool: &Value) -> CapabilityDraft 
         input_schema: schema,
         output_schema: mcp("outputSchema").cloned(),
         idempotent: idempotent == Some(&Value::Bool(true)),
+        upstream_digest: Some(said_by(format, tool)),
         ..CapabilityDraft::new(id, name, effects, Agents::Any)
+    }
+}
+
+/// The digest of what was said: as a gateway takes it of MCP's definitions, of the whole definition
+/// in any other format, and of its text where it has no canonical form.
+fn said_by(format: Format, tool: &Value) -> Digest {
+    let whole = || Digest::of(Tag::UPSTREAM, tool.to_string().as_bytes());
+    match format {
+        Format::Mcp => upstream_digest(tool, None).unwrap_or_else(|_| whole()),
+        _ => whole(),
     }
 }
 
@@ -97,15 +111,14 @@ fn effects(format: Format, tool: &Value) -> Effects {
     }
     let empty = Map::new();
     let annotations = tool.get("annotations").and_then(Value::as_object).unwrap_or(&empty);
-    let hint =
-        |key: &str, default| annotations.get(key).and_then(Value::as_bool).unwrap_or(default);
-    let impact = if hint("readOnlyHint", false) {
-        Impact::Read
-    } else if hint("destructiveHint", true) {
-        Impact::Destroy
-    } else {
-        Impact::Write
+    let said = |key: &str| annotations.get(key).and_then(Value::as_bool);
+    // Whoever says both is believed in the worse.
+    let impact = match (said("readOnlyHint"), said("destructiveHint")) {
+        (_, Some(true)) => Impact::Destroy,
+        (Some(true), _) => Impact::Read,
+        (_, Some(false)) => Impact::Write,
+        (_, None) => Impact::Destroy,
     };
-    let world = if hint("openWorldHint", true) { World::Open } else { World::Closed };
+    let world = if said("openWorldHint") == Some(false) { World::Closed } else { World::Open };
     Effects { impact, world }
 }

@@ -1,7 +1,7 @@
 //! Tool definitions, answers and imports, with goldens and the recorded cases of agent-kernel.
 
 use serde_json::{Value, json};
-use weaver_types::formats::{Format, Offer, Said, ToolSet, answer, draft, drafts};
+use weaver_types::formats::{Format, Offer, Said, ToolSet, answer, draft, drafts, upstream_digest};
 use weaver_types::{
     Agents, CallId, Capability, CapabilityDraft, CapabilityId, Effects, Frame, Label, ResponseMode,
     SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
@@ -290,6 +290,35 @@ fn silence_is_read_as_the_most_dangerous() {
     let read = json!({ "readOnlyHint": true, "openWorldHint": false });
     assert_eq!(effects(read), Effects::READ_LOCAL);
     assert_eq!(effects(json!({ "destructiveHint": false })), Effects::WRITE_OPEN);
+    // Who says both is believed in the worse.
+    let both = json!({ "readOnlyHint": true, "destructiveHint": true, "openWorldHint": false });
+    assert_eq!(effects(both), Effects::DESTROY_LOCAL);
+    let neither = json!({ "readOnlyHint": false, "destructiveHint": false });
+    assert_eq!(effects(neither), Effects::WRITE_OPEN);
+}
+
+#[test]
+fn what_is_imported_is_the_word_of_a_server() {
+    let tool = |format: Format| match format {
+        Format::OpenAiChat => {
+            json!({ "type": "function", "function": { "name": "t", "description": "d" } })
+        }
+        Format::OpenAiResponses => json!({ "type": "function", "name": "t", "description": "d" }),
+        Format::Gemini => json!({ "functionDeclarations": [{ "name": "t", "description": "d" }] }),
+        _ => json!({ "name": "t", "description": "d" }),
+    };
+    for format in Format::ALL {
+        let read = drafts(format, Some("s"), &json!([tool(format)])).remove(0).unwrap();
+        assert!(read.upstream_digest.is_some(), "{format:?}");
+        // Other words, another digest.
+        let text = tool(format).to_string().replace("\"d\"", "\"e\"");
+        let list = json!([serde_json::from_str::<Value>(&text).unwrap()]);
+        let other = drafts(format, Some("s"), &list).remove(0).unwrap();
+        assert_ne!(read.upstream_digest, other.upstream_digest, "{format:?}");
+    }
+    let tool = tool(Format::Mcp);
+    let digest = upstream_digest(&tool, None).unwrap();
+    assert_eq!(draft(Format::Mcp, id("s.t"), &tool).upstream_digest, Some(digest));
 }
 
 #[test]

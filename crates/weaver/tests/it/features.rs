@@ -61,7 +61,10 @@ fn each_feature_brings_its_own_crates_and_no_others() {
         ("firewall", &["weaver-firewall"]),
         ("trace", &["weaver-trace-store"]),
         ("trace-sqlite", &["weaver-trace-store"]),
-        ("kernel", &["weaver-agent-kernel", "weaver-firewall", "weaver-policy"]),
+        (
+            "kernel",
+            &["weaver-agent-kernel", "weaver-firewall", "weaver-policy", "weaver-trace-store"],
+        ),
     ];
     for (features, expected) in cases {
         let names = packages(features);

@@ -5,10 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use weaver_agent_kernel::{
-    Call, Caller, Invocation, Kernel, KernelParts, KeyRing, Ports, Received, Registry, Settings,
-    ThreadTimer, block_on,
-};
+use weaver_agent_kernel::{Call, Caller, Invocation, Kernel, Received, Registry, block_on};
 use weaver_gateway::config;
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_trace_store::{OpenOptions, SqliteLedger};
@@ -100,23 +97,15 @@ impl Desk {
         ["policy", "keys"].iter().for_each(|kind| folder.sign(kind));
         let settings = config::load(folder.path("weaver.toml")).unwrap();
         let policy = config::load_policy(&settings, false, clock.now()).unwrap();
-        let random = Arc::new(OsRandom);
         let options = OpenOptions { clock: Arc::clone(&clock), ..OpenOptions::default() };
         let ledger =
             Arc::new(SqliteLedger::open(folder.path(".weaver/ledger.db"), options).unwrap());
         let run = RunContext::create(RunSettings::default(), clock.as_ref(), &OsRandom).unwrap();
-        let kernel = Kernel::open(KernelParts {
-            registry: Arc::new(Registry::new()),
-            policy: Arc::new(policy),
-            ledger: Arc::clone(&ledger) as Arc<dyn Ledger>,
-            blobs: Arc::new(ledger.blobs()),
-            clock,
-            random,
-            timer: Arc::new(ThreadTimer),
-            keys: KeyRing::fresh(&OsRandom).unwrap(),
-            settings: Settings::default(),
-            ports: Ports::default(),
-        });
+        let own = Arc::clone(&ledger) as Arc<dyn Ledger>;
+        let kernel = Kernel::builder(Registry::new(), policy)
+            .with_store(own, Arc::new(ledger.blobs()))
+            .with_clock(clock)
+            .open();
         let desk = Self { folder, kernel: kernel.unwrap(), ledger, run, executed: Arc::default() };
         ["repo.push", "pay.send"].iter().for_each(|id| desk.register(id));
         desk

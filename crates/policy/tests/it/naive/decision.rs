@@ -80,6 +80,9 @@ const ORDER: [Check; 15] = [
     Check::System,
 ];
 
+/// What people released says so first.
+const RELEASES: [ReasonCode; 2] = [ReasonCode::ApprovalGranted, ReasonCode::StandingApproval];
+
 fn place<T: PartialEq>(list: &[T], one: &T) -> usize {
     list.iter().position(|other| other == one).unwrap()
 }
@@ -87,14 +90,18 @@ fn place<T: PartialEq>(list: &[T], one: &T) -> usize {
 impl Answer {
     fn join(parts: &[Part]) -> Self {
         let verdict = parts.iter().map(|part| part.verdict).max().unwrap();
-        let first = parts
-            .iter()
-            .filter(|part| part.verdict == verdict)
-            .min_by_key(|part| (place(&ORDER, &part.check), place(ReasonCode::ALL, &part.reason)));
+        let first = parts.iter().filter(|part| part.verdict == verdict).min_by_key(|part| {
+            let people = verdict == Verdict::Allow && RELEASES.contains(&part.reason);
+            let order = place(&ORDER, &part.check);
+            (!people, order, place(ReasonCode::ALL, &part.reason))
+        });
         let mut authority = Authority::default();
         let mut constraints = Constraints::default();
         for part in parts {
             higher(&mut authority, &part.authority);
+            if part.verdict == Verdict::Hold {
+                authority.quorum = authority.quorum.max(1);
+            }
             tighten(&mut constraints, &part.constraints);
         }
         Self {

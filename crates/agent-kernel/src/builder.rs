@@ -1,0 +1,162 @@
+//! What a kernel is opened with, and what stands in for what is not given.
+
+use std::sync::Arc;
+
+use weaver_policy::PolicySet;
+use weaver_trace_store::{MemoryBlobs, MemoryLedger};
+use weaver_types::ledger::{BlobStore, Ledger};
+use weaver_types::{Clock, OsRandom, Random, SystemClock, Timer};
+
+use crate::error::KernelError;
+use crate::kernel::{Kernel, Settings};
+use crate::ports::Ports;
+use crate::registry::Registry;
+use crate::timer::ThreadTimer;
+use crate::token::KeyRing;
+
+/// What a kernel is made of.
+pub(crate) struct KernelParts {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) policy: Arc<PolicySet>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) timer: Arc<dyn Timer>,
+    pub(crate) keys: KeyRing,
+    pub(crate) settings: Settings,
+    pub(crate) ports: Ports,
+}
+
+/// The parts of a kernel that is about to be opened. What is not given is: a ledger and results in
+/// memory, the clock and the randomness of the system, a thread for timers, fresh token keys, the
+/// default settings, no ports.
+///
+/// ```
+/// use std::sync::Arc;
+/// use weaver_agent_kernel::{Kernel, Registry, Settings};
+/// use weaver_policy::{Contracts, Policy, PolicySet};
+/// use weaver_types::{ManualClock, Timestamp};
+///
+/// let policy = PolicySet::from_code(Policy::baseline()?, Contracts::new("none"))?;
+/// let kernel = Kernel::builder(Registry::new(), policy)
+///     .with_clock(Arc::new(ManualClock::new(Timestamp::from_micros(1_700_000_000_000_000))))
+///     .with_settings(Settings { human_channel: false, ..Settings::default() })
+///     .open()?;
+/// assert!(kernel.registry().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a kernel is there only once it is opened"]
+pub struct KernelBuilder {
+    registry: Arc<Registry>,
+    policy: Arc<PolicySet>,
+    store: Option<Store>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    timer: Arc<dyn Timer>,
+    keys: Option<KeyRing>,
+    settings: Settings,
+    ports: Ports,
+}
+
+/// The records and the large results that they name: of the same life, so given together.
+struct Store {
+    ledger: Arc<dyn Ledger>,
+    blobs: Arc<dyn BlobStore>,
+}
+
+impl Store {
+    fn in_memory(random: &Arc<dyn Random>) -> Result<Self, KernelError> {
+        let ledger = Arc::new(MemoryLedger::fresh(Arc::clone(random))?);
+        Ok(Self { ledger, blobs: Arc::new(MemoryBlobs::fresh(random.as_ref())?) })
+    }
+}
+
+impl KernelBuilder {
+    pub(crate) fn new(registry: Arc<Registry>, policy: Arc<PolicySet>) -> Self {
+        Self {
+            registry,
+            policy,
+            store: None,
+            clock: Arc::new(SystemClock::default()),
+            random: Arc::new(OsRandom),
+            timer: Arc::new(ThreadTimer),
+            keys: None,
+            settings: Settings::default(),
+            ports: Ports::default(),
+        }
+    }
+
+    /// With this ledger, and large results in this store. They belong together: a ledger that
+    /// outlives the process names results that have to be there too.
+    pub fn with_store(mut self, ledger: Arc<dyn Ledger>, blobs: Arc<dyn BlobStore>) -> Self {
+        self.store = Some(Store { ledger, blobs });
+        self
+    }
+
+    /// With this clock.
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// With this randomness, from which ids, salts and fresh keys are made.
+    pub fn with_random(mut self, random: Arc<dyn Random>) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// With this timer.
+    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+        self.timer = timer;
+        self
+    }
+
+    /// With these token keys. Without them, tokens end with the process.
+    pub fn with_keys(mut self, keys: KeyRing) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// With these settings.
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// With these ports.
+    pub fn with_ports(mut self, ports: Ports) -> Self {
+        self.ports = ports;
+        self
+    }
+
+    /// Opens the kernel on its ledger: reads revocations, held calls and standing approvals, and
+    /// closes every call that was begun and whose end was never recorded as "outcome unknown". One
+    /// ledger has one kernel a tenant.
+    ///
+    /// # Errors
+    /// [`KernelError`], when the ledger cannot be read or written, or holds a newer form.
+    pub fn open(self) -> Result<Kernel, KernelError> {
+        let Self { registry, policy, store, clock, random, timer, keys, settings, ports } = self;
+        let Store { ledger, blobs } = match store {
+            Some(store) => store,
+            None => Store::in_memory(&random)?,
+        };
+        let keys = match keys {
+            Some(keys) => keys,
+            None => KeyRing::fresh(random.as_ref())?,
+        };
+        Kernel::open(KernelParts {
+            registry,
+            policy,
+            ledger,
+            blobs,
+            clock,
+            random,
+            timer,
+            keys,
+            settings,
+            ports,
+        })
+    }
+}
