@@ -181,10 +181,12 @@ fn unknown(name: &str, known: &'static str) -> TokenError {
     TokenError::UnknownEncoding { name, known }
 }
 
-#[cfg(all(test, feature = "tiktoken"))]
+#[cfg(test)]
+#[cfg(feature = "tiktoken")]
 mod tests;
 
-#[cfg(all(test, not(feature = "tiktoken")))]
+#[cfg(test)]
+#[cfg(not(feature = "tiktoken"))]
 mod tests_without_tables {
     use super::*;
 

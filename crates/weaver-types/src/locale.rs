@@ -22,8 +22,8 @@ impl LocaleCode {
         let digits = value.unsigned_abs().to_string();
         let length = digits.len();
         let is_border = |left: usize| match self {
-            Self::EnUs => left % 3 == 0,
-            Self::EnIn | Self::HiIn => left >= 3 && (left - 3) % 2 == 0,
+            Self::EnUs => left.is_multiple_of(3),
+            Self::EnIn | Self::HiIn => left >= 3 && (left - 3).is_multiple_of(2),
         };
         let mut out = String::with_capacity(length * 2);
         if value < 0 {
