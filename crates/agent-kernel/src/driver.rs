@@ -1,12 +1,13 @@
 //! Drivers: what really calls a tool, and the proof without which none does.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use weaver_types::{
-    BoxFuture, CallId, Capability, CapabilityId, Label, Millicents, PrincipalId, Progress,
-    RawChunk, RawResult, RunId,
+    AgentId, BoxFuture, CallId, Capability, CapabilityId, Label, LocaleCode, Millicents,
+    PrincipalId, Progress, RawChunk, RawResult, RunContext, RunId,
 };
 
 use crate::late::LateDoor;
@@ -42,12 +43,34 @@ pub struct AuthorizedCall {
 pub(crate) struct CallParts {
     pub(crate) call: CallId,
     pub(crate) run: RunId,
+    pub(crate) host: HostContext,
     pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
     pub(crate) label: Label,
     pub(crate) late: LateDoor,
     /// Where its progress goes, if anywhere.
     pub(crate) progress: Option<Arc<ProgressSlot>>,
+}
+
+/// What the host said of the run of a call. The kernel passes it on and reads none of it.
+pub(crate) struct HostContext {
+    agent: AgentId,
+    locale: LocaleCode,
+    session_id: String,
+    user_sid: String,
+    metadata: BTreeMap<String, Value>,
+}
+
+impl HostContext {
+    pub(crate) fn of(run: &RunContext) -> Self {
+        Self {
+            agent: run.agent.clone(),
+            locale: run.settings.locale,
+            session_id: run.settings.session_id.clone(),
+            user_sid: run.settings.user_sid.clone(),
+            metadata: run.settings.metadata.clone(),
+        }
+    }
 }
 
 impl AuthorizedCall {
@@ -61,6 +84,36 @@ impl AuthorizedCall {
     #[must_use]
     pub fn run_id(&self) -> &RunId {
         &self.inner.run
+    }
+
+    /// The agent of its run.
+    #[must_use]
+    pub fn agent_name(&self) -> &AgentId {
+        &self.inner.host.agent
+    }
+
+    /// How numbers, dates and telephone numbers are written for the people of its run.
+    #[must_use]
+    pub fn locale(&self) -> LocaleCode {
+        self.inner.host.locale
+    }
+
+    /// The scope of the session of its run; empty where the host named none.
+    #[must_use]
+    pub fn session_id(&self) -> &str {
+        &self.inner.host.session_id
+    }
+
+    /// The scope of the end user's session; empty where the host named none.
+    #[must_use]
+    pub fn user_sid(&self) -> &str {
+        &self.inner.host.user_sid
+    }
+
+    /// The metadata of its run, exactly as the host gave it. No decision read it.
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, Value> {
+        &self.inner.host.metadata
     }
 
     /// The capability.

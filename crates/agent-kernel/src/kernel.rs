@@ -23,7 +23,9 @@ use crate::error::KernelError;
 use crate::explanation;
 use crate::hot_run::{RunSlot, Runs, lock};
 use crate::late::LateLog;
-use crate::pipeline::{Explanation, PendingGrants, Ready, Rejections, Unended};
+use crate::pipeline::{
+    Explanation, PendingGrants, Ready, Rejections, Unended, restore_calibration,
+};
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
@@ -187,6 +189,9 @@ impl Kernel {
         let (holds, void) = Holds::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
+        if let Some(flags) = parts.ports.signals.calibration() {
+            restore_calibration(flags, tenant, ledger)?;
+        }
         let baselines = RwLock::new(contract::keeper::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
         let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;

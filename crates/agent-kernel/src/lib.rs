@@ -74,7 +74,7 @@ pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, Settings};
 pub use pipeline::{
     BudgetRemaining, DryRun, Explanation, Grant, Invocation, MemoryAccess, MemoryNote, Received,
-    RevocationSubject,
+    RevocationSubject, RunEnd,
 };
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};

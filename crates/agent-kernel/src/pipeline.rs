@@ -12,6 +12,7 @@
 
 mod as_if;
 mod attempt;
+mod calibrate;
 mod call;
 mod change;
 mod dry_run;
@@ -39,6 +40,7 @@ mod resolve;
 mod resume;
 mod retry;
 mod revoke;
+mod run_end;
 mod share;
 mod signal;
 mod stand_in;
@@ -51,6 +53,7 @@ mod validate;
 mod verify;
 mod wait;
 
+pub(crate) use calibrate::restore as restore_calibration;
 pub use dry_run::{BudgetRemaining, DryRun};
 pub use explain::Explanation;
 pub use grant::Grant;
@@ -60,6 +63,7 @@ pub use memory::{MemoryAccess, MemoryNote};
 pub(crate) use pending::PendingGrants;
 pub use receive::Received;
 pub(crate) use receive::Rejections;
+pub use run_end::RunEnd;
 pub(crate) use unended::Unended;
 pub(crate) use unmask::Masks;
 

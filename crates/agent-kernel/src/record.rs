@@ -1,5 +1,6 @@
 //! The payloads of events: redacted, bounded, canonical.
 
+mod host_fields;
 mod judged;
 mod outcome;
 
@@ -14,14 +15,16 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::NewEvent;
 use weaver_types::{
     CallId, Capability, CapabilityRequest, Contribution, Decision, DecisionKey, EventKind,
-    Justification, JustificationSource, Principal, Random, ReasonCode, RunId, Timestamp, Verdict,
-    hex,
+    Justification, JustificationSource, Principal, Random, ReasonCode, RunContext, RunId,
+    Timestamp, Verdict, hex,
 };
 
 use crate::arguments::Arguments;
 use crate::contract::{Contract, ContractState};
+use crate::kernel::Caller;
 use crate::run_state::RunDelta;
 
+pub(crate) use host_fields::{HostFields, metadata};
 pub(crate) use judged::Judged;
 pub(crate) use outcome::{Outcome, Shown};
 
@@ -64,6 +67,19 @@ impl Payload {
 
     pub(crate) fn who(self, principal: &Principal) -> Self {
         self.maybe("agent", principal.agent.as_ref()).with("principal", &principal.id)
+    }
+
+    /// Who asks, and in which session of the host.
+    pub(crate) fn caller(self, caller: Caller<'_>, firewall: &Firewall) -> Self {
+        self.who(caller.principal).session(Some(caller.run), firewall)
+    }
+
+    /// In which session of the host.
+    pub(crate) fn session(self, run: Option<&RunContext>, firewall: &Firewall) -> Self {
+        let host = run.map(|run| HostFields::of(run, firewall)).unwrap_or_default();
+        self.maybe("run_agent", host.run_agent)
+            .maybe("session_id", host.session_id)
+            .maybe("user_sid", host.user_sid)
     }
 
     pub(crate) fn tagged(self, capability: Option<&Capability>) -> Self {

@@ -18,6 +18,7 @@
 //! let found = hydrate(&item, &known);
 //! assert_eq!(found.suggested["user_id"].value, "u-7");
 //! assert_eq!(found.suggested["user_id"].source, "session");
+//! assert_eq!(found.call(&Default::default()).arguments["user_id"], "u-7");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -91,6 +92,35 @@ pub struct HydrationResult {
     pub sources: Vec<String>,
     /// The names of values that would have fitted and were left out, because they are not trusted.
     pub untrusted: Vec<String>,
+}
+
+/// A call with what the context knew filled in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HydratedCall {
+    /// What is called.
+    pub item: CapabilityId,
+    /// All arguments: those that were given, and those that were filled in.
+    pub arguments: Map<String, Value>,
+    /// Where each argument that was filled in is from, by its name.
+    pub filled: BTreeMap<String, String>,
+}
+
+impl HydrationResult {
+    /// The call that these arguments make, with the suggestions for those that were not given. What
+    /// was given is never replaced.
+    #[must_use]
+    pub fn call(&self, given: &Map<String, Value>) -> HydratedCall {
+        let mut out = HydratedCall {
+            item: self.item.clone(),
+            arguments: given.clone(),
+            filled: BTreeMap::new(),
+        };
+        for (name, suggestion) in self.suggested.iter().filter(|(n, _)| !given.contains_key(*n)) {
+            out.arguments.insert(name.clone(), suggestion.value.clone());
+            out.filled.insert(name.clone(), suggestion.source.clone());
+        }
+        out
+    }
 }
 
 /// Everything that is known of an item, with the values of `known` that fit its arguments.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use weaver_text::token::{Estimate, Tiktoken, TokenCounter};
+#[cfg(feature = "tiktoken")]
+use weaver_text::token::Tiktoken;
+use weaver_text::token::{Estimate, TokenCounter};
 use weaver_types::{
     CallId, Capability, Constraints, Handle, Label, ResponseMode, SensitivityTag, Timestamp,
 };
@@ -47,13 +49,16 @@ pub struct FrameBudget {
 
 /// How tokens are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Tokenizer {
     /// By an estimate that needs no tables.
     #[default]
     Estimate,
     /// By the vocabulary `cl100k_base`.
+    #[cfg(feature = "tiktoken")]
     Cl100k,
     /// By the vocabulary `o200k_base`.
+    #[cfg(feature = "tiktoken")]
     O200k,
 }
 
@@ -61,7 +66,9 @@ impl Tokenizer {
     fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::Estimate => &Estimate,
+            #[cfg(feature = "tiktoken")]
             Self::Cl100k => &Tiktoken::CL100K,
+            #[cfg(feature = "tiktoken")]
             Self::O200k => &Tiktoken::O200K,
         }
     }

@@ -89,8 +89,9 @@ pub struct Config {
     /// The table of word vectors that helps to find tools: the built-in one, unless the file names
     /// another or `none`.
     pub word_table: Option<WordTable>,
-    /// How long a held call waits for an approval before it is refused; its request lives on.
-    pub approval_wait: Duration,
+    /// How long a held call waits for an approval before it is refused; its request lives on. Without
+    /// a setting, a call with a progress token waits 45 seconds, and any other does not wait.
+    pub approval_wait: Option<Duration>,
     /// The sentinels that are armed; none unless the file names some.
     pub sentinels: BTreeSet<Sentinel>,
     /// Who owns this process; what they may do stands in the signed policy.

@@ -102,6 +102,9 @@ pub fn run(
             tokio::spawn(covered::watch(Arc::clone(&gateway))),
         ];
         let ended = stdio::serve(&gateway).await;
+        if let Err(error) = gateway.leave().await {
+            tracing::warn!(%error, "the end of the run is not recorded");
+        }
         watching.iter().chain(&pruning).for_each(tokio::task::JoinHandle::abort);
         if let Some(keeping) = keeping {
             keeping.end().await;

@@ -72,7 +72,7 @@ mod verify;
 pub(crate) use discharge::discharge;
 pub use file::{MAX_SIGNED_FILE, SignedFile, SignedResolution, SignedStanding, SignedWord};
 pub use nonce::{Nonce, NonceError};
-pub use operator::{OPERATOR_WORD_LIFE, OperatorWord, Word, verify_operator_word};
+pub use operator::{OPERATOR_WORD_LIFE, OperatorWord, Outcome, Word, verify_operator_word};
 pub use rejection::Rejection;
 pub use release::Release;
 pub use request::{ApprovalRequest, HeldCheck, Observed};

@@ -63,6 +63,7 @@ pub(crate) fn signal_table<S: Serializer>(
         ("warning", table.warning),
         ("critical", table.critical),
         ("low_confidence", table.low_confidence),
+        ("unavailable", table.unavailable),
     ];
     for (name, Reach { hold_from, deny_from }) in all {
         map.serialize_entry(name, &(hold_from, deny_from))?;

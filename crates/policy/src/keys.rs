@@ -37,6 +37,8 @@ pub struct Approver {
     pub clearance: Confidentiality,
     /// Scopes that this person covers. No scope stands for another.
     pub scopes: BTreeSet<String>,
+    /// Roles that this person carries. No role stands for another.
+    pub roles: BTreeSet<String>,
     /// The principals that are this person, whose requests this person cannot release.
     pub principals: BTreeSet<PrincipalId>,
     /// Whether this person may confirm the clock, end runs and revoke approvals.

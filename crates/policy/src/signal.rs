@@ -3,8 +3,8 @@
 //! A [`SignalSource`] watches finished calls ([`Seen`]) and speaks about a call that is to be
 //! decided ([`Situation`]). What it says concerns the call only where its [`Subject`] does, and the
 //! [`SignalTable`] of the policy says from which rung on a severity holds or denies. So one
-//! tainted text holds a later write and leaves later reads alone. Signals only tighten, and a
-//! source that fails is a denial.
+//! tainted text holds a later write and leaves later reads alone. Signals only tighten. By default
+//! they hold and deny nothing, and a source that fails holds what writes.
 //!
 //! A call whose maker declares no beliefs depends on every belief of its run. Memory is bounded,
 //! and what was forgotten counts as the worst it could have been: [`Dependencies::complete`].
@@ -31,7 +31,7 @@ use weaver_types::CallId;
 
 pub use belief::{Belief, BeliefOrigin, Confidence};
 pub use belief_book::{BeliefBook, MAX_RUNS};
-pub use calibration::{Bounds, Calibration, Calibrator, MAX_CLASSES, Sample};
+pub use calibration::{Bounds, Calibration, Calibrator, ClassOutcomes, MAX_CLASSES, Sample};
 pub use calibration_flags::CalibrationFlags;
 pub use confidence::{BeliefFloor, LowConfidenceAction, SuspiciousMemoryOrigin};
 pub use contribution::contributions;

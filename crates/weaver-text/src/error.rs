@@ -41,6 +41,15 @@ pub enum TokenError {
         /// The names that exist.
         known: &'static str,
     },
+    /// The tables of this encoding are not in this build.
+    #[error(
+        "the tables of `{name}` are not in this build: name `chars4` or `estimate`, or build with the \
+         feature `tiktoken`"
+    )]
+    NotBuilt {
+        /// The name asked for.
+        name: String,
+    },
 }
 
 impl TokenError {
@@ -48,6 +57,7 @@ impl TokenError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownEncoding { .. } => "text.unknown_encoding",
+            Self::NotBuilt { .. } => "text.encoding_not_built",
         }
     }
 }

@@ -7,13 +7,16 @@
 //! |---|---|---|
 //! | `chars4` | [`CharsPerFour`]: characters / 4 | lowest |
 //! | `estimate` | [`Estimate`]: aware of scripts, code and numbers | low |
-//! | `cl100k_base`, `o200k_base` | [`Tiktoken`]: exact | a second per 5 to 20 MB |
+//! | `cl100k_base`, `o200k_base` | `Tiktoken`: exact, with the feature `tiktoken` | a second per 5 to 20 MB |
+//!
+//! Without the feature `tiktoken` the two exact ones are not there, and asking for one by name is an
+//! error that says so: an estimate never stands in for a count that was asked for.
 //!
 //! ```
 //! use weaver_text::token::{self, Count};
 //!
-//! let counter = token::counter("o200k_base")?;
-//! assert_eq!(counter.count("hello world"), Count::Tokens(2));
+//! let counter = token::counter("chars4")?;
+//! assert_eq!(counter.count("hello world"), Count::Tokens(3));
 //! // A limit bounds the work: the rest of the text is not looked at.
 //! assert!(!counter.within(&"hello world ".repeat(1_000_000), 100));
 //! assert!(token::counter("o200k").is_err());
@@ -21,9 +24,11 @@
 //! ```
 
 mod estimate;
+#[cfg(feature = "tiktoken")]
 mod tiktoken;
 
 pub use self::estimate::Estimate;
+#[cfg(feature = "tiktoken")]
 pub use self::tiktoken::Tiktoken;
 
 use std::fmt::{self, Write as _};
@@ -108,19 +113,28 @@ impl TokenCounter for CharsPerFour {
     }
 }
 
-/// The names of all counters, as [`counter`] takes them.
-pub const NAMES: [&str; 4] = ["chars4", "estimate", "cl100k_base", "o200k_base"];
+/// The names of all counters of this build, as [`counter`] takes them.
+#[cfg(feature = "tiktoken")]
+pub const NAMES: &[&str] = &["chars4", "estimate", "cl100k_base", "o200k_base"];
+/// The names of all counters of this build, as [`counter`] takes them.
+#[cfg(not(feature = "tiktoken"))]
+pub const NAMES: &[&str] = &["chars4", "estimate"];
 
 /// The counter with this name, one of [`NAMES`].
 ///
 /// # Errors
-/// Any other name; the error lists those that exist.
+/// Any other name; the error lists those that exist. [`TokenError::NotBuilt`] for an exact one in a
+/// build without the feature `tiktoken`.
 pub fn counter(name: &str) -> Result<Arc<dyn TokenCounter>, TokenError> {
     match name {
         "chars4" => Ok(Arc::new(CharsPerFour)),
         "estimate" => Ok(Arc::new(Estimate)),
+        #[cfg(feature = "tiktoken")]
         "cl100k_base" => Ok(Arc::new(Tiktoken::CL100K)),
+        #[cfg(feature = "tiktoken")]
         "o200k_base" => Ok(Arc::new(Tiktoken::O200K)),
+        #[cfg(not(feature = "tiktoken"))]
+        "cl100k_base" | "o200k_base" => Err(TokenError::NotBuilt { name: name.to_owned() }),
         _ => Err(unknown(name, "`chars4`, `estimate`, `cl100k_base`, `o200k_base`")),
     }
 }
@@ -168,4 +182,27 @@ fn unknown(name: &str, known: &'static str) -> TokenError {
 }
 
 #[cfg(test)]
+#[cfg(feature = "tiktoken")]
 mod tests;
+
+#[cfg(test)]
+#[cfg(not(feature = "tiktoken"))]
+mod tests_without_tables {
+    use super::*;
+
+    #[test]
+    fn without_the_tables_estimates_count_and_exact_counters_are_an_error_that_says_so() {
+        for name in NAMES {
+            assert_eq!(counter(name).unwrap().name(), *name);
+        }
+        assert_eq!(NAMES, ["chars4", "estimate"]);
+        for name in ["cl100k_base", "o200k_base"] {
+            let error = counter(name).map(|_| ()).unwrap_err();
+            assert_eq!(error.code(), "text.encoding_not_built");
+            assert!(error.to_string().contains("chars4"), "{error}");
+        }
+        let error = counter("o200k").map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), "text.unknown_encoding");
+        assert_eq!(CharsPerFour.count("hello world").tokens(), Some(3));
+    }
+}

@@ -57,6 +57,8 @@ kinds! {
     RunStarted = "run.started";
     /// A run ended.
     RunFinished = "run.finished";
+    /// It turned out whether what a class of calls said was right.
+    CalibrationRecorded = "calibration.recorded";
     /// The user of a run said something, through a host that may report it.
     UserSaid = "run.user_said";
     /// A shortlist was made.

@@ -29,6 +29,7 @@ mod id;
 mod json_rows;
 mod label;
 pub mod ledger;
+mod locale;
 mod masked_value;
 mod pointer;
 mod precondition;
@@ -75,8 +76,8 @@ pub use reason::ReasonCode;
 pub use request::{CapabilityRequest, Justification, JustificationSource, Operation};
 pub use result::{ToolErrorCode, ToolProvenance, ToolResult};
 pub use run::{
-    LocaleCode, MAX_SAID, MAX_SAID_BYTES, Millicents, RunBudget, RunContext, RunError, RunMeters,
-    RunSettings, SafetyMode,
+    LocaleCode, MAX_METADATA_BYTES, MAX_SAID, MAX_SAID_BYTES, Millicents, RunBudget, RunContext,
+    RunError, RunMeters, RunSettings, SafetyMode,
 };
 pub use time::{BoxFuture, Clock, ManualClock, SystemClock, Timer, Timestamp};
 pub use token::TokenClaims;

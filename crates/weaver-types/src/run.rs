@@ -15,6 +15,8 @@ use crate::time::{Clock, Timestamp};
 pub const MAX_SAID: usize = 256;
 /// The longest text of a user that a run keeps, in bytes.
 pub const MAX_SAID_BYTES: usize = 64 * 1024;
+/// The most metadata of a run, in bytes of JSON.
+pub const MAX_METADATA_BYTES: usize = 64 * 1024;
 
 /// How careful a run is.
 #[derive(
@@ -167,6 +169,12 @@ pub enum RunError {
     /// `metadata.dry_run` is not a boolean.
     #[error("metadata.dry_run must be true or false")]
     DryRun,
+    /// `metadata` is too long.
+    #[error("metadata has {bytes} bytes of JSON, at most {MAX_METADATA_BYTES} are allowed")]
+    Metadata {
+        /// How many bytes it has.
+        bytes: usize,
+    },
 }
 
 /// The settings of a run, as a host or a configuration gives them.
@@ -184,7 +192,8 @@ pub struct RunSettings {
     pub safety_mode: SafetyMode,
     /// What it may use.
     pub budget: RunBudget,
-    /// Passed through untouched, except that `dry_run` is read from it.
+    /// Any JSON of the host's own, at most [`MAX_METADATA_BYTES`]. It decides nothing, except that
+    /// `dry_run` is read from it; drivers get it with each call, and the log has it redacted.
     pub metadata: BTreeMap<String, Value>,
 }
 
@@ -222,6 +231,10 @@ impl RunContext {
             Some(Value::Bool(dry_run)) => *dry_run,
             Some(_) => return Err(RunError::DryRun),
         };
+        let bytes = serde_json::to_vec(&settings.metadata).map_or(usize::MAX, |json| json.len());
+        if bytes > MAX_METADATA_BYTES {
+            return Err(RunError::Metadata { bytes });
+        }
         let mut trace = [0_u8; 16];
         random.fill(&mut trace)?;
         Ok(Self {
@@ -324,8 +337,40 @@ mod tests {
     }
 
     #[test]
+    fn metadata_is_bounded() {
+        let clock = ManualClock::default();
+        let with = |length: usize| RunSettings {
+            metadata: [("a".to_owned(), json!("b".repeat(length)))].into(),
+            ..Default::default()
+        };
+        let around = r#"{"a":""}"#.len();
+        let random = SeededRandom::new(1);
+        RunContext::create(with(MAX_METADATA_BYTES - around), &clock, &random).unwrap();
+        assert_eq!(
+            RunContext::create(with(MAX_METADATA_BYTES - around + 1), &clock, &random).unwrap_err(),
+            RunError::Metadata { bytes: MAX_METADATA_BYTES + 1 }
+        );
+    }
+
+    #[test]
+    fn safe_mode_is_that_of_safe_and_of_strict() {
+        for (safety_mode, wanted) in
+            [(SafetyMode::Normal, false), (SafetyMode::Safe, true), (SafetyMode::Strict, true)]
+        {
+            let settings = RunSettings { safety_mode, ..RunSettings::default() };
+            let (clock, random) = (ManualClock::default(), SeededRandom::new(1));
+            let run = RunContext::create(settings, &clock, &random).unwrap();
+            assert_eq!(run.is_safe_mode(), wanted, "{safety_mode:?}");
+        }
+    }
+
+    #[test]
     fn any_cap_exhausts_the_budget() {
         let budget = RunBudget::default();
+        assert_eq!(
+            RunMeters { prompt_tokens: 4_000, ..Default::default() }.exceeded(&budget),
+            Some("max_prompt_tokens")
+        );
         assert_eq!(
             RunMeters { tool_calls: 20, ..Default::default() }.exceeded(&budget),
             Some("max_tool_calls")

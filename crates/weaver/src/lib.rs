@@ -7,7 +7,7 @@
 //! router comes without any enforcement, the enforcement without the router. The README has the
 //! table of features. [`types`] is always there, because all others speak in it.
 
-#[cfg(any(feature = "router", feature = "memory"))]
+#[cfg(any(feature = "router", feature = "memory", feature = "tiktoken"))]
 pub use weaver_text as text;
 pub use weaver_types as types;
 

@@ -12,7 +12,7 @@ use weaver_types::{
 use super::evaluate::Target;
 use super::invoke::Ready;
 use super::unfinished::Watch;
-use crate::driver::{AuthorizedCall, CallParts, DriverError};
+use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::Kernel;
 use crate::late::LateDoor;
@@ -97,6 +97,7 @@ impl Kernel {
         Arc::new(CallParts {
             call: ready.call.clone(),
             run: ready.caller.run.run_id.clone(),
+            host: HostContext::of(ready.caller.run),
             capability: Arc::clone(&target.capability),
             arguments,
             label: label.unwrap_or_else(worst),

@@ -211,7 +211,7 @@ impl Kernel {
         slot: &RunSlot,
     ) -> Result<(), String> {
         let event = Payload::new()
-            .who(caller.principal)
+            .caller(caller, &self.firewall)
             .with("capability", json!(frame.capability_id))
             .tagged(self.known(&frame.capability_id).as_deref())
             .with("handle", json!(frame.handle.as_ref().map(|handle| &handle.handle_id)))

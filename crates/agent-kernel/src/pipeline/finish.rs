@@ -22,7 +22,7 @@ use super::{Explanation, Invocation, label};
 use crate::driver::DriverError;
 use crate::kernel::Kernel;
 use crate::provenance;
-use crate::record::{Outcome, Shown, Tags, error_text, event};
+use crate::record::{HostFields, Outcome, Shown, Tags, error_text, event};
 use crate::run_state::RunDelta;
 
 /// The most tokens of one frame, whatever a rule says.
@@ -290,10 +290,11 @@ impl Kernel {
             ..RunDelta::default()
         };
         let capability = &ready.target.capability;
+        let host = HostFields::of(ready.caller.run, &self.firewall);
         let outcome = Outcome {
             agent: ready.caller.principal.agent.as_ref(),
             capability: capability.id(),
-            decision_key: memory_key(ready, result.success),
+            decision_key: memory_key(ready, result.success).or(stopped_key(ended.stopped)),
             error: result.error_code,
             error_message: &result.error_message,
             frame: result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref())),
@@ -303,9 +304,12 @@ impl Kernel {
             retries: result.retries,
             retry_stopped: ended.stopped,
             run: &delta,
+            run_agent: host.run_agent,
+            session_id: host.session_id,
             stream: ended.stream.as_ref(),
             success: result.success,
             tags: Tags::of(capability),
+            user_sid: host.user_sid,
             v: 1,
         };
         let run = &ready.caller.run.run_id;
@@ -367,4 +371,9 @@ fn error_code(error: &DriverError) -> ToolErrorCode {
 
 pub(crate) fn micros(spent: Duration) -> u64 {
     u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The decision key of a call that had no further attempt for want of budget.
+fn stopped_key(stopped: Option<ReasonCode>) -> Option<DecisionKey> {
+    (stopped == Some(ReasonCode::BudgetExceeded)).then_some(DecisionKey::BudgetExceeded)
 }

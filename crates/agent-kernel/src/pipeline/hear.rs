@@ -98,7 +98,7 @@ impl Kernel {
         let mut salt = [0_u8; 16];
         self.random.fill(&mut salt).ok()?;
         Payload::new()
-            .who(caller.principal)
+            .caller(caller, &self.firewall)
             .with("text", json!(error_text(&self.firewall, text)))
             .with("bytes", json!(text.len()))
             .with("salt", json!(hex(&salt)))

@@ -134,8 +134,7 @@ impl Kernel {
     ) -> Result<RequestId, Box<Contribution>> {
         let (id, run) = (open.request.id.clone(), open.request.run.clone());
         let form = HoldForm::Open(Box::new(open.clone()));
-        let (Some(put), Some(event)) =
-            (form.put(&self.settings.tenant), self.requested(&open, by.map(|(_, call)| call)))
+        let (Some(put), Some(event)) = (form.put(&self.settings.tenant), self.requested(&open, by))
         else {
             let detail = "the request has no recordable form";
             return Err(deny(Check::System, ReasonCode::InternalError, detail));
@@ -191,7 +190,11 @@ impl Kernel {
     }
 
     /// The event of a request: everything in it, the arguments redacted.
-    pub(crate) fn requested(&self, open: &OpenHold, call: Option<&CallId>) -> Option<NewEvent> {
+    pub(crate) fn requested(
+        &self,
+        open: &OpenHold,
+        by: Option<(Caller<'_>, &CallId)>,
+    ) -> Option<NewEvent> {
         let request = &open.request;
         let exact = crate::arguments::Arguments::read(&request.arguments).ok()?;
         let holds = request.holds.iter().map(|held| {
@@ -202,6 +205,7 @@ impl Kernel {
         let holds: Vec<Value> = holds.collect();
         Payload::new()
             .who(&open.asked.principal)
+            .session(by.map(|(caller, _)| caller.run), &self.firewall)
             .with("request", json!(request.id))
             .with("digest", json!(request.digest().ok()?))
             .with("capability", json!(request.capability))
@@ -226,7 +230,7 @@ impl Kernel {
                 )?,
             )
             .asked(&open.asked.request, &self.firewall)
-            .event(EventKind::ApprovalRequested, self.now(), &request.run, call)
+            .event(EventKind::ApprovalRequested, self.now(), &request.run, by.map(|(_, call)| call))
     }
 }
 

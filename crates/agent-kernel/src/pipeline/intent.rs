@@ -192,9 +192,8 @@ impl Kernel {
             }
             None => None,
         };
-        let principal = ready.caller.principal;
         let (request, decision) = (ready.request, &ready.decision);
-        let mut judged = Judged::new(principal, request, decision, delta, &self.firewall);
+        let mut judged = Judged::new(ready.caller, request, decision, delta, &self.firewall);
         judged.about(capability, &ready.target.contract);
         judged.decision_key = DecisionKey::ToolDispatch;
         judged.token = Some(&ready.claims.token_id);

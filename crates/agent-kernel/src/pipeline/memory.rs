@@ -68,7 +68,7 @@ impl Kernel {
         let delta = RunDelta { label: seen.cloned(), ..RunDelta::default() };
         let event = Payload::new()
             .key(key)
-            .who(caller.principal)
+            .caller(caller, &self.firewall)
             .with("entry", json!(error_text(&self.firewall, note.entry)))
             .with("tier", json!(note.tier))
             .with("source", json!(error_text(&self.firewall, note.source)))

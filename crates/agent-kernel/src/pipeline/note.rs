@@ -57,7 +57,7 @@ impl Kernel {
         let slot = self.runs.slot(run, self.ledger.as_ref())?;
         let shown: Vec<&CapabilityId> = shortlist.iter().take(MAX_SHORTLIST).collect();
         let event = Payload::new()
-            .who(caller.principal)
+            .caller(caller, &self.firewall)
             .with("goal", json!(error_text(&self.firewall, goal)))
             .with("shortlist", json!(shown))
             .run(&RunDelta::default())
@@ -82,7 +82,7 @@ impl Kernel {
         let slot = self.runs.slot(run, self.ledger.as_ref()).map_err(unread)?;
         let event = Payload::new()
             .key(DecisionKey::RunFinished)
-            .who(caller.principal)
+            .caller(caller, &self.firewall)
             .with("steps", json!(steps))
             .with("failed", json!(failed))
             .with("passed", json!(passed))

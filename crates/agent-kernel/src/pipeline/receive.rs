@@ -69,6 +69,11 @@ pub enum Received {
         /// The run.
         run: RunId,
     },
+    /// It was counted how something turned out.
+    OutcomeRecorded {
+        /// The class of beliefs.
+        class: String,
+    },
     /// The file does not count. It is of no further use.
     Rejected {
         /// The stable code.

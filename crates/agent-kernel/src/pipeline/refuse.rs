@@ -53,7 +53,7 @@ impl Kernel {
         let Evaluated { decision, target, slot, request: open, .. } = *evaluated;
         let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut judged = Judged::new(caller.principal, request, &decision, &delta, &self.firewall);
+        let mut judged = Judged::new(caller, request, &decision, &delta, &self.firewall);
         judged.request = open;
         if let Some(target) = &target {
             judged.about(&target.capability, &target.contract);

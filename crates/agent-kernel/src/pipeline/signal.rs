@@ -64,7 +64,7 @@ impl Kernel {
             operation: over.operation,
             finished,
         };
-        // What could not be noted leaves the book in disorder, and that denies every later call.
+        // What could not be noted leaves the book in disorder, and that speaks at every later call.
         let _ = catch_unwind(AssertUnwindSafe(|| self.ports.signals.observe(&seen)));
     }
 
@@ -97,7 +97,7 @@ impl Kernel {
             })
             .collect();
         let event = Payload::new()
-            .who(caller.principal)
+            .caller(caller, &self.firewall)
             .with("signals", all(report.signals()))
             .with("aside", all(report.aside()))
             .with("failed", Value::Array(failed))

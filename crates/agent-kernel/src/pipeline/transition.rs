@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use weaver_types::ledger::{Batch, LedgerError, NewEvent, RecordKey, Replace, Ticket};
-use weaver_types::{DecisionKey, EventKind, RunBudget, RunId};
+use weaver_types::{DecisionKey, EventKind, LocaleCode, RunBudget, RunId};
 
 use crate::hot_run::{RunSlot, lock};
 use crate::kernel::{Caller, Kernel};
-use crate::record::{Payload, error_text};
+use crate::record::{HostFields, Payload, error_text, metadata};
 use crate::run_state::{RunDelta, key};
 
 /// How often a step is computed again because the run had changed under it.
@@ -132,10 +132,15 @@ impl Kernel {
 
     fn started(&self, caller: Caller<'_>) -> Option<NewEvent> {
         let run = caller.run;
+        let host = HostFields::of(run, &self.firewall);
         Payload::new()
             .key(DecisionKey::RunStarted)
             .who(caller.principal)
             .with("run_agent", &run.agent)
+            .maybe("locale", Some(run.settings.locale).filter(|l| *l != LocaleCode::default()))
+            .maybe("session_id", host.session_id)
+            .maybe("user_sid", host.user_sid)
+            .maybe("metadata", metadata(run, &self.firewall))
             .with("intent", error_text(&self.firewall, &run.settings.intent))
             .with("safety_mode", run.settings.safety_mode)
             .with("trace_id", &run.trace_id)

@@ -6,12 +6,13 @@ use weaver_firewall::Firewall;
 use weaver_policy::Enforcement;
 use weaver_types::{
     AgentId, Capability, CapabilityId, CapabilityRequest, Decision, DecisionKey, Digest, Label,
-    Origin, Principal, PrincipalId, ReasonCode, RequestId, ResponseMode, Rung, SafetyClass,
-    TokenId, Verdict,
+    Origin, PrincipalId, ReasonCode, RequestId, ResponseMode, Rung, SafetyClass, TokenId, Verdict,
 };
 
+use super::host_fields::{HostFields, metadata};
 use super::{Checks, Recorded, Tags, Why, refusal_key, registered, words};
 use crate::contract::{Contract, ContractState};
+use crate::kernel::Caller;
 use crate::run_state::RunDelta;
 
 /// What is recorded of a call that was decided on, in the order in which it is written. What is
@@ -39,6 +40,8 @@ pub(crate) struct Judged<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     justification: Option<Why>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mode: Option<ResponseMode>,
     origin: Origin,
     policy: Digest,
@@ -52,7 +55,11 @@ pub(crate) struct Judged<'a> {
     pub(crate) request: Option<RequestId>,
     run: &'a RunDelta,
     #[serde(skip_serializing_if = "Option::is_none")]
+    run_agent: Option<&'a AgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rung: Option<Rung>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
     #[serde(skip_serializing_if = "Tags::is_empty")]
     tags: Tags<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +76,8 @@ pub(crate) struct Judged<'a> {
     tool_contract_status: Option<ContractState>,
     #[serde(skip_serializing_if = "Option::is_none")]
     upstream_digest: Option<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_sid: Option<String>,
     v: u8,
     verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,13 +87,15 @@ pub(crate) struct Judged<'a> {
 impl<'a> Judged<'a> {
     /// A refusal of a capability that nobody knows.
     pub(crate) fn new(
-        principal: &'a Principal,
+        caller: Caller<'a>,
         request: &'a CapabilityRequest,
         decision: &'a Decision,
         run: &'a RunDelta,
         firewall: &'a Firewall,
     ) -> Self {
         let basis = decision.basis();
+        let principal = caller.principal;
+        let host = HostFields::of(caller.run, firewall);
         Self {
             agent: principal.agent.as_ref(),
             arguments: None,
@@ -99,6 +110,7 @@ impl<'a> Judged<'a> {
             goal: words(firewall, &request.goal),
             intent: request.intent.as_ref().map(|intent| words(firewall, intent)),
             justification: request.justification.as_ref().map(|why| Why::of(why, firewall)),
+            metadata: metadata(caller.run, firewall),
             mode: None,
             origin: basis.origin,
             policy: basis.policy,
@@ -108,7 +120,9 @@ impl<'a> Judged<'a> {
             repaired: None,
             request: None,
             run,
+            run_agent: host.run_agent,
             rung: None,
+            session_id: host.session_id,
             tags: Tags::default(),
             token: None,
             tool_contract_enforcement: None,
@@ -117,6 +131,7 @@ impl<'a> Judged<'a> {
             tool_contract_registered_fingerprint: None,
             tool_contract_status: None,
             upstream_digest: None,
+            user_sid: host.user_sid,
             v: 1,
             verdict: decision.verdict(),
             worst_label: None,

@@ -36,10 +36,16 @@ pub(crate) struct Outcome<'a> {
     pub(crate) retry_stopped: Option<ReasonCode>,
     pub(crate) run: &'a RunDelta,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) run_agent: Option<&'a AgentId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stream: Option<&'a Value>,
     pub(crate) success: bool,
     #[serde(skip_serializing_if = "Tags::is_empty")]
     pub(crate) tags: Tags<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) user_sid: Option<String>,
     pub(crate) v: u8,
 }
 

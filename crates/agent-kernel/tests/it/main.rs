@@ -17,6 +17,8 @@ mod approval_words;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod calibration;
+#[cfg(test)]
 mod carried_values;
 #[cfg(test)]
 mod clocks;
@@ -40,6 +42,8 @@ mod folding;
 mod holes;
 #[cfg(test)]
 mod host_calls;
+#[cfg(test)]
+mod host_context;
 #[cfg(test)]
 mod in_doubt;
 #[cfg(test)]
@@ -90,6 +94,8 @@ mod results;
 mod retries;
 #[cfg(test)]
 mod revocations;
+#[cfg(test)]
+mod run_ends;
 #[cfg(test)]
 mod run_records;
 #[cfg(test)]

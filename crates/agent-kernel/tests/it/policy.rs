@@ -4,8 +4,8 @@ use serde_json::json;
 use weaver_agent_kernel::{Caller, block_on};
 use weaver_policy::Policy;
 use weaver_types::{
-    Check, Contribution, Effects, EventKind, HandleId, ReasonCode, ResponseMode, RunBudget,
-    SafetyMode, Verdict,
+    CapabilityId, Check, Contribution, Effects, EventKind, HandleId, Impact, ReasonCode,
+    ResponseMode, RunBudget, SafetyMode, Verdict, World as Reach,
 };
 
 use crate::support::{Asked, World, ana, answer, kinds, log, open_policy, principal, succeeded};
@@ -23,6 +23,10 @@ fn support_desk() -> World {
 fn the_reference_flow_comes_out_as_written() {
     let world = support_desk();
     let (run, agent) = (world.run(), ana());
+    let shortlist = ["docs.search", "tickets.update_status", "tickets.delete"];
+    let shortlist = shortlist.map(|id| CapabilityId::parse(id).unwrap());
+    let caller = Caller { run: &run, principal: &agent };
+    block_on(world.kernel.record_shortlist(caller, "solve ticket 7", &shortlist)).unwrap();
     let read = world.call(&run, &agent, &Asked::new("docs.search"));
     assert_eq!(answer(&read), (Verdict::Allow, ReasonCode::DefaultPolicyAllow));
     assert!(succeeded(&read));
@@ -44,6 +48,7 @@ fn the_reference_flow_comes_out_as_written() {
 
     let expected = [
         "run.started",
+        "route.shortlisted",
         "call.intent",
         "call.outcome",
         "call.refused",
@@ -52,6 +57,8 @@ fn the_reference_flow_comes_out_as_written() {
         "call.refused",
     ];
     assert_eq!(kinds(world.ledger.as_ref()), expected);
+    let routed = log(world.ledger.as_ref()).remove(1);
+    assert_eq!(routed.payload["shortlist"], json!(shortlist), "what is denied was on it");
 }
 
 #[test]

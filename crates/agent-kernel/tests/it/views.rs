@@ -63,6 +63,30 @@ fn a_model_never_sees_raw_output() {
 }
 
 #[test]
+fn every_invoke_stores_its_result_but_one_in_raw_mode() {
+    let world = World::new(open_policy());
+    world.answering(draft("db.one", Effects::READ_LOCAL), |_| {
+        Ok(RawResult::json(json!([{"a": 1}])))
+    });
+    let (run, admin) = (world.run(), principal("root", &["admin"]));
+    let call = |mode| {
+        let done = world.call(&run, &admin, &Asked::new("db.one").mode(mode));
+        assert!(succeeded(&done), "{mode:?}: {done:?}");
+        done.result.unwrap().data.unwrap().handle
+    };
+    for mode in
+        [ResponseMode::Auto, ResponseMode::Table, ResponseMode::Summary, ResponseMode::HandleOnly]
+    {
+        let handle = call(mode).unwrap_or_else(|| panic!("{mode:?} has no handle")).handle_id;
+        let query = HandleQuery::parse(&json!({"limit": 5})).unwrap();
+        let caller = Caller { run: &run, principal: &admin };
+        let view = block_on(world.kernel.expand(caller, &handle, &query));
+        assert_eq!(json!(view.result.unwrap().data.unwrap().table), json!([{"a": 1}]), "{mode:?}");
+    }
+    assert_eq!(call(ResponseMode::Raw), None);
+}
+
+#[test]
 fn a_handle_of_somebody_else_looks_unknown() {
     let stored = stored();
     let other = principal("bob", &["admin"]);

@@ -21,7 +21,7 @@ pub struct ContextPack {
     /// What is sent, and what was counted: a text, or the JSON of the messages. Never more tokens
     /// than the budget. Empty where nothing fits.
     pub text: String,
-    /// The messages, where these were asked for.
+    /// The messages, where these were asked for and any fits.
     pub messages: Option<Value>,
     /// After how many messages a cache may stop: after the head, and at the end.
     pub breakpoints: Vec<usize>,

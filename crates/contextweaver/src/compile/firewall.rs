@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher as _};
 
+use serde_json::Value;
 use weaver_types::{Frame, HandleId, Label, RawContent, RawResult};
 
 use crate::compile::item::Source;
@@ -35,7 +36,7 @@ pub struct ToolOutput {
     /// The least that it is labelled with.
     pub label: Label,
     /// Kept with the item, never shown.
-    pub metadata: BTreeMap<String, String>,
+    pub metadata: BTreeMap<String, Value>,
 }
 
 /// Another way to look at a stored result.

@@ -23,7 +23,7 @@ pub struct ContextItem {
     parent: Option<String>,
     handle: Option<HandleId>,
     label: Label,
-    metadata: BTreeMap<String, String>,
+    metadata: BTreeMap<String, Value>,
     tags: Vec<String>,
     pinned: bool,
     source: Source,
@@ -170,9 +170,9 @@ impl ContextItem {
         self
     }
 
-    /// With one more entry of metadata, which is kept and never shown to the model.
+    /// With one more entry of metadata, any JSON: it is kept, and never shown to the model.
     #[must_use]
-    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
     }
@@ -253,13 +253,14 @@ impl ContextItem {
 
     /// Its metadata.
     #[must_use]
-    pub fn metadata(&self) -> &BTreeMap<String, String> {
+    pub fn metadata(&self) -> &BTreeMap<String, Value> {
         &self.metadata
     }
 
     /// Its size in memory, in bytes, without overheads.
     pub(super) fn bytes(&self) -> usize {
-        let metadata: usize = self.metadata.iter().map(|(k, v)| k.len() + v.len()).sum();
+        let size = |value: &Value| value.as_str().map_or_else(|| value.to_string().len(), str::len);
+        let metadata: usize = self.metadata.iter().map(|(k, v)| k.len() + size(v)).sum();
         let metadata = metadata + self.tags.iter().map(String::len).sum::<usize>();
         let call = self.call.as_ref().map_or(0, |call| call.arguments.to_string().len());
         let metadata = metadata + call;

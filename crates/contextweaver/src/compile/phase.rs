@@ -57,7 +57,7 @@ impl Phase {
             K::Policy => [95, 100, 95, 90],
             K::PlanState => [90, 90, 80, 80],
             K::AgentMessage => [0, 60, 60, 70],
-            K::MemoryFact => [0, 0, 50, 65],
+            K::MemoryFact => [50, 50, 50, 65],
             K::RetrievedDoc => [0, 0, 55, 50],
             K::Doc => [0, 0, 50, 45],
             K::ToolCard => [100, 0, 0, 0],

@@ -72,6 +72,16 @@ impl Plan {
         self.fates.len()
     }
 
+    /// The group of what the user said last, as far as it may be shown.
+    pub(super) fn last_turn(&self, log: &ContextLog) -> Option<usize> {
+        let is_turn = |place: &usize| {
+            let kept = self.fates.get(*place) == Some(&Fate::Kept);
+            kept && log.analysis(*place).is_some_and(|a| a.kind == ItemKind::UserTurn)
+        };
+        let group = self.groups.at((0..self.fates.len()).rev().find(is_turn)?)?;
+        self.groups.get(group).filter(|found| found.is_live).map(|_| group)
+    }
+
     /// Carries on with what has come since. Returns `None` where that brings back what was left
     /// out before.
     pub(super) fn grown(mut self, log: &ContextLog, request: &Request<'_>) -> Option<Self> {
@@ -87,6 +97,9 @@ impl Plan {
             self.groups.skip(place);
             if log.analysis(place).is_some_and(|a| request.phase.takes(a.kind)) {
                 self.add(log, place, request)?;
+            } else if closure::is_answer(log, &self.fates, place) {
+                self.closures += 1;
+                self.add(log, place, request)?;
             }
         }
         Some(self)
@@ -97,6 +110,10 @@ impl Plan {
         let mut chain = vec![place];
         let mut next = log.links().parent(place);
         while let Some(at) = next.filter(|at| self.fates.get(*at) == Some(&Fate::Absent)) {
+            if log.analysis(at).is_some_and(|a| a.kind == ItemKind::ToolCall) {
+                // Its other results, which came before, come with it.
+                return None;
+            }
             chain.push(at);
             next = log.links().parent(at);
         }

@@ -114,9 +114,13 @@ impl Rendered {
             let (sent, breakpoints) = (shown.text().to_owned(), Vec::new());
             return Self { sections, tally, sent, messages: None, breakpoints };
         }
+        if sections.is_empty() {
+            // Not even the envelope of no message: it has tokens too.
+            let (sent, breakpoints) = (String::new(), Vec::new());
+            return Self { sections, tally, sent, messages: None, breakpoints };
+        }
         let (messages, breakpoints) = messages::of(log, &sections, tally.head(), (format, calls));
-        let is_empty = sections.is_empty();
-        let sent = if is_empty { String::new() } else { messages.to_string() };
+        let sent = messages.to_string();
         Self { sections, tally, sent, messages: Some(messages), breakpoints }
     }
 

@@ -136,10 +136,18 @@ impl<'a> Picker<'a> {
         Choice { rendered, tokens: tokens.unwrap_or(0), counts, taken, squeezed }
     }
 
-    /// Takes the best groups that fit into the room, each with what it hangs on; the room left.
+    /// Takes the best groups that fit into the room, each with what it hangs on; the room left. What
+    /// the user said last is the best of all, whatever is pinned and however old it is.
     fn take_best(&mut self, mut room: usize) -> usize {
         let newest = self.log.len().saturating_sub(1);
         let plan = self.plan;
+        if let Some(group) = plan.last_turn(self.log)
+            && !self.taken.lists(group)
+            && !self.refused.contains(&group)
+            && let Some(cost) = self.take(group, room)
+        {
+            room -= cost;
+        }
         // What is too long may be made shorter.
         let fits = |picker: &Self, tokens: u64, room: usize| {
             tokens <= room as u64 || picker.squeezer.may_help(tokens)
@@ -161,7 +169,9 @@ impl<'a> Picker<'a> {
         let found = self.plan.groups.get(group)?;
         // A lower bound that needs no walk: what is in covers at most the dearest way so far.
         let covered = self.deepest.get(found.root as usize).copied().unwrap_or(0);
-        let least = found.with_needs.saturating_sub(covered);
+        // Of messages the text is no bound: what stands in one may be shorter than its block.
+        let is_text = self.request.format == Format::Text;
+        let least = if is_text { found.with_needs.saturating_sub(covered) } else { 0 };
         if least > room as u64 && !self.squeezer.may_help(found.tokens) {
             return None;
         }

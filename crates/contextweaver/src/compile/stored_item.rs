@@ -1,4 +1,4 @@
-//! The stored form of an item, version 1.
+//! The stored form of an item, version 2; one whose metadata are texts alone is still of version 1.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,10 @@ use crate::compile::item::{CallMade, Source};
 use crate::compile::{ContextItem, ItemKind};
 use crate::error::DurableLogError;
 
-/// The version of the stored form of an item.
-const ITEM_VERSION: u64 = 1;
+/// The newest version of the stored form of an item.
+const ITEM_VERSION: u64 = 2;
+/// The version before: metadata are texts.
+const TEXTS_ALONE: u64 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +29,7 @@ struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     handle: Option<HandleId>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    metadata: BTreeMap<String, String>,
+    metadata: BTreeMap<String, Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -54,8 +56,9 @@ pub(super) fn to_bytes(item: &ContextItem) -> Result<Vec<u8>, DurableLogError> {
         capability: call.capability.clone(),
         arguments: call.arguments.clone(),
     });
+    let texts = item.metadata().values().all(Value::is_string);
     let stored = Stored {
-        v: ITEM_VERSION,
+        v: if texts { TEXTS_ALONE } else { ITEM_VERSION },
         id: item.id().to_owned(),
         kind: item.kind().as_str().to_owned(),
         text: item.text().to_owned(),
@@ -84,7 +87,7 @@ pub(super) fn from_bytes(record: &str, bytes: &[u8]) -> Result<ContextItem, Dura
     let damaged = |problem: String| DurableLogError::Damaged { record: record(), problem };
     let value = canonical::parse(bytes, Profile::Foreign).map_err(|e| damaged(e.to_string()))?;
     match value.get("v").and_then(Value::as_u64) {
-        Some(ITEM_VERSION) => {}
+        Some(TEXTS_ALONE | ITEM_VERSION) => {}
         Some(found) if found > ITEM_VERSION => {
             return Err(DurableLogError::Newer { record: record(), found, known: ITEM_VERSION });
         }

@@ -73,8 +73,8 @@ impl Fact {
     }
 }
 
-/// Facts in the durable tier. Statements that contradict each other stand side by side, each with
-/// its source, until [`FactStore::resolve`] says which one counts; the others are kept as
+/// Facts in the durable tier. What a source says anew replaces what it said before. Statements of
+/// several sources that contradict each other stand side by side, each with its source, until [`FactStore::resolve`] says which one counts; the others are kept as
 /// superseded.
 ///
 /// ```
@@ -105,8 +105,9 @@ impl FactStore {
     }
 
     /// States a fact and gives the number of the claim. What the same source has said before in the
-    /// same words is renewed, under the stricter of both labels; anything else stands beside what is
-    /// there.
+    /// same words is renewed, under the stricter of both labels. What it says otherwise now takes the
+    /// place of what it said before, unless that is better trusted: nobody replaces a trusted claim by
+    /// an untrusted one under the same name. What another source says stands beside it, disputed.
     ///
     /// # Errors
     /// [`MemoryError`]; [`MemoryError::Claims`] when [`MAX_CLAIMS`] stand already.
@@ -208,8 +209,17 @@ fn with_claim(
     let superseding = claims.iter().filter_map(|c| c.superseded.as_ref()).map(|s| s.by);
     let last = superseding.chain(taken).max().unwrap_or(0);
     let number = last.saturating_add(1);
+    for old in claims.iter_mut().filter(|old| old.superseded.is_none() && replaces(&claim, old)) {
+        let why = "its source says otherwise now".to_owned();
+        old.superseded = Some(Superseded { by: number, at: claim.created_at, why });
+    }
     claims.push(StoredClaim { number, ..claim });
     Ok((claims, number))
+}
+
+/// Whether a claim takes the place of one that its source made before.
+fn replaces(claim: &StoredClaim, old: &StoredClaim) -> bool {
+    claim.source == old.source && claim.label.integrity <= old.label.integrity
 }
 
 /// When the newest claim that stands was written.

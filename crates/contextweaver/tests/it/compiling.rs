@@ -57,10 +57,120 @@ fn phases_take_their_kinds() {
     let log = conversation();
     let ids = |phase| ids(&log, &Request::new(phase));
     assert_eq!(ids(Phase::Route), ["p", "u1", "u2"]);
-    assert_eq!(ids(Phase::Call), ["p", "u1", "call:c1", "a1", "u2"]);
+    assert_eq!(ids(Phase::Call), ["p", "u1", "call:c1", "result:c1", "a1", "u2"]);
     assert_eq!(ids(Phase::Interpret).len(), 6);
     let budgets = Phase::ALL.map(|phase| PhaseSpec::from(phase).budget);
     assert_eq!(budgets, [2000, 3000, 4000, 6000]);
+}
+
+/// A call with two results, and what the agent said about the first of them.
+fn two_results() -> ContextLog {
+    let result = |id: &str, text: &str| {
+        let output = ToolOutput {
+            id: id.to_owned(),
+            call: Some("call:c1".to_owned()),
+            result: RawResult::text(text),
+            label: Label::clean(),
+            metadata: Default::default(),
+        };
+        admit(output, None)
+    };
+    log([
+        ContextItem::user_turn("u1", "How many tickets are open?"),
+        tool_call(1, "open"),
+        result("r1", "one"),
+        result("r2", "a second one, which is longer"),
+        ContextItem::agent_message("a1", "Looking at it.").with_parent("r1"),
+    ])
+}
+
+#[test]
+fn a_call_with_two_results_is_shown_with_both_or_not_at_all_in_every_phase() {
+    let log = two_results();
+    let mut seen = std::collections::BTreeSet::new();
+    let own = PhaseSpec::new("own", 0).with(ItemKind::AgentMessage, 90);
+    let phases = Phase::ALL.map(PhaseSpec::from).into_iter().chain([own]);
+    for phase in phases {
+        for budget in 0..120 {
+            let found = ids(&log, &Request::new(phase.clone()).within(budget));
+            let has = |id: &str| found.iter().any(|one| one == id);
+            let group = [has("call:c1"), has("r1"), has("r2")];
+            assert!(
+                group == [true; 3] || group == [false; 3],
+                "{} {budget}: {found:?}",
+                phase.name
+            );
+            seen.insert((phase.name.to_string(), group[0]));
+        }
+    }
+    let with: Vec<&str> = seen.iter().filter(|(_, has)| *has).map(|(n, _)| n.as_str()).collect();
+    assert_eq!(with, ["answer", "call", "interpret", "own"], "the shortlist phase has no calls");
+}
+
+#[test]
+fn what_the_user_said_last_goes_in_first_and_then_what_is_pinned() {
+    let long = "the quick brown fox jumps over the lazy dog ".repeat(4);
+    for phase in Phase::ALL {
+        let mut items = vec![
+            ContextItem::user_turn("u0", long.clone()),
+            ContextItem::policy("pinned", long.clone()).pin(),
+            ContextItem::user_turn("last", format!("now {long}")),
+        ];
+        items.extend((0..300).map(|n| ContextItem::policy(format!("p{n}"), format!("{n} {long}"))));
+        let log = log(items);
+        let one = log.tokens("last").unwrap().max(log.tokens("pinned").unwrap());
+        let only = |budget: usize| ids(&log, &Request::new(phase).within(budget));
+        assert_eq!(only(one), ["last"], "{phase:?}");
+        let two = only(2 * one);
+        assert_eq!(two, ["pinned", "last"], "{phase:?}");
+        assert!(only(3 * one).len() > 2);
+    }
+}
+
+#[test]
+fn a_turn_that_says_again_is_kept_beside_the_one_before() {
+    let log = log([
+        ContextItem::agent_message("a1", "Uploading."),
+        ContextItem::agent_message("a2", "Uploading again."),
+        ContextItem::user_turn("u1", "again"),
+        ContextItem::user_turn("u2", "again"),
+    ]);
+    assert_eq!(ids(&log, &Request::new(Phase::Answer)), ["a1", "a2", "u1", "u2"]);
+}
+
+#[test]
+fn budgets_of_nothing_and_of_one_token_make_an_empty_prompt() {
+    use contextweaver::compile::{CallStyle, Format};
+    let log = conversation();
+    for format in [Format::Text, Format::OpenAi, Format::Anthropic, Format::Gemini] {
+        for calls in [CallStyle::Text, CallStyle::Native] {
+            for (phase, budget) in Phase::ALL.into_iter().zip([0, 1].into_iter().cycle()) {
+                let request = Request { format, calls, ..Request::new(phase).within(budget) };
+                let pack = pack(&log, &request);
+                assert_eq!((pack.text.as_str(), pack.messages), ("", None), "{format:?} {phase:?}");
+                assert_eq!((pack.stats.prompt_tokens, pack.stats.included_count), (0, 0));
+                assert!(pack.item_ids.is_empty() && pack.breakpoints.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn tokens_are_told_by_kind_and_add_up_to_those_of_the_items() {
+    let log = conversation();
+    let pack = pack(&log, &Request::new(Phase::Answer));
+    let of = |ids: &[&str]| ids.iter().map(|id| log.tokens(id).unwrap()).sum::<usize>();
+    let told = &pack.stats.tokens_per_section;
+    for (kind, ids) in [
+        (ItemKind::Policy, &["p"][..]),
+        (ItemKind::UserTurn, &["u1", "u2"]),
+        (ItemKind::ToolCall, &["call:c1"]),
+        (ItemKind::ToolResult, &["result:c1"]),
+        (ItemKind::AgentMessage, &["a1"]),
+    ] {
+        assert_eq!(told.get(&kind), Some(&of(ids)), "{kind:?}");
+    }
+    assert_eq!(told.len(), 5);
 }
 
 #[test]
@@ -244,7 +354,9 @@ fn one_member_takes_its_group_with_it() {
 fn what_is_redacted_keeps_all_but_its_text() {
     let secret = Label::of(Confidentiality::Restricted, Integrity::Untrusted);
     let log = log([
-        tool_call(1, "salary").with_label(secret).with_metadata("cost", "9"),
+        tool_call(1, "salary")
+            .with_label(secret)
+            .with_metadata("cost", json!({ "cents": [9, null] })),
         ContextItem::tool_result(&frame(1, "summary", &["high"])),
     ]);
     let mask = Request { action: SensitivityAction::mask(), ..Request::new(Phase::Answer) };
@@ -257,7 +369,7 @@ fn what_is_redacted_keeps_all_but_its_text() {
     assert_eq!(pack.label.confidentiality, Confidentiality::Restricted);
     assert_eq!(pack.stats.redacted_count, 2);
     let item = log.get(&pack.item_ids[0]).unwrap();
-    assert_eq!(item.metadata().get("cost").map(String::as_str), Some("9"));
+    assert_eq!(item.metadata()["cost"], json!({ "cents": [9, null] }));
 }
 
 #[test]
@@ -294,12 +406,17 @@ fn kinds_have_their_place_in_each_phase() {
         _ => ContextItem::plan_state(format!("p{n}"), "words here some"),
     };
     use ItemKind as K;
-    let all =
-        log([K::UserTurn, K::AgentMessage, K::Doc, K::ToolCard, K::PlanState].map(|k| item(k, 0)));
-    let one = |phase| ids(&all, &Request::new(phase).within(8));
-    assert_eq!(one(Phase::Answer), ["u0"]);
-    assert_eq!(one(Phase::Route), ["t0"]);
-    let own = PhaseSpec::new("review", 11).with(K::Doc, 100).with(K::UserTurn, 1);
+    let kinds = [K::UserTurn, K::AgentMessage, K::Doc, K::ToolCard, K::PlanState];
+    let mut items = kinds.map(|kind| item(kind, 0)).to_vec();
+    items.push(ContextItem::user_turn("last", "now"));
+    let all = log(items);
+    let last = all.tokens("last").unwrap();
+    // Beside what the user said last, one more fits: an answer takes what was said before, routing
+    // takes the shortlist.
+    let one = |phase| ids(&all, &Request::new(phase).within(8 + last));
+    assert_eq!(one(Phase::Answer), ["u0", "last"]);
+    assert_eq!(one(Phase::Route), ["t0", "last"]);
+    let own = PhaseSpec::new("review", 11).with(K::Doc, 100).with(K::AgentMessage, 1);
     assert_eq!(ids(&all, &Request::new(own)), ["d0"]);
 }
 
@@ -321,7 +438,8 @@ fn of_equals_the_newest_comes_first() {
 fn what_is_pinned_comes_first() {
     let all = log([
         ContextItem::doc("d", "an old page").pin(),
-        ContextItem::user_turn("u", "the last word"),
+        ContextItem::doc("e", "a new page"),
+        ContextItem::agent_message("a", "the last word"),
     ]);
     assert_eq!(ids(&all, &Request::new(Phase::Answer).within(12)), ["d"]);
 }

@@ -62,7 +62,7 @@ fn of_what_says_the_same_the_newest_stays() {
     for (older, newer) in [
         ("The deploy is done.", "The deploy is done."),
         ("The deploy  is\ndone", " The deploy is done!"),
-        ("check the deploy", "please check the deploy again"),
+        ("check the deploy", "please check the deploy"),
     ] {
         let (ids, removed) =
             left([ContextItem::agent_message("a", older), ContextItem::agent_message("b", newer)]);

@@ -66,6 +66,21 @@ fn trusted_values_that_fit_are_suggested_with_their_sources() {
     assert_eq!(found.sources, ["catalog", "fact:STATE", "fact:user-id"]);
 }
 
+#[test]
+fn a_call_gets_what_the_context_knows_and_keeps_what_it_was_given() {
+    let values = [known("user_id", json!("u-1")), known("state", json!("open"))];
+    let found = hydrate(&item(), &values);
+    let given = json!({ "state": "closed", "limit": 3 });
+    let call = found.call(given.as_object().unwrap());
+    assert_eq!(call.item, item().id);
+    assert_eq!(json!(call.arguments), json!({ "user_id": "u-1", "state": "closed", "limit": 3 }));
+    assert_eq!(call.filled, [("user_id".to_owned(), "fact:user_id".to_owned())].into());
+    let mut doubtful = known("user_id", json!("u-9"));
+    doubtful.label.integrity = Integrity::Untrusted;
+    let call = hydrate(&item(), &[doubtful]).call(&serde_json::Map::new());
+    assert!(call.arguments.is_empty() && call.filled.is_empty());
+}
+
 proptest! {
     /// Whatever is known and however it is labelled: only trusted values are suggested, and each
     /// is one that was given.

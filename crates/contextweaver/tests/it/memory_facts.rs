@@ -39,15 +39,19 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
         said,
         [(&json!("UTC"), "profile"), (&json!("UTC"), "calendar"), (&json!("CET"), "mail")]
     );
-    // The same source that changes its mind contradicts itself; nothing is overwritten.
+    // The same source that changes its mind replaces what it said; what it said is kept.
     facts.state("tz", json!("PST"), &ours).unwrap();
-    assert_eq!(facts.get("tz").unwrap().unwrap().standing().count(), 4);
+    let fact = facts.get("tz").unwrap().unwrap();
+    assert_eq!((fact.standing().count(), fact.claims.len()), (3, 4));
+    let (gone, why) =
+        (fact.claims[0].superseded.as_ref().unwrap(), "its source says otherwise now");
+    assert_eq!((gone.by, gone.why.as_str(), gone.at), (4, why, START.after(MINUTE)));
 
     facts.resolve("tz", mail, "the user said so").unwrap();
     let fact = facts.get("tz").unwrap().unwrap();
     assert_eq!(fact.value(), Some(&json!("CET")));
     assert_eq!((fact.standing().count(), fact.claims.len()), (1, 4), "the others are kept");
-    let gone = fact.claims[0].superseded.as_ref().unwrap();
+    let gone = fact.claims[1].superseded.as_ref().unwrap();
     assert_eq!(
         (gone.by, gone.why.as_str(), gone.at),
         (mail, "the user said so", START.after(MINUTE))
@@ -56,6 +60,31 @@ fn contradicting_claims_stand_side_by_side_until_one_is_resolved() {
     assert_eq!(facts.resolve("tz", 1, "").unwrap_err(), none);
     assert_eq!(facts.resolve("other", 1, "").unwrap_err().code(), "memory.no_claim");
     assert!(facts.forget("tz").unwrap() && !facts.forget("tz").unwrap());
+}
+
+#[test]
+fn a_newer_value_of_one_source_replaces_its_older_one_and_two_sources_are_both_shown() {
+    let facts = FactStore::new(&bundle(&clock()).durable);
+    let profile = Put::new("profile").labelled(trusted());
+    facts.state("city", json!("Rome"), &profile).unwrap();
+    facts.state("city", json!("Oslo"), &profile).unwrap();
+    let fact = facts.get("city").unwrap().unwrap();
+    assert_eq!(fact.value(), Some(&json!("Oslo")), "no dispute of a source with itself");
+    facts.state("city", json!("Bern"), &Put::new("mail")).unwrap();
+    let fact = facts.get("city").unwrap().unwrap();
+    let said: Vec<&Value> = fact.standing().map(|claim| &claim.entry.value).collect();
+    assert!(fact.is_contradicted());
+    assert_eq!(said, [&json!("Oslo"), &json!("Bern")]);
+    // Who says it under a trusted name without being trusted replaces nothing.
+    let forged = Put::new("profile").labelled(Label::undeclared_output());
+    facts.state("city", json!("Evil"), &forged).unwrap();
+    let fact = facts.get("city").unwrap().unwrap();
+    assert!(fact.standing().any(|claim| claim.entry.value == json!("Oslo")), "{fact:?}");
+    // What an untrusted source said gives way to a trusted word of the same source.
+    facts.state("city", json!("Nice"), &profile).unwrap();
+    let fact = facts.get("city").unwrap().unwrap();
+    let said: Vec<&Value> = fact.standing().map(|claim| &claim.entry.value).collect();
+    assert_eq!(said, [&json!("Bern"), &json!("Nice")]);
 }
 
 #[test]

@@ -136,6 +136,25 @@ fn contradictions_are_shown_together_and_on_one_line() {
 }
 
 #[test]
+fn facts_and_episodes_stand_in_the_head_of_every_phase() {
+    let memory = full();
+    let caps = Caps { tokens: 80, entries: 3 };
+    let query = "Pay the open invoice";
+    let request = Recall { episodes: caps, facts: caps, ..Recall::new(query, &TOKENS) };
+    let recalled = recall(&memory.durable, &request).unwrap();
+    for phase in Phase::ALL {
+        let mut log = ContextLog::new(Arc::new(TOKENS));
+        recalled.items.iter().for_each(|item| log.push(item.clone()).unwrap());
+        log.push(ContextItem::user_turn("u1", "Pay it, please.")).unwrap();
+        let pack = compile::build(&log, &Request { query, ..Request::new(phase) }).unwrap();
+        let (head, rest) = pack.text.split_at(pack.head_bytes);
+        assert!(head.contains("zz_invoice_to: ap@example.org (source: mail)"), "{phase:?}: {head}");
+        assert!(head.contains("Sent the invoices of May"), "{phase:?}: {head}");
+        assert!(rest.contains("Pay it, please."), "{phase:?}: {rest}");
+    }
+}
+
+#[test]
 fn what_is_recalled_stands_in_the_head_under_its_label() {
     let memory = full();
     let caps = Caps { tokens: 80, entries: 3 };

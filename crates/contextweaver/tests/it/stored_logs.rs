@@ -119,6 +119,7 @@ fn everything_of_an_item_is_kept() {
         .with_call(made)
         .with_tags(["t".to_owned()])
         .with_metadata("k", "v")
+        .with_metadata("n", json!({ "list": [1, null, "a"] }))
         .with_parent("call:c1")
         .pin();
     for item in [tool_call(1, "q"), ContextItem::tool_result(&frame(1, "table", &["f"])), rich] {
@@ -130,7 +131,7 @@ fn everything_of_an_item_is_kept() {
 #[test]
 fn what_is_newer_or_damaged_is_refused() {
     for (text, code) in [
-        (r#"{"v":2}"#, "context.newer"),
+        (r#"{"v":3}"#, "context.newer"),
         (r#"{"v":1}"#, "context.damaged"),
         ("x", "context.damaged"),
     ] {

@@ -9,6 +9,7 @@ pub(super) mod args;
 mod answer;
 mod confirm;
 mod duration;
+pub(super) mod feedback;
 mod held;
 mod inbox;
 mod list;

@@ -107,6 +107,9 @@ pub(super) enum Command {
     /// Compare what servers say of their tools with what was approved, and approve it
     #[command(subcommand)]
     Contracts(Box<super::contracts::args::Contracts>),
+    /// Record whether what a call said turned out right, and show how often that was so
+    #[command(subcommand)]
+    Feedback(Box<super::approve::feedback::Feedback>),
     /// Look at durable memory, write to it, forget, and take a copy
     #[command(subcommand)]
     Memory(Box<super::memory::args::Memory>),

@@ -157,11 +157,10 @@ const GATEWAY: [&str; 6] =
 /// The longest that a call may wait for an approval: ten minutes, in milliseconds.
 const MAX_APPROVAL_WAIT: u64 = 600_000;
 
-/// How long a held call waits for an approval.
-fn approval_wait(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> Duration {
-    let node = get(section, "approval_timeout_ms");
-    let wait = node.and_then(|node| node.whole(0..=MAX_APPROVAL_WAIT, out));
-    Duration::from_millis(wait.unwrap_or(0))
+/// How long a held call waits for an approval, where the file says so.
+fn approval_wait(section: Option<&Section<'_>>, out: &mut Vec<Finding>) -> Option<Duration> {
+    let node = get(section, "approval_timeout_ms")?;
+    node.whole(0..=MAX_APPROVAL_WAIT, out).map(Duration::from_millis)
 }
 
 fn read_gateway(

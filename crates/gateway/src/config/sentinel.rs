@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use weaver_policy::Finding;
 use weaver_policy::signal::{
-    AnomalousToolSequence, LowConfidenceAction, SignalSource, SuspiciousMemoryOrigin, Watch,
+    AnomalousToolSequence, CalibrationFlags, LowConfidenceAction, SignalSource,
+    SuspiciousMemoryOrigin, Watch,
 };
 
 use super::node::Node;
@@ -19,13 +20,16 @@ pub enum Sentinel {
     SuspiciousMemoryOrigin,
     /// Speaks of a write after a local read and a call that reached out.
     AnomalousToolSequence,
+    /// Speaks of a call that rests on a tool which was wrong more often than it was sure.
+    CalibrationFlags,
 }
 
 /// The words of the configuration.
-const WORDS: [(&str, Sentinel); 3] = [
+const WORDS: [(&str, Sentinel); 4] = [
     ("low-confidence-action", Sentinel::LowConfidenceAction),
     ("suspicious-memory-origin", Sentinel::SuspiciousMemoryOrigin),
     ("anomalous-tool-sequence", Sentinel::AnomalousToolSequence),
+    ("calibration-flags", Sentinel::CalibrationFlags),
 ];
 
 /// Reads a list of sentinels.
@@ -39,14 +43,19 @@ pub(super) fn read(node: &Node, out: &mut Vec<Finding>) -> BTreeSet<Sentinel> {
 
 /// The sentinels, ready to watch, with one more source.
 pub(crate) fn watch(armed: &BTreeSet<Sentinel>, own: Option<Arc<dyn SignalSource>>) -> Watch {
-    let source = |sentinel: &Sentinel| -> Arc<dyn SignalSource> {
-        match sentinel {
+    let source = |sentinel: &Sentinel| -> Option<Arc<dyn SignalSource>> {
+        Some(match sentinel {
             Sentinel::LowConfidenceAction => Arc::new(LowConfidenceAction::default()),
             Sentinel::SuspiciousMemoryOrigin => Arc::new(SuspiciousMemoryOrigin),
             Sentinel::AnomalousToolSequence => Arc::new(AnomalousToolSequence::new()),
-        }
+            Sentinel::CalibrationFlags => return None,
+        })
     };
-    Watch::new(armed.iter().map(source).chain(own).collect())
+    let watch = Watch::new(armed.iter().filter_map(source).chain(own).collect());
+    if armed.contains(&Sentinel::CalibrationFlags) {
+        return watch.with_calibration(Arc::new(CalibrationFlags::default()));
+    }
+    watch
 }
 
 #[cfg(test)]

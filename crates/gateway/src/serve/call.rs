@@ -17,6 +17,10 @@ use super::wanted::Wanted;
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
 
+/// How long a held call waits by default: less than the 60 seconds after which clients of the common
+/// MCP libraries give a request up.
+const DEFAULT_WAIT: Duration = Duration::from_secs(45);
+
 /// How a call was asked for.
 pub(crate) struct Manner {
     /// What is wrong with the line in which it was asked.
@@ -61,7 +65,7 @@ pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Called, S
     let call = Call { request: &request, arguments: Some(arguments), mode };
     let progress = manner.progress;
     let done = once(gateway, call, progress.clone()).await?;
-    let wait = gateway.config.approval_wait;
+    let wait = gateway.config.approval_wait.unwrap_or_else(|| default_wait(progress.as_ref()));
     let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = done.request.clone().filter(|_| held) else {
         return Ok(Called::at_once(done));
@@ -74,6 +78,13 @@ pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Called, S
         Some(Phase::Requested) | None => Ok(Called { done, waited: true }),
         Some(_) => once(gateway, call, progress).await.map(Called::at_once),
     }
+}
+
+/// How long a held call waits where the configuration does not say. A client that wants to be told
+/// how far its call is, is made for calls that take their time. Every other one gets the hold at
+/// once: it may count the wait as a failure of the tool.
+fn default_wait(progress: Option<&ProgressSink>) -> Duration {
+    if progress.is_some() { DEFAULT_WAIT } else { Duration::ZERO }
 }
 
 /// One call, whose server is there.

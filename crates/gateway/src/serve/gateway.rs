@@ -103,6 +103,11 @@ impl Gateway {
         self.runs.heard(&self.kernel, texts).await
     }
 
+    /// The client's session is over.
+    pub(crate) async fn leave(&self) -> Result<(), ServeError> {
+        self.runs.leave(&self.kernel).await
+    }
+
     /// Ends the run of an operator's word, this client's or another's.
     pub(crate) async fn end_run(&self, run: &RunId) -> Result<(), ServeError> {
         self.runs.end(&self.kernel, run).await

@@ -219,7 +219,12 @@ fn refusal(called: &Called) -> Value {
 
 /// What an agent is told of a call that waits for people.
 fn held(decision: &Decision, request: &RequestId, waited: bool) -> String {
-    let so_far = if waited { "nobody has answered yet" } else { "a person must release it" };
+    let role = decision.authority().roles_in_words();
+    let who = role.map(|role| format!(" with the role {role}")).unwrap_or_default();
+    let so_far = match waited {
+        true => format!("nobody{who} has answered yet"),
+        false => format!("a person{who} must release it"),
+    };
     format!(
         "{}: {}. Nothing was executed: {so_far}. The request `{request}` stays open: tell the user, go on with other \
          work, and make the same call again once it is granted.",

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
-use weaver_agent_kernel::Kernel;
+use weaver_agent_kernel::{Caller, Kernel, RunEnd};
 use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, Put, Record, RecordKey};
-use weaver_types::{
-    Clock, Principal, PrincipalId, Random, RunContext, RunId, RunSettings, Tenant, Timestamp,
-};
+use weaver_types::{Clock, Principal, Random, RunContext, RunId, RunSettings, Tenant, Timestamp};
 
 use super::client_process::{ClientKey, ProcessTable};
 use super::current_run::CurrentRun;
@@ -22,14 +20,22 @@ const MAX_PAGES: usize = 16;
 /// Keeps the run of this gateway's client.
 pub(crate) struct RunKeeper {
     tenant: Tenant,
-    principal: PrincipalId,
+    principal: Principal,
     client: ClientKey,
-    agent: Option<weaver_types::AgentId>,
     settings: RunSettings,
     idle: Duration,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     current: Mutex<Option<Kept>>,
+}
+
+/// What becomes of the record of a current run.
+enum Fate {
+    Stays,
+    /// It goes, and its run is over.
+    Ended(RunEnd),
+    /// It goes; the end of its run stands in the log.
+    Removed,
 }
 
 struct Kept {
@@ -52,9 +58,8 @@ impl RunKeeper {
             .map_err(|error| ServeError::Run(error.into()))?;
         Ok(Self {
             tenant: principal.tenant.clone(),
-            principal: principal.id.clone(),
+            principal: principal.clone(),
             client,
-            agent: principal.agent.clone(),
             settings: config.run.clone(),
             idle: config.idle,
             clock,
@@ -63,7 +68,7 @@ impl RunKeeper {
         })
     }
 
-    /// Removes the records of clients that will not come back. No other gateway works on this
+    /// Ends the runs of clients that will not come back. No other gateway works on this
     /// ledger: one process writes it.
     pub(crate) async fn remove_stale(&self, kernel: &Kernel) -> Result<(), ServeError> {
         let (processes, now) = (ProcessTable::default(), self.clock.now());
@@ -73,7 +78,29 @@ impl RunKeeper {
                 Some(ClientKey::Gateway(_)) => stored.client.as_ref() != Some(&self.client),
                 None => false,
             };
-            gone || self.is_over(stored.last_used, now)
+            match (gone, self.is_over(stored.last_used, now)) {
+                (true, _) => Fate::Ended(RunEnd::ClientGone),
+                (false, true) => Fate::Ended(RunEnd::Idle),
+                (false, false) => Fate::Stays,
+            }
+        })
+        .await
+    }
+
+    /// The client's session is over. Its run is too where no process can come back to it; a client
+    /// that still runs keeps it, and the next start of a gateway ends it once that client is gone.
+    pub(crate) async fn leave(&self, kernel: &Kernel) -> Result<(), ServeError> {
+        let over = match &self.client {
+            ClientKey::Process(process) => ProcessTable::default().is_gone(process),
+            ClientKey::Gateway(_) => true,
+        };
+        if !over {
+            return Ok(());
+        }
+        *self.current.lock().await = None;
+        self.remove(kernel, |stored| match stored.client.as_ref() == Some(&self.client) {
+            true => Fate::Ended(RunEnd::ClientGone),
+            false => Fate::Stays,
         })
         .await
     }
@@ -82,16 +109,16 @@ impl RunKeeper {
     pub(crate) async fn current(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
         let mut current = self.current.lock().await;
         let now = self.clock.now();
-        let kept = match current.take() {
-            Some(kept) if now.since(kept.last_used) <= self.idle => kept,
-            Some(_) => self.begin(now)?,
+        let (kept, idle) = match current.take() {
+            Some(kept) if now.since(kept.last_used) <= self.idle => (kept, None),
+            Some(kept) => (self.begin(now)?, Some(kept.run)),
             None => self.resume(kernel, now)?,
         };
         let mut kept = Kept { last_used: now, ..kept };
         // Written now and then, so that a call costs no batch of its own.
         let stale = now.since(kept.last_written) >= self.idle / 16;
         if stale || kept.last_written == Timestamp::default() {
-            self.write(kernel, &kept).await?;
+            self.write(kernel, &kept, idle.as_ref()).await?;
             (kept.last_written, kept.inherited) = (now, false);
         }
         let run = kept.run.clone();
@@ -119,15 +146,19 @@ impl RunKeeper {
         let now = self.clock.now();
         let kept = match current.take() {
             Some(kept) => kept,
-            None => self.resume(kernel, now)?,
+            None => self.resume(kernel, now)?.0,
         };
         if kept.run.run_id != *run {
             *current = Some(kept);
             // It may be that of a client whose gateway does not run now.
-            return self.remove(kernel, |stored| stored.run == *run).await;
+            let fate = |stored: &CurrentRun| match stored.run == *run {
+                true => Fate::Removed,
+                false => Fate::Stays,
+            };
+            return self.remove(kernel, fate).await;
         }
         let fresh = Kept { last_written: now, inherited: kept.inherited, ..self.begin(now)? };
-        self.write(kernel, &fresh).await?;
+        self.write(kernel, &fresh, None).await?;
         *current = Some(Kept { inherited: false, ..fresh });
         Ok(())
     }
@@ -135,30 +166,42 @@ impl RunKeeper {
     fn begin(&self, now: Timestamp) -> Result<Kept, ServeError> {
         let mut run =
             RunContext::create(self.settings.clone(), self.clock.as_ref(), self.random.as_ref())?;
-        if let Some(agent) = &self.agent {
+        if let Some(agent) = &self.principal.agent {
             run = run.for_agent(agent.clone());
         }
         Ok(Kept { run, last_used: now, last_written: Timestamp::default(), inherited: false })
     }
 
-    fn resume(&self, kernel: &Kernel, now: Timestamp) -> Result<Kept, ServeError> {
+    /// The run to go on in, and the one that ended by idle time.
+    fn resume(
+        &self,
+        kernel: &Kernel,
+        now: Timestamp,
+    ) -> Result<(Kept, Option<RunContext>), ServeError> {
         let mut kept = self.begin(now)?;
         let ledger = kernel.ledger();
-        let key = CurrentRun::key(&self.tenant, &self.principal, &self.client);
-        let key_v1 = CurrentRun::key_v1(&self.tenant, &self.principal);
+        let key = CurrentRun::key(&self.tenant, &self.principal.id, &self.client);
+        let key_v1 = CurrentRun::key_v1(&self.tenant, &self.principal.id);
         let read = |key: &RecordKey, record: Record| CurrentRun::read(&key.id, &record.value);
         let own = ledger.read(&key)?.map(|record| read(&key, record)).transpose()?;
         // Of version 1 there is one run for all clients of the principal. The first client that
         // has none of its own takes it over: with a fresh one, an upgrade would wash its taint off.
         let old = ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
         kept.inherited = own.is_none() && old.is_some();
-        if let Some(stored) = own.or(old)
-            && !self.is_over(stored.last_used, now)
-        {
-            kept.run = kept.run.named(stored.run);
-            kept.run.trace_id = stored.trace_id;
+        let Some(stored) = own.or(old) else { return Ok((kept, None)) };
+        let run = self.context(&kept.run, &stored);
+        if self.is_over(stored.last_used, now) {
+            return Ok((kept, Some(run)));
         }
-        Ok(kept)
+        kept.run = run;
+        Ok((kept, None))
+    }
+
+    /// The run of a record.
+    fn context(&self, any: &RunContext, stored: &CurrentRun) -> RunContext {
+        let mut run = any.clone().named(stored.run.clone());
+        run.trace_id.clone_from(&stored.trace_id);
+        run
     }
 
     /// True for a run that nobody used for too long. What is stored may be older than the last use
@@ -167,30 +210,44 @@ impl RunKeeper {
         now.since(last_used) > self.idle + self.idle / 16
     }
 
-    async fn write(&self, kernel: &Kernel, kept: &Kept) -> Result<(), ServeError> {
+    /// Writes which run the client is in, and in the same batch that another one ended before.
+    async fn write(
+        &self,
+        kernel: &Kernel,
+        kept: &Kept,
+        idle: Option<&RunContext>,
+    ) -> Result<(), ServeError> {
         let record = CurrentRun {
-            principal: self.principal.clone(),
+            principal: self.principal.id.clone(),
             client: None,
             run: kept.run.run_id.clone(),
             trace_id: kept.run.trace_id.clone(),
             last_used: kept.last_used,
         };
-        let key = CurrentRun::key(&self.tenant, &self.principal, &self.client);
+        let key = CurrentRun::key(&self.tenant, &self.principal.id, &self.client);
         let mut batch = Batch::new(Durability::Os);
         batch.put.push(Put { key, value: record.write(&self.client)?, expires_at: None });
         if kept.inherited {
-            batch.delete.push(CurrentRun::key_v1(&self.tenant, &self.principal));
+            batch.delete.push(CurrentRun::key_v1(&self.tenant, &self.principal.id));
         }
-        kernel.ledger().commit(batch).await?;
-        Ok(())
+        match idle {
+            Some(run) => {
+                let caller = Caller { run, principal: &self.principal };
+                record_end(kernel, caller, RunEnd::Idle, batch).await
+            }
+            None => {
+                kernel.ledger().commit(batch).await?;
+                Ok(())
+            }
+        }
     }
 
-    /// Removes the records of which `wanted` is true. What cannot be read is left where it is: it
+    /// Removes records as `fate` says of each. What cannot be read is left where it is: it
     /// is refused when its client comes.
     async fn remove(
         &self,
         kernel: &Kernel,
-        wanted: impl Fn(&CurrentRun) -> bool,
+        fate: impl Fn(&CurrentRun) -> Fate,
     ) -> Result<(), ServeError> {
         let ledger = kernel.ledger();
         let mut after: Option<String> = None;
@@ -199,17 +256,41 @@ impl RunKeeper {
                 ledger.list(&self.tenant, Namespace::CurrentRun, after.as_deref(), MAX_PAGE)?;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
-            let mut batch = Batch::new(Durability::Os);
             for (id, record) in page {
-                if CurrentRun::read(&id, &record.value).is_ok_and(|stored| wanted(&stored)) {
-                    let tenant = self.tenant.clone();
-                    batch.delete.push(RecordKey::new(tenant, Namespace::CurrentRun, id));
+                let Ok(stored) = CurrentRun::read(&id, &record.value) else { continue };
+                let mut batch = Batch::new(Durability::Os);
+                let tenant = self.tenant.clone();
+                batch.delete.push(RecordKey::new(tenant, Namespace::CurrentRun, id));
+                match fate(&stored) {
+                    Fate::Stays => {}
+                    Fate::Removed => {
+                        ledger.commit(batch).await?;
+                    }
+                    Fate::Ended(end) => {
+                        let run = self.context(&self.begin(stored.last_used)?.run, &stored);
+                        let principal =
+                            Principal { id: stored.principal.clone(), ..self.principal.clone() };
+                        let caller = Caller { run: &run, principal: &principal };
+                        record_end(kernel, caller, end, batch).await?;
+                    }
                 }
-            }
-            if !batch.delete.is_empty() {
-                ledger.commit(batch).await?;
             }
         }
         Ok(())
     }
+}
+
+/// Records that a run is over, with what is written beside it. A run that cannot be read keeps nobody
+/// from going on: then what stands beside it is written alone.
+async fn record_end(
+    kernel: &Kernel,
+    caller: Caller<'_>,
+    end: RunEnd,
+    beside: Batch,
+) -> Result<(), ServeError> {
+    if let Err(error) = kernel.record_run_end(caller, end, beside.clone()).await {
+        tracing::warn!(run = %caller.run.run_id, %error, "the end of the run is not recorded");
+        kernel.ledger().commit(beside).await?;
+    }
+    Ok(())
 }

@@ -242,6 +242,32 @@ fn a_waiting_call_goes_on_when_it_is_granted_and_ends_when_it_is_refused() {
 }
 
 #[test]
+fn without_a_setting_a_call_parks_whose_client_can_wait_and_any_other_is_answered_at_once() {
+    let folder = held("");
+    let mut client = Client::open(&folder);
+    let began = std::time::Instant::now();
+    let (is_error, body) = client.execute("good.send", message("at once"));
+    assert!(is_error);
+    assert_eq!(reason(&body), ("hold".to_owned(), "approval_required".to_owned()));
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    let first = request_of(&body);
+    let call = json!({"name": "tool_execute", "_meta": {"progressToken": "t1"}, "arguments":
+        {"capability": "good.send", "arguments": message("parked")}});
+    let waiting = client.begin("tools/call", call);
+    let open = || {
+        let reader = Reader::open(folder.path(".weaver/ledger.db")).ok()?;
+        let all = reader.records(&Tenant::default(), Namespace::Hold, None, 100).ok()?;
+        all.into_iter().map(|(id, _)| RequestId::parse(id).unwrap()).find(|id| *id != first)
+    };
+    until("an open request", || open().is_some());
+    drop_in(&folder, &granted(&folder, &open().unwrap()));
+    let answer = client.answer(&waiting);
+    assert_eq!(answer["result"]["isError"], false, "it went on in the same call: {answer}");
+    client.finish();
+    assert_eq!(of_capability(&folder, "call.outcome", "good.send").len(), 1);
+}
+
+#[test]
 fn a_call_that_nobody_waits_for_any_more_is_not_made_when_it_is_granted() {
     let folder = held("[gateway]\napproval_timeout_ms = 60000\n");
     let mut client = Client::open(&folder);

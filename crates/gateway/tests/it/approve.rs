@@ -1,6 +1,7 @@
 //! `weaver approve` on the ledger of a real kernel, through to the call that goes through.
 
 mod desk;
+mod feedback;
 mod gateway;
 mod hostile;
 mod operator;
@@ -82,6 +83,23 @@ fn a_quorum_is_counted_by_people() {
     assert!(desk.approve(&["show", &request]).out.contains("can agree   bob\n"));
     assert_eq!(desk.signed("bob", &["grant", &request]).json()["agreed"], 2);
     assert_eq!(desk.deliver(), [Received::Granted { request: id(&request) }]);
+}
+
+#[test]
+fn the_role_that_is_needed_is_named_and_refused_where_it_is_missing() {
+    let desk = Desk::new();
+    let arguments = json!({ "version": 7 });
+    let request = desk.held("deploy.run", &arguments);
+    let shown = desk.approve(&["show", &request]).out;
+    assert!(shown.contains("role cfo or release_lead"), "{shown}");
+    assert!(shown.contains("can agree   alice\n"), "{shown}");
+    let refused = desk.signed("bob", &["grant", &request]);
+    assert_eq!(failed(&refused), (8, "approve.role".to_owned()));
+    assert!(refused.err.contains("cfo or release_lead"), "{refused:?}");
+    assert_eq!(desk.inbox().len(), 0);
+    assert_eq!(desk.signed("alice", &["grant", &request]).code, 0);
+    assert_eq!(desk.deliver(), [Received::Granted { request: id(&request) }]);
+    assert!(desk.goes_through("deploy.run", &arguments));
 }
 
 #[test]

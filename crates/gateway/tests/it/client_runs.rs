@@ -191,6 +191,70 @@ fn records_of_clients_that_are_gone_are_removed_at_the_next_start() {
     assert_ne!(only_run(&folder), "run_earlier");
 }
 
+/// The ends of runs in the log: which run, and why.
+fn ends(folder: &Folder) -> Vec<(String, String)> {
+    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let size = reader.head().unwrap().size;
+    let events = reader.events(0, usize::try_from(size).unwrap()).unwrap();
+    let parsed = events.iter().map(|event| {
+        let header: Value = serde_json::from_slice(&event.header).unwrap();
+        let payload: Value = serde_json::from_slice(event.payload.as_ref().unwrap()).unwrap();
+        (header, payload)
+    });
+    let finished = parsed.filter(|(header, _)| header["type"] == "run.finished");
+    finished
+        .map(|(header, payload)| {
+            assert_eq!(payload["decision_key"], "kernel.run.finished");
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            (text(&header["run"]), text(&payload["end"]))
+        })
+        .collect()
+}
+
+#[test]
+fn the_run_of_a_client_that_is_gone_is_finished_in_the_log_once() {
+    let folder = tainting();
+    let mut client = another_client(&folder);
+    assert_eq!(send(&mut client), "allow");
+    client.finish();
+    let gone = only_run(&folder);
+    for _ in 0..2 {
+        let mut client = Client::open(&folder);
+        assert_eq!(send(&mut client), "allow");
+        client.finish();
+        assert_eq!(ends(&folder), [(gone.clone(), "client_gone".to_owned())]);
+    }
+}
+
+#[test]
+fn a_run_that_nobody_used_for_long_is_finished_in_the_log_once() {
+    let folder = tainting();
+    let mut client = Client::open(&folder);
+    assert_eq!(send(&mut client), "allow");
+    client.finish();
+    assert_eq!(ends(&folder), []);
+    let idle = only_run(&folder);
+    // Used last a year ago.
+    let mut record = records(&folder).remove(0);
+    let last = record["last_used"].as_i64().unwrap();
+    record["last_used"] = json!(last - 365 * 86_400 * 1_000_000);
+    plant(&folder, &key_of(&folder), &record);
+    for _ in 0..2 {
+        let mut client = Client::open(&folder);
+        assert_eq!(send(&mut client), "allow");
+        client.finish();
+        assert_eq!(ends(&folder), [(idle.clone(), "idle".to_owned())]);
+    }
+    assert_ne!(only_run(&folder), idle);
+}
+
+/// The id of the only record.
+fn key_of(folder: &Folder) -> String {
+    let reader = Reader::open(folder.path(".weaver/ledger.db")).unwrap();
+    let all = reader.records(&Tenant::default(), Namespace::CurrentRun, None, 100).unwrap();
+    all[0].0.clone()
+}
+
 #[test]
 fn a_run_of_version_1_goes_to_the_first_client_that_comes_and_to_no_other() {
     let folder = tainting();

@@ -281,6 +281,62 @@ fn a_bundle_is_signed_beside_itself() {
     assert_eq!(ask(&["export", "--as", "csv", "--out", &folder.arg("x"), "--key", &key]).code, 2);
 }
 
+#[test]
+fn a_session_a_user_and_an_agent_are_found_by_every_verb_that_takes_terms() {
+    let folder = Folder::new();
+    let ledger = SqliteLedger::open(folder.path("ledger.db"), OpenOptions::default()).unwrap();
+    for (session, user, agent) in
+        [("sess_a", "u1", "planner"), ("sess_b", "u1", "writer"), ("sess_b", "u2", "planner")]
+    {
+        let payload = serde_json::json!({
+            "principal": "ann", "run_agent": agent, "session_id": session, "user_sid": user,
+        });
+        let event = NewEvent {
+            kind: EventKind::RunStarted,
+            at: Timestamp::from_micros(1_700_000_000_000_000),
+            run: weaver_types::RunId::parse(format!("run_{session}_{user}")).ok(),
+            call: None,
+            payload: payload.to_string().into_bytes().into(),
+        };
+        ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait().unwrap();
+    }
+    drop(ledger);
+    let store = folder.arg("ledger.db");
+    let lines = |args: &[&str]| {
+        let mut all = vec!["trace"];
+        all.extend(args);
+        all.extend(["--store", &store]);
+        let run = weaver(&all);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (terms, wanted) in [
+        (&["session:sess_b"][..], 2),
+        (&["session:sess_*"], 3),
+        (&["user_sid:u1"], 2),
+        (&["agent:planner"], 2),
+        (&["session:sess_b", "agent:planner"], 1),
+        (&["session:nowhere"], 0),
+    ] {
+        let with = |verb: &[&str]| {
+            let mut args = verb.to_vec();
+            args.extend(terms);
+            lines(&args)
+        };
+        let runs = with(&["export", "--as", "runs"]);
+        assert_eq!(runs.len(), wanted, "{terms:?}: {runs:?}");
+        for verb in
+            [&["list", "--json"][..], &["list", "--json", "--no-index"], &["tail", "--json"]]
+        {
+            assert_eq!(with(verb).len(), wanted, "{verb:?} {terms:?}");
+        }
+    }
+    let runs = lines(&["export", "--as", "runs", "user_sid:u2"]);
+    let record: Value = serde_json::from_str(&runs[0]).unwrap();
+    assert_eq!((&record["session_id"], &record["user_sid"]), (&"sess_b".into(), &"u2".into()));
+    assert_eq!(record["agent_id"], "planner");
+}
+
 /// What others wrote must not steer the terminal of whoever reads it.
 #[test]
 fn texts_of_others_are_shown_escaped() {

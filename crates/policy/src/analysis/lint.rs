@@ -42,6 +42,8 @@ pub enum LintCode {
     TrustedOutput,
     /// A hold that nobody in the keys document can release.
     NobodyCanRelease,
+    /// A role that a hold asks for and no approver carries.
+    UnknownApproverRole,
     /// A document or a key that ends within 30 days, or has ended.
     EndsSoon,
 }
@@ -61,6 +63,7 @@ impl LintCode {
             Self::LoweredRung => "lowered_rung",
             Self::TrustedOutput => "trusted_output",
             Self::NobodyCanRelease => "nobody_can_release",
+            Self::UnknownApproverRole => "unknown_approver_role",
             Self::EndsSoon => "ends_soon",
         }
     }

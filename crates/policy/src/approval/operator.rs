@@ -5,11 +5,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
-use weaver_types::{Digest, LogId, RequestId, RunId, StandingId, Timestamp};
+use weaver_types::{CallId, Digest, LogId, RequestId, RunId, StandingId, Timestamp};
 
 use super::person::{counts, key_id, key_of, named};
 use super::{APPROVAL_VERSION, Moment, Nonce, Rejection, SignedWord};
 use crate::keys::Keys;
+use crate::signal::{BeliefClass, Confidence, Sample};
 
 /// How old an operator's word may be when it is received. Whoever remembers its digest for this
 /// long and the skew twice over has every replay.
@@ -40,6 +41,36 @@ pub enum Word {
         /// The standing approval.
         standing: StandingId,
     },
+    /// It turned out whether what a call said was right.
+    Outcome(Outcome),
+}
+
+/// How something turned out that a class of calls had said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// The class of beliefs: for what a call brought, the capability.
+    pub class: String,
+    /// How sure it was, in thousandths.
+    pub confidence: u16,
+    /// Whether it was right.
+    pub correct: bool,
+    /// The call, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+}
+
+impl Outcome {
+    /// The sample that it is; `None` where the class is no name or the confidence is above 1,000.
+    #[must_use]
+    pub fn sample(&self) -> Option<Sample> {
+        Some(Sample {
+            class: BeliefClass::parse(&self.class).ok()?,
+            confidence: Confidence::thousandths(self.confidence)?,
+            correct: self.correct,
+            synthetic: false,
+        })
+    }
 }
 
 /// A confirmation or revocation by an operator, for one log, once.

@@ -64,6 +64,9 @@ pub(super) fn has_authority(approver: &Approver, authority: &Authority) -> Resul
     if !authority.scopes.is_subset(&approver.scopes) {
         return Err(Rejection::Scope);
     }
+    if !authority.admits_roles(&approver.roles) {
+        return Err(Rejection::role(authority));
+    }
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! Why a signed file releases nothing.
 
+use weaver_types::Authority;
+
 /// Why a resolution, a standing approval or an operator's word counts for nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -49,6 +51,12 @@ pub enum Rejection {
     /// The approver does not cover every scope.
     #[error("the approver does not cover every scope that the request asks for")]
     Scope,
+    /// The approver carries none of the roles that the request asks for.
+    #[error("the approver lacks a role that the request asks for: {needed}")]
+    Role {
+        /// The roles, escaped and cut.
+        needed: String,
+    },
     /// The approver is the one who asks.
     #[error("the approver is the one who asks; somebody else must release it")]
     Requester,
@@ -112,6 +120,7 @@ impl Rejection {
             Self::Trust => "trust",
             Self::Clearance => "clearance",
             Self::Scope => "scope",
+            Self::Role { .. } => "role",
             Self::Requester => "requester",
             Self::Replayed => "replayed",
             Self::AlreadyResolved => "already_resolved",
@@ -132,6 +141,12 @@ impl Rejection {
 
     pub(super) fn unknown_approver(name: &str) -> Self {
         Self::UnknownApprover { approver: cut(name) }
+    }
+
+    /// The roles of an authority that somebody lacks.
+    #[must_use]
+    pub fn role(authority: &Authority) -> Self {
+        Self::Role { needed: cut(&authority.roles_in_words().unwrap_or_default()) }
     }
 
     pub(super) fn signature(problem: impl ToString) -> Self {

@@ -226,6 +226,8 @@ fn within(wanted: &Authority, granted: &Authority) -> bool {
     wanted.min_trust <= granted.min_trust
         && wanted.clearance <= granted.clearance
         && wanted.scopes.is_subset(&granted.scopes)
+        // A smaller set asks for more.
+        && wanted.roles.iter().all(|set| granted.roles.iter().any(|own| own.is_subset(set)))
         && quorum(wanted) <= quorum(granted)
 }
 

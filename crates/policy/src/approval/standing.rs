@@ -140,6 +140,7 @@ pub(super) struct Grantor {
     trust: u16,
     clearance: Confidentiality,
     scopes: BTreeSet<String>,
+    roles: BTreeSet<String>,
 }
 
 impl Grantor {
@@ -149,6 +150,7 @@ impl Grantor {
             trust: approver.trust,
             clearance: approver.clearance,
             scopes: approver.scopes.clone(),
+            roles: approver.roles.clone(),
         }
     }
 
@@ -161,6 +163,7 @@ impl Grantor {
         authority.min_trust.is_none_or(|least| self.trust >= least)
             && authority.clearance.is_none_or(|least| self.clearance >= least)
             && authority.scopes.is_subset(&self.scopes)
+            && authority.admits_roles(&self.roles)
     }
 }
 
@@ -332,6 +335,8 @@ fn suffice(people: &[Grantor], bounds: &StandingBounds) -> Result<(), Rejection>
         Err(Rejection::Clearance)
     } else if lacks(|g, a| a.scopes.is_subset(&g.scopes)) {
         Err(Rejection::Scope)
+    } else if lacks(|g, a| a.admits_roles(&g.roles)) {
+        Err(Rejection::role(&bounds.authority))
     } else {
         Err(Rejection::Quorum { have, need })
     }

@@ -33,13 +33,14 @@ pub(super) fn constraints(page: &mut Page<'_>, node: &Node<'_>) -> Constraints {
 
 /// Reads who may release what a rule holds.
 pub(super) fn authority(page: &mut Page<'_>, node: &Node<'_>) -> Authority {
-    let known = ["min_trust", "clearance", "scopes", "quorum"];
+    let known = ["min_trust", "clearance", "scopes", "roles", "quorum"];
     let Some(section) = node.section(page, &known) else { return Authority::default() };
     let small = |n: u64| u16::try_from(n).unwrap_or(u16::MAX);
     Authority {
         min_trust: section.get("min_trust").and_then(|n| n.number(page, 0..=1_000)).map(small),
         clearance: section.get("clearance").and_then(|n| n.word(page)),
         scopes: section.get("scopes").map(|n| n.some_texts(page)).unwrap_or_default(),
+        roles: section.get("roles").map(|n| n.some_texts(page)).into_iter().collect(),
         quorum: section
             .get("quorum")
             .and_then(|n| n.number(page, 1..=MAX_QUORUM))

@@ -11,12 +11,13 @@ use super::page::{Page, shown};
 use crate::keys::{Approver, ApproverKey, Keys, Signer};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "approvers", "signers"];
-const APPROVER: [&str; 9] = [
+const APPROVER: [&str; 10] = [
     "key",
     "keys",
     "trust",
     "clearance",
     "scopes",
+    "roles",
     "not_before",
     "not_after",
     "principals",
@@ -78,10 +79,12 @@ fn approver(page: &mut Page<'_>, node: &Node<'_>) -> Option<Approver> {
     let trust = section.need(page, "trust").and_then(|n| n.number(page, 0..=1_000));
     let clearance = section.need(page, "clearance").and_then(|n| n.word(page));
     let scopes = section.get("scopes").map(|n| n.texts(page)).unwrap_or_default();
+    let roles = section.get("roles").map(|n| n.texts(page)).unwrap_or_default();
     let principals = section.get("principals").map(|n| principals(page, &n)).unwrap_or_default();
     let operator = section.get("operator").and_then(|n| n.flag(page)).unwrap_or_default();
     let trust = u16::try_from(trust?).ok()?;
-    Some(Approver { keys: keys?, trust, clearance: clearance?, scopes, principals, operator })
+    let (keys, clearance) = (keys?, clearance?);
+    Some(Approver { keys, trust, clearance, scopes, roles, principals, operator })
 }
 
 fn principals(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<PrincipalId> {

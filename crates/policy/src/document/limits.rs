@@ -56,9 +56,15 @@ fn within(page: &mut Page<'_>, node: &Node<'_>, most: u32) -> Option<u32> {
 /// Reads what signals do.
 pub(super) fn signals(page: &mut Page<'_>, node: &Node<'_>) -> SignalTable {
     let mut out = SignalTable::default();
-    let known = ["info", "warning", "critical", "low_confidence"];
+    let known = ["info", "warning", "critical", "low_confidence", "unavailable"];
     let Some(section) = node.section(page, &known) else { return out };
-    let all = [&mut out.info, &mut out.warning, &mut out.critical, &mut out.low_confidence];
+    let all = [
+        &mut out.info,
+        &mut out.warning,
+        &mut out.critical,
+        &mut out.low_confidence,
+        &mut out.unavailable,
+    ];
     for (name, reach) in known.into_iter().zip(all) {
         if let Some(node) = section.get(name) {
             *reach = read_reach(page, &node);

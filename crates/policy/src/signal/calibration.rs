@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::belief::Confidence;
 use super::name::BeliefClass;
 
@@ -62,11 +64,49 @@ pub struct Calibration {
 #[derive(Debug, Default)]
 pub struct Calibrator {
     bounds: Bounds,
-    classes: BTreeMap<BeliefClass, [Bin; BINS]>,
+    classes: BTreeMap<BeliefClass, ClassOutcomes>,
     full: bool,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+/// The outcomes of one class, as a host stores them: sums by bins of confidence.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassOutcomes {
+    bins: [Bin; BINS],
+}
+
+impl ClassOutcomes {
+    /// Counts a sample, unless it is synthetic.
+    pub fn add(&mut self, sample: &Sample) {
+        let confidence = sample.confidence.get();
+        let place = (usize::from(confidence) * BINS / 1_000).min(BINS - 1);
+        if let Some(bin) = self.bins.get_mut(place).filter(|_| !sample.synthetic) {
+            bin.add(confidence, sample.correct);
+        }
+    }
+
+    /// How well calibrated the class is within these bounds.
+    #[must_use]
+    pub fn calibration(&self, bounds: &Bounds) -> Calibration {
+        let bins = &self.bins;
+        let samples: u64 = bins.iter().map(|bin| bin.samples).fold(0, u64::saturating_add);
+        let gap: i128 = bins.iter().map(|bin| bin.gap()).sum();
+        let ece: i128 = bins.iter().map(|bin| bin.gap().abs()).sum();
+        let square: u128 = bins.iter().map(|bin| u128::from(bin.square_error)).sum();
+        let reached = |sum: i128, bound: u16| sum >= i128::from(bound) * i128::from(samples);
+        let far = reached(ece, bounds.ece) || reached(gap.abs(), bounds.gap);
+        Calibration {
+            samples,
+            gap: ratio(gap, samples, 1_000.0),
+            brier: ratio(i128::try_from(square).unwrap_or(i128::MAX), samples, 1_000_000.0),
+            ece: ratio(ece, samples, 1_000.0),
+            flagged: samples > 0 && samples >= bounds.min_samples && far,
+        }
+    }
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Bin {
     samples: u64,
     correct: u64,
@@ -109,18 +149,23 @@ impl Calibrator {
             self.full = true;
             return;
         }
-        let bins = self.classes.entry(sample.class.clone()).or_default();
-        let confidence = sample.confidence.get();
-        let place = (usize::from(confidence) * BINS / 1_000).min(BINS - 1);
-        if let Some(bin) = bins.get_mut(place) {
-            bin.add(confidence, sample.correct);
+        self.classes.entry(sample.class.clone()).or_default().add(sample);
+    }
+
+    /// Takes over what was stored of a class, in place of what is known of it. A class beyond
+    /// [`MAX_CLASSES`] is lost as in [`Calibrator::record`].
+    pub fn restore(&mut self, class: BeliefClass, outcomes: ClassOutcomes) {
+        if !self.classes.contains_key(&class) && self.classes.len() >= MAX_CLASSES {
+            self.full = true;
+            return;
         }
+        self.classes.insert(class, outcomes);
     }
 
     /// How well calibrated this class is; `None` without a sample.
     #[must_use]
     pub fn class(&self, class: &BeliefClass) -> Option<Calibration> {
-        self.classes.get(class).map(|bins| self.measure(bins))
+        self.classes.get(class).map(|outcomes| outcomes.calibration(&self.bounds))
     }
 
     /// Whether beliefs of this class should be looked at.
@@ -137,24 +182,10 @@ impl Calibrator {
 
     /// All classes that are flagged, in the order of their names.
     pub fn flagged(&self) -> impl Iterator<Item = (&BeliefClass, Calibration)> {
-        let measured = self.classes.iter().map(|(class, bins)| (class, self.measure(bins)));
+        let measured = self.classes.iter();
+        let measured =
+            measured.map(|(class, outcomes)| (class, outcomes.calibration(&self.bounds)));
         measured.filter(|(_, calibration)| calibration.flagged)
-    }
-
-    fn measure(&self, bins: &[Bin; BINS]) -> Calibration {
-        let samples: u64 = bins.iter().map(|bin| bin.samples).fold(0, u64::saturating_add);
-        let gap: i128 = bins.iter().map(|bin| bin.gap()).sum();
-        let ece: i128 = bins.iter().map(|bin| bin.gap().abs()).sum();
-        let square: u128 = bins.iter().map(|bin| u128::from(bin.square_error)).sum();
-        let reached = |sum: i128, bound: u16| sum >= i128::from(bound) * i128::from(samples);
-        let far = reached(ece, self.bounds.ece) || reached(gap.abs(), self.bounds.gap);
-        Calibration {
-            samples,
-            gap: ratio(gap, samples, 1_000.0),
-            brier: ratio(i128::try_from(square).unwrap_or(i128::MAX), samples, 1_000_000.0),
-            ece: ratio(ece, samples, 1_000.0),
-            flagged: samples > 0 && samples >= self.bounds.min_samples && far,
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::belief::Belief;
-use super::calibration::{Bounds, Calibration, Calibrator, Sample};
+use super::calibration::{Bounds, Calibration, Calibrator, ClassOutcomes, Sample};
 use super::name::BeliefClass;
 use super::situation::{Seen, Situation};
 use super::source::{SignalError, SignalSource};
@@ -29,6 +29,15 @@ impl CalibrationFlags {
     /// [`SignalError::Poisoned`], when the memory is in disorder.
     pub fn record(&self, sample: &Sample) -> Result<(), SignalError> {
         self.calibrator.lock().map_err(|_| SignalError::Poisoned)?.record(sample);
+        Ok(())
+    }
+
+    /// Takes over what was stored of a class.
+    ///
+    /// # Errors
+    /// [`SignalError::Poisoned`], when the memory is in disorder.
+    pub fn restore(&self, class: BeliefClass, outcomes: ClassOutcomes) -> Result<(), SignalError> {
+        self.calibrator.lock().map_err(|_| SignalError::Poisoned)?.restore(class, outcomes);
         Ok(())
     }
 

@@ -11,8 +11,9 @@ use super::{Signal, Subject};
 const MAX_NAMED: usize = 16;
 
 /// What the report says about a call on this rung: holds that an approval for this call
-/// discharges, and denials. Nothing in it can loosen a decision. A source that failed is a denial
-/// on every rung.
+/// discharges, and denials where the table says so. Nothing in it can loosen a decision. A source
+/// that failed speaks by [`SignalTable::unavailable`]: by default it holds what writes, and reads go
+/// on.
 #[must_use]
 pub fn contributions(
     report: &SignalReport,
@@ -31,7 +32,10 @@ pub fn contributions(
             format!("the source `{}` failed: {}", escape::line(&f.source), escape::line(&f.message))
         })
         .collect();
-    spoken(&mut out, &failed, Verdict::Deny, ReasonCode::SignalUnavailable);
+    let verdict = table.without_answer(rung, operation);
+    if verdict > Verdict::Allow {
+        spoken(&mut out, &failed, verdict, ReasonCode::SignalUnavailable);
+    }
     for verdict in [Verdict::Deny, Verdict::Hold] {
         let says = |signal: &&Signal| table.verdict(signal, rung, operation) == verdict;
         let raised: Vec<_> = report.signals().iter().filter(says).map(words).collect();

@@ -3,7 +3,8 @@
 use super::Signal;
 use super::situation::{Seen, Situation};
 
-/// Why a source could not say anything. The call is denied.
+/// Why a source could not say anything. What that does to a call stands in the
+/// [`SignalTable`](super::SignalTable).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignalError {

@@ -28,6 +28,9 @@ impl Reach {
 
 /// The severity table of a policy.
 ///
+/// By default nothing here denies: a signal that misfires, or a source that fails, costs somebody's
+/// look at the call and not the call. A signed policy may deny instead.
+///
 /// A graver signal does at least what a milder one does, whatever the table says. A call that rests
 /// on a weak belief has a line of its own and no severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +39,12 @@ pub struct SignalTable {
     pub info: Reach,
     /// For [`Severity::Warning`]; by default held from L2 on.
     pub warning: Reach,
-    /// For [`Severity::Critical`]; by default held from L1 and denied from L2 on.
+    /// For [`Severity::Critical`]; by default held from L1 on.
     pub critical: Reach,
     /// For [`SignalKind::LowConfidenceBelief`]; by default held from L3 on.
     pub low_confidence: Reach,
+    /// For a source that could not answer; by default held from L2 on.
+    pub unavailable: Reach,
 }
 
 impl Default for SignalTable {
@@ -48,8 +53,9 @@ impl Default for SignalTable {
         Self {
             info: Reach::default(),
             warning: held(Rung::L2),
-            critical: Reach { hold_from: Some(Rung::L1), deny_from: Some(Rung::L2) },
+            critical: held(Rung::L1),
             low_confidence: held(Rung::L3),
+            unavailable: held(Rung::L2),
         }
     }
 }
@@ -62,16 +68,19 @@ impl SignalTable {
         if matches!(signal.subject, Subject::Action(_)) {
             return Verdict::Allow;
         }
-        let rung = match operation {
-            Operation::Invoke => rung,
-            Operation::View => Rung::L0,
-        };
+        let rung = looked_at(rung, operation);
         match signal.kind {
             SignalKind::LowConfidenceBelief => self.low_confidence.verdict(rung),
             SignalKind::SentinelAlert | SignalKind::CalibrationFlag => {
                 self.by_severity(signal.severity, rung)
             }
         }
+    }
+
+    /// What a source that could not answer does to a call on this rung.
+    #[must_use]
+    pub fn without_answer(&self, rung: Rung, operation: Operation) -> Verdict {
+        self.unavailable.verdict(looked_at(rung, operation))
     }
 
     fn by_severity(&self, severity: Severity, rung: Rung) -> Verdict {
@@ -82,5 +91,13 @@ impl SignalTable {
             Severity::Warning => warning,
             Severity::Critical => warning.max(self.critical.verdict(rung)),
         }
+    }
+}
+
+/// The rung on which a call counts.
+fn looked_at(rung: Rung, operation: Operation) -> Rung {
+    match operation {
+        Operation::Invoke => rung,
+        Operation::View => Rung::L0,
     }
 }

@@ -7,6 +7,7 @@ use weaver_types::RunId;
 
 use super::belief::Belief;
 use super::belief_book::BeliefBook;
+use super::calibration_flags::CalibrationFlags;
 use super::report::SignalReport;
 use super::situation::{Proposed, Seen, Situation};
 use super::source::{SignalError, SignalSource};
@@ -18,6 +19,7 @@ const BOOK: &str = "belief-book";
 #[derive(Default)]
 pub struct Watch {
     sources: Vec<Arc<dyn SignalSource>>,
+    calibration: Option<Arc<CalibrationFlags>>,
     book: BeliefBook,
 }
 
@@ -32,7 +34,21 @@ impl Watch {
     /// A watch with these sources.
     #[must_use]
     pub fn new(sources: Vec<Arc<dyn SignalSource>>) -> Self {
-        Self { sources, book: BeliefBook::new() }
+        Self { sources, calibration: None, book: BeliefBook::new() }
+    }
+
+    /// The same with one more source, which a kernel fills with the outcomes that its ledger has.
+    #[must_use]
+    pub fn with_calibration(mut self, flags: Arc<CalibrationFlags>) -> Self {
+        self.sources.push(Arc::clone(&flags) as Arc<dyn SignalSource>);
+        self.calibration = Some(flags);
+        self
+    }
+
+    /// The source that knows how well calibrated the classes of beliefs are.
+    #[must_use]
+    pub fn calibration(&self) -> Option<&CalibrationFlags> {
+        self.calibration.as_deref()
     }
 
     /// True without sources: nothing is watched, and nothing is ever reported.
@@ -45,7 +61,7 @@ impl Watch {
     ///
     /// # Errors
     /// [`SignalError`], when the call could not be noted. Whoever ignores it is safe: a book in
-    /// disorder denies every later call, and a run with a gap counts as depending on every belief.
+    /// disorder fails for every later call, and a run with a gap counts as depending on every belief.
     pub fn observe(&self, seen: &Seen<'_>) -> Result<(), SignalError> {
         if self.sources.is_empty() {
             return Ok(());

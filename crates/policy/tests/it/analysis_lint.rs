@@ -136,6 +136,27 @@ fn holds_that_nobody_can_release_and_what_ends_are_reported() {
 }
 
 #[test]
+fn a_role_that_no_approver_carries_is_reported() {
+    let key = weaver_types::signature::SigningKey::from_seed([9; 32]).public();
+    let keys = format!(
+        "[approvers.alice]\nkey = \"{key}\"\ntrust = 900\nclearance = \"confidential\"\n\
+         roles = [\"cfo\", \"reviewer\"]\n"
+    );
+    let held = |name, capability, roles: &str| {
+        let authority = format!("authority = {{ roles = [{roles}] }}");
+        rule(name, "require_approval", &format!("capability = \"{capability}\""), &authority)
+    };
+    let rules = held("one", "a", "\"cfo\"")
+        + &held("two", "b", "\"cfo\", \"cof\"")
+        + &held("three", "c", "\"legal\"");
+    let all = found(&load(&rules, "", &keys).unwrap());
+    let of =
+        |code| all.iter().filter(|(c, _)| *c == code).map(|(_, p)| p.as_str()).collect::<Vec<_>>();
+    assert_eq!(of(LintCode::UnknownApproverRole), ["rule `three`", "rule `two`"], "{all:?}");
+    assert_eq!(of(LintCode::NobodyCanRelease), ["rule `three`"], "{all:?}");
+}
+
+#[test]
 fn the_baseline_has_nothing_hardly_meant() {
     assert_eq!(found(&baseline()), []);
 }

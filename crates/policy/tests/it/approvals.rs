@@ -96,6 +96,7 @@ pub(crate) fn authority(quorum: u8) -> Authority {
         clearance: Some(Confidentiality::Internal),
         scopes: BTreeSet::from(["finance".to_owned()]),
         quorum,
+        ..Authority::default()
     }
 }
 
@@ -252,6 +253,40 @@ fn w2_authority_is_the_keys_documents_not_the_messages() {
     assert!(desk.release().is_ok());
     desk.keys.approvers.get_mut("alice").unwrap().trust = 100;
     assert_eq!(desk.release(), Err(Rejection::Trust));
+}
+
+fn roles(sets: &[&[&str]]) -> BTreeSet<BTreeSet<String>> {
+    let set = |set: &&[&str]| set.iter().map(|role| (*role).to_owned()).collect();
+    sets.iter().map(set).collect()
+}
+
+#[test]
+fn an_approver_carries_one_role_of_each_set() {
+    let mut asked = request(2);
+    asked.authority.roles = roles(&[&["cfo", "treasurer"], &["reviewer"]]);
+    let mut desk = Desk::open(asked);
+    let carry = |desk: &mut Desk, name: &str, carried: &[&str]| {
+        let person = desk.keys.approvers.get_mut(name).unwrap();
+        person.roles = carried.iter().map(|role| (*role).to_owned()).collect();
+    };
+    for lacks in [&[][..], &["cfo"], &["reviewer"], &["CFO", "reviewer"], &["cf", "reviewer"]] {
+        carry(&mut desk, "alice", lacks);
+        let refused = desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap_err();
+        assert_eq!(refused.code(), "role", "{lacks:?}");
+        assert!(refused.to_string().contains("cfo or treasurer, and reviewer"), "{refused}");
+    }
+    carry(&mut desk, "alice", &["treasurer", "reviewer"]);
+    desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
+    // The quorum counts people of the role alone.
+    let refused = desk.hear(&grant(&desk.request, "bob", BOB)).unwrap_err();
+    assert_eq!(refused.code(), "role");
+    assert_eq!(desk.release(), Err(Rejection::Quorum { have: 1, need: 2 }));
+    carry(&mut desk, "bob", &["cfo", "reviewer"]);
+    desk.hear(&grant(&desk.request, "bob", BOB)).unwrap();
+    assert!(desk.release().is_ok());
+    // A role that is taken away between the vote and the release counts too.
+    carry(&mut desk, "bob", &["cfo"]);
+    assert_eq!(desk.release().unwrap_err().code(), "role");
 }
 
 /// A way to make a request another one.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, Moment, OperatorWord, Rejection, SignedFile, Word, verify_operator_word,
+    APPROVAL_VERSION, Moment, OperatorWord, Outcome, Rejection, SignedFile, Word,
+    verify_operator_word,
 };
 use weaver_types::{Digest, LogId, RequestId, RunId, StandingId, Timestamp};
 
@@ -16,12 +17,18 @@ fn word(word: Word, approver: &str) -> OperatorWord {
     OperatorWord { v: APPROVAL_VERSION, word, log: log(), approver, at: NOW, nonce: nonce(3) }
 }
 
-fn words() -> [Word; 4] {
+fn words() -> [Word; 5] {
     [
         Word::ConfirmClock { until: NOW },
         Word::EndRun { run: RunId::parse("run_1").unwrap() },
         Word::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
         Word::RevokeStanding { standing: StandingId::parse("std_1").unwrap() },
+        Word::Outcome(Outcome {
+            class: "web.search".to_owned(),
+            confidence: 500,
+            correct: false,
+            call: None,
+        }),
     ]
 }
 

@@ -169,6 +169,32 @@ fn it_speaks_of_the_calls_that_it_names() {
 }
 
 #[test]
+fn it_takes_people_of_the_role_that_the_policy_and_the_rule_ask_for() {
+    let with = |roles: &[&str]| {
+        let mut keys = keys();
+        let carried = roles.iter().map(|role| (*role).to_owned()).collect();
+        keys.approvers.get_mut("alice").unwrap().roles = carried;
+        keys
+    };
+    let role = |role: &str| -> Authority {
+        Authority { roles: [[role.to_owned()].into()].into(), ..Authority::default() }
+    };
+    let bounds = StandingBounds { authority: role("cfo"), ..StandingBounds::default() };
+    let signed = sign(&standing(), &[ALICE]);
+    let verify = |keys: &Keys| verify_standing(keys, &log(), &signed, &bounds, Moment::at(NOW));
+    assert_eq!(verify(&with(&["clerk"])).unwrap_err().code(), "role");
+    let used = verify(&with(&["cfo"])).unwrap();
+    let set = held("roles = [\"clerk\"]");
+    let decide = |keys: &Keys| {
+        let call = Call::push();
+        let release = call.with(None, |query| used.release(query, &log(), keys, &bounds));
+        call.decide(&set, Some(&release.unwrap())).verdict()
+    };
+    assert_eq!(decide(&with(&["cfo"])), Verdict::Hold);
+    assert_eq!(decide(&with(&["cfo", "clerk"])), Verdict::Allow);
+}
+
+#[test]
 fn it_stays_within_the_bounds_of_the_policy() {
     let code = |change: fn(&mut Standing)| {
         let mut written = standing();

@@ -1,8 +1,8 @@
 //! The meaning of `match` and `require`.
 
 use weaver_types::{
-    AgentId, Capability, Discharge, Effects, JustificationSource, Operation, ReasonCode,
-    SafetyMode, Verdict,
+    AgentId, Authority, Capability, Confidentiality, Discharge, Effects, JustificationSource,
+    Operation, ReasonCode, SafetyMode, Verdict,
 };
 
 use crate::support::{Case, NOW, codes, draft, host, set};
@@ -45,14 +45,20 @@ fn an_approval_rule_holds_with_its_authority() {
 name = "pay"
 match = { capability = "pay.*" }
 effect = "require_approval"
-authority = { min_trust = 900, clearance = "confidential", scopes = ["finance"], quorum = 2 }
+authority = { min_trust = 900, clearance = "confidential", scopes = ["finance"], roles = ["cfo"], quorum = 2 }
 constraints = { max_rows = 5 }
 "#;
     let decision = Case::new(read("pay.list"), &[]).decide(&set(rules, ""));
     assert_eq!(decision.verdict(), Verdict::Hold);
     assert_eq!(decision.primary(), ReasonCode::ApprovalRequired);
-    assert_eq!(decision.authority().min_trust, Some(900));
-    assert_eq!(decision.authority().quorum, 2);
+    let authority = Authority {
+        min_trust: Some(900),
+        clearance: Some(Confidentiality::Confidential),
+        scopes: ["finance".to_owned()].into(),
+        roles: [["cfo".to_owned()].into()].into(),
+        quorum: 2,
+    };
+    assert_eq!(*decision.authority(), authority);
     assert_eq!(decision.constraints().max_rows, Some(5));
 }
 

@@ -10,7 +10,7 @@ fn keys() -> String {
     let key = |seed| SigningKey::from_seed([seed; 32]).public().to_string();
     format!(
         "kind = \"keys\"\nformat = 1\nid = \"everything\"\nversion = 1\nexpires = 2100-01-01T00:00:00Z\n\
-         [approvers.alice]\ntrust = 900\nclearance = \"confidential\"\nscopes = [\"finance\"]\n\
+         [approvers.alice]\ntrust = 900\nclearance = \"confidential\"\nscopes = [\"finance\"]\nroles = [\"cfo\"]\n\
          principals = [\"owner\"]\noperator = true\n\
          keys.one = {{ key = \"{}\", not_before = 2026-01-01T00:00:00Z, not_after = 2100-01-01T00:00:00Z }}\n\
          [approvers.bob]\nkey = \"{}\"\ntrust = 1\nclearance = \"public\"\nnot_before = 2026-01-01T00:00:00Z\n\

@@ -159,7 +159,7 @@ fn arb_03_severity_and_subject_settle_what_an_alert_does() {
     let call = Subject::Action(CallId::parse("a1").unwrap());
     let table = [
         (Severity::Info, Subject::ToolSequence, Verdict::Allow),
-        (Severity::Critical, Subject::ToolSequence, Verdict::Deny),
+        (Severity::Critical, Subject::ToolSequence, Verdict::Hold),
         (Severity::Critical, call.clone(), Verdict::Allow),
     ];
     for (severity, subject, expected) in table {
@@ -355,31 +355,39 @@ fn w9_one_tainted_text_holds_no_later_read() {
 // What a failure does.
 
 #[test]
-fn a_source_that_fails_is_a_denial_everywhere() {
-    for rung in [Rung::L0, Rung::L1, Rung::L3] {
+fn a_source_that_fails_holds_what_writes_and_lets_reads_go_on() {
+    let answered = |set: &PolicySet, rung: Rung, operation: Operation| {
         let capability = on("git.tag", rung);
         let report = report(&[Arc::new(Fails)], &capability, &Dependencies::none());
-        for operation in [Operation::Invoke, Operation::View] {
-            let mut case = Case::new(capability.clone(), &[]).signalled(&report);
-            case.operation = operation;
-            let decision = case.decide(&rules());
-            let answer = (decision.verdict(), decision.primary());
-            assert_eq!(answer, (Verdict::Deny, ReasonCode::SignalUnavailable));
-            assert!(
-                decision.detail().contains("the disk is\\u{202e} full"),
-                "{}",
-                decision.detail()
-            );
-        }
+        let mut case = Case::new(capability.clone(), &[]).signalled(&report);
+        case.operation = operation;
+        case.decide(set)
+    };
+    for rung in [Rung::L0, Rung::L1] {
+        assert!(answered(&rules(), rung, Operation::Invoke).allowed(), "{rung:?}");
+    }
+    for rung in [Rung::L2, Rung::L3] {
+        let held = answered(&rules(), rung, Operation::Invoke);
+        assert_eq!(held.primary(), ReasonCode::SignalUnavailable);
+        assert_eq!(held.verdict(), Verdict::Hold);
+        assert!(held.detail().contains("the disk is\\u{202e} full"), "{}", held.detail());
+        assert!(answered(&rules(), rung, Operation::View).allowed());
+    }
+    // A signed policy may ask for more.
+    let strict = set(&format!("{RULES}[signals]\nunavailable = {{ deny_from = \"L0\" }}\n"), "");
+    for operation in [Operation::Invoke, Operation::View] {
+        let denied = answered(&strict, Rung::L0, operation);
+        let answer = (denied.verdict(), denied.primary());
+        assert_eq!(answer, (Verdict::Deny, ReasonCode::SignalUnavailable));
     }
 }
 
 #[test]
-fn a_failure_beside_a_source_that_answers_still_denies() {
-    let tag = on("git.tag", Rung::L0);
+fn a_failure_beside_a_source_that_answers_still_holds() {
+    let tag = on("git.tag", Rung::L3);
     let quiet: Arc<dyn SignalSource> = Arc::new(BeliefFloor::default());
     let sources = [quiet, Arc::new(Fails)];
-    assert_eq!(verdict(&sources, &tag, &Dependencies::none()), Verdict::Deny);
+    assert_eq!(verdict(&sources, &tag, &Dependencies::none()), Verdict::Hold);
 }
 
 // The table.
@@ -387,12 +395,12 @@ fn a_failure_beside_a_source_that_answers_still_denies() {
 #[test]
 fn the_defaults_of_the_table() {
     let rungs = [Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
-    use Verdict::{Allow as A, Deny as D, Hold as H};
+    use Verdict::{Allow as A, Hold as H};
     let expected = [
         (SignalKind::SentinelAlert, Severity::Info, [A, A, A, A, A, A]),
         (SignalKind::SentinelAlert, Severity::Warning, [A, A, H, H, H, H]),
         (SignalKind::CalibrationFlag, Severity::Warning, [A, A, H, H, H, H]),
-        (SignalKind::SentinelAlert, Severity::Critical, [A, H, D, D, D, D]),
+        (SignalKind::SentinelAlert, Severity::Critical, [A, H, H, H, H, H]),
         (SignalKind::LowConfidenceBelief, Severity::Warning, [A, A, A, H, H, H]),
     ];
     let table = SignalTable::default();
@@ -445,12 +453,12 @@ fn walk(steps: &[&Capability], then: &Capability) -> Verdict {
 }
 
 #[test]
-fn a_write_after_a_read_and_a_call_outside_is_denied_before_it_happens() {
+fn a_write_after_a_read_and_a_call_outside_is_held_before_it_happens() {
     let read = host("fs.read", Effects::READ_LOCAL);
     let fetch = host("web.fetch", Effects::READ_OPEN);
     let write = host("fs.write", Effects::WRITE_LOCAL);
-    assert_eq!(walk(&[&read, &fetch], &write), Verdict::Deny);
-    assert_eq!(walk(&[&read, &write, &fetch, &read], &write), Verdict::Deny);
+    assert_eq!(walk(&[&read, &fetch], &write), Verdict::Hold);
+    assert_eq!(walk(&[&read, &write, &fetch, &read], &write), Verdict::Hold);
     // Another order, or only a part of it, is nothing.
     assert_eq!(walk(&[&fetch, &read], &write), Verdict::Allow);
     assert_eq!(walk(&[&read, &read], &write), Verdict::Allow);
@@ -461,7 +469,7 @@ fn a_write_after_a_read_and_a_call_outside_is_denied_before_it_happens() {
     // What left the window is forgotten, and that is known to be harmless.
     let mut long = vec![&read, &fetch];
     long.extend(vec![&write; SEQUENCE_WINDOW - 2]);
-    assert_eq!(walk(&long, &write), Verdict::Deny);
+    assert_eq!(walk(&long, &write), Verdict::Hold);
     long.push(&write);
     assert_eq!(walk(&long, &write), Verdict::Allow);
 }
@@ -617,7 +625,7 @@ fn too_many_signals_are_counted_and_the_gravest_stays() {
     let report = SignalReport::of(many.chain([grave]).collect());
     assert_eq!(report.signals().len(), MAX_SIGNALS + 1);
     assert_eq!(report.more(), 1_000 - MAX_SIGNALS);
-    assert_eq!(decide(&on("git.tag", Rung::L2), &report).verdict(), Verdict::Deny);
+    assert_eq!(decide(&on("git.tag", Rung::L1), &report).verdict(), Verdict::Hold);
 }
 
 #[test]
@@ -644,11 +652,12 @@ fn any_table() -> impl Strategy<Value = SignalTable> {
     let from = move || option::of(select(rungs.clone()));
     let reach =
         (from.clone()(), from()).prop_map(|(hold_from, deny_from)| Reach { hold_from, deny_from });
-    vec(reach, 4).prop_map(|all| SignalTable {
+    vec(reach, 5).prop_map(|all| SignalTable {
         info: all[0],
         warning: all[1],
         critical: all[2],
         low_confidence: all[3],
+        unavailable: all[4],
     })
 }
 
@@ -670,7 +679,9 @@ proptest! {
         let two = case.signalled(&after).decide(&set);
         prop_assert!(bare.verdict() <= one.verdict());
         prop_assert!(one.verdict() <= two.verdict());
-        prop_assert!(!fails || two.verdict() == Verdict::Deny);
+        let failure = |c: &Contribution| c.reason == ReasonCode::SignalUnavailable;
+        let spoke = two.contributions().iter().any(failure);
+        prop_assert!(!spoke || (fails && two.verdict() >= Verdict::Hold));
         // Whatever was said without signals is still said, except that a denial asks for nothing.
         let asks = |c: &&Contribution| c.reason != ReasonCode::ArgumentsRequired;
         for said in bare.contributions().iter().filter(asks) {

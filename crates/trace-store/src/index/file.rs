@@ -15,7 +15,7 @@ use crate::verify::Source;
 pub const INDEX_APPLICATION_ID: i64 = 0x5776_4978;
 /// The version of the index, in the file's `user_version`: of its tables, and of what it takes from
 /// an event.
-pub const INDEX_VERSION: i64 = 1;
+pub const INDEX_VERSION: i64 = 2;
 /// How long a statement waits for another process's short step.
 const PATIENCE: Duration = Duration::from_secs(2);
 

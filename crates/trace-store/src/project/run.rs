@@ -22,6 +22,12 @@ pub struct RunRecord {
     pub principal: Option<String>,
     /// Through which agent.
     pub agent_id: Option<String>,
+    /// In which session of the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// In which session of the end user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_sid: Option<String>,
     /// What for, as the host or agent says.
     pub intent: Option<String>,
     /// The safety mode.
@@ -57,6 +63,8 @@ impl RunRecord {
                 self.started_at = at;
                 self.principal = text(&["principal"]);
                 self.agent_id = text(&["run_agent"]);
+                self.session_id = text(&["session_id"]);
+                self.user_sid = text(&["user_sid"]);
                 self.intent = text(&["intent"]);
                 self.safety_mode = text(&["safety_mode"]);
                 self.trace_id = text(&["trace_id"]);

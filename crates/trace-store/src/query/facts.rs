@@ -143,6 +143,12 @@ impl Facts {
         Some((part("confidentiality")?, part("integrity")?))
     }
 
+    /// The agents in it: of the run, and of the principal.
+    #[must_use]
+    pub fn agents(&self) -> BTreeSet<&str> {
+        ["run_agent", "agent"].into_iter().filter_map(|name| self.text(&[name])).collect()
+    }
+
     /// The value at a path of names.
     #[must_use]
     pub fn at_path(&self, path: &[&str]) -> Option<&Value> {
@@ -183,6 +189,9 @@ impl Facts {
             Field::Verdict => one(self.verdict()),
             Field::Reason => Some(self.reasons().into_iter().map(Cow::Borrowed).collect()),
             Field::Label => self.label().map(|(c, i)| vec![Cow::Borrowed(c), Cow::Borrowed(i)]),
+            Field::Session => one(self.text(&["session_id"])),
+            Field::UserSid => one(self.text(&["user_sid"])),
+            Field::Agent => Some(self.agents().into_iter().map(Cow::Borrowed).collect()),
             Field::Text => Some(self.words().into_iter().map(Cow::Owned).collect()),
         };
         found.unwrap_or_default()

@@ -34,6 +34,12 @@ pub enum Field {
     Label,
     /// A word of the payload's texts.
     Text,
+    /// The session of the host.
+    Session,
+    /// The session of the end user.
+    UserSid,
+    /// The agent: of the run, or of the principal.
+    Agent,
 }
 
 const OUTCOMES: [&str; 4] = ["success", "failure", "partial", "unknown"];
@@ -57,6 +63,9 @@ impl Field {
         Self::Verdict,
         Self::Label,
         Self::Text,
+        Self::Session,
+        Self::UserSid,
+        Self::Agent,
     ];
 
     /// Its name in a filter.
@@ -76,6 +85,9 @@ impl Field {
             Self::Verdict => "verdict",
             Self::Label => "label",
             Self::Text => "text",
+            Self::Session => "session",
+            Self::UserSid => "user_sid",
+            Self::Agent => "agent",
         }
     }
 

@@ -23,6 +23,7 @@ const THINGS: [&str; 7] = [
     "x",
     "files-read",
 ];
+const AGENTS: [&str; 3] = ["planner", "default", "writer"];
 const GOALS: [&str; 6] = [
     "the weekly report",
     "Ärger with a report",
@@ -55,7 +56,13 @@ fn numbered(n: u64, last: u64) -> NewEvent {
             EventKind::Routed,
             json!({ "principal": who, "goal": goal, "shortlist": [what], "run": {} }),
         ),
-        _ => (EventKind::RunStarted, json!({ "principal": who, "v": 1 })),
+        _ => (
+            EventKind::RunStarted,
+            json!({
+                "principal": who, "run_agent": pick(&AGENTS, 12), "session_id": format!("sess_{}", n % 7),
+                "user_sid": goal, "v": 1,
+            }),
+        ),
     };
     let before = i64::try_from(last.saturating_sub(n)).unwrap();
     NewEvent {

@@ -112,7 +112,7 @@ fn what_cannot_be_counted_fits_nowhere() {
 #[test]
 fn names_lead_to_counters_and_back() {
     for name in NAMES {
-        assert_eq!(counter(name).unwrap().name(), name);
+        assert_eq!(counter(name).unwrap().name(), *name);
     }
     let error = counter("cl100k\u{202e}").map(|c| c.name().to_owned()).unwrap_err();
     assert_eq!(error.code(), "text.unknown_encoding");

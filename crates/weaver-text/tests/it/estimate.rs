@@ -1,4 +1,6 @@
-use weaver_text::token::{Estimate, Tiktoken, TokenCounter};
+#[cfg(feature = "tiktoken")]
+use weaver_text::token::Tiktoken;
+use weaver_text::token::{Estimate, TokenCounter};
 
 /// Name and text of each sample; `\\n` and `\\t` in it stand for themselves.
 fn samples() -> Vec<(&'static str, String)> {
@@ -7,6 +9,7 @@ fn samples() -> Vec<(&'static str, String)> {
     pairs.map(|(name, text)| (name, text.replace("\\n", "\n").replace("\\t", "\t"))).collect()
 }
 
+#[cfg(feature = "tiktoken")]
 #[test]
 fn the_estimate_is_near_the_exact_count_for_every_kind_of_text() {
     let mut sum = 0.0;

@@ -219,6 +219,7 @@ impl EventType {
             | EventKind::SignalRaised
             | EventKind::RunStarted
             | EventKind::RunFinished
+            | EventKind::CalibrationRecorded
             | EventKind::Routed
             | EventKind::UpstreamReady
             | EventKind::UpstreamLost

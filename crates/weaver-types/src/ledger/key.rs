@@ -70,6 +70,8 @@ namespaces! {
     Baseline = "contract.baseline", "weaver-agent-kernel";
     /// The clock as the operator confirmed it.
     Clock = "clock", "weaver-agent-kernel";
+    /// How often what a class of calls said turned out right, by how sure it was.
+    Calibration = "calibration", "weaver-agent-kernel";
     /// The newest version of each signed document that was accepted.
     HighWater = "policy.high_water", "weaver-policy";
     /// Which run a client process of a principal works in, and when it was last used.

@@ -112,6 +112,7 @@ fn what_each_call_writes_is_declared_in_the_order_in_which_it_is_written() {
         clearance: Some(Confidentiality::Internal),
         scopes: ["ops".to_owned()].into(),
         quorum: 2,
+        roles: [["cfo".to_owned()].into()].into(),
     };
     let constraints = Constraints {
         max_tokens: Some(5),

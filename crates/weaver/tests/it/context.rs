@@ -11,7 +11,7 @@ use weaver_stack::memory::compile::{
     ContextItem, ContextLog, Phase, Request, ResultFirewall, ToolOutput, View, admit, build, look,
 };
 use weaver_stack::memory::error::ViewError;
-use weaver_stack::text::token::Tiktoken;
+use weaver_stack::text::token::CharsPerFour;
 use weaver_stack::types::{
     Agents, CallId, Capability, CapabilityDraft, CapabilityId, Confidentiality, Constraints,
     Effects, Frame, Handle, HandleId, Integrity, Label, RawContent, RawResult, ResponseMode,
@@ -122,7 +122,7 @@ fn output(id: &str, result: RawResult, level: Confidentiality) -> ToolOutput {
 }
 
 fn shown(items: [&ContextItem; 2]) -> String {
-    let mut log = ContextLog::new(Arc::new(Tiktoken::CL100K));
+    let mut log = ContextLog::new(Arc::new(CharsPerFour));
     items.into_iter().for_each(|item| log.push(item.clone()).unwrap());
     let open = Request { floor: Confidentiality::Restricted, ..Request::new(Phase::Answer) };
     build(&log, &open).unwrap().text
@@ -157,7 +157,7 @@ fn a_view_comes_under_the_label_of_its_source() {
         let text = shown([&source, &item]);
         assert!(text.contains(found) && !text.contains("corp.example.com"), "{view:?}: {text}");
         // In a usual context both are left out, for the source is confidential.
-        let mut log = ContextLog::new(Arc::new(Tiktoken::CL100K));
+        let mut log = ContextLog::new(Arc::new(CharsPerFour));
         log.push(source).unwrap();
         log.push(item).unwrap();
         assert_eq!(build(&log, &Request::new(Phase::Answer)).unwrap().text, "");

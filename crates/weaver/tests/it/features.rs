@@ -76,6 +76,14 @@ fn each_feature_brings_its_own_crates_and_no_others() {
 }
 
 #[test]
+fn the_tables_of_tokens_come_with_their_feature_alone() {
+    let all = "router,memory,policy,firewall,trace,trace-sqlite,kernel,drivers";
+    assert!(!packages(all).contains("tiktoken-rs"));
+    assert!(packages("tiktoken").contains("tiktoken-rs"));
+    assert!(packages("firewall,tiktoken").contains("tiktoken-rs"));
+}
+
+#[test]
 fn nothing_is_on_by_default() {
     let manifest = include_str!("../../Cargo.toml");
     assert!(manifest.lines().any(|line| line == "default = []"));

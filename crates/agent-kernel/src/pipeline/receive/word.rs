@@ -6,7 +6,7 @@ use weaver_policy::approval::{
     verify_operator_word,
 };
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, NewEvent, Put, RecordKey};
-use weaver_types::{Digest, EventKind, ReasonCode, RequestId, RunId, Timestamp};
+use weaver_types::{DecisionKey, Digest, EventKind, ReasonCode, RequestId, RunId, Timestamp};
 
 use super::{Received, Refusal};
 use crate::bounds;
@@ -44,6 +44,14 @@ impl Kernel {
                 self.revoke_standing(standing, by, &beside).await?;
                 Ok(Received::StandingRevoked { standing: standing.clone() })
             }
+            Word::Outcome(outcome) => {
+                let Some(sample) = outcome.sample() else {
+                    let problem = "its class is no name, or its confidence is above 1000";
+                    return Err(Rejection::Malformed { problem: problem.to_owned() }.into());
+                };
+                self.count_outcome(by, outcome, &sample, &beside).await?;
+                Ok(Received::OutcomeRecorded { class: outcome.class.clone() })
+            }
             _ => Err(Refusal::Failed("this build does not know such words".to_owned())),
         }
     }
@@ -77,8 +85,9 @@ impl Kernel {
         let subject = RevocationSubject::Run(run.clone());
         // It holds from here on, whether or not it can be recorded.
         let put = self.revocations.revoke(&self.settings.tenant, &subject, now);
-        let event = |kind| {
+        let event = |kind, key| {
             Payload::new()
+                .maybe("decision_key", key)
                 .with("by", json!(by))
                 .with("subject", json!(subject.record_id()))
                 .loose_event(kind, now)
@@ -86,8 +95,8 @@ impl Kernel {
                 .ok_or_else(unwritable)
         };
         let mut batch = beside
-            .with_event(event(EventKind::Revoked)?)
-            .with_event(event(EventKind::RunFinished)?);
+            .with_event(event(EventKind::Revoked, None)?)
+            .with_event(event(EventKind::RunFinished, Some(DecisionKey::RunFinished))?);
         batch.put.push(put);
         self.commit_word(batch).await?;
         self.end_all(&subject, by).await;

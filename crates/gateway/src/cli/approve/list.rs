@@ -89,5 +89,8 @@ pub(super) fn authority(authority: &Authority) -> String {
         let scopes: Vec<_> = authority.scopes.iter().map(|s| screen::line(s, 80)).collect();
         out.push_str(&format!(", scopes {}", scopes.join(" ")));
     }
+    if let Some(roles) = authority.roles_in_words() {
+        out.push_str(&format!(", role {}", screen::line(&roles, MAX_SHOWN)));
+    }
     out
 }

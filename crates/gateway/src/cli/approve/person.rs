@@ -100,5 +100,9 @@ fn has(approver: &Approver, authority: &Authority) -> Result<(), Rejection> {
     if authority.clearance.is_some_and(|least| approver.clearance < least) {
         return Err(Rejection::Clearance);
     }
-    if authority.scopes.is_subset(&approver.scopes) { Ok(()) } else { Err(Rejection::Scope) }
+    if !authority.scopes.is_subset(&approver.scopes) {
+        return Err(Rejection::Scope);
+    }
+    let admits = authority.admits_roles(&approver.roles);
+    if admits { Ok(()) } else { Err(Rejection::role(authority)) }
 }

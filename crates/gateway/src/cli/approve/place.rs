@@ -90,6 +90,11 @@ impl Place {
         }
     }
 
+    /// The ledger, to ask the log.
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
     pub(super) fn log(&self) -> Result<LogId, Failure> {
         Ok(self.head()?.log)
     }

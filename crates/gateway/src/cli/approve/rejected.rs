@@ -21,6 +21,7 @@ pub(super) fn refused(rejection: &Rejection) -> Failure {
         Rejection::Trust => (Exit::Authority, "approve.trust", SOMEBODY),
         Rejection::Clearance => (Exit::Authority, "approve.clearance", SOMEBODY),
         Rejection::Scope => (Exit::Authority, "approve.scope", SOMEBODY),
+        Rejection::Role { .. } => (Exit::Authority, "approve.role", SOMEBODY),
         Rejection::Quorum { .. } => (
             Exit::Authority,
             "approve.quorum",

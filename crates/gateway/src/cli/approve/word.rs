@@ -111,6 +111,7 @@ fn about(word: &Word) -> String {
         Word::RevokeStanding { standing } => format!("revoke-{standing}"),
         Word::ConfirmClock { .. } => "clock".to_owned(),
         Word::EndRun { run } => format!("end-{run}"),
+        Word::Outcome(_) => "outcome".to_owned(),
         _ => "word".to_owned(),
     }
 }

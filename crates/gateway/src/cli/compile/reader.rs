@@ -98,11 +98,8 @@ fn made(
     metadata: &Map<String, Value>,
     gate: &Gate,
 ) -> ContextItem {
-    let kept = metadata.iter().map(|(key, value)| match value {
-        Value::String(text) => (key.clone(), text.clone()),
-        other => (key.clone(), other.to_string()),
-    });
-    let kept: BTreeMap<String, String> = kept.collect();
+    let kept: BTreeMap<String, Value> =
+        metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     let make = match kind {
         ItemKind::ToolResult => {
             let result = match serde_json::from_str(&text) {

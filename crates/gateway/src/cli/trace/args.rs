@@ -10,6 +10,7 @@ use crate::cli::args::{Json, PassphraseFrom};
 pub(super) const TERMS: &str = "\
 Terms, which must all hold:
   principal: capability: run: call: request: handle: token:    an id
+  session: user_sid: agent:                                    a name that the host gave
   event: outcome: reason: verdict: label:                      a word that is fixed
   since: until:                 RFC 3339, a day, or a span before now such as 2h
   anything else, or text:       a word of what was recorded; \"…\" for several in one term

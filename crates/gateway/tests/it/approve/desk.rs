@@ -46,13 +46,19 @@ match = { capability = "pay.*" }
 effect = "require_approval"
 authority = { quorum = 2, min_trust = 500, scopes = ["finance"] }
 
+[[rules]]
+name = "lead"
+match = { capability = "deploy.*" }
+effect = "require_approval"
+authority = { roles = ["cfo", "release_lead"] }
+
 [approvals.floor]
 min_trust = 300
 "#;
 
 pub(crate) fn keys() -> String {
     let more = [
-        ("alice", 900, "scopes = [\"finance\"]\noperator = true"),
+        ("alice", 900, "scopes = [\"finance\"]\nroles = [\"release_lead\"]\noperator = true"),
         ("bob", 900, "scopes = [\"finance\"]"),
         ("low", 100, "scopes = [\"finance\"]"),
         ("olga", 900, "scopes = [\"finance\"]\nprincipals = [\"owner\"]"),
@@ -107,7 +113,7 @@ impl Desk {
             .with_clock(clock)
             .open();
         let desk = Self { folder, kernel: kernel.unwrap(), ledger, run, executed: Arc::default() };
-        ["repo.push", "pay.send"].iter().for_each(|id| desk.register(id));
+        ["repo.push", "pay.send", "deploy.run"].iter().for_each(|id| desk.register(id));
         desk
     }
 

@@ -197,5 +197,8 @@ pub(super) fn who(of: &Contribution) -> String {
         let scopes = authority.scopes.iter().map(|scope| format!("'{scope}'"));
         parts.push(format!("scope {}", scopes.collect::<Vec<_>>().join(" and ")));
     }
+    if let Some(roles) = authority.roles_in_words() {
+        parts.push(format!("role {roles}"));
+    }
     parts.join(", ")
 }

@@ -1,5 +1,6 @@
 //! Findings about who releases what, and about what ends.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use weaver_types::{Authority, Capability, Rung, SinkKind, Timestamp};
@@ -16,6 +17,7 @@ fn can(approver: &Approver, authority: &Authority, now: Timestamp) -> bool {
     authority.min_trust.is_none_or(|trust| approver.trust >= trust)
         && authority.clearance.is_none_or(|clearance| approver.clearance >= clearance)
         && authority.scopes.is_subset(&approver.scopes)
+        && authority.admits_roles(&approver.roles)
         && approver.keys.values().any(|key| key.counts_at(now))
 }
 
@@ -28,13 +30,20 @@ pub(super) fn releasable(
 ) {
     // A policy in code has approvers of its own.
     let Some(keys) = set.keys() else { return };
+    let carried: BTreeSet<&String> =
+        keys.approvers.values().flat_map(|approver| &approver.roles).collect();
     let mut check = |place: String, authority: &Authority| {
+        for role in authority.roles.iter().flatten().filter(|role| !carried.contains(role)) {
+            let message = format!("no approver has the role `{role}`");
+            let remedy = "give it to an approver in the keys document, or leave it out";
+            findings.add(LintCode::UnknownApproverRole, place.clone(), message, remedy);
+        }
         let needed = usize::from(authority.quorum.max(1));
         let able = able(keys, authority, now);
         if able < needed {
             let message =
                 format!("it needs {needed} of the approvers, and {able} have the authority now");
-            let remedy = "give approvers the trust, clearance and scopes, or ask for less";
+            let remedy = "give approvers the trust, clearance, scopes and roles, or ask for less";
             findings.add(LintCode::NobodyCanRelease, place, message, remedy);
         }
     };

@@ -137,6 +137,7 @@ fn higher(into: &mut Authority, other: &Authority) {
     into.clearance = into.clearance.max(other.clearance);
     into.quorum = into.quorum.max(other.quorum);
     into.scopes.extend(other.scopes.iter().cloned());
+    into.roles.extend(other.roles.iter().cloned());
 }
 
 fn tighten(into: &mut Constraints, other: &Constraints) {
@@ -158,6 +159,11 @@ pub(crate) fn authority_in(value: Option<&Value>) -> Authority {
         min_trust: whole(table, "min_trust"),
         clearance: table.get("clearance").map(|w| Confidentiality::of(w.as_str().unwrap())),
         scopes: texts(table, "scopes").into_iter().map(str::to_owned).collect(),
+        roles: table
+            .contains_key("roles")
+            .then(|| texts(table, "roles").into_iter().map(str::to_owned).collect())
+            .into_iter()
+            .collect(),
         quorum: whole(table, "quorum").unwrap_or(0),
     }
 }
@@ -318,7 +324,8 @@ fn reach(policy: &Table, severity: &str) -> (Option<Rung>, Option<Rung>) {
     }
     match severity {
         "warning" => (Some(Rung::L2), None),
-        "critical" => (Some(Rung::L1), Some(Rung::L2)),
+        "critical" => (Some(Rung::L1), None),
+        "unavailable" => (Some(Rung::L2), None),
         "low_confidence" => (Some(Rung::L3), None),
         _ => (None, None),
     }
@@ -327,9 +334,6 @@ fn reach(policy: &Table, severity: &str) -> (Option<Rung>, Option<Rung>) {
 fn signals(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
     let rung = if asked.operation == Operation::View { Rung::L0 } else { capability.rung };
     let mut parts = Vec::new();
-    if asked.a_source_failed {
-        parts.push(Part::deny(Check::Signal, ReasonCode::SignalUnavailable));
-    }
     let says = |severity: &&str| {
         let (hold, deny) = reach(policy, severity);
         if deny.is_some_and(|from| rung >= from) {
@@ -340,6 +344,10 @@ fn signals(policy: &Table, capability: &Effective, asked: &Asked) -> Vec<Part> {
             Verdict::Allow
         }
     };
+    if asked.a_source_failed && says(&"unavailable") > Verdict::Allow {
+        let verdict = says(&"unavailable");
+        parts.push(Part::new(Check::Signal, verdict, ReasonCode::SignalUnavailable));
+    }
     for signal in asked.signals.iter().filter(|one| !matches!(one.subject, Subject::Action(_))) {
         let severities: &[&str] = match (signal.kind, signal.severity) {
             (SignalKind::LowConfidenceBelief, _) => &["low_confidence"],

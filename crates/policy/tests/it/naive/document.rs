@@ -91,10 +91,11 @@ pub(crate) fn constraints(dice: &mut Dice) -> Value {
 fn authority(dice: &mut Dice) -> Value {
     let mut table = Table::new();
     for _ in 0..=dice.below(3) {
-        let (key, value) = match dice.below(4) {
+        let (key, value) = match dice.below(5) {
             0 => ("min_trust", number(dice, &[0, 500, 1000])),
             1 => ("clearance", text(dice.pick(CONFIDENTIALITY))),
             2 => ("scopes", list(dice, &["finance", "legal"], 2)),
+            3 => ("roles", list(dice, &["cfo", "lead"], 2)),
             _ => ("quorum", number(dice, &[1, 2, 3])),
         };
         table.insert(key.to_owned(), value);
@@ -232,7 +233,7 @@ fn agents(dice: &mut Dice, principals: Option<&Value>) -> Value {
 
 fn signals(dice: &mut Dice) -> Value {
     let mut table = Table::new();
-    for severity in ["info", "warning", "critical", "low_confidence"] {
+    for severity in ["info", "warning", "critical", "low_confidence", "unavailable"] {
         if dice.chance(50) {
             let mut one = Table::new();
             for key in ["hold_from", "deny_from"] {

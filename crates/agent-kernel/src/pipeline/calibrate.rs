@@ -1,0 +1,147 @@
+//! Outcomes: what turned out of what calls said, counted by class in the ledger.
+
+use serde::{Deserialize, Serialize};
+use weaver_policy::approval::Outcome;
+use weaver_policy::signal::{BeliefClass, CalibrationFlags, ClassOutcomes, Sample};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::ledger::{
+    Batch, Durability, Ledger, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey, Replace,
+};
+use weaver_types::{EventKind, PrincipalId, Tenant};
+
+use super::note::unrecordable;
+use crate::error::KernelError;
+use crate::kernel::Kernel;
+use crate::record::Payload;
+
+/// How often a count is made again because others count too.
+const MAX_TRIES: usize = 64;
+
+/// The record of a class; its id is the class.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    outcomes: ClassOutcomes,
+    v: u64,
+}
+
+impl Kernel {
+    /// Records how something turned out that a class of calls had said: an event, and the sums of
+    /// its class, which outlast the process. A source of signals made with
+    /// [`Watch::with_calibration`](weaver_policy::signal::Watch::with_calibration) speaks by them.
+    ///
+    /// # Errors
+    /// [`KernelError`], when the class is no name, the confidence is above 1,000, or it could not
+    /// be recorded.
+    pub async fn record_outcome(
+        &self,
+        by: &PrincipalId,
+        outcome: &Outcome,
+    ) -> Result<(), KernelError> {
+        let sample = outcome.sample().ok_or_else(unrecordable)?;
+        self.count_outcome(by.as_str(), outcome, &sample, &Batch::new(Durability::Os)).await?;
+        Ok(())
+    }
+
+    /// The outcomes of every class that were recorded so far, in the order of their names.
+    ///
+    /// # Errors
+    /// [`KernelError`], when they cannot be read.
+    pub fn outcomes(&self) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
+        stored(&self.settings.tenant, self.ledger.as_ref())
+    }
+
+    /// Counts an outcome, with what is committed beside it.
+    pub(super) async fn count_outcome(
+        &self,
+        by: &str,
+        outcome: &Outcome,
+        sample: &Sample,
+        beside: &Batch,
+    ) -> Result<(), LedgerError> {
+        let malformed = || LedgerError::Malformed("the outcome has no recordable form".to_owned());
+        let tenant = self.settings.tenant.clone();
+        let key = RecordKey::new(tenant, Namespace::Calibration, sample.class.as_str());
+        for _ in 0..MAX_TRIES {
+            let record = self.ledger.read(&key)?;
+            let mut outcomes = match &record {
+                Some(record) => read(record).map_err(LedgerError::Damaged)?,
+                None => ClassOutcomes::default(),
+            };
+            outcomes.add(sample);
+            let value = canonical::of(&Stored { outcomes, v: 1 }, Profile::Record);
+            let put =
+                Put { key: key.clone(), value: value.map_err(|_| malformed())?, expires_at: None };
+            let mut event = Payload::new()
+                .with("by", by)
+                .with("class", sample.class.as_str())
+                .with("confidence", sample.confidence.get())
+                .with("correct", sample.correct)
+                .loose_event(EventKind::CalibrationRecorded, self.now())
+                .ok_or_else(malformed)?;
+            event.call.clone_from(&outcome.call);
+            let mut batch = beside.clone().with_event(event);
+            batch.replace.push(Replace { put, version: record.map(|record| record.version) });
+            match self.ledger.commit(batch).await {
+                Ok(_) => {
+                    if let Some(flags) = self.ports.signals.calibration() {
+                        // Memory in disorder speaks at every later call.
+                        let _ = flags.record(sample);
+                    }
+                    return Ok(());
+                }
+                Err(LedgerError::Conflict { key: other }) if other == key => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(LedgerError::Malformed("the class changes too fast; try again".to_owned()))
+    }
+}
+
+/// Gives a source what the ledger knows.
+pub(crate) fn restore(
+    flags: &CalibrationFlags,
+    tenant: &Tenant,
+    ledger: &dyn Ledger,
+) -> Result<(), KernelError> {
+    for (class, outcomes) in stored(tenant, ledger)? {
+        flags.restore(class, outcomes).map_err(|error| damaged(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Every class in the ledger.
+fn stored(
+    tenant: &Tenant,
+    ledger: &dyn Ledger,
+) -> Result<Vec<(BeliefClass, ClassOutcomes)>, KernelError> {
+    let mut found = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let page = ledger.list(tenant, Namespace::Calibration, after.as_deref(), MAX_PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(found) };
+        after = Some(last.clone());
+        for (id, record) in &page {
+            let class = BeliefClass::parse(id).map_err(|error| damaged(error.to_string()))?;
+            found.push((class, read(record).map_err(damaged)?));
+        }
+    }
+}
+
+fn read(record: &Record) -> Result<ClassOutcomes, String> {
+    let value = canonical::parse(&record.value, Profile::Record).map_err(|e| e.to_string())?;
+    match value.get("v").and_then(serde_json::Value::as_u64) {
+        Some(1) => {}
+        version => {
+            return Err(format!(
+                "its version is {version:?}, this build knows 1; use a newer build"
+            ));
+        }
+    }
+    let stored: Stored = serde_json::from_value(value).map_err(|e| e.to_string())?;
+    Ok(stored.outcomes)
+}
+
+fn damaged(problem: String) -> KernelError {
+    KernelError::Stored { what: "the outcomes of a class", problem }
+}
