@@ -4,8 +4,8 @@ use serde_json::json;
 use weaver_agent_kernel::{Caller, block_on};
 use weaver_policy::Policy;
 use weaver_types::{
-    CapabilityId, Check, Contribution, Effects, EventKind, HandleId, Impact, ReasonCode,
-    ResponseMode, RunBudget, SafetyMode, Verdict, World as Reach,
+    CapabilityId, Check, Contribution, Effects, EventKind, HandleId, ReasonCode, ResponseMode,
+    RunBudget, SafetyMode, Verdict,
 };
 
 use crate::support::{Asked, World, ana, answer, kinds, log, open_policy, principal, succeeded};
