@@ -20,8 +20,12 @@ const INSTEAD: u64 = ONE / 2;
 /// What an item gains that has a word which the request implies, of what the word itself would
 /// bring had it been asked for.
 const IMPLIED: u64 = ONE * 7 / 10;
+/// The same for a word that everyday words of the request mean in general.
+const EVERYDAY: u64 = ONE * 4 / 10;
 /// The same for the meaning of the request.
 const IMPLIED_MEANING: u64 = ONE * 7 / 10;
+/// The same for the meaning of everyday words.
+const EVERYDAY_MEANING: u64 = ONE * 3 / 10;
 /// Requests of more words than this imply less.
 const SHORT: u64 = 8;
 /// The same where it takes a value of a type that the request names.
@@ -111,6 +115,9 @@ impl<'a> Scorer<'a> {
         for implied in &terms.implied {
             sources.extend(self.implied(terms, implied));
         }
+        for everyday in &terms.everyday {
+            sources.extend(self.everyday(terms, everyday));
+        }
         for key in &terms.types {
             sources.extend(self.word(self.index.single(*key), 1, TYPE));
         }
@@ -124,20 +131,36 @@ impl<'a> Scorer<'a> {
         if implied.keys.iter().any(is_asked) {
             return None;
         }
-        let lists = implied.keys.iter().map(|key| self.index.single(*key));
+        self.best_of(asked, &implied.keys, IMPLIED, List::default())
+    }
+
+    /// What items gain by words that everyday words mean: by the best of them. Nothing where they
+    /// have the word that was asked for.
+    fn everyday(self, asked: &Asked, meant: &Implied) -> Option<Source<'a>> {
+        let is_asked = |key: &Key| asked.single.binary_search_by_key(key, |(key, _)| *key).is_ok();
+        let own = meant.keys.iter().find(|key| is_asked(key)).map(|key| self.index.single(*key));
+        let keys: Vec<Key> = meant.keys.iter().copied().filter(|key| !is_asked(key)).collect();
+        self.best_of(asked, &keys, EVERYDAY, own.unwrap_or_default())
+    }
+
+    fn best_of(self, asked: &Asked, keys: &[Key], share: u64, own: List<'a>) -> Option<Source<'a>> {
+        let lists = keys.iter().map(|key| self.index.single(*key));
         // The more a request says, the less depends on what is read into it.
-        let factor = fixed::ratio(IMPLIED * SHORT, ONE * asked.length.max(SHORT));
+        let factor = fixed::ratio(share * SHORT, ONE * asked.length.max(SHORT));
         let worth = |list| Worth { list, gain: self.gain(self.selection.seen(list), 1, factor) };
         let others: Vec<_> = lists.map(worth).filter(|worth| worth.gain > 0).collect();
-        (!others.is_empty()).then(|| Source::Instead { own: List::default(), others })
+        (!others.is_empty()).then_some(Source::Instead { own, others })
     }
 
     /// Words that a request implies, and what each is worth for the meaning of it.
     pub(super) fn implied_words(self, asked: &Asked) -> impl Iterator<Item = (&str, u64)> {
-        let factor = fixed::ratio(IMPLIED_MEANING * SHORT, ONE * asked.length.max(SHORT));
-        asked.implied.iter().flat_map(move |implied| {
-            let words = implied.words.iter().zip(&implied.keys);
-            let share = factor / (implied.words.len() as u64).max(1);
+        let factor = |share| fixed::ratio(share * SHORT, ONE * asked.length.max(SHORT));
+        let (implied, everyday) = (factor(IMPLIED_MEANING), factor(EVERYDAY_MEANING));
+        let implied = asked.implied.iter().map(move |list| (list, implied));
+        let everyday = asked.everyday.iter().map(move |list| (list, everyday));
+        implied.chain(everyday).flat_map(move |(list, factor)| {
+            let words = list.words.iter().zip(&list.keys);
+            let share = factor / (list.words.len() as u64).max(1);
             words.map(move |(word, key)| (&**word, fixed::mul(self.rarity(*key), share)))
         })
     }
