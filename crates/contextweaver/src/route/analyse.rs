@@ -102,6 +102,11 @@ impl Asked {
         let (single, pairs) = (counted(keys.single), counted(keys.pairs));
         Self { single, pairs, implied, everyday, length: tokens.len() as u64, types }
     }
+
+    /// Whether the word of this key was asked for as it is.
+    pub(super) fn has(&self, key: Key) -> bool {
+        self.single.binary_search_by_key(&key, |(key, _)| *key).is_ok()
+    }
 }
 
 fn counted(mut keys: Vec<Key>) -> Vec<(Key, u64)> {

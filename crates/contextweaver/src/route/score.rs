@@ -30,6 +30,8 @@ const EVERYDAY_MEANING: u64 = ONE * 3 / 10;
 const SHORT: u64 = 8;
 /// The same where it takes a value of a type that the request names.
 const TYPE: u64 = ONE / 2;
+/// How many items are looked at for words that a request does not have but means.
+const MAX_EXPANSION: u64 = 1024;
 /// How many items with such words are looked at for one word; the rarest of them come first.
 const MAX_INSTEAD: u64 = 16 * 1024;
 
@@ -112,44 +114,65 @@ impl<'a> Scorer<'a> {
             sources.extend(self.word(self.index.pairs(*key), *count, ONE / 2));
             sources.extend(self.word(self.index.single(*key), *count, ONE / 2));
         }
-        for implied in &terms.implied {
-            sources.extend(self.implied(terms, implied));
-        }
-        for everyday in &terms.everyday {
-            sources.extend(self.everyday(terms, everyday));
-        }
+        sources.extend(self.expansions(terms));
         for key in &terms.types {
             sources.extend(self.word(self.index.single(*key), 1, TYPE));
         }
         sources
     }
 
+    /// What items gain by words that the request does not have: the rarest first, as they say most
+    /// and are read fastest, until so many items were looked at as may be.
+    fn expansions(self, asked: &Asked) -> impl Iterator<Item = Source<'a>> {
+        let implied = asked.implied.iter().filter_map(|words| self.implied(asked, words));
+        let everyday = asked.everyday.iter().filter_map(|words| self.everyday(asked, words));
+        let mut all: Vec<_> = implied.chain(everyday).collect();
+        all.sort_by_key(|(seen, _)| *seen);
+        let mut room = MAX_EXPANSION;
+        let fits = move |(seen, source)| {
+            room = u64::checked_sub(room, seen)?;
+            Some(source)
+        };
+        all.into_iter().map_while(fits)
+    }
+
     /// What items gain by words that a request implies: by the best of those that stand for one
     /// another. Nothing where one of them was asked for as it is.
-    fn implied(self, asked: &Asked, implied: &Implied) -> Option<Source<'a>> {
-        let is_asked = |key: &Key| asked.single.binary_search_by_key(key, |(key, _)| *key).is_ok();
-        if implied.keys.iter().any(is_asked) {
-            return None;
+    fn implied(self, asked: &Asked, implied: &Implied) -> Option<(u64, Source<'a>)> {
+        match implied.keys.iter().any(|key| asked.has(*key)) {
+            true => None,
+            false => self.best_of(asked, &implied.keys, IMPLIED, List::default()),
         }
-        self.best_of(asked, &implied.keys, IMPLIED, List::default())
     }
 
     /// What items gain by words that everyday words mean: by the best of them. Nothing where they
     /// have the word that was asked for.
-    fn everyday(self, asked: &Asked, meant: &Implied) -> Option<Source<'a>> {
-        let is_asked = |key: &Key| asked.single.binary_search_by_key(key, |(key, _)| *key).is_ok();
-        let own = meant.keys.iter().find(|key| is_asked(key)).map(|key| self.index.single(*key));
-        let keys: Vec<Key> = meant.keys.iter().copied().filter(|key| !is_asked(key)).collect();
-        self.best_of(asked, &keys, EVERYDAY, own.unwrap_or_default())
+    fn everyday(self, asked: &Asked, meant: &Implied) -> Option<(u64, Source<'a>)> {
+        let own = meant.keys.iter().find(|key| asked.has(**key));
+        let own = own.map(|key| self.index.single(*key)).unwrap_or_default();
+        self.best_of(asked, &meant.keys, EVERYDAY, own)
     }
 
-    fn best_of(self, asked: &Asked, keys: &[Key], share: u64, own: List<'a>) -> Option<Source<'a>> {
-        let lists = keys.iter().map(|key| self.index.single(*key));
+    /// What items gain by the best of these words that were not asked for, and how many have any.
+    fn best_of(
+        self,
+        asked: &Asked,
+        keys: &[Key],
+        share: u64,
+        own: List<'a>,
+    ) -> Option<(u64, Source<'a>)> {
         // The more a request says, the less depends on what is read into it.
         let factor = fixed::ratio(share * SHORT, ONE * asked.length.max(SHORT));
-        let worth = |list| Worth { list, gain: self.gain(self.selection.seen(list), 1, factor) };
-        let others: Vec<_> = lists.map(worth).filter(|worth| worth.gain > 0).collect();
-        (!others.is_empty()).then_some(Source::Instead { own, others })
+        let mut all = 0;
+        let worth = |key: &Key| {
+            let list = self.index.single(*key);
+            let seen = self.selection.seen(list);
+            all += seen;
+            Some(Worth { list, gain: self.gain(seen, 1, factor) }).filter(|worth| worth.gain > 0)
+        };
+        let others: Vec<_> =
+            keys.iter().filter(|key| !asked.has(**key)).filter_map(worth).collect();
+        (!others.is_empty()).then_some((all, Source::Instead { own, others }))
     }
 
     /// Words that a request implies, and what each is worth for the meaning of it.
