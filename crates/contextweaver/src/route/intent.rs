@@ -81,7 +81,8 @@ impl Intents {
 
     /// The built-in lexicon of everyday words, for requests that no rule was written for.
     pub(super) fn everyday() -> &'static Self {
-        static READ: LazyLock<Intents> = LazyLock::new(|| Intents { gap: MAX_PARTICLE_GAP, ..Intents::parse(EVERYDAY) });
+        static READ: LazyLock<Intents> =
+            LazyLock::new(|| Intents { gap: MAX_PARTICLE_GAP, ..Intents::parse(EVERYDAY) });
         &READ
     }
 
@@ -243,22 +244,34 @@ mod tests {
 
     #[test]
     fn every_rule_holds_for_its_example() {
-        let intents = Intents::built_in();
         let mut analyser = Analyser::default();
         let mut bad = Vec::new();
-        for (first, rules) in (0..).zip(&intents.rules) {
-            for rule in rules {
-                let tokens = analyser.tokens(&rule.example).tokens;
-                let met = intents.met(&tokens);
-                let starts = met.iter().filter(|met| met.element == first);
-                if !starts.into_iter().any(|start| rule.holds(*start, &met, self.gap))
-                    || rule.implied.is_empty()
-                {
-                    bad.push(rule.example.clone());
+        for intents in [Intents::built_in(), Intents::everyday()] {
+            for (first, rules) in (0..).zip(&intents.rules) {
+                for rule in rules {
+                    let tokens = analyser.tokens(&rule.example).tokens;
+                    let met = intents.met(&tokens);
+                    let mut starts = met.iter().filter(|met| met.element == first);
+                    if !starts.any(|start| rule.holds(*start, &met, intents.gap))
+                        || rule.implied.is_empty()
+                    {
+                        bad.push(rule.example.clone());
+                    }
                 }
             }
         }
         assert!(bad.is_empty(), "{bad:#?}");
+    }
+
+    #[test]
+    fn a_verb_and_its_particle_stand_close_together() {
+        let mut analyser = Analyser::default();
+        let mut means = |text: &str, word: &str| {
+            let found = Intents::everyday().implied(&analyser.tokens(text).tokens);
+            found.iter().any(|implied| implied.words.iter().any(|other| **other == *word))
+        };
+        assert!(means("throw that troll out", "kick"));
+        assert!(!means("throw a ball as far as you can before you go out", "kick"));
     }
 
     #[test]

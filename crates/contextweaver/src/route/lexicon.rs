@@ -291,6 +291,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_as_another_language_has_words_that_look_like_it() {
+        let lexicon = Lexicon::built_in();
+        let weight =
+            |text: &str| split::words(text).iter().map(|word| lexicon.weight(word)).sum::<usize>();
+        for text in ["crea una carpeta para las fotos", "暂停音乐", "baisse le son", "включи свет"]
+        {
+            assert!(lexicon.english(text, |_| false).is_some(), "{text}");
+            assert!(weight(text) >= MIN_WORDS, "{text}");
+        }
+        assert_eq!(weight("show me the page and read it"), 0);
+    }
+
+    #[test]
     fn english_stays_as_it_is() {
         for text in [
             "show me what is in main.rs",

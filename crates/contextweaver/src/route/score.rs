@@ -136,6 +136,13 @@ impl<'a> Scorer<'a> {
         all.into_iter().map_while(fits)
     }
 
+    /// What words that the request does not have but means bring the item at this place.
+    pub(super) fn meant_share(self, asked: &Asked, place: Place) -> Option<Share> {
+        let score = self.expansions(asked).map(|source| u64::from(source.at(place))).sum();
+        let none = String::new;
+        (score > 0).then(|| Share { term: none(), found: none(), by: "meant", score })
+    }
+
     /// What items gain by words that a request implies: by the best of those that stand for one
     /// another. Nothing where one of them was asked for as it is.
     fn implied(self, asked: &Asked, implied: &Implied) -> Option<(u64, Source<'a>)> {
