@@ -78,6 +78,8 @@ pub(super) struct Asked {
     pub(super) pairs: Vec<(Key, u64)>,
     /// What is meant by it beside its words.
     pub(super) implied: Vec<&'static Implied>,
+    /// What its words mean in general, whatever they stand beside.
+    pub(super) everyday: Vec<&'static Implied>,
     /// How many words it has, those without meaning among them.
     pub(super) length: u64,
     /// What is named in it by its form, as terms of tools that take such a value.
@@ -96,8 +98,14 @@ impl Asked {
         types.sort_unstable();
         types.dedup();
         let implied = Intents::built_in().implied(tokens);
+        let everyday = Intents::everyday().implied(tokens);
         let (single, pairs) = (counted(keys.single), counted(keys.pairs));
-        Self { single, pairs, implied, length: tokens.len() as u64, types }
+        Self { single, pairs, implied, everyday, length: tokens.len() as u64, types }
+    }
+
+    /// Whether the word of this key was asked for as it is.
+    pub(super) fn has(&self, key: Key) -> bool {
+        self.single.binary_search_by_key(&key, |(key, _)| *key).is_ok()
     }
 }
 

@@ -118,6 +118,9 @@ impl ArgumentTypes {
         if bare.is_empty() || bare.len() > 512 {
             return Self::NONE;
         }
+        if is_ticket_key(bare) {
+            return Self::TICKET;
+        }
         let lower = bare.to_ascii_lowercase();
         Self::of_name(&lower).unwrap_or_else(|| Self::of_figure(&lower))
     }
@@ -249,6 +252,16 @@ fn key(at: u16) -> Key {
     key::of(&format!("\u{0}argument {at}"))
 }
 
+/// `WEB-12`: the key of a project in capitals, and a number.
+fn is_ticket_key(word: &str) -> bool {
+    let Some((project, number)) = word.split_once('-') else { return false };
+    let capitals = project.bytes().all(|byte| byte.is_ascii_uppercase());
+    (2..=10).contains(&project.len())
+        && capitals
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,6 +289,7 @@ mod tests {
             ("4f3a2b1", ArgumentTypes::REVISION),
             ("session:42", ArgumentTypes::KEY),
             ("17", ArgumentTypes::NUMBER),
+            ("WEB-12", ArgumentTypes::TICKET),
         ];
         for (word, types) in cases {
             assert_eq!(ArgumentTypes::of_word(word), types, "{word}");

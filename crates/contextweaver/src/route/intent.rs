@@ -10,8 +10,11 @@ use super::key::{self, Key};
 use super::seeded::KeyMap;
 
 const BUILT_IN: &str = include_str!("../../assets/intents.txt");
+const EVERYDAY: &str = include_str!("../../assets/everyday.txt");
 /// Most other words between two elements of a pattern.
 const MAX_GAP: usize = 12;
+/// The same between a verb and its particle: "throw the old one out".
+const MAX_PARTICLE_GAP: usize = 4;
 /// Most rules that count for one request.
 const MAX_RULES: usize = 12;
 /// Most words of a request that patterns are looked for in.
@@ -38,6 +41,8 @@ pub(super) struct Implied {
 /// The table of intents.
 #[derive(Debug, Default)]
 pub(super) struct Intents {
+    /// Most other words between two elements of a pattern.
+    gap: usize,
     /// By the first word of a phrase: the rest of it, and the element that it is one of.
     phrases: KeyMap<Vec<(Box<[Key]>, Element)>>,
     /// By the number of a type.
@@ -74,8 +79,15 @@ impl Intents {
         &READ
     }
 
+    /// The built-in lexicon of everyday words, for requests that no rule was written for.
+    pub(super) fn everyday() -> &'static Self {
+        static READ: LazyLock<Intents> =
+            LazyLock::new(|| Intents { gap: MAX_PARTICLE_GAP, ..Intents::parse(EVERYDAY) });
+        &READ
+    }
+
     fn parse(text: &str) -> Self {
-        let mut this = Self::default();
+        let mut this = Self { gap: MAX_GAP, ..Self::default() };
         this.types.resize_with(ArgumentTypes::COUNT.into(), Vec::new);
         let (mut lists, mut known) = (HashMap::new(), HashMap::new());
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -157,7 +169,7 @@ impl Intents {
                 if rules == MAX_RULES {
                     return found;
                 }
-                if same.iter().any(|start| rule.holds(*start, &met)) {
+                if same.iter().any(|start| rule.holds(*start, &met, self.gap)) {
                     rules += 1;
                     found.extend(&rule.implied);
                 }
@@ -197,7 +209,7 @@ impl Intents {
 
 impl Rule {
     /// Whether the rest of the pattern follows the place where its first element stands.
-    fn holds(&self, start: Met, met: &[Met]) -> bool {
+    fn holds(&self, start: Met, met: &[Met], gap: usize) -> bool {
         if self.at_start && start.from > 0 {
             return false;
         }
@@ -206,7 +218,7 @@ impl Rule {
             let first = met.partition_point(|m| (m.element, m.from) < (*element, end));
             let next = met
                 .get(first)
-                .filter(|next| next.element == *element && usize::from(next.from - end) <= MAX_GAP);
+                .filter(|next| next.element == *element && usize::from(next.from - end) <= gap);
             match next {
                 Some(next) => end = next.to,
                 None if *optional => {}
@@ -232,22 +244,34 @@ mod tests {
 
     #[test]
     fn every_rule_holds_for_its_example() {
-        let intents = Intents::built_in();
         let mut analyser = Analyser::default();
         let mut bad = Vec::new();
-        for (first, rules) in (0..).zip(&intents.rules) {
-            for rule in rules {
-                let tokens = analyser.tokens(&rule.example).tokens;
-                let met = intents.met(&tokens);
-                let starts = met.iter().filter(|met| met.element == first);
-                if !starts.into_iter().any(|start| rule.holds(*start, &met))
-                    || rule.implied.is_empty()
-                {
-                    bad.push(rule.example.clone());
+        for intents in [Intents::built_in(), Intents::everyday()] {
+            for (first, rules) in (0..).zip(&intents.rules) {
+                for rule in rules {
+                    let tokens = analyser.tokens(&rule.example).tokens;
+                    let met = intents.met(&tokens);
+                    let mut starts = met.iter().filter(|met| met.element == first);
+                    if !starts.any(|start| rule.holds(*start, &met, intents.gap))
+                        || rule.implied.is_empty()
+                    {
+                        bad.push(rule.example.clone());
+                    }
                 }
             }
         }
         assert!(bad.is_empty(), "{bad:#?}");
+    }
+
+    #[test]
+    fn a_verb_and_its_particle_stand_close_together() {
+        let mut analyser = Analyser::default();
+        let mut means = |text: &str, word: &str| {
+            let found = Intents::everyday().implied(&analyser.tokens(text).tokens);
+            found.iter().any(|implied| implied.words.iter().any(|other| **other == *word))
+        };
+        assert!(means("throw that troll out", "kick"));
+        assert!(!means("throw a ball as far as you can before you go out", "kick"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ const MIN_STEM: usize = 2;
 /// Most letters of a word that are looked for as the begin of an entry.
 const MAX_STEM: usize = 16;
 /// Words of a language that are needed before a text in Latin letters is taken to be in it.
-const MIN_WORDS: usize = 2;
+pub(super) const MIN_WORDS: usize = 2;
 
 /// The number of a language.
 type Language = usize;
@@ -172,16 +172,18 @@ impl Lexicon {
         (most.other_script || latin).then_some(language)
     }
 
-    /// Whether a word may be of another language: it begins an entry, and is no English word that
-    /// requests have.
-    pub(super) fn may_have(&self, word: &str) -> bool {
+    /// How much a word counts for a text being in another language, at the most: nothing where it
+    /// begins no entry, or is an English word that requests have.
+    pub(super) fn weight(&self, word: &str) -> usize {
         if is_english(word) {
-            return false;
+            return 0;
+        }
+        if !is_latin(word) {
+            return MIN_WORDS;
         }
         let letters = weaver_text::escape::truncate(word, 4 * MAX_STEM);
-        self.whole.contains_key(&key::of(letters))
-            || begins(letters).any(|begin| self.begun.contains_key(&key::of(begin)))
-            || !is_latin(word)
+        let begun = || begins(letters).any(|begin| self.begun.contains_key(&key::of(begin)));
+        usize::from(self.whole.contains_key(&key::of(letters)) || begun())
     }
 
     /// The longest entry of a language that the words begin with.
@@ -286,6 +288,19 @@ mod tests {
         let own = Lexicon::built_in().english("busca la carpeta", |word| word == "carpeta");
         assert_eq!(own.as_deref().map(str::trim), Some("find search carpeta folder directory"));
         assert_eq!((latin("сервер"), latin("σερβερ")), ("server".into(), "serber".into()));
+    }
+
+    #[test]
+    fn what_is_read_as_another_language_has_words_that_look_like_it() {
+        let lexicon = Lexicon::built_in();
+        let weight =
+            |text: &str| split::words(text).iter().map(|word| lexicon.weight(word)).sum::<usize>();
+        for text in ["crea una carpeta para las fotos", "暂停音乐", "baisse le son", "включи свет"]
+        {
+            assert!(lexicon.english(text, |_| false).is_some(), "{text}");
+            assert!(weight(text) >= MIN_WORDS, "{text}");
+        }
+        assert_eq!(weight("show me the page and read it"), 0);
     }
 
     #[test]

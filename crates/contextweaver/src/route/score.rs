@@ -20,12 +20,18 @@ const INSTEAD: u64 = ONE / 2;
 /// What an item gains that has a word which the request implies, of what the word itself would
 /// bring had it been asked for.
 const IMPLIED: u64 = ONE * 7 / 10;
+/// The same for a word that everyday words of the request mean in general.
+const EVERYDAY: u64 = ONE * 4 / 10;
 /// The same for the meaning of the request.
 const IMPLIED_MEANING: u64 = ONE * 7 / 10;
+/// The same for the meaning of everyday words.
+const EVERYDAY_MEANING: u64 = ONE * 3 / 10;
 /// Requests of more words than this imply less.
 const SHORT: u64 = 8;
 /// The same where it takes a value of a type that the request names.
 const TYPE: u64 = ONE / 2;
+/// How many items are looked at for words that a request does not have but means.
+const MAX_EXPANSION: u64 = 1024;
 /// How many items with such words are looked at for one word; the rarest of them come first.
 const MAX_INSTEAD: u64 = 16 * 1024;
 
@@ -108,36 +114,83 @@ impl<'a> Scorer<'a> {
             sources.extend(self.word(self.index.pairs(*key), *count, ONE / 2));
             sources.extend(self.word(self.index.single(*key), *count, ONE / 2));
         }
-        for implied in &terms.implied {
-            sources.extend(self.implied(terms, implied));
-        }
+        sources.extend(self.expansions(terms));
         for key in &terms.types {
             sources.extend(self.word(self.index.single(*key), 1, TYPE));
         }
         sources
     }
 
+    /// What items gain by words that the request does not have: the rarest first, as they say most
+    /// and are read fastest, until so many items were looked at as may be.
+    fn expansions(self, asked: &Asked) -> impl Iterator<Item = Source<'a>> {
+        let implied = asked.implied.iter().filter_map(|words| self.implied(asked, words));
+        let everyday = asked.everyday.iter().filter_map(|words| self.everyday(asked, words));
+        let mut all: Vec<_> = implied.chain(everyday).collect();
+        all.sort_by_key(|(seen, _)| *seen);
+        let mut room = MAX_EXPANSION;
+        let fits = move |(seen, source)| {
+            room = u64::checked_sub(room, seen)?;
+            Some(source)
+        };
+        all.into_iter().map_while(fits)
+    }
+
+    /// What words that the request does not have but means bring the item at this place.
+    pub(super) fn meant_share(self, asked: &Asked, place: Place) -> Option<Share> {
+        let score = self.expansions(asked).map(|source| u64::from(source.at(place))).sum();
+        let none = String::new;
+        (score > 0).then(|| Share { term: none(), found: none(), by: "meant", score })
+    }
+
     /// What items gain by words that a request implies: by the best of those that stand for one
     /// another. Nothing where one of them was asked for as it is.
-    fn implied(self, asked: &Asked, implied: &Implied) -> Option<Source<'a>> {
-        let is_asked = |key: &Key| asked.single.binary_search_by_key(key, |(key, _)| *key).is_ok();
-        if implied.keys.iter().any(is_asked) {
-            return None;
+    fn implied(self, asked: &Asked, implied: &Implied) -> Option<(u64, Source<'a>)> {
+        match implied.keys.iter().any(|key| asked.has(*key)) {
+            true => None,
+            false => self.best_of(asked, &implied.keys, IMPLIED, List::default()),
         }
-        let lists = implied.keys.iter().map(|key| self.index.single(*key));
+    }
+
+    /// What items gain by words that everyday words mean: by the best of them. Nothing where they
+    /// have the word that was asked for.
+    fn everyday(self, asked: &Asked, meant: &Implied) -> Option<(u64, Source<'a>)> {
+        let own = meant.keys.iter().find(|key| asked.has(**key));
+        let own = own.map(|key| self.index.single(*key)).unwrap_or_default();
+        self.best_of(asked, &meant.keys, EVERYDAY, own)
+    }
+
+    /// What items gain by the best of these words that were not asked for, and how many have any.
+    fn best_of(
+        self,
+        asked: &Asked,
+        keys: &[Key],
+        share: u64,
+        own: List<'a>,
+    ) -> Option<(u64, Source<'a>)> {
         // The more a request says, the less depends on what is read into it.
-        let factor = fixed::ratio(IMPLIED * SHORT, ONE * asked.length.max(SHORT));
-        let worth = |list| Worth { list, gain: self.gain(self.selection.seen(list), 1, factor) };
-        let others: Vec<_> = lists.map(worth).filter(|worth| worth.gain > 0).collect();
-        (!others.is_empty()).then(|| Source::Instead { own: List::default(), others })
+        let factor = fixed::ratio(share * SHORT, ONE * asked.length.max(SHORT));
+        let mut all = 0;
+        let worth = |key: &Key| {
+            let list = self.index.single(*key);
+            let seen = self.selection.seen(list);
+            all += seen;
+            Some(Worth { list, gain: self.gain(seen, 1, factor) }).filter(|worth| worth.gain > 0)
+        };
+        let others: Vec<_> =
+            keys.iter().filter(|key| !asked.has(**key)).filter_map(worth).collect();
+        (!others.is_empty()).then_some((all, Source::Instead { own, others }))
     }
 
     /// Words that a request implies, and what each is worth for the meaning of it.
     pub(super) fn implied_words(self, asked: &Asked) -> impl Iterator<Item = (&str, u64)> {
-        let factor = fixed::ratio(IMPLIED_MEANING * SHORT, ONE * asked.length.max(SHORT));
-        asked.implied.iter().flat_map(move |implied| {
-            let words = implied.words.iter().zip(&implied.keys);
-            let share = factor / (implied.words.len() as u64).max(1);
+        let factor = |share| fixed::ratio(share * SHORT, ONE * asked.length.max(SHORT));
+        let (implied, everyday) = (factor(IMPLIED_MEANING), factor(EVERYDAY_MEANING));
+        let implied = asked.implied.iter().map(move |list| (list, implied));
+        let everyday = asked.everyday.iter().map(move |list| (list, everyday));
+        implied.chain(everyday).flat_map(move |(list, factor)| {
+            let words = list.words.iter().zip(&list.keys);
+            let share = factor / (list.words.len() as u64).max(1);
             words.map(move |(word, key)| (&**word, fixed::mul(self.rarity(*key), share)))
         })
     }

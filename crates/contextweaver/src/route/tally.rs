@@ -48,8 +48,9 @@ impl Tally {
         let mut left: u64 = sources.iter().map(Source::most).sum();
         let (mut read, mut least, mut open) = (0, 1, count > 0);
         for source in &sources {
-            // No item has more than what the sources so far can bring.
-            if read > left {
+            // No item has more than what the sources so far can bring. To look for a higher bound
+            // takes as long as the top is, so it is not done for the sake of a shorter source.
+            if read > left && source.size() >= self.top.len() {
                 least = self.raise(count, least);
             }
             open = open && left >= least.into();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::analyse::{Query, Terms};
+use super::analyse::{Asked, Query, Terms};
 use super::analyser::Analyser;
 use super::confidence::Evidence;
 use super::document::Document;
@@ -63,7 +63,8 @@ fn is_nothing(score: &u64) -> bool {
 pub struct TermShare {
     /// The stem that was asked for; two neighbours are written as one.
     pub term: String,
-    /// How it was met: `word`, `pair`, `instead` for another word that stands for it, or
+    /// How it was met: `word`, `pair`, `meant` (without a term) for what the request means beside
+    /// its words, `instead` for another word that stands for it, or
     /// `spelling` for one that is spelt nearly so.
     pub by: &'static str,
     /// What it brings, in units of 1/65,536.
@@ -91,7 +92,7 @@ pub(super) fn trace(
     left_out: BTreeMap<Rule, usize>,
 ) -> RouteTrace {
     let terms = Terms::of_query(query.text);
-    let shown = |ranked| candidate(scorer, &terms, ranked);
+    let shown = |ranked| candidate(scorer, (&terms, &query.whole), ranked);
     RouteTrace {
         version: 1,
         parts: query.parts.iter().map(|part| part.text.trim().to_owned()).collect(),
@@ -103,7 +104,11 @@ pub(super) fn trace(
     }
 }
 
-fn candidate(scorer: Scorer<'_>, terms: &Terms, ranked: &Ranked) -> Option<Candidate> {
+fn candidate(
+    scorer: Scorer<'_>,
+    (terms, asked): (&Terms, &Asked),
+    ranked: &Ranked,
+) -> Option<Candidate> {
     let item = scorer.index.item(ranked.place)?;
     let document = Document::of(item, &mut Analyser::default());
     let share = |share: Share| {
@@ -117,6 +122,11 @@ fn candidate(scorer: Scorer<'_>, terms: &Terms, ranked: &Ranked) -> Option<Candi
         table: ranked.near,
         copy: ranked.copy,
         learned: ranked.learned,
-        terms: scorer.shares_of(terms, ranked.place).into_iter().map(share).collect(),
+        terms: scorer
+            .shares_of(terms, ranked.place)
+            .into_iter()
+            .chain(scorer.meant_share(asked, ranked.place))
+            .map(share)
+            .collect(),
     })
 }

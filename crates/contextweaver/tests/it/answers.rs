@@ -55,6 +55,8 @@ fn a_trace_says_what_each_term_brought() {
     assert_eq!((first.id.as_str(), trace.items, trace.version), ("file.delete", 4, 1));
     let said: Vec<_> =
         first.terms.iter().map(|t| (t.term.as_str(), t.by, t.fields.join(" "))).collect();
+    let (meant, said): (Vec<_>, Vec<_>) = said.into_iter().partition(|(_, by, _)| *by == "meant");
+    assert_eq!(meant, [("", "meant", String::new())]);
     assert_eq!(
         said,
         [

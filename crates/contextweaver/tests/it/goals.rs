@@ -9,13 +9,15 @@ use serde_json::Value;
 const SERVERS: &str = include_str!("../data/goals/servers/tools.jsonl");
 const MACHINES: &str = include_str!("../data/goals/machines/tools.jsonl");
 const OFFICE: &str = include_str!("../data/goals/office/tools.jsonl");
+const APPS: &str = include_str!("../data/goals/apps/tools.jsonl");
 /// The tools of each catalog, as their servers list them.
-pub(crate) const TOOLS: [&str; 3] = [SERVERS, MACHINES, OFFICE];
+pub(crate) const TOOLS: [&str; 4] = [SERVERS, MACHINES, OFFICE, APPS];
 /// The goals over each of them.
-const GOALS: [&str; 3] = [
+const GOALS: [&str; 4] = [
     include_str!("../data/goals/servers/queries.jsonl"),
     include_str!("../data/goals/machines/queries.jsonl"),
     include_str!("../data/goals/office/queries.jsonl"),
+    include_str!("../data/goals/apps/queries.jsonl"),
 ];
 
 /// By part: of how many goals any right tool is among the first five, and how many there are.
@@ -37,11 +39,14 @@ fn everyday_words_find_a_right_tool_among_five() {
     let mut counts = BTreeMap::new();
     TOOLS.iter().zip(GOALS).for_each(|(tools, goals)| found(tools, goals, &mut counts));
     assert!(counts.values().map(|(_, all)| all).sum::<usize>() >= 300, "{counts:?}");
+    // Of these parts a third was looked at only once, after the lexicon was finished.
+    let fresh = |part: &str| part.starts_with("apps") || part.starts_with("second");
     for (part, (hit, all)) in &counts {
-        assert!(hit * 100 >= all * 80, "{part}: {hit} of {all}");
+        let least = if fresh(part) { 75 } else { 80 };
+        assert!(hit * 100 >= all * least, "{part}: {hit} of {all}");
     }
     for half in ["tuned", "kept"] {
-        let parts = counts.iter().filter(|(part, _)| part.ends_with(half));
+        let parts = counts.iter().filter(|(part, _)| part.ends_with(half) && !fresh(part));
         let (hit, all) = parts.fold((0, 0), |sum, (_, (hit, all))| (sum.0 + hit, sum.1 + all));
         assert!(hit * 100 >= all * 90, "{half}: {hit} of {all}");
     }
