@@ -324,7 +324,7 @@ impl Redactor {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
-        let numbers = json_text::bare_numbers(text, &found);
+        let numbers = json_text::bare_numbers(text, &mut found);
         let mut sink = Output::new(self, counts, &mut out).with_numbers(numbers);
         machine::write(text, 0..text.len(), 0, &found, &mut sink);
         Cow::Owned(out)

@@ -106,7 +106,7 @@ fn a_newer_item_is_refused_and_nothing_is_written_over_it() {
     let mut log = open(&path);
     log.push(ContextItem::user_turn("u0", "x")).unwrap();
     let key = RecordKey::new(Tenant::default(), Namespace::Memory, "context/chat/0000000001");
-    let value = br#"{"v":2,"anything":[]}"#.to_vec();
+    let value = br#"{"v":3,"anything":[]}"#.to_vec();
     let put = RecordPut { key: key.clone(), value: value.clone(), expires_at: None };
     records(&path).apply(Batch { put: vec![put], ..Batch::new(Durability::Os) }).unwrap();
     assert_eq!(log.push(ContextItem::user_turn("u1", "x")).unwrap_err().code(), "context.newer");

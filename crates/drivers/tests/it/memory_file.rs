@@ -182,7 +182,9 @@ fn memory_child() {
             memory.put(&format!("own-{own}-{n}"), json!(n), &Put::default()).unwrap();
             memory.put("shared", json!([own, n]), &Put::default()).unwrap();
             if n < 6 {
-                facts.state("shared", json!([own, n]), &Put::new("child")).unwrap();
+                // A source replaces what it said before, so each claim has its own.
+                let source = format!("child-{own}-{n}");
+                facts.state("shared", json!([own, n]), &Put::new(&source)).unwrap();
                 episodes.add(&format!("{own} {n}"), &Put::default()).unwrap();
             }
         }

@@ -1,6 +1,8 @@
 //! JSON in a text: values under telling names are masked where they stand, so that layout and the
 //! order of fields stay as they are.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::engine::{Found, HIDDEN_PERSONAL, HIDDEN_SECRET, union};
@@ -114,19 +116,33 @@ fn begins_json(text: &str) -> bool {
     inside('{').is_some_and(|b| matches!(b, b'"' | b'}')) || inside('[').is_some_and(in_list)
 }
 
-/// The numbers of a JSON text among these values: in the text their masks stand in quotes.
-pub(crate) fn bare_numbers(text: &str, found: &[Found]) -> Vec<usize> {
+/// Where the numbers of a JSON text among these values begin: in the text their masks stand in
+/// quotes. A sign before a number is a part of it from now on.
+pub(crate) fn bare_numbers(text: &str, found: &mut [Found]) -> Vec<usize> {
     if !begins_json(text) {
         return Vec::new();
     }
-    let stands_alone = |one: &&Found| {
-        let before = text.get(..one.range.start).and_then(|t| t.trim_end().bytes().next_back());
-        let after = text.get(one.range.end..).and_then(|t| t.trim_start().bytes().next());
-        matches!(before, Some(b':' | b',' | b'['))
-            && matches!(after, Some(b',' | b']' | b'}'))
-            && text.get(one.range.clone()).is_some_and(|value| value.parse::<f64>().is_ok())
-    };
-    found.iter().filter(stands_alone).map(|one| one.range.start).collect()
+    let mut numbers = Vec::new();
+    let mut free = 0;
+    for one in found {
+        let before = text.get(free..one.range.start).unwrap_or_default();
+        let whole = one.range.start - usize::from(before.ends_with('-'))..one.range.end;
+        if stands_alone(text, &whole) {
+            numbers.push(whole.start);
+            one.range = whole;
+        }
+        free = one.range.end;
+    }
+    numbers
+}
+
+/// Whether a number is a value of its own, between signs of JSON.
+fn stands_alone(text: &str, number: &Range<usize>) -> bool {
+    let before = text.get(..number.start).and_then(|t| t.trim_end().bytes().next_back());
+    let after = text.get(number.end..).and_then(|t| t.trim_start().bytes().next());
+    matches!(before, Some(b':' | b',' | b'['))
+        && matches!(after, Some(b',' | b']' | b'}'))
+        && text.get(number.clone()).is_some_and(|value| value.parse::<f64>().is_ok())
 }
 
 /// Where a string, a number or a word of JSON ends that begins at `start`.
@@ -152,4 +168,21 @@ pub(crate) fn scalar_end(bytes: &[u8], start: usize) -> usize {
 pub(crate) fn next_is_colon(bytes: &[u8], from: usize) -> bool {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':')
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Firewall;
+
+    #[test]
+    fn a_number_is_masked_with_its_sign_and_the_text_stays_json() {
+        for text in [r#"{"note":"phone","e":-4155526714}"#, r#"["phone", 4155526714]"#] {
+            let shown = Firewall::new().redact_text(text).text;
+            assert!(
+                shown.ends_with("\"[REDACTED]\"}") || shown.ends_with("\"[REDACTED]\"]"),
+                "{shown}"
+            );
+            assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok(), "{shown}");
+        }
+    }
 }

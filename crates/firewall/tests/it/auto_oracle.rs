@@ -216,6 +216,22 @@ fn check_lines(
     Ok(())
 }
 
+/// Whether a row is the original one. What is shown as a text is redacted as one too, where the words
+/// of a neighbour may name a number: such a value may be a mask.
+fn is_same_or_masked(row: &Value, original: &Value) -> bool {
+    match (row, original) {
+        (Value::Object(row), Value::Object(original)) => {
+            row.len() == original.len()
+                && row.iter().all(|(name, shown)| {
+                    original.get(name).is_some_and(|value| {
+                        shown == value || value.is_number() && shown == "[REDACTED]"
+                    })
+                })
+        }
+        _ => row == original,
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -245,7 +261,13 @@ proptest! {
             }
             None if frame.notes.iter().any(|note| note.contains("too large for one answer")) => {}
             None => match serde_json::from_str::<Value>(&text) {
-                Ok(whole) => prop_assert_eq!(whole, Value::from(redacted)),
+                Ok(whole) => {
+                    let rows = whole.as_array().map(Vec::as_slice).unwrap_or_default();
+                    prop_assert_eq!(rows.len(), redacted.len());
+                    for (row, original) in rows.iter().zip(&redacted) {
+                        prop_assert!(is_same_or_masked(row, original), "{} is {}", original, row);
+                    }
+                }
                 // All of the rows, as a table.
                 Err(_) => check_lines(&text, redacted.len(), &redacted, 0)?,
             },
@@ -326,7 +348,12 @@ proptest! {
         } else {
             for (at, row) in frame.table.iter().enumerate() {
                 prop_assert_eq!(row["line"].as_u64(), Some((start + at) as u64));
-                let (shown, original) = (row["value"].as_str().unwrap(), wanted[at]);
+                // A line that is longer than the budget is left out, and that is told.
+                let (shown, original) = (row.get("value").and_then(Value::as_str), wanted[at]);
+                let Some(shown) = shown else {
+                    prop_assert!(told, "line {}", start + at);
+                    continue;
+                };
                 let cut = shown.strip_suffix(MARK).is_some_and(|head| original.starts_with(head));
                 prop_assert!(shown == original || (cut && told), "line {}", start + at);
             }

@@ -87,7 +87,7 @@ fn a_standing_approval_releases_the_floor_and_never_what_flow_holds() {
     let scenario = json!({ "id": 1, "prompt": "say hello", "steps": steps() });
     let run = replay(&folder, &["--approvals", &standing, "--json"], &[scenario]);
     let verdicts = verdicts(&run);
-    assert_eq!(verdicts[1], pair("allow", "rule_allow"), "{run:?}");
+    assert_eq!(verdicts[1], pair("allow", "standing_approval"), "{run:?}");
     assert_eq!(verdicts[3].0, "hold", "{run:?}");
     let held: Value = serde_json::from_str(run.out.lines().nth(3).unwrap()).unwrap();
     let reasons: Vec<_> = held["reasons"].as_array().unwrap().iter().collect();
