@@ -178,10 +178,16 @@ fn check_tree(shown: &Value, original: &Value, at: &str) -> Result<bool, TestCas
             Ok(cut)
         }
         _ => {
-            prop_assert_eq!(shown, original, "{}", at);
+            prop_assert!(is_scalar_or_masked(shown, original), "{}: {} is {}", at, original, shown);
             Ok(false)
         }
     }
+}
+
+/// Whether a scalar is the original one. What is shown as a text is redacted as one too, where the
+/// words of a neighbour may name a number: such a value may be a mask.
+fn is_scalar_or_masked(shown: &Value, original: &Value) -> bool {
+    shown == original || original.is_number() && shown == "[REDACTED]"
 }
 
 /// One cell as a table of mode `auto` has it.
@@ -216,17 +222,14 @@ fn check_lines(
     Ok(())
 }
 
-/// Whether a row is the original one. What is shown as a text is redacted as one too, where the words
-/// of a neighbour may name a number: such a value may be a mask.
-fn is_same_or_masked(row: &Value, original: &Value) -> bool {
+/// Whether a row is the original one.
+fn is_row(row: &Value, original: &Value) -> bool {
     match (row, original) {
         (Value::Object(row), Value::Object(original)) => {
-            row.len() == original.len()
-                && row.iter().all(|(name, shown)| {
-                    original.get(name).is_some_and(|value| {
-                        shown == value || value.is_number() && shown == "[REDACTED]"
-                    })
-                })
+            let same = |(name, shown): (&String, &Value)| {
+                original.get(name).is_some_and(|value| is_scalar_or_masked(shown, value))
+            };
+            row.len() == original.len() && row.iter().all(same)
         }
         _ => row == original,
     }
@@ -265,7 +268,7 @@ proptest! {
                     let rows = whole.as_array().map(Vec::as_slice).unwrap_or_default();
                     prop_assert_eq!(rows.len(), redacted.len());
                     for (row, original) in rows.iter().zip(&redacted) {
-                        prop_assert!(is_same_or_masked(row, original), "{} is {}", original, row);
+                        prop_assert!(is_row(row, original), "{} is {}", original, row);
                     }
                 }
                 // All of the rows, as a table.
