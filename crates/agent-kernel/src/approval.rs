@@ -3,6 +3,7 @@
 pub(crate) mod hold;
 pub(crate) mod proof;
 pub(crate) mod resolver;
+pub(crate) mod standing;
 mod stored;
 pub(crate) mod table;
 

@@ -8,25 +8,12 @@ use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{Clock, OsRandom, Random, SystemClock, Timer};
 
 use crate::error::KernelError;
-use crate::kernel::{Kernel, Settings};
+use crate::kernel::{Kernel, KernelParts};
 use crate::ports::Ports;
 use crate::registry::Registry;
+use crate::settings::Settings;
 use crate::timer::ThreadTimer;
 use crate::token::KeyRing;
-
-/// What a kernel is made of.
-pub(crate) struct KernelParts {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) policy: Arc<PolicySet>,
-    pub(crate) ledger: Arc<dyn Ledger>,
-    pub(crate) blobs: Arc<dyn BlobStore>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) random: Arc<dyn Random>,
-    pub(crate) timer: Arc<dyn Timer>,
-    pub(crate) keys: KeyRing,
-    pub(crate) settings: Settings,
-    pub(crate) ports: Ports,
-}
 
 /// The parts of a kernel that is about to be opened. What is not given is: a ledger and results in
 /// memory, the clock and the randomness of the system, a thread for timers, fresh token keys, the
@@ -158,5 +145,15 @@ impl KernelBuilder {
             settings,
             ports,
         })
+    }
+}
+
+impl Kernel {
+    /// The parts of a kernel, of which all but these two have a default.
+    pub fn builder(
+        registry: impl Into<Arc<Registry>>,
+        policy: impl Into<Arc<PolicySet>>,
+    ) -> KernelBuilder {
+        KernelBuilder::new(registry.into(), policy.into())
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
+use crate::invocation::Invocation;
 use weaver_firewall::StreamItem;
 use weaver_types::BoxFuture;
-
-use crate::pipeline::Invocation;
 
 /// Where the pipeline puts what is to be shown: one item at a time.
 #[derive(Clone, Default)]

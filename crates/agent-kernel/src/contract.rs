@@ -16,14 +16,21 @@
 
 mod baselines;
 mod comparison;
-mod first;
-pub(crate) mod keeper;
 mod stored;
-mod suspicion;
+
+use weaver_types::Tenant;
+use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace};
+
+pub(crate) use baselines::tool_key;
 
 pub use baselines::{
     Approval, Baseline, BaselineError, BaselineState, Baselines, KERNEL_SURFACE, MAX_BASELINES,
 };
+pub(crate) use comparison::compare;
 pub use comparison::{Contract, ContractState};
-pub(crate) use first::FirstSeen;
-pub use suspicion::suspicions;
+pub(crate) use stored::read as read_baseline;
+
+/// The baselines of a ledger, with the versions themselves.
+pub(crate) fn load(tenant: &Tenant, ledger: &dyn Ledger) -> Baselines {
+    Baselines::read(|after| ledger.list(tenant, Namespace::Baseline, after, MAX_PAGE))
+}

@@ -8,8 +8,8 @@ use weaver_types::{
     Basis, CallId, Check, Contribution, Decision, EventKind, ReasonCode, RunId, Tenant, Verdict,
 };
 
+use crate::invocation::Explanation;
 use crate::log_tail::{MAX_TAIL, text};
-use crate::pipeline::Explanation;
 use crate::run_state;
 
 /// How many events are read at once.

@@ -3,108 +3,50 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
 
-use serde_json::Value;
-use weaver_firewall::handle::{HandleBudget, Shelf};
-use weaver_firewall::{Firewall, FrameBudget, Session, SessionBudget, ValueSource};
+use weaver_firewall::handle::Shelf;
+use weaver_firewall::{Firewall, Session, ValueSource};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
 use weaver_types::{
-    CallId, CapabilityRequest, Clock, Label, LogId, Principal, Random, ResponseMode, RunContext,
-    RunError, RunSettings, Tenant, Timer, Timestamp,
+    CallId, Clock, LogId, Principal, Random, RunContext, RunError, RunSettings, Timer, Timestamp,
 };
 
+use crate::approval::standing::Standings;
 use crate::approval::table::Holds;
-use crate::builder::{KernelBuilder, KernelParts};
+use crate::cached_run::{RunSlot, Runs, lock};
 use crate::clock_guard::{self, ClockGuard, Moment};
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::explanation;
-use crate::hot_run::{RunSlot, Runs, lock};
+use crate::invocation::Explanation;
 use crate::late::LateLog;
-use crate::pipeline::{
-    Explanation, PendingGrants, Ready, Rejections, Unended, restore_calibration,
-};
+use crate::pending_grants::PendingGrants;
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
-use crate::repair::Repairs;
+use crate::rejected_files::RejectedFiles;
 use crate::revocation::{Lives, Revocations};
-use crate::standing::Standings;
+use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use crate::token::KeyRing;
+use crate::unrecorded_ends::UnrecordedEnds;
 
 /// How many calls can be explained from memory.
 const MAX_EXPLAINED: usize = 1_024;
 
-/// What a kernel can be told.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Whose calls it handles.
-    pub tenant: Tenant,
-    /// Who accepts its tokens; tokens of another audience are refused.
-    pub audience: String,
-    /// How long a token lives.
-    pub token_ttl: Duration,
-    /// Whether a person can be asked through this host. Without one, what only a person could
-    /// repair is held.
-    pub human_channel: bool,
-    /// The bounds of a frame; constraints only tighten them.
-    pub frame_budget: FrameBudget,
-    /// The mode in which questions about stored results are answered, unless it has to be
-    /// stricter: rows of a table by default, or `auto`, each part in its own form.
-    pub view_mode: ResponseMode,
-    /// The tokens that all frames of one run may come to; `None` counts none. The run's own cap
-    /// `max_prompt_tokens` counts the same tokens, so where both are set, the lower one is met
-    /// first.
-    pub session: Option<SessionBudget>,
-    /// Whether masked values are told apart in what a model sees, by a number for each value of a
-    /// run, `[EMAIL_1]`, and whether such a mask in arguments stands for its value; by default they
-    /// are. Otherwise each is `[REDACTED]`, which stands for nothing. A run that is read again after
-    /// a restart knows no mask of before, and gives none of their numbers again.
-    pub placeholders: bool,
-    /// How much is kept behind handles, and for how long.
-    pub handles: HandleBudget,
-    /// What of arguments may be repaired before anything is decided; by default nothing.
-    pub repairs: Repairs,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            tenant: Tenant::default(),
-            audience: "weaver".to_owned(),
-            token_ttl: Duration::from_secs(3_600),
-            human_channel: true,
-            frame_budget: FrameBudget::default(),
-            view_mode: ResponseMode::Table,
-            session: None,
-            placeholders: true,
-            handles: HandleBudget::default(),
-            repairs: Repairs::none(),
-        }
-    }
-}
-
-/// Who calls, and in which run.
-#[derive(Debug, Clone, Copy)]
-pub struct Caller<'a> {
-    /// The run.
-    pub run: &'a RunContext,
-    /// The principal.
-    pub principal: &'a Principal,
-}
-
-/// What is asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
-    /// The request.
-    pub request: &'a CapabilityRequest,
-    /// The arguments, where they are known.
-    pub arguments: Option<&'a Value>,
-    /// How much of the result to show.
-    pub mode: ResponseMode,
+/// What a kernel is made of.
+pub(crate) struct KernelParts {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) policy: Arc<PolicySet>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) timer: Arc<dyn Timer>,
+    pub(crate) keys: KeyRing,
+    pub(crate) settings: Settings,
+    pub(crate) ports: Ports,
 }
 
 /// The kernel. Every execution passes through it.
@@ -146,13 +88,13 @@ pub struct Kernel {
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
-    pub(crate) unended: Unended,
+    pub(crate) unrecorded_ends: UnrecordedEnds,
     pub(crate) holds: Holds,
     pub(crate) standings: Standings,
     pub(crate) rates: Rates,
     /// What was approved of the capabilities, beside the signed contracts.
     pub(crate) baselines: RwLock<Baselines>,
-    pub(crate) rejections: Rejections,
+    pub(crate) rejected_files: RejectedFiles,
     /// The log of the ledger.
     pub(crate) log: LogId,
     pub(crate) time: Arc<ClockGuard>,
@@ -174,14 +116,6 @@ impl Kernel {
         Self::builder(registry, policy).open()
     }
 
-    /// The parts of a kernel, of which all but these two have a default.
-    pub fn builder(
-        registry: impl Into<Arc<Registry>>,
-        policy: impl Into<Arc<PolicySet>>,
-    ) -> KernelBuilder {
-        KernelBuilder::new(registry.into(), policy.into())
-    }
-
     pub(crate) fn open(parts: KernelParts) -> Result<Self, KernelError> {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
@@ -189,10 +123,7 @@ impl Kernel {
         let (holds, void) = Holds::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
-        if let Some(flags) = parts.ports.signals.calibration() {
-            restore_calibration(flags, tenant, ledger)?;
-        }
-        let baselines = RwLock::new(contract::keeper::load(tenant, ledger).without_contracts());
+        let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
         let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
         let lives = Lives {
@@ -225,18 +156,19 @@ impl Kernel {
             runs,
             revocations,
             pending: PendingGrants::default(),
-            unended: Unended::default(),
+            unrecorded_ends: UnrecordedEnds::default(),
             holds,
             standings,
             rates,
             baselines,
-            rejections: Rejections::default(),
+            rejected_files: RejectedFiles::default(),
             log,
             time,
             late: Arc::new(late),
             telemetry: Telemetry::default(),
             explained: Mutex::new(VecDeque::new()),
         };
+        kernel.restore_outcomes()?;
         kernel.void(void)?;
         kernel.recover()?;
         kernel.remove_ended()?;
@@ -299,18 +231,6 @@ impl Kernel {
         }
         let table = Arc::clone(slot.masks().table());
         Cow::Owned(self.firewall.with_masks(table, Some(source)))
-    }
-
-    /// The firewall as the run of a call sees its result. A run that cannot be read sees plain
-    /// masks.
-    pub(crate) fn firewall_for(&self, ready: &Ready<'_>, own: Option<&Label>) -> Cow<'_, Firewall> {
-        let Some(slot) = self.slot_of(ready.caller) else { return Cow::Borrowed(&self.firewall) };
-        let label = match own {
-            Some(own) => ready.worst.clone().join(own),
-            None => ready.worst.clone(),
-        };
-        let origin = Arc::clone(&ready.target.entry.origin);
-        self.firewall_of(&slot, ValueSource { origin, label })
     }
 
     /// The ledger.

@@ -17,8 +17,11 @@
 mod approval;
 mod arguments;
 mod bounds;
+mod budget_reservation;
 mod builder;
+mod cached_run;
 mod call_stream;
+mod caller;
 mod chunk_queue;
 mod clock_guard;
 mod contract;
@@ -26,11 +29,14 @@ mod driver;
 mod error;
 mod explanation;
 mod function;
-mod hot_run;
+mod invocation;
 mod kernel;
 mod late;
 mod log_tail;
+mod masked_arguments;
 mod masks;
+mod open_call;
+mod pending_grants;
 mod pipeline;
 mod ports;
 mod precondition;
@@ -39,9 +45,10 @@ mod provenance;
 mod rates;
 mod record;
 mod registry;
+mod rejected_files;
 mod repair;
+mod reserved_amounts;
 mod revocation;
-mod room;
 mod row_schema;
 mod run_comparison;
 mod run_log;
@@ -49,10 +56,11 @@ mod run_state;
 mod runtime;
 mod schema_check;
 mod schema_weight;
-mod standing;
+mod settings;
 mod telemetry;
 mod timer;
 mod token;
+mod unrecorded_ends;
 mod wait;
 mod worker;
 
@@ -61,24 +69,26 @@ pub use approval::{
     StoredApproval, read_standing,
 };
 pub use arguments::MAX_ARGUMENTS;
+pub use budget_reservation::BudgetRemaining;
 pub use builder::KernelBuilder;
 pub use call_stream::CallStream;
+pub use caller::{Call, Caller};
 pub use chunk_queue::ChunkSender;
 pub use contract::{
     Approval, Baseline, BaselineError, BaselineState, Baselines, Contract, ContractState,
-    KERNEL_SURFACE, MAX_BASELINES, suspicions,
+    KERNEL_SURFACE, MAX_BASELINES,
 };
 pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
-pub use kernel::{Call, Caller, Kernel, Settings};
+pub use invocation::{Explanation, Grant, Invocation};
+pub use kernel::Kernel;
 pub use pipeline::{
-    BudgetRemaining, DryRun, Explanation, Grant, Invocation, MemoryAccess, MemoryNote, Received,
-    RevocationSubject, RunEnd,
+    DryRun, MemoryAccess, MemoryNote, Received, RevocationSubject, RunEnd, instrument,
 };
 pub use ports::Ports;
 pub use precondition::{MAX_OBSERVED, PreconditionChecker, PreconditionError};
-pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry};
+pub use registry::{Loaded, MAX_CAPABILITIES, NamespaceInfo, Registered, Registry, suspicions};
 pub use repair::Repairs;
 pub use run_comparison::{BadRun, RunComparison, compare_runs};
 pub use run_log::RunFault;
@@ -86,7 +96,8 @@ pub use run_state::{RunDelta, RunState};
 pub use runtime::{
     AgentRuntime, Critique, MAX_STEPS, PlanError, PlannedStep, Planner, RunRecord, StepArtifact,
 };
-pub use telemetry::{OTEL_AVAILABLE, instrument};
+pub use settings::Settings;
+pub use telemetry::OTEL_AVAILABLE;
 pub use timer::ThreadTimer;
 pub use token::{Caveat, KeyRing, MAX_CAVEATS, MAX_KEYS, MAX_TOKEN, Narrowed, Token};
 pub use wait::block_on;

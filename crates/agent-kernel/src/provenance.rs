@@ -17,40 +17,8 @@ mod index;
 mod record;
 mod records;
 
-use std::fmt;
-
-use weaver_firewall::Firewall;
-use weaver_policy::{CarriedValue, ValueOrigin, ValueOrigins};
-use weaver_text::values::Token;
-
-use crate::hot_run::RunSlot;
-
 pub(crate) use arguments::are_vouched_for;
-pub(crate) use collect::{answered, echoes, said, written};
+pub(crate) use collect::{answered, carried, echoes, said, written};
 pub(crate) use index::{Index, Kind, Part};
 pub(crate) use record::{puts, read};
 pub(crate) use records::{Record, Reply, records, vouched_ids};
-
-/// The index of a run as a decision sees it. One that a thread died over vouches for nothing.
-#[derive(Clone)]
-pub(crate) struct Origins<'a> {
-    pub(crate) slot: &'a RunSlot,
-    /// Finds what a text carries.
-    pub(crate) firewall: &'a Firewall,
-}
-
-impl fmt::Debug for Origins<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Origins(..)")
-    }
-}
-
-impl ValueOrigins for Origins<'_> {
-    fn vouched(&self, token: &Token) -> Option<ValueOrigin> {
-        self.slot.provenance()?.vouched(token)
-    }
-
-    fn carried(&self, text: &str) -> Vec<CarriedValue> {
-        collect::carried(self.firewall, text)
-    }
-}

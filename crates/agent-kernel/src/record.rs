@@ -1,7 +1,6 @@
 //! The payloads of events: redacted, bounded, canonical.
 
 mod host_fields;
-mod judged;
 mod outcome;
 
 use std::borrow::Cow;
@@ -20,12 +19,10 @@ use weaver_types::{
 };
 
 use crate::arguments::Arguments;
-use crate::contract::{Contract, ContractState};
-use crate::kernel::Caller;
+use crate::caller::Caller;
 use crate::run_state::RunDelta;
 
 pub(crate) use host_fields::{HostFields, metadata};
-pub(crate) use judged::Judged;
 pub(crate) use outcome::{Outcome, Shown};
 
 /// How many contributions of a decision are recorded one by one.
@@ -100,7 +97,10 @@ impl Payload {
     pub(crate) fn asked(self, request: &CapabilityRequest, firewall: &Firewall) -> Self {
         self.with("goal", words(firewall, &request.goal))
             .maybe("intent", request.intent.as_ref().map(|intent| words(firewall, intent)))
-            .maybe("justification", request.justification.as_ref().map(|j| Why::of(j, firewall)))
+            .maybe(
+                "justification",
+                request.justification.as_ref().map(|j| JustificationRecord::of(j, firewall)),
+            )
     }
 
     pub(crate) fn run(self, delta: &RunDelta) -> Self {
@@ -160,13 +160,13 @@ impl Serialize for Tags<'_> {
 
 /// What the checks of a decision said, one by one.
 #[derive(Debug)]
-struct Checks<'a> {
+pub(crate) struct Checks<'a> {
     said: &'a [Contribution],
     firewall: &'a Firewall,
 }
 
 impl<'a> Checks<'a> {
-    fn of(decision: &'a Decision, firewall: &'a Firewall) -> Self {
+    pub(crate) fn of(decision: &'a Decision, firewall: &'a Firewall) -> Self {
         Self { said: decision.contributions(), firewall }
     }
 }
@@ -187,23 +187,18 @@ impl Serialize for Checks<'_> {
 
 /// A justification, redacted.
 #[derive(Debug, Serialize)]
-struct Why {
+pub(crate) struct JustificationRecord {
     source: JustificationSource,
     text: String,
 }
 
-impl Why {
-    fn of(justification: &Justification, firewall: &Firewall) -> Self {
+impl JustificationRecord {
+    pub(crate) fn of(justification: &Justification, firewall: &Firewall) -> Self {
         Self { source: justification.source, text: words(firewall, &justification.text) }
     }
 }
 
-/// The fingerprint that a capability was registered with, where it was compared with that.
-fn registered(contract: &Contract) -> Option<Digest> {
-    (contract.state != ContractState::NotCompared).then_some(contract.registered)
-}
-
-fn words(firewall: &Firewall, text: &str) -> String {
+pub(crate) fn words(firewall: &Firewall, text: &str) -> String {
     redacted(firewall, text, MAX_WORDS)
 }
 
@@ -229,7 +224,7 @@ fn first(text: &str, most: usize) -> &str {
 /// Arguments as the log holds them: redacted text, and a commitment to the exact bytes under a
 /// salt of its own.
 #[derive(Debug, Serialize)]
-pub(crate) struct Recorded<'a> {
+pub(crate) struct RecordedArguments<'a> {
     bytes: usize,
     commit: Digest,
     salt: String,
@@ -243,7 +238,7 @@ pub(crate) fn arguments<'a>(
     arguments: &'a Arguments,
     firewall: &Firewall,
     random: &dyn Random,
-) -> Option<Recorded<'a>> {
+) -> Option<RecordedArguments<'a>> {
     let (redacted, _) = firewall.redact_value(given.unwrap_or(value));
     let text = if given.is_none() && redacted == *value {
         str::from_utf8(&arguments.bytes).ok().map(Cow::Borrowed)
@@ -255,7 +250,7 @@ pub(crate) fn arguments<'a>(
     let mut salt = [0_u8; 16];
     random.fill(&mut salt).ok()?;
     let commit = Digest::of_parts(Tag::ARGS_COMMIT, &[&salt, &arguments.bytes]);
-    Some(Recorded { text, bytes: arguments.bytes.len(), salt: hex(&salt), commit })
+    Some(RecordedArguments { text, bytes: arguments.bytes.len(), salt: hex(&salt), commit })
 }
 
 /// The decision key that goes with a refusal.

@@ -5,9 +5,11 @@
 //! A namespace may be declared with a loader, which runs once, when somebody first asks.
 
 mod entries;
+mod first_seen;
 mod namespace;
 mod registered;
 mod search;
+mod suspicion;
 mod version;
 
 use std::collections::BTreeMap;
@@ -23,6 +25,8 @@ use namespace::Namespace;
 
 pub use namespace::{Loaded, NamespaceInfo};
 pub use registered::Registered;
+pub(crate) use suspicion::kinds;
+pub use suspicion::suspicions;
 
 /// The most capabilities that one registry holds.
 pub const MAX_CAPABILITIES: usize = 100_000;

@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value, json};
-use weaver_policy::{PolicySet, critical};
-use weaver_types::{Capability, CapabilityRequest, Pointer, SinkKind};
+use weaver_policy::critical;
+use weaver_types::{Capability, Pointer, SinkKind};
 
-use crate::kernel::Kernel;
 use crate::schema_check::SchemaCheck;
 
 /// How deep arguments are repaired.
@@ -71,24 +70,6 @@ pub(crate) fn repaired(
         return None;
     }
     Some(Repaired { arguments: mended, done: Value::Array(work.done) })
-}
-
-impl Kernel {
-    /// The arguments of a call as they are repaired; `None` where they are taken as they are.
-    pub(crate) fn repaired(
-        &self,
-        policy: &PolicySet,
-        request: &CapabilityRequest,
-        arguments: Option<&Value>,
-    ) -> Option<Repaired> {
-        let (repairs, arguments) = (self.settings.repairs, arguments?);
-        if repairs == Repairs::none() {
-            return None;
-        }
-        let entry = self.registry.get(&request.capability_id)?;
-        let capability = entry.effective(policy).ok()?;
-        repaired(repairs, &capability, &entry.arguments, arguments)
-    }
 }
 
 struct Work {

@@ -13,7 +13,7 @@ use weaver_types::{
 };
 
 use crate::error::KernelError;
-use crate::pipeline::Masks;
+use crate::masked_arguments::ArgumentMasks;
 
 /// The newest version of the stored form: the first that holds masks.
 const VERSION: u8 = 2;
@@ -64,12 +64,12 @@ pub(crate) struct HeldMasks {
 }
 
 impl HeldMasks {
-    pub(crate) fn of(masks: &Masks) -> Self {
+    pub(crate) fn of(masks: &ArgumentMasks) -> Self {
         Self { given: masks.given.clone(), masked: masks.masked.clone() }
     }
 
-    pub(crate) fn masks(&self) -> Masks {
-        Masks::held(self.given.clone(), self.masked.clone())
+    pub(crate) fn masks(&self) -> ArgumentMasks {
+        ArgumentMasks::held(self.given.clone(), self.masked.clone())
     }
 }
 

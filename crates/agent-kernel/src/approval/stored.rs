@@ -7,8 +7,8 @@ use weaver_types::ledger::Record;
 use weaver_types::{CapabilityId, Digest, PrincipalId, RequestId, RunId, Timestamp};
 
 use super::hold::{EndedHold, HoldForm, OpenHold, Place};
+use super::standing;
 use crate::error::KernelError;
-use crate::standing;
 
 /// What a ledger holds of one request, under
 /// [`Namespace::Hold`](weaver_types::ledger::Namespace::Hold). It is not proven: what counts is

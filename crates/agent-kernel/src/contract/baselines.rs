@@ -293,7 +293,7 @@ fn lies_in(id: &str, surface: &str) -> bool {
 }
 
 /// The key of what was approved of one tool.
-pub(super) fn tool_key(tenant: &Tenant, id: &CapabilityId) -> RecordKey {
+pub(crate) fn tool_key(tenant: &Tenant, id: &CapabilityId) -> RecordKey {
     key(tenant, "tool", id.as_str())
 }
 

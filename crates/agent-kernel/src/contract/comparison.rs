@@ -7,9 +7,9 @@ use weaver_types::{
     Verdict,
 };
 
-use super::suspicion::kinds;
 use super::{BaselineState, Baselines};
 use crate::registry::Registered;
+use crate::registry::kinds;
 
 /// The tag of a capability that says of itself that it reaches outside, whatever its class is.
 const EXTERNAL_WRITE: &str = "side_effect_level=external_write";
@@ -83,7 +83,7 @@ struct Difference {
 
 /// Compares what is live; `effective` is it with its signed contract, `older` reads an approved
 /// version. Baselines that are no longer usable count as unreadable.
-pub(super) fn compare(
+pub(crate) fn compare(
     (policy, known): (&PolicySet, Result<&Baselines, ()>),
     entry: &Registered,
     effective: &Capability,

@@ -78,7 +78,7 @@ pub(super) fn write(live: &Capability, approved_by: &str, at: Timestamp) -> Opti
 }
 
 /// Reads a record about the capability of this id.
-pub(super) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, String> {
+pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Baseline, String> {
     let value = canonical::parse(bytes, Profile::Foreign).map_err(|error| error.to_string())?;
     let version = value.get("v").and_then(Value::as_u64);
     if version.is_some_and(|version| version > u64::from(VERSION)) {

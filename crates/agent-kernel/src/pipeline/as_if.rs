@@ -5,8 +5,9 @@ use weaver_types::{Operation, ResponseMode};
 
 use super::evaluate::{Evaluated, Question};
 use super::grant::raw_needs_admin;
-use super::unmask;
-use crate::kernel::{Call, Caller, Kernel};
+use crate::caller::{Call, Caller};
+use crate::kernel::Kernel;
+use crate::masked_arguments;
 
 /// A call that is decided on and not made.
 pub(crate) struct AsIf<'a> {
@@ -35,7 +36,7 @@ impl Kernel {
         let repaired = self.repaired(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
         let unmasked = self.unmasked(caller, arguments);
-        let (arguments, masks) = unmask::parts(unmasked.as_deref(), arguments);
+        let (arguments, masks) = masked_arguments::parts(unmasked.as_deref(), arguments);
         let (operation, at, facts) = (Operation::Invoke, self.moment(), None);
         let question =
             Question { caller, request, arguments, masks, operation, at, facts, resumes: true };

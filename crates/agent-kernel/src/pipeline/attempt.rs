@@ -12,11 +12,11 @@ use weaver_types::{
 use super::evaluate::Target;
 use super::invoke::Ready;
 use super::unfinished::Watch;
+use crate::budget_reservation::AttemptNeeds;
+use crate::cached_run::{RunSlot, lock};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
-use crate::hot_run::{RunSlot, lock};
 use crate::kernel::Kernel;
 use crate::late::LateDoor;
-use crate::room::Want;
 use crate::wait::{contained, within};
 
 /// A call that is asked to wait longer than this is not tried again.
@@ -112,16 +112,16 @@ impl Kernel {
 }
 
 /// What one attempt of this call may take.
-pub(crate) fn want(ready: &Ready<'_>) -> Want {
+pub(crate) fn want(ready: &Ready<'_>) -> AttemptNeeds {
     want_of(&ready.target, &ready.limits)
 }
 
 /// What one attempt may take under these limits.
-pub(crate) fn want_of(target: &Target, limits: &Constraints) -> Want {
+pub(crate) fn want_of(target: &Target, limits: &Constraints) -> AttemptNeeds {
     // Where a driver panics here, no cap has room for it.
     let price = || target.entry.driver.price(target.capability.id());
     let price = catch_unwind(AssertUnwindSafe(price)).unwrap_or(Millicents(u64::MAX));
-    Want { time: timeout(target, limits), price }
+    AttemptNeeds { time: timeout(target, limits), price }
 }
 
 fn timeout(target: &Target, limits: &Constraints) -> Duration {

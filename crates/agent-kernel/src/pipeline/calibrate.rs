@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weaver_policy::approval::Outcome;
-use weaver_policy::signal::{BeliefClass, CalibrationFlags, ClassOutcomes, Sample};
+use weaver_policy::signal::{BeliefClass, ClassOutcomes, Sample};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
     Batch, Durability, Ledger, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey, Replace,
@@ -51,6 +51,15 @@ impl Kernel {
         stored(&self.settings.tenant, self.ledger.as_ref())
     }
 
+    /// Gives the source of signals that counts outcomes what the ledger knows of them.
+    pub(crate) fn restore_outcomes(&self) -> Result<(), KernelError> {
+        let Some(flags) = self.ports.signals.calibration() else { return Ok(()) };
+        for (class, outcomes) in self.outcomes()? {
+            flags.restore(class, outcomes).map_err(|error| damaged(error.to_string()))?;
+        }
+        Ok(())
+    }
+
     /// Counts an outcome, with what is committed beside it.
     pub(super) async fn count_outcome(
         &self,
@@ -96,18 +105,6 @@ impl Kernel {
         }
         Err(LedgerError::Malformed("the class changes too fast; try again".to_owned()))
     }
-}
-
-/// Gives a source what the ledger knows.
-pub(crate) fn restore(
-    flags: &CalibrationFlags,
-    tenant: &Tenant,
-    ledger: &dyn Ledger,
-) -> Result<(), KernelError> {
-    for (class, outcomes) in stored(tenant, ledger)? {
-        flags.restore(class, outcomes).map_err(|error| damaged(error.to_string()))?;
-    }
-    Ok(())
 }
 
 /// Every class in the ledger.

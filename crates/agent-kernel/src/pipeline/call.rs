@@ -5,10 +5,11 @@ use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Frame, ReasonCode, ResponseMode,
 };
 
-use super::Invocation;
 use super::evaluate::denied;
 use super::grant::{early, unnamed};
-use crate::kernel::{Call, Caller, Kernel};
+use crate::caller::{Call, Caller};
+use crate::invocation::Invocation;
+use crate::kernel::Kernel;
 
 /// Under which name a call to what cannot be one is recorded.
 const UNKNOWN: &str = "unknown";

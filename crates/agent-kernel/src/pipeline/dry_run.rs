@@ -14,9 +14,11 @@ use super::attempt::want_of;
 use super::evaluate::{Evaluated, Question};
 use super::grant::limits;
 use super::share::Share;
-use crate::hot_run::{RunSlot, lock};
-use crate::kernel::{Call, Caller, Kernel};
-use crate::room::{Room, Want, left};
+use crate::budget_reservation::BudgetRemaining;
+use crate::budget_reservation::{AttemptNeeds, BudgetReservation, left};
+use crate::cached_run::{RunSlot, lock};
+use crate::caller::{Call, Caller};
+use crate::kernel::Kernel;
 
 /// What a call would come to.
 #[derive(Debug, Clone)]
@@ -36,21 +38,6 @@ pub struct DryRun {
     pub timeout: Option<Duration>,
     /// The most that an attempt could cost, where the driver knows.
     pub price: Millicents,
-}
-
-/// What is left of a run's budgets, with what calls under way hold taken off. `None` means no cap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BudgetRemaining {
-    /// Calls.
-    pub tool_calls: Option<u64>,
-    /// Prompt tokens of the run.
-    pub prompt_tokens: Option<u64>,
-    /// Microseconds of execution.
-    pub latency_us: Option<u64>,
-    /// Money.
-    pub cost: Option<Millicents>,
-    /// Tokens of the session.
-    pub session_tokens: Option<u32>,
 }
 
 impl Kernel {
@@ -115,10 +102,10 @@ impl Kernel {
         slot: &RunSlot,
         caller: Caller<'_>,
         mode: ResponseMode,
-        want: Want,
+        want: AttemptNeeds,
     ) -> Result<ResponseMode, Box<Contribution>> {
         let tokens = self.tokens_of_a_frame(slot, mode);
-        let room = Room::take(slot, &caller.run.settings.budget, tokens, want)?;
+        let room = BudgetReservation::take(slot, &caller.run.settings.budget, tokens, want)?;
         let mut share = Share::default();
         share.reserve((self, slot), mode, room.tokens())?;
         Ok(share.floor().max(mode))

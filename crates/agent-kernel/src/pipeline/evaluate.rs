@@ -13,14 +13,15 @@ use weaver_types::{
 
 use super::observe;
 use super::resume::{Ending, Held, Holding, is_releasable};
-use super::unmask::Masks;
 
 use super::share::spent;
 use crate::arguments::Arguments;
+use crate::cached_run::{RunSlot, lock};
+use crate::caller::Caller;
 use crate::clock_guard::Moment;
 use crate::contract::Contract;
-use crate::hot_run::{RunSlot, lock};
-use crate::kernel::{Caller, Kernel};
+use crate::kernel::Kernel;
+use crate::masked_arguments::ArgumentMasks;
 use crate::registry::Registered;
 
 /// What is asked.
@@ -30,7 +31,7 @@ pub(crate) struct Question<'a> {
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) arguments: Option<&'a Value>,
     /// The masks that stood in them, where there were any.
-    pub(crate) masks: Option<&'a Masks>,
+    pub(crate) masks: Option<&'a ArgumentMasks>,
     pub(crate) operation: Operation,
     /// When it is asked.
     pub(crate) at: Moment,

@@ -13,16 +13,18 @@ use weaver_types::{
 
 use super::evaluate::{Question, Target, denied};
 use super::grant::{early, unnamed};
+use super::label;
 use super::refuse::span_id;
 use super::share::Share;
 use super::signal::Finished;
 use super::transition::Step;
-use super::{Invocation, label};
-use crate::hot_run::RunSlot;
-use crate::kernel::{Caller, Kernel};
+use crate::budget_reservation::{AttemptNeeds, BudgetReservation};
+use crate::cached_run::RunSlot;
+use crate::caller::Caller;
+use crate::invocation::Invocation;
+use crate::kernel::Kernel;
 use crate::record::Payload;
 use crate::revocation::Granted;
-use crate::room::{Room, Want};
 use crate::run_state::RunDelta;
 use crate::token::token_of;
 
@@ -130,11 +132,15 @@ impl Kernel {
     }
 
     /// Sets aside the tokens that a view may show.
-    fn room_for(&self, view: &View<'_>, share: &mut Share) -> Result<Room, Box<Contribution>> {
+    fn room_for(
+        &self,
+        view: &View<'_>,
+        share: &mut Share,
+    ) -> Result<BudgetReservation, Box<Contribution>> {
         let mode = self.settings.view_mode;
         let tokens = self.tokens_of_a_frame(&view.slot, mode);
         let budget = &view.caller.run.settings.budget;
-        let room = Room::take(&view.slot, budget, tokens, Want::default())?;
+        let room = BudgetReservation::take(&view.slot, budget, tokens, AttemptNeeds::default())?;
         share.reserve((self, &view.slot), mode, room.tokens())?;
         Ok(room)
     }

@@ -7,7 +7,8 @@ use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode};
 
 use super::as_if::AsIf;
 use super::evaluate::{Evaluated, Question};
-use crate::kernel::{Call, Caller, Kernel};
+use crate::caller::{Call, Caller};
+use crate::kernel::Kernel;
 
 impl Kernel {
     /// Explains why a call would be denied, asked back or held: what the policy asks for, and what

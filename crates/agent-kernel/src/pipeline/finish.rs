@@ -13,13 +13,14 @@ use weaver_types::{
 use super::attempt::Attempted;
 use super::hear::Addition;
 use super::invoke::Ready;
+use super::label;
 use super::progress::ProgressOutlet;
 use super::refuse::span_id;
 use super::share::Share;
 use super::transition::Step;
 use super::unfinished::Watch;
-use super::{Explanation, Invocation, label};
 use crate::driver::DriverError;
+use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
 use crate::provenance;
 use crate::record::{HostFields, Outcome, Shown, Tags, error_text, event};

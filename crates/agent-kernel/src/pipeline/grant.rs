@@ -2,29 +2,19 @@
 
 use weaver_types::{
     CallId, CapabilityRequest, Check, Constraints, Contribution, Decision, Operation, ReasonCode,
-    RequestId, ResponseMode, TokenClaims, Verdict,
+    ResponseMode, TokenClaims, Verdict,
 };
 
 use super::evaluate::{Evaluated, Question, Target, denied};
-use super::pending::Pending;
-use super::unmask;
-use crate::hot_run::RunSlot;
-use crate::kernel::{Call, Caller, Kernel};
-use crate::telemetry::{self, Measure};
+use super::measure::Measure;
+use crate::cached_run::RunSlot;
+use crate::caller::{Call, Caller};
+use crate::invocation::Grant;
+use crate::kernel::Kernel;
+use crate::masked_arguments;
+use crate::pending_grants::PendingGrant;
+use crate::telemetry::{self};
 use crate::token::{Token, token_of};
-
-/// The answer to a request.
-#[derive(Debug, Clone)]
-pub struct Grant {
-    /// The call that the invocation will have.
-    pub call: CallId,
-    /// The decision.
-    pub decision: Decision,
-    /// The token; only when the decision allows, and never in a dry run.
-    pub token: Option<Token>,
-    /// The request that is open for a held call.
-    pub request: Option<RequestId>,
-}
 
 impl Kernel {
     /// Decides on a request. An allowed one gets a token; any other is recorded as a refusal.
@@ -50,7 +40,7 @@ impl Kernel {
         let repaired = self.repaired(&policy, request, arguments);
         let arguments = repaired.as_ref().map(|repaired| &repaired.arguments).or(arguments);
         let unmasked = self.unmasked(caller, arguments);
-        let (arguments, masks) = unmask::parts(unmasked.as_deref(), arguments);
+        let (arguments, masks) = masked_arguments::parts(unmasked.as_deref(), arguments);
         let operation = Operation::Invoke;
         let (at, facts) = (self.moment(), None);
         let mut question =
@@ -110,7 +100,7 @@ impl Kernel {
             expires_at: latest.after(self.settings.token_ttl),
         };
         let token = keys.sign(&claims)?;
-        self.pending.insert(Pending {
+        self.pending.insert(PendingGrant {
             claims,
             seal: *token.seal()?,
             call: call.clone(),

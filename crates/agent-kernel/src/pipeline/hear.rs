@@ -8,9 +8,11 @@ use weaver_types::{CallId, EventKind, Frame, Integrity, RunId, hex};
 
 use super::finish::Ended;
 use super::invoke::Ready;
+use super::origins::Origins;
 use super::transition::Step;
-use crate::hot_run::{RunSlot, lock};
-use crate::kernel::{Caller, Kernel};
+use crate::cached_run::{RunSlot, lock};
+use crate::caller::Caller;
+use crate::kernel::Kernel;
 use crate::provenance::{self, Index, Kind, Part};
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
@@ -200,8 +202,8 @@ impl Kernel {
     }
 
     /// Who vouches for the values of a run.
-    pub(crate) fn origins<'a>(&'a self, slot: &'a RunSlot) -> provenance::Origins<'a> {
-        provenance::Origins { slot, firewall: &self.firewall }
+    pub(crate) fn origins<'a>(&'a self, slot: &'a RunSlot) -> Origins<'a> {
+        Origins { slot, firewall: &self.firewall }
     }
 
     /// A part of the index, where there is anything to add.

@@ -16,7 +16,8 @@ use super::transition::Step;
 use crate::approval::hold::{AskedBy, HeldMasks, HoldForm, OpenHold, key};
 use crate::approval::table::Full;
 use crate::bounds;
-use crate::kernel::{Caller, Kernel};
+use crate::caller::Caller;
+use crate::kernel::Kernel;
 use crate::record::{Payload, arguments, error_text};
 use crate::run_state::RunDelta;
 

@@ -9,17 +9,19 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
+use super::decision_record::DecisionRecord;
 use super::hear::Addition;
 use super::invoke::Ready;
 use super::label;
 use super::resume::Released;
 use super::stand_in::Noted;
 use super::transition::{Step, StepError};
-use super::unfinished::{OpenCall, Watch};
-use crate::hot_run::RunSlot;
+use super::unfinished::Watch;
+use crate::budget_reservation::BudgetReservation;
+use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;
-use crate::record::{Judged, arguments, event};
-use crate::room::Room;
+use crate::open_call::OpenCall;
+use crate::record::{arguments, event};
 use crate::run_state::RunDelta;
 
 /// How often a use of a standing approval is counted again because others use it too.
@@ -33,7 +35,7 @@ impl Kernel {
         ready: &Ready<'_>,
         slot: &RunSlot,
     ) -> Result<Box<Watch<'_>>, Box<Decision>> {
-        if let Err(error) = self.end_owed().await {
+        if let Err(error) = self.record_ends().await {
             return Err(Box::new(not_committed(ready, &error)));
         }
         let mut released = ready.released.clone();
@@ -160,7 +162,8 @@ impl Kernel {
 
     fn open_call(&self, ready: &Ready<'_>) -> OpenCall {
         let capability = &ready.target.capability;
-        let (latency_us, cost) = ready.room.as_ref().map(Room::at_worst).unwrap_or_default();
+        let (latency_us, cost) =
+            ready.room.as_ref().map(BudgetReservation::at_worst).unwrap_or_default();
         OpenCall {
             v: 1,
             latency_us,
@@ -193,7 +196,8 @@ impl Kernel {
             None => None,
         };
         let (request, decision) = (ready.request, &ready.decision);
-        let mut judged = Judged::new(ready.caller, request, decision, delta, &self.firewall);
+        let mut judged =
+            DecisionRecord::new(ready.caller, request, decision, delta, &self.firewall);
         judged.about(capability, &ready.target.contract);
         judged.decision_key = DecisionKey::ToolDispatch;
         judged.token = Some(&ready.claims.token_id);

@@ -4,38 +4,29 @@ use serde_json::Value;
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{
     CallId, CapabilityId, CapabilityRequest, Check, Confidentiality, Constraints, Contribution,
-    Decision, Frame, Integrity, Label, Operation, ProgressSink, ReasonCode, RequestId,
-    ResponseMode, Timestamp, TokenClaims, ToolResult, Verdict,
+    Decision, Integrity, Label, Operation, ProgressSink, ReasonCode, ResponseMode, Timestamp,
+    TokenClaims, Verdict,
 };
 
 use super::attempt::want;
 use super::evaluate::{Evaluated, Question, Target, denied};
-use super::grant::{Grant, early, limits, raw_needs_admin, unnamed};
+use super::grant::{early, limits, raw_needs_admin, unnamed};
 use super::label;
+use super::measure::Measure;
 use super::progress::ProgressOutlet;
 use super::resume::{Holding, Released};
 use super::share::Share;
-use super::unmask::{self, Masks};
+use crate::budget_reservation::BudgetReservation;
+use crate::cached_run::{RunSlot, lock};
 use crate::call_stream::{CallStream, Outlet};
-use crate::hot_run::{RunSlot, lock};
-use crate::kernel::{Call, Caller, Kernel};
-use crate::room::Room;
-use crate::telemetry::{self, Measure};
+use crate::caller::{Call, Caller};
+use crate::invocation::Grant;
+use crate::invocation::Invocation;
+use crate::kernel::Kernel;
+use crate::masked_arguments;
+use crate::masked_arguments::ArgumentMasks;
+use crate::telemetry::{self};
 use crate::token::Token;
-
-/// What an invocation came to.
-#[derive(Debug, Clone)]
-pub struct Invocation {
-    /// The call, by which the log is searched.
-    pub call: CallId,
-    /// The decision.
-    pub decision: Decision,
-    /// The result or the refusal; `None` in a dry run that would have gone on.
-    pub result: Option<ToolResult<Frame>>,
-    /// The request that is open for a held call. Once it is granted, the same call with the same
-    /// arguments goes through, once.
-    pub request: Option<RequestId>,
-}
 
 /// A call that has passed every check and waits for its commit. It is handed on to its end, so it
 /// lies in a box.
@@ -51,7 +42,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) mode: ResponseMode,
     pub(crate) arguments: &'a Value,
     /// The masks that stood in them, where there were any.
-    pub(crate) masks: Option<&'a Masks>,
+    pub(crate) masks: Option<&'a ArgumentMasks>,
     /// The label of the stored result: the worst that the call can bring.
     pub(crate) worst: Label,
     /// What was repaired in them.
@@ -63,7 +54,7 @@ pub(crate) struct Ready<'a> {
     /// When it was counted, right before its commit.
     pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Option<BudgetReservation>,
     /// Where its result is shown as it comes; `None` for a call that is answered in one.
     pub(crate) outlet: Option<Outlet>,
     /// Where its progress goes; `None` where nobody asked for it, or its driver does not tell.
@@ -155,7 +146,7 @@ impl Kernel {
         let repaired = self.repaired(&policy, request, Some(arguments));
         let arguments = repaired.as_ref().map_or(arguments, |repaired| &repaired.arguments);
         let unmasked = self.unmasked(caller, Some(arguments));
-        let (real, masks) = unmask::parts(unmasked.as_deref(), Some(arguments));
+        let (real, masks) = masked_arguments::parts(unmasked.as_deref(), Some(arguments));
         let arguments = real.unwrap_or(arguments);
         let mut question = Question {
             caller,
@@ -267,7 +258,7 @@ impl Kernel {
         let budget = &ready.caller.run.settings.budget;
         let mode = ready.effective_mode();
         let tokens = self.tokens_of_a_frame(slot, mode);
-        let room = Room::take(slot, budget, tokens, want(ready))?;
+        let room = BudgetReservation::take(slot, budget, tokens, want(ready))?;
         ready.share.reserve((self, slot), mode, room.tokens())?;
         ready.room = Some(room);
         Ok(())

@@ -8,8 +8,9 @@ use weaver_types::{DecisionKey, EventKind, Label, hex};
 
 use super::note::unrecordable;
 use super::transition::{Step, StepError};
+use crate::caller::Caller;
 use crate::error::KernelError;
-use crate::kernel::{Caller, Kernel};
+use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 

@@ -7,11 +7,12 @@ use weaver_types::{
     ReasonCode, Verdict,
 };
 
-use super::Invocation;
 use super::grant::{early, unnamed};
 use super::transition::{Step, StepError};
+use crate::caller::Caller;
 use crate::error::KernelError;
-use crate::kernel::{Caller, Kernel};
+use crate::invocation::Invocation;
+use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 

@@ -4,10 +4,6 @@ mod answer;
 mod standing;
 mod word;
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::time::Duration;
-
 use serde_json::json;
 use weaver_policy::approval::{Rejection, SignedFile};
 use weaver_types::digest::{Digest, Tag};
@@ -17,13 +13,6 @@ use weaver_types::{EventKind, RequestId, RunId, StandingId, Timestamp};
 use super::change::ChangeError;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
-
-/// How many rejections are recorded one by one within [`SPAN`]; the rest are counted.
-const MAX_TOLD: u32 = 64;
-/// The span of that count.
-const SPAN: Duration = Duration::from_secs(60);
-/// How many rejected files are known again.
-const MAX_KNOWN: usize = 4_096;
 
 /// What came of a signed file.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,40 +77,6 @@ pub enum Received {
     },
 }
 
-/// Rejected files of late, so that a flood of them does not flood the log.
-#[derive(Default)]
-pub(crate) struct Rejections(Mutex<Seen>);
-
-#[derive(Default)]
-struct Seen {
-    known: BTreeSet<Digest>,
-    since: Timestamp,
-    told: u32,
-    untold: u64,
-}
-
-impl Rejections {
-    /// Whether this one is recorded, and how many were not before it.
-    fn count(&self, file: Digest, now: Timestamp) -> Option<u64> {
-        let mut seen = self.0.lock().ok()?;
-        if seen.known.len() >= MAX_KNOWN {
-            seen.known.clear();
-        }
-        if !seen.known.insert(file) {
-            return None;
-        }
-        if now.since(seen.since) >= SPAN {
-            (seen.since, seen.told) = (now, 0);
-        }
-        if seen.told >= MAX_TOLD {
-            seen.untold = seen.untold.saturating_add(1);
-            return None;
-        }
-        seen.told += 1;
-        Some(std::mem::take(&mut seen.untold))
-    }
-}
-
 /// Why a file has no effect.
 enum Refusal {
     Rejected(Rejection),
@@ -179,7 +134,7 @@ impl Kernel {
         // A file is a document of ours with a signature: its digest gives nothing away that the
         // file itself does not, and the event keeps only what names it.
         let digest = Digest::of(Tag::COMMIT, bytes);
-        let Some(untold) = self.rejections.count(digest, now) else { return };
+        let Some(untold) = self.rejected_files.count(digest, now) else { return };
         let event = Payload::new()
             .with("code", json!(code))
             .with("detail", json!(error_text(&self.firewall, detail)))

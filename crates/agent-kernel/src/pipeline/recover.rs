@@ -4,10 +4,10 @@ use weaver_types::CallId;
 use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace};
 
 use super::transition::Step;
-use super::unfinished::OpenCall;
+use crate::cached_run::lock;
 use crate::error::KernelError;
-use crate::hot_run::lock;
 use crate::kernel::Kernel;
+use crate::open_call::OpenCall;
 use crate::wait::block_on;
 
 impl Kernel {

@@ -6,11 +6,13 @@ use weaver_types::{
     ToolResult, Verdict,
 };
 
+use super::decision_record::DecisionRecord;
 use super::evaluate::Evaluated;
 use super::transition::Step;
-use super::{Explanation, Invocation};
-use crate::kernel::{Caller, Kernel};
-use crate::record::{Judged, event};
+use crate::caller::Caller;
+use crate::invocation::{Explanation, Invocation};
+use crate::kernel::Kernel;
+use crate::record::event;
 use crate::run_state::RunDelta;
 
 impl Kernel {
@@ -53,7 +55,7 @@ impl Kernel {
         let Evaluated { decision, target, slot, request: open, .. } = *evaluated;
         let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
-        let mut judged = Judged::new(caller, request, &decision, &delta, &self.firewall);
+        let mut judged = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);
         judged.request = open;
         if let Some(target) = &target {
             judged.about(&target.capability, &target.contract);

@@ -9,7 +9,8 @@ use weaver_types::{Operation, ReasonCode, RequestId, RunBudget, RunContext, RunS
 use super::evaluate::Question;
 use super::resume::{Ending, KERNEL, is_releasable};
 use crate::approval::hold::OpenHold;
-use crate::kernel::{Caller, Kernel};
+use crate::caller::Caller;
+use crate::kernel::Kernel;
 
 impl Kernel {
     /// Puts another policy in force. Tokens made under the old one are refused from now on. Every

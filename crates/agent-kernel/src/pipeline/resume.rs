@@ -9,10 +9,11 @@ use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode, Request
 use super::evaluate::Target;
 use super::observe;
 use crate::approval::hold::Place;
+use crate::approval::standing::Use;
 use crate::approval::table::{Found, Hold};
-use crate::kernel::{Caller, Kernel};
+use crate::caller::Caller;
+use crate::kernel::Kernel;
 use crate::revocation::Granted;
-use crate::standing::Use;
 
 /// Who takes a request back when the kernel itself does.
 pub(crate) const KERNEL: &str = "kernel";

@@ -5,9 +5,10 @@ use weaver_types::{DecisionKey, EventKind};
 
 use super::note::unrecordable;
 use super::transition::{Step, StepError};
+use crate::cached_run::lock;
+use crate::caller::Caller;
 use crate::error::KernelError;
-use crate::hot_run::lock;
-use crate::kernel::{Caller, Kernel};
+use crate::kernel::Kernel;
 use crate::record::Payload;
 use crate::run_state::RunDelta;
 

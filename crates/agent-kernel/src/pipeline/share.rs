@@ -6,7 +6,7 @@ use weaver_types::{
     Check, Contribution, Frame, Operation, ReasonCode, ResponseMode, RunBudget, Verdict,
 };
 
-use crate::hot_run::{HotRun, RunSlot, lock};
+use crate::cached_run::{CachedRun, RunSlot, lock};
 use crate::kernel::Kernel;
 
 /// What counts tokens where no session says how.
@@ -143,7 +143,7 @@ impl Share {
 
 /// The refusal of a call or a view whose run may give out no more tokens.
 pub(crate) fn spent(
-    run: &HotRun,
+    run: &CachedRun,
     budget: &RunBudget,
     operation: Operation,
 ) -> Option<Contribution> {

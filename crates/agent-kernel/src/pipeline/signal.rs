@@ -11,8 +11,9 @@ use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Capability, CapabilityId, Effects, EventKind, Label, Operation, RunId};
 
 use super::transition::Step;
-use crate::hot_run::{RunSlot, lock};
-use crate::kernel::{Caller, Kernel};
+use crate::cached_run::{RunSlot, lock};
+use crate::caller::Caller;
+use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 

@@ -9,9 +9,9 @@ use weaver_types::{Decision, StandingId};
 
 use super::resume::{Held, Released};
 use crate::approval::hold::{EndedHold, HoldForm, key};
+use crate::approval::standing::{self, Use};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
-use crate::standing::{self, Use};
 
 /// What using a release up changes.
 pub(crate) struct Consumption {

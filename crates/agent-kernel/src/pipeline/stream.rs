@@ -7,16 +7,16 @@ use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
 use weaver_types::{EventKind, Millicents, ResponseMode, Timestamp, ToolResult};
 
-use super::Invocation;
 use super::attempt::want;
 use super::finish::Ended;
 use super::invoke::Ready;
 use super::share::Share;
 use super::unfinished::Watch;
+use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::Outlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError};
+use crate::invocation::Invocation;
 use crate::kernel::Kernel;
-use crate::room::Want;
 use crate::wait::{contained, within};
 
 /// How a stream came to its end.
@@ -85,7 +85,7 @@ impl Kernel {
         loop {
             let price = Millicents(0);
             let room = watch.room.as_mut().map_or(Ok(()), |room| {
-                room.again((watch.spent, watch.paid), Want { time: limit, price })
+                room.again((watch.spent, watch.paid), AttemptNeeds { time: limit, price })
             });
             if let Err(cap) = room {
                 let error = DriverError::Failed(format!("the run's cap `{cap}` is used up"));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use weaver_types::ledger::{Batch, LedgerError, NewEvent, RecordKey, Replace, Ticket};
 use weaver_types::{DecisionKey, EventKind, LocaleCode, RunBudget, RunId};
 
-use crate::hot_run::{RunSlot, lock};
-use crate::kernel::{Caller, Kernel};
+use crate::cached_run::{RunSlot, lock};
+use crate::caller::Caller;
+use crate::kernel::Kernel;
 use crate::record::{HostFields, Payload, error_text, metadata};
 use crate::run_state::{RunDelta, key};
 

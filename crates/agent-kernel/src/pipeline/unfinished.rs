@@ -3,70 +3,20 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
-use weaver_types::{
-    CallId, CapabilityId, Effects, EventKind, Label, Millicents, Operation, PrincipalId,
-    ReasonCode, RunId,
-};
+use weaver_types::{CallId, Effects, EventKind, Label, Millicents, Operation, ReasonCode};
 
 use super::finish::micros;
 use super::signal::Finished;
 use super::transition::Step;
-use super::unended::Owed;
-use crate::error::KernelError;
-use crate::hot_run::RunSlot;
+use crate::budget_reservation::BudgetReservation;
+use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;
+use crate::open_call::OpenCall;
 use crate::record::Payload;
-use crate::room::Room;
 use crate::run_state::RunDelta;
-
-/// A call whose end is not recorded yet, as the ledger keeps it, in the order in which it is
-/// written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OpenCall {
-    pub(crate) capability: CapabilityId,
-    /// The thousandths of a cent that are charged if the end is never seen.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) cost: u64,
-    /// The microseconds that are charged then.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) latency_us: u64,
-    pub(crate) principal: PrincipalId,
-    pub(crate) run: RunId,
-    /// The tokens that are charged then.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) tokens: u64,
-    pub(crate) v: u8,
-    /// The label that the run takes then.
-    pub(crate) worst: Label,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
-}
-
-impl OpenCall {
-    pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
-        canonical::of(self, Profile::Record).ok()
-    }
-
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, KernelError> {
-        let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
-        let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
-        let version = value.get("v").and_then(serde_json::Value::as_u64);
-        if version != Some(1) {
-            let problem =
-                format!("its version is {version:?}, this build knows 1; use a newer build");
-            return Err(stored(problem));
-        }
-        serde_json::from_value(value).map_err(|e| stored(e.to_string()))
-    }
-}
+use crate::unrecorded_ends::UnrecordedEnd;
 
 impl Kernel {
     /// The batch that closes an open call: it applies only while the call is open, so that each
@@ -124,7 +74,7 @@ pub(crate) struct Watch<'k> {
     /// A call that can be given up without leaving anything open: its end is then `cancelled`.
     pub(crate) harmless: bool,
     /// What it has set aside of the run's budget.
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Option<BudgetReservation>,
     /// Execution time so far, pauses excluded.
     pub(crate) spent: Duration,
     /// What it cost so far.
@@ -190,6 +140,10 @@ impl Drop for Watch<'_> {
             drop(self.kernel.submit(&mut step));
         }
         // If it is not taken, the next call records it first, and otherwise the next opening.
-        self.kernel.unended.add(Owed { call: self.call.clone(), open: self.open.clone(), end });
+        self.kernel.unrecorded_ends.add(UnrecordedEnd {
+            call: self.call.clone(),
+            open: self.open.clone(),
+            end,
+        });
     }
 }

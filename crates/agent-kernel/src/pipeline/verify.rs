@@ -5,9 +5,10 @@ use std::sync::Arc;
 use weaver_policy::PolicySet;
 use weaver_types::{ReasonCode, TokenClaims};
 
-use super::pending::Pending;
+use crate::caller::Caller;
 use crate::clock_guard::Moment;
-use crate::kernel::{Caller, Kernel};
+use crate::kernel::Kernel;
+use crate::pending_grants::PendingGrant;
 use crate::revocation::Granted;
 use crate::token::{Narrowed, Token};
 
@@ -16,7 +17,7 @@ type Refusal = (ReasonCode, &'static str);
 
 /// A token that counts, with the grant that it was made for.
 pub(crate) struct Verified {
-    pending: Arc<Pending>,
+    pending: Arc<PendingGrant>,
     narrowed: Option<TokenClaims>,
 }
 
@@ -27,7 +28,7 @@ impl Verified {
     }
 
     /// What was granted.
-    pub(crate) fn pending(&self) -> &Pending {
+    pub(crate) fn pending(&self) -> &PendingGrant {
         &self.pending
     }
 }
@@ -35,7 +36,7 @@ impl Verified {
 /// A genuine token.
 struct Genuine {
     /// Its grant, while it waits for its invocation.
-    pending: Option<Arc<Pending>>,
+    pending: Option<Arc<PendingGrant>>,
     /// What it says, where its grant does not say just that.
     read: Option<Narrowed>,
 }

@@ -11,7 +11,7 @@ use weaver_policy::{ValueOrigin, ValueOrigins};
 use weaver_text::values::{self, Class, Token};
 use weaver_types::{Impact, JsonRows, Pointer, RawContent, RawResult, RecordFields};
 
-use super::{Origins, echoes};
+use super::echoes;
 
 /// The most records of one reply that are looked at.
 const MAX_RECORDS: usize = 1_000;
@@ -54,7 +54,7 @@ pub(crate) fn records(raw: &RawResult, fields: &RecordFields) -> Vec<Record> {
 }
 
 /// The ids among these records that are vouched for.
-pub(crate) fn vouched_ids(reply: &Reply<'_>, origins: &Origins<'_>) -> Vec<Token> {
+pub(crate) fn vouched_ids(reply: &Reply<'_>, origins: &dyn ValueOrigins) -> Vec<Token> {
     let Reply { records, fields, impact, arguments } = *reply;
     if let [created] = records
         && impact == Impact::Write

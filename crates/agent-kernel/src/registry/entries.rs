@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weaver_text::confusable;
 use weaver_types::{CapabilityId, Digest};
 
+use super::first_seen::FirstSeen;
 use super::{MAX_CAPABILITIES, Registered};
-use crate::contract::FirstSeen;
 use crate::error::RegistryError;
 
 /// Capabilities by id, no two of which a reader takes for one another.

@@ -8,7 +8,7 @@ use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{Capability, Digest};
 
 use super::search::Bag;
-use crate::contract::suspicions;
+use super::suspicion::suspicions;
 use crate::driver::Driver;
 use crate::error::RegistryError;
 use crate::schema_check::SchemaCheck;

@@ -11,8 +11,9 @@ use weaver_types::{
 use super::critique::Critique;
 use super::plan::{PlanError, PlannedStep, Planner};
 use super::record::{RunRecord, StepArtifact};
-use crate::kernel::{Call, Caller, Kernel};
-use crate::pipeline::Invocation;
+use crate::caller::{Call, Caller};
+use crate::invocation::Invocation;
+use crate::kernel::Kernel;
 use crate::record::error_text;
 use crate::wait::contained;
 

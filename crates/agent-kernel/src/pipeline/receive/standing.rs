@@ -7,10 +7,10 @@ use weaver_types::{EventKind, StandingId};
 
 use super::{Received, Refusal};
 use crate::approval::proof::Proof;
+use crate::approval::standing::{self, MAX_STANDING, Use};
 use crate::bounds;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
-use crate::standing::{self, MAX_STANDING, Use};
 
 impl Kernel {
     pub(super) async fn take_standing(&self, signed: &SignedStanding) -> Result<Received, Refusal> {

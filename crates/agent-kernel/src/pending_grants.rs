@@ -16,7 +16,7 @@ const MOST_GONE: usize = 1_024;
 
 /// A grant that waits for its invocation.
 #[derive(Debug, Clone)]
-pub(crate) struct Pending {
+pub(crate) struct PendingGrant {
     /// What its token says, and the MAC by which a token is known to say just that.
     pub(crate) claims: TokenClaims,
     pub(crate) seal: Seal,
@@ -32,13 +32,13 @@ pub(crate) struct PendingGrants(Mutex<Grants>);
 
 #[derive(Default)]
 struct Grants {
-    by_token: HashMap<TokenId, Arc<Pending>, RandomState>,
+    by_token: HashMap<TokenId, Arc<PendingGrant>, RandomState>,
     /// The oldest first. Some may be gone by now; a token never comes again.
     by_age: VecDeque<TokenId>,
 }
 
 impl PendingGrants {
-    pub(crate) fn insert(&self, pending: Pending) {
+    pub(crate) fn insert(&self, pending: PendingGrant) {
         let Ok(mut grants) = self.0.lock() else { return };
         while grants.by_token.len() >= MAX_PENDING {
             let Some(oldest) = grants.by_age.pop_front() else { break };
@@ -54,7 +54,7 @@ impl PendingGrants {
         by_token.insert(token.clone(), Arc::new(pending));
     }
 
-    pub(crate) fn get(&self, token: &str) -> Option<Arc<Pending>> {
+    pub(crate) fn get(&self, token: &str) -> Option<Arc<PendingGrant>> {
         self.0.lock().ok()?.by_token.get(token).cloned()
     }
 
@@ -79,7 +79,7 @@ mod tests {
         format!("tok_{n:08}")
     }
 
-    fn pending(n: usize) -> Pending {
+    fn pending(n: usize) -> PendingGrant {
         let capability = CapabilityId::parse("fs.read").unwrap();
         let claims = TokenClaims {
             v: 1,
@@ -98,7 +98,7 @@ mod tests {
             issued_at: Timestamp::default(),
             expires_at: Timestamp::default(),
         };
-        Pending {
+        PendingGrant {
             claims,
             seal: [0; 32],
             call: CallId::parse("call_1").unwrap(),

@@ -4,18 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weaver_policy::PolicySet;
-use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace};
-use weaver_types::{Capability, CapabilityId, Tenant};
+use weaver_types::{Capability, CapabilityId};
 
-use super::{Approval, Baselines, Contract, comparison};
+use crate::contract::{self, Approval, Contract, KERNEL_SURFACE, load};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 use crate::registry::Registered;
-
-/// The baselines of a ledger, with the versions themselves.
-pub(crate) fn load(tenant: &Tenant, ledger: &dyn Ledger) -> Baselines {
-    Baselines::read(|after| ledger.list(tenant, Namespace::Baseline, after, MAX_PAGE))
-}
 
 impl Kernel {
     /// How a registered capability stands against what was registered and approved; `None` when
@@ -56,7 +50,7 @@ impl Kernel {
     /// [`KernelError`], when it could not be recorded.
     pub async fn snapshot_contracts(&self, by: &str) -> Result<usize, KernelError> {
         let all = self.registry.list_all();
-        self.approve(&all, Some(super::KERNEL_SURFACE), by).await?;
+        self.approve(&all, Some(KERNEL_SURFACE), by).await?;
         Ok(all.len())
     }
 
@@ -109,12 +103,12 @@ impl Kernel {
         };
         let known = self.baselines.read();
         let known = known.as_deref().map_err(|_| ());
-        comparison::compare((policy, known), entry, effective, &older)
+        contract::compare((policy, known), entry, effective, &older)
     }
 }
 
 fn load_one(kernel: &Kernel, id: &CapabilityId) -> Option<Box<Capability>> {
-    let key = super::baselines::tool_key(&kernel.settings.tenant, id);
+    let key = contract::tool_key(&kernel.settings.tenant, id);
     let record = kernel.ledger.read(&key).ok()??;
-    super::stored::read(id.as_str(), &record.value).ok()?.contract
+    contract::read_baseline(id.as_str(), &record.value).ok()?.contract
 }

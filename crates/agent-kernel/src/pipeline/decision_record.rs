@@ -9,20 +9,21 @@ use weaver_types::{
     Origin, PrincipalId, ReasonCode, RequestId, ResponseMode, Rung, SafetyClass, TokenId, Verdict,
 };
 
-use super::host_fields::{HostFields, metadata};
-use super::{Checks, Recorded, Tags, Why, refusal_key, registered, words};
+use crate::caller::Caller;
 use crate::contract::{Contract, ContractState};
-use crate::kernel::Caller;
+use crate::record::{
+    Checks, HostFields, JustificationRecord, RecordedArguments, Tags, metadata, refusal_key, words,
+};
 use crate::run_state::RunDelta;
 
 /// What is recorded of a call that was decided on, in the order in which it is written. What is
 /// `None` is left out.
 #[derive(Debug, Serialize)]
-pub(crate) struct Judged<'a> {
+pub(crate) struct DecisionRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<&'a AgentId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) arguments: Option<Recorded<'a>>,
+    pub(crate) arguments: Option<RecordedArguments<'a>>,
     capability: &'a CapabilityId,
     checks: Checks<'a>,
     checks_total: usize,
@@ -38,7 +39,7 @@ pub(crate) struct Judged<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     intent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    justification: Option<Why>,
+    justification: Option<JustificationRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +85,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) worst_label: Option<&'a Label>,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> DecisionRecord<'a> {
     /// A refusal of a capability that nobody knows.
     pub(crate) fn new(
         caller: Caller<'a>,
@@ -109,7 +110,10 @@ impl<'a> Judged<'a> {
             fingerprint: None,
             goal: words(firewall, &request.goal),
             intent: request.intent.as_ref().map(|intent| words(firewall, intent)),
-            justification: request.justification.as_ref().map(|why| Why::of(why, firewall)),
+            justification: request
+                .justification
+                .as_ref()
+                .map(|why| JustificationRecord::of(why, firewall)),
             metadata: metadata(caller.run, firewall),
             mode: None,
             origin: basis.origin,
@@ -153,4 +157,9 @@ impl<'a> Judged<'a> {
         self.tool_contract_status = Some(contract.state);
         self.upstream_digest = capability.spec().upstream_digest;
     }
+}
+
+/// The fingerprint that a capability was registered with, where it was compared with that.
+fn registered(contract: &Contract) -> Option<Digest> {
+    (contract.state != ContractState::NotCompared).then_some(contract.registered)
 }

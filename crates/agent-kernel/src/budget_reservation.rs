@@ -1,59 +1,48 @@
-//! Room in a run's budget: set aside before a call, charged with what it took, given back when it
+//! BudgetReservation in a run's budget: set aside before a call, charged with what it took, given back when it
 //! is over. What is used and what is set aside never exceed a cap, however many calls are under way.
 
 use std::time::Duration;
 
 use weaver_types::{Check, Contribution, Millicents, ReasonCode, RunBudget, RunMeters, Verdict};
 
-use crate::hot_run::{HotRun, RunSlot, lock};
-use crate::pipeline::BudgetRemaining;
+use crate::cached_run::{CachedRun, RunSlot, lock};
+use crate::reserved_amounts::ReservedAmounts;
 
 /// No attempt begins with less time than this.
 const LEAST_TIME_US: u64 = 1_000;
 /// No call begins with fewer prompt tokens than these: not even a handle could be shown.
 const LEAST_TOKENS: u64 = 200;
 
-/// What calls under way have set aside.
+/// What is left of a run's budgets, with what calls under way hold taken off. `None` means no cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Held {
-    pub(crate) tokens: u64,
-    pub(crate) latency_us: u64,
-    pub(crate) cost: Millicents,
-}
-
-impl Held {
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            tokens: self.tokens.saturating_add(other.tokens),
-            latency_us: self.latency_us.saturating_add(other.latency_us),
-            cost: Millicents(self.cost.0.saturating_add(other.cost.0)),
-        }
-    }
-
-    pub(crate) fn minus(self, other: Self) -> Self {
-        Self {
-            tokens: self.tokens.saturating_sub(other.tokens),
-            latency_us: self.latency_us.saturating_sub(other.latency_us),
-            cost: Millicents(self.cost.0.saturating_sub(other.cost.0)),
-        }
-    }
+pub struct BudgetRemaining {
+    /// Calls.
+    pub tool_calls: Option<u64>,
+    /// Prompt tokens of the run.
+    pub prompt_tokens: Option<u64>,
+    /// Microseconds of execution.
+    pub latency_us: Option<u64>,
+    /// Money.
+    pub cost: Option<Millicents>,
+    /// Tokens of the session.
+    pub session_tokens: Option<u32>,
 }
 
 /// What one attempt may take: at most this much time, and up to this much money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Want {
+pub(crate) struct AttemptNeeds {
     pub(crate) time: Duration,
     pub(crate) price: Millicents,
 }
 
 /// What one call has set aside of its run's budget. Dropped, it gives everything back.
-pub(crate) struct Room {
+pub(crate) struct BudgetReservation {
     slot: RunSlot,
     budget: RunBudget,
-    held: Held,
+    held: ReservedAmounts,
 }
 
-impl Room {
+impl BudgetReservation {
     /// Sets aside what a first attempt needs, and up to `tokens` prompt tokens.
     ///
     /// # Errors
@@ -62,11 +51,12 @@ impl Room {
         slot: &RunSlot,
         budget: &RunBudget,
         tokens: u64,
-        want: Want,
+        want: AttemptNeeds,
     ) -> Result<Self, Box<Contribution>> {
-        let mut room = Self { slot: slot.clone(), budget: budget.clone(), held: Held::default() };
+        let mut room =
+            Self { slot: slot.clone(), budget: budget.clone(), held: ReservedAmounts::default() };
         let mut hot = lock(slot).ok_or_else(unusable)?;
-        let (free, meters) = (free(&hot, budget, Held::default()), hot.state().meters);
+        let (free, meters) = (free(&hot, budget, ReservedAmounts::default()), hot.state().meters);
         let mut next = room.attempt_in(free, (Duration::ZERO, Millicents(0)), want);
         if let (Ok(next), Some(left)) = (&mut next, free.tokens) {
             next.tokens = tokens.min(left);
@@ -87,7 +77,7 @@ impl Room {
     pub(crate) fn again(
         &mut self,
         spent: (Duration, Millicents),
-        want: Want,
+        want: AttemptNeeds,
     ) -> Result<(), &'static str> {
         let mut hot = lock(&self.slot).ok_or("max_tool_calls")?;
         let free = free(&hot, &self.budget, self.held);
@@ -117,8 +107,8 @@ impl Room {
         &self,
         free: Free,
         (spent, paid): (Duration, Millicents),
-        want: Want,
-    ) -> Result<Held, &'static str> {
+        want: AttemptNeeds,
+    ) -> Result<ReservedAmounts, &'static str> {
         let (spent, time) = (micros(spent), micros(want.time));
         let left = free.latency_us.map(|left| left.saturating_sub(spent));
         if left.is_some_and(|left| left < LEAST_TIME_US && time > 0) {
@@ -129,21 +119,21 @@ impl Room {
             return Err("max_cost_usd_cents");
         }
         let latency_us = spent.saturating_add(left.map_or(time, |left| left.min(time)));
-        Ok(Held { latency_us, cost: Millicents(cost), ..self.held })
+        Ok(ReservedAmounts { latency_us, cost: Millicents(cost), ..self.held })
     }
 }
 
-impl Drop for Room {
+impl Drop for BudgetReservation {
     fn drop(&mut self) {
         if let Some(mut hot) = lock(&self.slot) {
-            hot.hold(self.held, Held::default());
+            hot.hold(self.held, ReservedAmounts::default());
         }
     }
 }
 
 /// What is left of a budget, with what calls under way hold taken off; calls and sessions apart.
-pub(crate) fn left(hot: &HotRun, budget: &RunBudget) -> BudgetRemaining {
-    let free = free(hot, budget, Held::default());
+pub(crate) fn left(hot: &CachedRun, budget: &RunBudget) -> BudgetRemaining {
+    let free = free(hot, budget, ReservedAmounts::default());
     BudgetRemaining {
         prompt_tokens: free.tokens,
         latency_us: free.latency_us,
@@ -153,7 +143,7 @@ pub(crate) fn left(hot: &HotRun, budget: &RunBudget) -> BudgetRemaining {
 }
 
 /// What is neither used nor set aside by others; `None` where there is no cap.
-fn free(hot: &HotRun, budget: &RunBudget, own: Held) -> Free {
+fn free(hot: &CachedRun, budget: &RunBudget, own: ReservedAmounts) -> Free {
     let others = hot.held().minus(own);
     let RunMeters { prompt_tokens, latency_us, cost, .. } = hot.state().meters;
     let left = |cap: Option<u64>, used: u64, held: u64| {

@@ -31,7 +31,7 @@ struct Plan {
 struct Client {
     plan: Plan,
     next: Next,
-    room: Option<Room>,
+    room: Option<BudgetReservation>,
     spent: Duration,
     paid: Millicents,
 }
@@ -50,8 +50,11 @@ impl Client {
         Self { plan, next: Next::Take, room: None, spent, paid }
     }
 
-    fn want(&self) -> Want {
-        Want { time: Duration::from_millis(self.plan.time_ms), price: Millicents(self.plan.price) }
+    fn want(&self) -> AttemptNeeds {
+        AttemptNeeds {
+            time: Duration::from_millis(self.plan.time_ms),
+            price: Millicents(self.plan.price),
+        }
     }
 
     /// An attempt that takes all the time and money that was set aside for it.
@@ -64,14 +67,16 @@ impl Client {
 
     fn step(&mut self, slot: &RunSlot) {
         self.next = match self.next {
-            Next::Take => match Room::take(slot, &BUDGET, self.plan.tokens, self.want()) {
-                Err(_) => Next::Over,
-                Ok(room) => {
-                    self.room = Some(room);
-                    self.attempt();
-                    if self.plan.retries { Next::Again } else { Next::Charge }
+            Next::Take => {
+                match BudgetReservation::take(slot, &BUDGET, self.plan.tokens, self.want()) {
+                    Err(_) => Next::Over,
+                    Ok(room) => {
+                        self.room = Some(room);
+                        self.attempt();
+                        if self.plan.retries { Next::Again } else { Next::Charge }
+                    }
                 }
-            },
+            }
             Next::Again => {
                 let (spent, want) = ((self.spent, self.paid), self.want());
                 if self.room.as_mut().unwrap().again(spent, want).is_ok() {
@@ -124,7 +129,7 @@ fn replay(plans: &[Plan], order: &[usize]) -> Vec<Next> {
     }
     let at = clients.iter().map(|client| client.next).collect();
     drop(clients);
-    assert_eq!(lock(&slot).unwrap().held(), Held::default(), "{order:?}");
+    assert_eq!(lock(&slot).unwrap().held(), ReservedAmounts::default(), "{order:?}");
     at
 }
 
@@ -167,15 +172,17 @@ fn in_no_order_is_a_meter_overspent() {
 #[test]
 fn what_others_hold_is_not_there_for_the_next() {
     let slot = RunSlot::default();
-    let want = Want { time: Duration::from_millis(200), price: Millicents(4) };
-    let first = Room::take(&slot, &BUDGET, 700, want).unwrap_or_else(|said| panic!("{said:?}"));
+    let want = AttemptNeeds { time: Duration::from_millis(200), price: Millicents(4) };
+    let first = BudgetReservation::take(&slot, &BUDGET, 700, want)
+        .unwrap_or_else(|said| panic!("{said:?}"));
     assert_eq!(first.time(Duration::ZERO), want.time);
     let refused = |tokens, time_ms, price| {
-        let want = Want { time: Duration::from_millis(time_ms), price: Millicents(price) };
-        Room::take(&slot, &BUDGET, tokens, want).err().map(|said| said.detail)
+        let want = AttemptNeeds { time: Duration::from_millis(time_ms), price: Millicents(price) };
+        BudgetReservation::take(&slot, &BUDGET, tokens, want).err().map(|said| said.detail)
     };
     assert!(refused(200, 10, 4).unwrap().contains("max_cost_usd_cents"));
-    let second = Room::take(&slot, &BUDGET, 900, Want { price: Millicents(1), ..want });
+    let second =
+        BudgetReservation::take(&slot, &BUDGET, 900, AttemptNeeds { price: Millicents(1), ..want });
     let second = second.unwrap_or_else(|said| panic!("{said:?}"));
     assert_eq!(
         (second.time(Duration::ZERO), second.tokens()),

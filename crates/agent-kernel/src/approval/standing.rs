@@ -8,7 +8,7 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, Record, RecordKey};
 use weaver_types::{StandingId, Tenant, Timestamp};
 
-use crate::approval::proof::Proof;
+use super::proof::Proof;
 use crate::error::KernelError;
 
 /// The most standing approvals that are kept, ended ones until they expire included.

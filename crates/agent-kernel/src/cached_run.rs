@@ -16,18 +16,18 @@ use weaver_types::{Label, RunId, Tenant};
 use crate::error::KernelError;
 use crate::masks::RunMasks;
 use crate::provenance::{self, Index};
-use crate::room::Held;
+use crate::reserved_amounts::ReservedAmounts;
 use crate::run_log::RunLog;
 use crate::run_state::{self, RunDelta, RunState, WrittenLabel, key, read};
 
 /// How many runs are kept in memory; others are read again when they go on.
-const MAX_HOT: usize = 4_096;
+const MAX_CACHED: usize = 4_096;
 /// How many steps of one run may be on their way before its record is read again.
 const MAX_FLIGHT: usize = 4_096;
 
 /// A run in memory.
 #[derive(Debug, Default)]
-pub(crate) struct HotRun {
+pub(crate) struct CachedRun {
     /// What is known to be committed.
     settled: RunState,
     /// The version of its record; 0 where there is none.
@@ -46,14 +46,14 @@ pub(crate) struct HotRun {
     /// What it may give out in tokens, where that is bounded.
     session: Option<Session>,
     /// What its calls under way have set aside of its budget.
-    held: Held,
+    held: ReservedAmounts,
 }
 
 /// A run that is being worked with, where its values come from, and their masks: who looks at the
 /// one does not wait for the other.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
-    run: Mutex<HotRun>,
+    run: Mutex<CachedRun>,
     provenance: Mutex<Index>,
     masks: RunMasks,
 }
@@ -73,19 +73,19 @@ impl Slot {
 /// The same, shared.
 pub(crate) type RunSlot = Arc<Slot>;
 
-impl HotRun {
+impl CachedRun {
     /// The state with everything that is on its way.
     pub(crate) fn state(&self) -> &RunState {
         &self.state
     }
 
     /// What its calls under way have set aside.
-    pub(crate) fn held(&self) -> Held {
+    pub(crate) fn held(&self) -> ReservedAmounts {
         self.held
     }
 
     /// Sets something else aside than before.
-    pub(crate) fn hold(&mut self, instead_of: Held, next: Held) {
+    pub(crate) fn hold(&mut self, instead_of: ReservedAmounts, next: ReservedAmounts) {
         self.held = self.held.minus(instead_of).plus(next);
     }
 
@@ -211,11 +211,11 @@ impl Runs {
         if let Some(slot) = runs.get(run) {
             return Ok(Arc::clone(slot));
         }
-        if runs.len() >= MAX_HOT {
+        if runs.len() >= MAX_CACHED {
             // What nobody holds is stored, or was abandoned and is found by the guards.
             runs.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
-        let (tenant, mut hot) = (&self.tenant, HotRun::default());
+        let (tenant, mut hot) = (&self.tenant, CachedRun::default());
         let mut log = self.log.lock().map_err(|_| died())?;
         let proven = log.proven(run, ledger, || ledger.read(&key(tenant, run)))?;
         drop(log);
@@ -234,7 +234,7 @@ impl Runs {
 }
 
 /// Locks a slot; a thread that died while it held one makes the run unusable.
-pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, HotRun>> {
+pub(crate) fn lock(slot: &RunSlot) -> Option<MutexGuard<'_, CachedRun>> {
     slot.run.lock().ok()
 }
 
@@ -246,14 +246,14 @@ mod tests {
         RunDelta { tool_calls: 1, ..RunDelta::default() }
     }
 
-    fn launch(run: &mut HotRun) -> u64 {
+    fn launch(run: &mut CachedRun) -> u64 {
         let next = run.state().clone().after(&call());
         run.launch(call(), next)
     }
 
     #[test]
     fn a_landed_step_settles_all_before_it() {
-        let mut run = HotRun::default();
+        let mut run = CachedRun::default();
         assert!(run.is_fresh());
         let steps = [launch(&mut run), launch(&mut run), launch(&mut run)];
         assert_eq!((run.expected(), run.state().meters.tool_calls), (Some(3), 3));
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_refused_step_is_taken_back() {
-        let mut run = HotRun::default();
+        let mut run = CachedRun::default();
         let steps = [launch(&mut run), launch(&mut run)];
         run.refused(steps[0]);
         assert_eq!((run.expected(), run.state().meters.tool_calls), (Some(1), 1));

@@ -1,0 +1,52 @@
+//! The record of a call whose end is not recorded yet.
+
+use serde::{Deserialize, Serialize};
+use weaver_types::canonical::{self, Profile};
+use weaver_types::{CapabilityId, Label, PrincipalId, RunId};
+
+use crate::error::KernelError;
+
+/// A call whose end is not recorded yet, as the ledger keeps it, in the order in which it is
+/// written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenCall {
+    pub(crate) capability: CapabilityId,
+    /// The thousandths of a cent that are charged if the end is never seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) cost: u64,
+    /// The microseconds that are charged then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) latency_us: u64,
+    pub(crate) principal: PrincipalId,
+    pub(crate) run: RunId,
+    /// The tokens that are charged then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) tokens: u64,
+    pub(crate) v: u8,
+    /// The label that the run takes then.
+    pub(crate) worst: Label,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl OpenCall {
+    pub(crate) fn to_bytes(&self) -> Option<Vec<u8>> {
+        canonical::of(self, Profile::Record).ok()
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, KernelError> {
+        let stored = |problem: String| KernelError::Stored { what: "an open call", problem };
+        let value = canonical::parse(bytes, Profile::Record).map_err(|e| stored(e.to_string()))?;
+        let version = value.get("v").and_then(serde_json::Value::as_u64);
+        if version != Some(1) {
+            let problem =
+                format!("its version is {version:?}, this build knows 1; use a newer build");
+            return Err(stored(problem));
+        }
+        serde_json::from_value(value).map_err(|e| stored(e.to_string()))
+    }
+}

@@ -1,0 +1,26 @@
+//! Repairing the arguments of a call before anything is decided.
+
+use serde_json::Value;
+use weaver_policy::PolicySet;
+use weaver_types::CapabilityRequest;
+
+use crate::kernel::Kernel;
+use crate::repair::{Repaired, Repairs, repaired};
+
+impl Kernel {
+    /// The arguments of a call as they are repaired; `None` where they are taken as they are.
+    pub(crate) fn repaired(
+        &self,
+        policy: &PolicySet,
+        request: &CapabilityRequest,
+        arguments: Option<&Value>,
+    ) -> Option<Repaired> {
+        let (repairs, arguments) = (self.settings.repairs, arguments?);
+        if repairs == Repairs::none() {
+            return None;
+        }
+        let entry = self.registry.get(&request.capability_id)?;
+        let capability = entry.effective(policy).ok()?;
+        repaired(repairs, &capability, &entry.arguments, arguments)
+    }
+}
