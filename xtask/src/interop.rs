@@ -96,7 +96,7 @@ fn program(sh: &Shell, args: &Args, target: &Path) -> Result<PathBuf> {
     if let Some(file) = &args.weaver {
         return file.canonicalize().with_context(|| format!("cannot find {}", file.display()));
     }
-    let mut build = process::cargo(sh).args(["build", "-p", "weaver-gateway", "--bin", "weaver"]);
+    let mut build = process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]);
     if args.release {
         build = build.arg("--release");
     }

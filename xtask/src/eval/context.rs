@@ -90,7 +90,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 fn weaver(sh: &Shell, target: &Path) -> Result<PathBuf> {
-    let what = ["build", "--release", "--package", "weaver-gateway", "--bin", "weaver"];
+    let what = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
     process::run(process::cargo(sh).args(what))?;
     Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -59,7 +59,7 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
 }
 
 fn built(sh: &Shell) -> Result<PathBuf> {
-    let build = ["build", "--release", "--package", "weaver-gateway", "--bin", "weaver"];
+    let build = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
     process::run(process::cargo(sh).args(build))?;
     let target = workspace::metadata()?.target_directory.into_std_path_buf();
     Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))

@@ -113,7 +113,7 @@ fn chosen(names: &[String]) -> Result<Vec<Task>> {
 }
 
 fn build(sh: &Shell, target: &Path) -> Result<PathBuf> {
-    process::run(process::cargo(sh).args(["build", "-p", "weaver-gateway", "--bin", "weaver"]))?;
+    process::run(process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]))?;
     Ok(target.join("debug").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
 }
 

@@ -86,8 +86,7 @@ impl Weaver {
         let program = match named {
             Some(program) => program,
             None => {
-                let build =
-                    ["build", "--release", "--package", "weaver-gateway", "--bin", "weaver"];
+                let build = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
                 process::run(process::cargo(sh).args(build))?;
                 target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX))
             }

@@ -43,7 +43,7 @@ impl Weaver {
                     "build",
                     "--release",
                     "--package",
-                    "weaver-gateway",
+                    "weaver-cli",
                     "--bin",
                     "weaver",
                 ]))?;
