@@ -16,7 +16,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use weaver_gateway::cli;
+use weaver_drivers::confine;
+use weaver_gateway::serve;
 use weaver_trace_store::{Reader, verify};
 use weaver_types::{Clock, SystemClock};
 
@@ -35,8 +36,9 @@ const WARM_UP: usize = 100;
 const FEW: usize = 5;
 
 fn main() -> Result<ExitCode, Failure> {
-    if std::env::args_os().nth(1).is_some_and(|verb| verb == cli::LAUNCH) {
-        return Ok(cli::main());
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|verb| verb == serve::LAUNCH) {
+        return Ok(confine::launch(words));
     }
     run().map(|()| ExitCode::SUCCESS)
 }
@@ -57,7 +59,7 @@ fn run() -> Result<(), Failure> {
 /// What `weaver serve` does.
 fn gateway(config: &Path) -> Result<(), Failure> {
     let config = weaver_gateway::config::load(config)?;
-    weaver_gateway::serve::run(config, false, None)?;
+    serve::run(config, false, None)?;
     Ok(())
 }
 

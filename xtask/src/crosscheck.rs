@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use xshell::Shell;
 
-use crate::counterparts::child;
-use crate::counterparts::install::{self, Installed};
+use crate::child;
+use crate::install::{self, Installed};
 use crate::tally::Tally;
 use crate::{test, workspace};
 

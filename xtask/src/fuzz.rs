@@ -21,7 +21,7 @@ const HOMES: [Home; 2] = [
     Home {
         folder: "crates/policy/fuzz",
         targets: &["policy", "contracts_keys", "signed_file"],
-        documents: &["crates/policy/assets", "xtask/interop/documents"],
+        documents: &["crates/policy/assets", "xtask/harness/interop/documents"],
     },
     Home {
         folder: "crates/firewall/fuzz",

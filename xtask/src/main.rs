@@ -2,32 +2,26 @@
 
 mod bench;
 mod ci;
-mod counterparts;
 mod crosscheck;
 mod doc;
-mod eval;
 mod examples;
 mod features;
 mod fmt;
 mod fuzz;
-mod interop;
+mod harness;
 mod layers;
 mod lint;
 mod mutants;
 mod package;
-mod peers;
-mod process;
-mod speed;
-mod tally;
 mod test;
 mod tidy;
-mod workspace;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xshell::Shell;
+use xtask::{child, install, process, tally, workspace};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -62,13 +56,17 @@ enum Verb {
     /// Run the benches.
     Bench(bench::Args),
     /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
-    Interop(interop::Args),
+    #[command(disable_help_flag = true)]
+    Interop(harness::Args),
     /// Decide the same calls with other policy engines too, and compare answers and times.
-    Peers(peers::Args),
+    #[command(disable_help_flag = true)]
+    Peers(harness::Args),
     /// Say how good a part is, on a corpus that lies outside of the repository.
-    Eval(eval::Args),
+    #[command(disable_help_flag = true)]
+    Eval(harness::Args),
     /// Say how fast a part is, beside its peer on the same inputs.
-    Speed(speed::Args),
+    #[command(disable_help_flag = true)]
+    Speed(harness::Args),
     /// Feed made-up input to the parsers of the policy crate and to the firewall.
     Fuzz(fuzz::Args),
     /// Break single files in many small ways, and name the ways that no test sees.
@@ -102,10 +100,10 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Crosscheck => crosscheck::run(&sh),
         Verb::Bench(args) => bench::run(&sh, &args),
-        Verb::Interop(args) => interop::run(&sh, &args),
-        Verb::Peers(args) => peers::run(&sh, &args),
-        Verb::Eval(args) => eval::run(&sh, &args),
-        Verb::Speed(args) => speed::run(&sh, &args),
+        Verb::Interop(args) => harness::run(&sh, "interop", &args),
+        Verb::Peers(args) => harness::run(&sh, "peers", &args),
+        Verb::Eval(args) => harness::run(&sh, "eval", &args),
+        Verb::Speed(args) => harness::run(&sh, "speed", &args),
         Verb::Fuzz(args) => fuzz::run(&sh, &args),
         Verb::Mutants(args) => mutants::run(&sh, &args),
         Verb::Package(args) => package::run(&sh, &args),

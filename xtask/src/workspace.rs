@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 
-/// The root folder of the workspace.
+/// The root folder of the workspace: the nearest one with a lock file above the manifest of the
+/// program that runs.
 pub fn root() -> Result<PathBuf> {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-    let root = manifest_dir.parent().context("xtask's manifest has no parent folder")?;
-    Ok(root.to_path_buf())
+    let root = manifest_dir.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    Ok(root.context("no folder above the manifest has a Cargo.lock")?.to_path_buf())
 }
 
 /// `cargo metadata` with all features, so that optional dependencies are seen too.

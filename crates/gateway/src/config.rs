@@ -22,7 +22,6 @@
 mod confine;
 mod documents;
 mod error;
-pub(crate) mod file;
 mod hint;
 mod interpolate;
 mod log;
@@ -50,6 +49,8 @@ use weaver_types::{PrincipalId, RunSettings, Timestamp};
 use error::whole;
 use interpolate::Lookup;
 use resolve::{Parsed, Resolved};
+
+use crate::bounded_file;
 
 pub use error::ConfigErrors;
 pub use log::{Log, Place, Signing, Target};
@@ -224,7 +225,7 @@ fn read(path: &Path, lookup: Lookup<'_>) -> Resolved {
 /// Reads the files; an unreadable file of servers is noted at the key that names it.
 fn parse(path: &Path) -> Result<Parsed, Box<Finding>> {
     let name = path.display().to_string();
-    let text = file::text(path, MAX_CONFIG).map_err(|error| {
+    let text = bounded_file::text(path, MAX_CONFIG).map_err(|error| {
         let remedy = "name the configuration: `--config FILE`; `weaver --help` shows one";
         Box::new(whole(&name, "config.unreadable", error.to_string(), remedy))
     })?;
@@ -247,7 +248,7 @@ fn servers_file(
         return findings.pop().map_or(Ok(None), |finding| Err(Box::new(finding)));
     };
     let path = path.parent().unwrap_or(Path::new("")).join(name);
-    let text = file::text(&path, MAX_CONFIG).map_err(|error| {
+    let text = bounded_file::text(&path, MAX_CONFIG).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Box::new(node.finding(
             "config.unreadable",

@@ -1,17 +1,17 @@
-//! The MCP gateway: everything behind the `weaver` command.
+//! The MCP gateway as a library: what `weaver serve` runs, and what a console can stand on.
 //!
 //! An MCP client talks to [`serve`], which talks to the configured servers; between the two every
 //! call is routed, decided, recorded, executed, firewalled and recorded again by the other crates
 //! of the workspace. [`config`] reads `weaver.toml` and the signed documents, [`secret`] keeps
-//! private keys encrypted, [`cli`] is the command line, [`demo`] shows the whole in a minute.
+//! private keys encrypted, [`publish`] signs the log and remembers what was signed, [`replay`]
+//! plays recorded steps through the real gate.
 //!
 //! What this crate deliberately is not: a place for decisions. It holds no rule, no redaction and
-//! no storage of its own.
+//! no storage of its own. It is no command either: that is `weaver-cli`.
 
-pub mod cli;
+pub mod bounded_file;
 pub mod config;
-pub mod demo;
-mod publish;
-mod replay;
+pub mod publish;
+pub mod replay;
 pub mod secret;
 pub mod serve;

@@ -8,10 +8,10 @@
 
 mod backoff;
 mod keeper;
-pub(crate) mod memory;
+pub mod memory;
 mod pruner;
 mod signing;
-pub(crate) mod status;
+pub mod status;
 mod target;
 
 pub(crate) use keeper::Keeper;

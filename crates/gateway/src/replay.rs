@@ -11,8 +11,8 @@ mod scenario;
 mod stage;
 mod store;
 
-pub(crate) use approver::Approver;
-pub(crate) use error::ReplayError;
-pub(crate) use line::{Line, Summary};
-pub(crate) use scenario::{MAX_LINE, Scenario};
-pub(crate) use stage::{Documents, Stage};
+pub use approver::Approver;
+pub use error::ReplayError;
+pub use line::{Line, Summary};
+pub use scenario::{MAX_LINE, Scenario};
+pub use stage::{Documents, Stage};

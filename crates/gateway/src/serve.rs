@@ -54,18 +54,23 @@ mod wanted;
 
 use std::sync::Arc;
 
-pub(crate) use client_process::{ClientKey, ProcessTable};
-pub(crate) use current_run::CurrentRun;
-pub(crate) use entry::reached;
+pub use client_process::{ClientKey, ClientProcess, ProcessTable};
+pub use current_run::CurrentRun;
+pub use entry::reached;
 pub use error::ServeError;
-pub(crate) use import::propose;
-pub(crate) use own_tools::proposal as own_proposal;
+pub use import::propose;
+pub use own_tools::proposal as own_proposal;
 pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;
 use crate::publish::{self, Keeper};
 use gateway::Gateway;
 use weaver_types::signature::SigningKey;
+
+/// The verb under which this program starts another one, confined: a program that calls [`run`] is
+/// started again with it as its first argument, and calls
+/// [`launch`](weaver_drivers::confine::launch) before it does anything else.
+pub const LAUNCH: &str = "launch";
 
 /// Serves until stdin ends. `log_key` is the log's, which the configuration names; without it no
 /// checkpoints are signed.

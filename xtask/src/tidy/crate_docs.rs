@@ -10,7 +10,9 @@ use super::tree::Tree;
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.rust() {
-        let is_ours = library_module(path).is_some() || path.starts_with("xtask/src/");
+        let is_ours = library_module(path).is_some()
+            || path.starts_with("xtask/src/")
+            || path.starts_with("xtask/harness/src/");
         if !is_ours || is_test_module(path) {
             continue;
         }

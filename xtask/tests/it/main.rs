@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod ci_script;
 #[cfg(test)]
-mod eval;
-#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod tidy;

@@ -7,7 +7,7 @@ use weaver_types::Timestamp;
 use weaver_types::signature::{Kind, PublicKey};
 
 use super::error::{ConfigErrors, whole};
-use super::file::{self, ReadError};
+use crate::bounded_file::{self, ReadError};
 
 /// The largest signature envelope, in bytes.
 const MAX_SIGNATURE: usize = 64 * 1024;
@@ -60,7 +60,7 @@ fn read(folder: &Path, kind: Kind, findings: &mut Vec<Finding>) -> Document {
     let name = path.display().to_string();
     let mut beside = path.clone().into_os_string();
     beside.push(".sig");
-    let signature = match file::bytes(Path::new(&beside), MAX_SIGNATURE) {
+    let signature = match bounded_file::bytes(Path::new(&beside), MAX_SIGNATURE) {
         Ok(bytes) => Some(bytes),
         Err(ReadError::Absent) => None,
         Err(error) => {
@@ -70,7 +70,7 @@ fn read(folder: &Path, kind: Kind, findings: &mut Vec<Finding>) -> Document {
             None
         }
     };
-    match file::text(&path, MAX_BYTES) {
+    match bounded_file::text(&path, MAX_BYTES) {
         Ok(toml) => Document { name, toml, signature, absent: false },
         Err(error) => {
             let remedy = format!(

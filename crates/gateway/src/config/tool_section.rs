@@ -14,7 +14,8 @@ use weaver_types::{CapabilityId, Millicents};
 use super::node::{Node, Shape, shown};
 use super::server::{Context, expanded, program};
 use super::tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, Way};
-use super::{MAX_CONFIG, confine, file};
+use super::{MAX_CONFIG, confine};
+use crate::bounded_file;
 
 /// The most tools, and entries of one list of a tool.
 const MAX_TOOLS: usize = 1_000;
@@ -116,9 +117,10 @@ fn schema(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<
         return value;
     }
     let path = context.base.join(node.text(out)?);
-    let read = file::text(&path, MAX_CONFIG).map_err(|error| error.to_string()).and_then(|text| {
-        canonical::parse(text.as_bytes(), Profile::Foreign).map_err(|error| error.to_string())
-    });
+    let read =
+        bounded_file::text(&path, MAX_CONFIG).map_err(|error| error.to_string()).and_then(|text| {
+            canonical::parse(text.as_bytes(), Profile::Foreign).map_err(|error| error.to_string())
+        });
     match read {
         Ok(value @ Value::Object(_)) => Some(value),
         Ok(_) => {
@@ -190,7 +192,7 @@ fn http(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Ht
 /// The certificates in a file.
 fn authority(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Authority> {
     let path = context.base.join(expanded(node, context, out)?);
-    let read = file::text(&path, MAX_CONFIG).map_err(|error| error.to_string());
+    let read = bounded_file::text(&path, MAX_CONFIG).map_err(|error| error.to_string());
     let read = read.and_then(|text| {
         let read = Authority::from_pem(text.as_bytes());
         read.map_err(|error| format!("{error} [{}]", error.code()))

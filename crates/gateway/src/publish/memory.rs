@@ -9,7 +9,7 @@ use weaver_types::LogId;
 
 /// Where the last checkpoint stands that a key signed for a log: beside the key, so that restoring
 /// the ledger alone does not take it back.
-pub(crate) fn beside(key: &Path, log: &LogId) -> PathBuf {
+pub fn beside(key: &Path, log: &LogId) -> PathBuf {
     suffixed(key, &format!(".{log}.signed"))
 }
 
@@ -20,7 +20,7 @@ fn suffixed(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Replaces a file: after this either the old or the new content is there, also after a power cut.
-pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let fresh = suffixed(path, ".new");
     let mut file = File::create(&fresh)?;
     file.write_all(text.as_bytes())?;
@@ -36,7 +36,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
 
 /// The checkpoint in a file; `None` where there is no file. Its signature is not looked at: a false
 /// one can only stop signing.
-pub(crate) fn read(path: &Path) -> Result<Option<Checkpoint>, String> {
+pub fn read(path: &Path) -> Result<Option<Checkpoint>, String> {
     let said = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,

@@ -15,50 +15,54 @@ const ID: &str = "checkpoint";
 /// The record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Status {
+pub struct Status {
     v: u8,
     /// The newest checkpoint that was signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) signed: Option<Signed>,
+    pub signed: Option<Signed>,
     /// Why nothing is signed now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) refused: Option<Trouble>,
+    pub refused: Option<Trouble>,
     /// The targets by their names.
-    pub(crate) targets: BTreeMap<String, Reached>,
+    pub targets: BTreeMap<String, Reached>,
 }
 
 /// A checkpoint that was signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Signed {
-    pub(crate) size: u64,
+pub struct Signed {
+    /// How many events it covers.
+    pub size: u64,
     root: Digest,
-    pub(crate) at: Timestamp,
+    /// When it was signed.
+    pub at: Timestamp,
     /// Trusted witnesses that cosigned it.
-    pub(crate) witnesses: usize,
+    pub witnesses: usize,
 }
 
 /// What a target got last, and what went wrong since.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reached {
+pub struct Reached {
     /// The size of the last checkpoint that arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) size: Option<u64>,
+    pub size: Option<u64>,
     /// When.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) at: Option<Timestamp>,
+    pub at: Option<Timestamp>,
     /// The last failure, if nothing arrived after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) failed: Option<Trouble>,
+    pub failed: Option<Trouble>,
 }
 
 /// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Trouble {
-    pub(crate) at: Timestamp,
-    pub(crate) problem: String,
+pub struct Trouble {
+    /// When it happened.
+    pub at: Timestamp,
+    /// What the target or the signer said.
+    pub problem: String,
 }
 
 impl Default for Status {
@@ -88,7 +92,7 @@ impl Status {
     ///
     /// # Errors
     /// [`LedgerError::Newer`] and [`LedgerError::Damaged`].
-    pub(crate) fn read(record: &Record) -> Result<Self, LedgerError> {
+    pub fn read(record: &Record) -> Result<Self, LedgerError> {
         let what = "the record of published checkpoints";
         let bad = |problem: String| LedgerError::Damaged(format!("{what}: {problem}"));
         let value =
@@ -106,7 +110,7 @@ impl Status {
     ///
     /// # Errors
     /// As [`Status::read`], and when the ledger cannot be read.
-    pub(crate) fn of(reader: &Reader) -> Result<Option<Self>, LedgerError> {
+    pub fn of(reader: &Reader) -> Result<Option<Self>, LedgerError> {
         let RecordKey { tenant, namespace, .. } = key();
         let records = reader.records(&tenant, namespace, None, MAX_PAGE)?;
         let found = records.iter().find(|(id, _)| id == ID);

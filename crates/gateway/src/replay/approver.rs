@@ -15,13 +15,13 @@ use weaver_types::{Authority, Random, RandomError, Timestamp};
 /// The most people that there are: the most signatures under one standing approval.
 const MAX_PEOPLE: u8 = 16;
 /// The people of a replay.
-pub(crate) struct Approver {
+pub struct Approver {
     people: Vec<(String, SigningKey)>,
 }
 
 impl Approver {
     /// As many people as the policy may ask for, with fresh keys.
-    pub(crate) fn new(policy: &Policy, random: &dyn Random) -> Result<Self, RandomError> {
+    pub fn new(policy: &Policy, random: &dyn Random) -> Result<Self, RandomError> {
         let quorum = authorities(policy).map(|authority| authority.quorum).max().unwrap_or(1);
         let mut people = Vec::new();
         for number in 1..=quorum.clamp(1, MAX_PEOPLE) {
@@ -33,7 +33,7 @@ impl Approver {
     }
 
     /// The keys document that names them.
-    pub(crate) fn document(&self, policy: &Policy) -> String {
+    pub fn document(&self, policy: &Policy) -> String {
         let mut out = "kind = \"keys\"\nformat = 1\nid = \"replay\"\nversion = 1\n".to_owned();
         let scopes: BTreeSet<&String> = authorities(policy).flat_map(|one| &one.scopes).collect();
         let scopes = json!(scopes);
@@ -49,7 +49,7 @@ impl Approver {
     }
 
     /// The same standing approval signed by all of them; `None` where it has no canonical form.
-    pub(crate) fn standing(&self, standing: &Standing) -> Option<Vec<u8>> {
+    pub fn standing(&self, standing: &Standing) -> Option<Vec<u8>> {
         let at = standing.opened_at;
         let envelopes = self.people.iter().map(|(_, key)| standing.envelope(key, at));
         let envelopes = envelopes.collect::<Result<_, _>>().ok()?;
@@ -57,7 +57,7 @@ impl Approver {
     }
 
     /// What each of them says to a request: yes.
-    pub(crate) fn answers<'a>(
+    pub fn answers<'a>(
         &'a self,
         request: &'a ApprovalRequest,
         at: Timestamp,

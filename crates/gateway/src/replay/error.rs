@@ -5,7 +5,7 @@ use weaver_types::{CapabilityError, IdError, RandomError, RunError};
 
 /// Why a scenario cannot be replayed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ReplayError {
+pub enum ReplayError {
     /// A tool has a name that no capability can have.
     #[error("a tool's name cannot be used: {0}")]
     Name(#[from] IdError),
@@ -39,7 +39,7 @@ pub(crate) enum ReplayError {
 
 impl ReplayError {
     /// The stable code of this error.
-    pub(crate) fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Name(error) => error.code(),
             Self::Capability(error) => error.code(),

@@ -6,38 +6,39 @@ use weaver_types::{ReasonCode, SinkKind, Verdict};
 
 /// What was decided about one step.
 #[derive(Debug, Serialize)]
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     /// The scenario.
-    pub(crate) id: &'a Value,
+    pub id: &'a Value,
     /// The step, from 0 on.
-    pub(crate) step: usize,
+    pub step: usize,
     /// The capability.
-    pub(crate) tool: &'a str,
+    pub tool: &'a str,
     /// The verdict before anybody was asked.
-    pub(crate) verdict: Verdict,
+    pub verdict: Verdict,
     /// Its primary reason.
-    pub(crate) reason: ReasonCode,
+    pub reason: ReasonCode,
     /// That reason in words.
-    pub(crate) detail: String,
+    pub detail: String,
     /// Everything that stands in the way, the primary reason included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) reasons: Vec<Value>,
+    pub reasons: Vec<Value>,
     /// The sink that the step is; the strictest for a tool that nobody declares.
-    pub(crate) sink: SinkKind,
+    pub sink: SinkKind,
     /// The call, as the reasons of later steps name it.
-    pub(crate) call: String,
+    pub call: String,
     /// What let it go on: a standing approval by its file, or the people of the replay.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) released_by: Option<Value>,
+    pub released_by: Option<Value>,
     /// Processor time of the decision in microseconds, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) micros: Option<u64>,
+    pub micros: Option<u64>,
 }
 
 /// How a replay went.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
-    pub(crate) scenarios: u64,
+pub struct Summary {
+    /// How many scenarios were played.
+    pub scenarios: u64,
     allowed: u64,
     asked: u64,
     held: u64,
@@ -47,7 +48,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Counts a step.
-    pub(crate) fn count(&mut self, verdict: Verdict, micros: u64) {
+    pub fn count(&mut self, verdict: Verdict, micros: u64) {
         let counter = match verdict {
             Verdict::Allow => &mut self.allowed,
             Verdict::Ask => &mut self.asked,
@@ -64,7 +65,7 @@ impl Summary {
     }
 
     /// For scripts.
-    pub(crate) fn json(&mut self, origin: &str) -> Value {
+    pub fn json(&mut self, origin: &str) -> Value {
         json!({
             "scenarios": self.scenarios,
             "steps": self.micros.len(),
@@ -78,7 +79,7 @@ impl Summary {
     }
 
     /// For people.
-    pub(crate) fn words(&mut self, origin: &str) -> String {
+    pub fn words(&mut self, origin: &str) -> String {
         let median = self.median().map_or_else(String::new, |us| format!("; {us} µs a decision"));
         format!(
             "{} scenarios, {} steps: {} allowed, {} asked about, {} held, {} denied{median} (documents: {origin})",

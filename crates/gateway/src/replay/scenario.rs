@@ -4,39 +4,39 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The longest line, in bytes.
-pub(crate) const MAX_LINE: usize = 64 << 20;
+pub const MAX_LINE: usize = 64 << 20;
 /// The most steps of one scenario.
 const MAX_STEPS: usize = 10_000;
 
 /// One task, recorded. Fields that are not named here are somebody else's and are passed over.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Scenario {
+pub struct Scenario {
     /// Its name, given back with each step.
-    pub(crate) id: Value,
+    pub id: Value,
     /// What the user said.
     #[serde(default)]
-    pub(crate) prompt: String,
+    pub prompt: String,
     /// What was called, in this order.
-    pub(crate) steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 /// One call with what came of it.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Step {
+pub struct Step {
     /// The capability.
-    pub(crate) tool: String,
+    pub tool: String,
     /// Its arguments.
     #[serde(default)]
-    pub(crate) args: Option<Map<String, Value>>,
+    pub args: Option<Map<String, Value>>,
     /// What it answered: a text, or JSON.
     #[serde(default)]
-    pub(crate) output: Value,
+    pub output: Value,
     /// What the tool said instead, where it failed.
     #[serde(default)]
-    pub(crate) error: Option<Value>,
+    pub error: Option<Value>,
     /// Whether somebody would release it if it were held; the user's own steps are.
     #[serde(default = "yes")]
-    pub(crate) release: bool,
+    pub release: bool,
     /// Whether its output holds what others wrote. Serves scoring; the gate never sees it.
     #[serde(default)]
     #[expect(
@@ -55,7 +55,7 @@ impl Scenario {
     ///
     /// # Errors
     /// What is wrong with it, in words that repeat nothing of it.
-    pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
         if line.len() > MAX_LINE {
             return Err(format!("the line has more than {MAX_LINE} bytes"));
         }

@@ -28,27 +28,30 @@ use super::{Line, ReplayError};
 const PAGE: usize = 64;
 
 /// What all scenarios of a replay stand on.
-pub(crate) struct Documents {
-    pub(crate) set: Arc<PolicySet>,
+pub struct Documents {
+    /// The documents that decide.
+    pub set: Arc<PolicySet>,
     /// The schemas of arguments, where tools are listed.
-    pub(crate) schemas: BTreeMap<CapabilityId, Value>,
-    pub(crate) approver: Approver,
+    pub schemas: BTreeMap<CapabilityId, Value>,
+    /// Who releases what is held.
+    pub approver: Approver,
     /// Standing approvals, by the file that they come from.
-    pub(crate) standings: Vec<(String, Standing)>,
-    pub(crate) principal: Principal,
+    pub standings: Vec<(String, Standing)>,
+    /// Who calls.
+    pub principal: Principal,
     /// Whether the host reports what the user said.
-    pub(crate) user_words: bool,
+    pub user_words: bool,
     /// Whether ledger and kernel are opened anew before every step.
-    pub(crate) restarts: bool,
+    pub restarts: bool,
     /// The time of the whole replay.
-    pub(crate) now: Timestamp,
+    pub now: Timestamp,
 }
 
 /// What the driver hands out next.
 type Record = Arc<Mutex<Option<RawResult>>>;
 
 /// A kernel with the tools of one scenario, in the middle of one run.
-pub(crate) struct Stage<'a> {
+pub struct Stage<'a> {
     documents: &'a Documents,
     scenario: &'a Scenario,
     kernel: Kernel,
@@ -67,7 +70,7 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// [`ReplayError`], when a tool has an impossible name or a standing approval does not count.
-    pub(crate) fn open(
+    pub fn open(
         documents: &'a Documents,
         scenario: &'a Scenario,
         number: u64,
@@ -89,7 +92,7 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// [`ReplayError`], when the ledger cannot be opened again.
-    pub(crate) fn restarted(self) -> Result<Self, ReplayError> {
+    pub fn restarted(self) -> Result<Self, ReplayError> {
         let Self {
             documents,
             scenario,
@@ -154,7 +157,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Decides on a step, and lets the task go on with what was recorded.
-    pub(crate) fn play(&self, number: usize, step: &'a Step) -> Line<'a> {
+    pub fn play(&self, number: usize, step: &'a Step) -> Line<'a> {
         let id = &self.scenario.id;
         let capability = CapabilityId::parse(&step.tool).ok();
         let arguments = Value::Object(step.args.clone().unwrap_or_default());

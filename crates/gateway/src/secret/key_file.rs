@@ -16,7 +16,7 @@ use weaver_types::{KeyId, Random};
 use zeroize::Zeroizing;
 
 use super::{Passphrase, SecretError};
-use crate::config::file;
+use crate::bounded_file;
 
 /// The newest version of the file that this build reads, and the one it writes.
 pub const VERSION: u64 = 1;
@@ -162,9 +162,8 @@ impl KeyFile {
     /// # Errors
     /// [`SecretError::Unreadable`], and as [`KeyFile::parse`].
     pub fn read(path: &Path) -> Result<Self, SecretError> {
-        let bytes = file::bytes(path, MAX_FILE).map_err(|error| SecretError::Unreadable {
-            file: path.display().to_string(),
-            reason: error.to_string(),
+        let bytes = bounded_file::bytes(path, MAX_FILE).map_err(|error| {
+            SecretError::Unreadable { file: path.display().to_string(), reason: error.to_string() }
         })?;
         Self::parse(&bytes)
     }

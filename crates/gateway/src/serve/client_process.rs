@@ -20,7 +20,7 @@ const MAX_READ: u64 = 16 * 1024;
 /// Whose run it is, within a principal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ClientKey {
+pub enum ClientKey {
     /// The process that started the gateway.
     Process(ClientProcess),
     /// One gateway process, under a random name: its client is not known.
@@ -30,7 +30,7 @@ pub(crate) enum ClientKey {
 /// A process of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClientProcess {
+pub struct ClientProcess {
     /// The boot, as the kernel names it.
     boot: String,
     /// The PID namespace in which the number counts.
@@ -64,7 +64,7 @@ impl ClientKey {
     }
 
     /// What a person is told of it.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         match self {
             Self::Process(process) => format!("process {}", process.pid),
             Self::Gateway(_) => "a client that is not known".to_owned(),
@@ -73,7 +73,7 @@ impl ClientKey {
 }
 
 /// What the system knows of its processes: `/proc`. Without one, nothing is known.
-pub(crate) struct ProcessTable {
+pub struct ProcessTable {
     root: PathBuf,
 }
 
@@ -111,7 +111,7 @@ impl ProcessTable {
     }
 
     /// True when the client does not run any more, for sure.
-    pub(crate) fn is_gone(&self, client: &ClientProcess) -> bool {
+    pub fn is_gone(&self, client: &ClientProcess) -> bool {
         if self.boot().is_none_or(|boot| boot != client.boot) {
             return self.boot().is_some();
         }

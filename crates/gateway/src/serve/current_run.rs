@@ -14,13 +14,17 @@ const VERSION: u64 = 2;
 
 /// A current run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CurrentRun {
-    pub(crate) principal: PrincipalId,
+pub struct CurrentRun {
+    /// Whose run it is.
+    pub principal: PrincipalId,
     /// Whose it is; `None` in a record of version 1, which knew the principal alone.
-    pub(crate) client: Option<ClientKey>,
-    pub(crate) run: RunId,
-    pub(crate) trace_id: String,
-    pub(crate) last_used: Timestamp,
+    pub client: Option<ClientKey>,
+    /// The run.
+    pub run: RunId,
+    /// The trace of the run.
+    pub trace_id: String,
+    /// When the last call came.
+    pub last_used: Timestamp,
 }
 
 /// Version 1: its id was the principal.
@@ -62,7 +66,7 @@ impl CurrentRun {
     ///
     /// # Errors
     /// [`LedgerError::Newer`], when a later version wrote it, and [`LedgerError::Damaged`].
-    pub(crate) fn read(id: &str, bytes: &[u8]) -> Result<Self, LedgerError> {
+    pub fn read(id: &str, bytes: &[u8]) -> Result<Self, LedgerError> {
         let damaged = |problem: String| {
             LedgerError::Damaged(format!("the record of the current run: {problem}"))
         };

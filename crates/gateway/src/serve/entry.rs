@@ -17,9 +17,9 @@ use weaver_drivers::mcp::{
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
+use super::LAUNCH;
 use super::gateway::Gateway;
 use super::import;
-use crate::cli::LAUNCH;
 use crate::config::{self, Config, Transport};
 
 /// How long a call waits for its server to list again, or to come back.
@@ -442,7 +442,7 @@ impl Entry {
 }
 
 /// How an upstream is reached, by the configuration: a child of ours by a launcher.
-pub(crate) fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
+pub fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
     let endpoint = match &config.transport {
         Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
             command: command.clone(),

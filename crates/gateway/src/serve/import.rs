@@ -17,7 +17,7 @@ const MAX_NAME: usize = 128;
 
 /// The capability that a listed tool proposes to be. Nothing that the server says lowers anything:
 /// its effects count only where a signed contract declares them.
-pub(crate) fn propose(
+pub fn propose(
     upstream: &Upstream,
     tool: &ListedTool,
     instructions: Option<&str>,

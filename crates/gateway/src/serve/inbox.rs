@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use weaver_policy::approval::MAX_SIGNED_FILE;
 
-use crate::config::file;
+use crate::bounded_file;
 
 /// How many files one look takes; the others wait for the next.
 const MAX_LOOK: usize = 64;
@@ -118,7 +118,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     if !kind.is_file() {
         return Err("it is no regular file".to_owned());
     }
-    file::all(file, MAX_SIGNED_FILE).map_err(|error| error.to_string())
+    bounded_file::all(file, MAX_SIGNED_FILE).map_err(|error| error.to_string())
 }
 
 #[cfg(unix)]

@@ -16,9 +16,9 @@ use weaver_drivers::mcp::Confined;
 use weaver_drivers::process::{ProcessConfig, ProcessDriver};
 use weaver_types::{Capability, CapabilityId};
 
+use super::LAUNCH;
 use super::error::ServeError;
 use super::import;
-use crate::cli::LAUNCH;
 use crate::config::{Config, TOOLS, Tool, Way};
 
 /// The tools as a client is told of them.
@@ -31,7 +31,7 @@ pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>>
 }
 
 /// The capability that a tool proposes to be.
-pub(crate) fn proposal(tool: &Tool) -> Result<Capability, String> {
+pub fn proposal(tool: &Tool) -> Result<Capability, String> {
     import::proposal(TOOLS, (&tool.name, &tool.definition()), Some(&tool.deed()))
 }
 

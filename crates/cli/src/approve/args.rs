@@ -1,0 +1,318 @@
+//! What can be typed after `weaver approve`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::super::args::{Json, PassphraseFrom};
+
+const EXAMPLES: &str = "\
+See what waits, look at one request, release it:
+  weaver approve list
+  weaver approve show apr_0123…
+  weaver approve grant apr_0123… --key alice.key --reason \"agreed with finance\"
+
+Take something back, as an operator:
+  weaver approve revoke apr_0123… --key alice.key
+
+Beside a gateway whose configuration is not at hand:
+  weaver approve list --store .weaver/ledger.db
+  weaver approve grant apr_0123… --store .weaver/ledger.db --inbox .weaver/inbox --key alice.key --as alice
+
+Every answer is a signed file in the inbox. The gateway verifies it under the signed keys
+document and only then records it; what these commands check beforehand is help, not proof.";
+
+const STANDING: &str = "\
+Write one in flags:
+  weaver approve standing grant --key alice.key --capability 'tickets.*' --principal owner \\
+    --argument '{ at = \"/project\", equals = \"web\" }' --uses 20 --expires 7d
+
+Or in a file (TOML), for several people to sign:
+  capability = [\"mail.send\"]
+  principals = [\"owner\"]
+  arguments = [{ at = \"/to\", suffix = \"@example.com\" }]
+  uses = 10
+  expires = 2027-01-31T00:00:00Z
+
+  weaver approve standing grant --key alice.key --from mail.toml --out mail.json
+  weaver approve standing sign mail.json --key bob.key";
+
+const GRANT: &str = "\
+Example:
+  weaver approve grant apr_0123… --key alice.key --reason \"agreed with finance\"
+
+The request is shown first. What is signed is the digest of exactly what was shown. Then the same
+call, made again with the same arguments before the deadline, goes through once.";
+
+const DENY: &str = "\
+Example:
+  weaver approve deny apr_0123… --key alice.key --reason \"not this branch\"
+
+A denial ends the request, also one that was granted and not used yet. The reason is recorded.";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Approve {
+    /// List the requests that wait, oldest first
+    List(List),
+    /// Show everything about one request
+    Show(Show),
+    /// Let a held call happen once
+    #[command(after_help = GRANT)]
+    Grant(Answer),
+    /// Refuse a held call
+    #[command(after_help = DENY)]
+    Deny(Answer),
+    /// Take back a request, granted or not; operators only
+    Revoke(Revoke),
+    /// Approvals given in advance
+    #[command(subcommand)]
+    Standing(Standing),
+    /// Print requests as they appear and end, one a line
+    Watch(Watch),
+    /// Confirm that the clock is right after it jumped; operators only
+    Clock(Clock),
+    /// End a run: its tokens and results are void; operators only
+    EndRun(EndRun),
+}
+
+impl Approve {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.output.json,
+            Self::Show(args) => args.output.json,
+            Self::Grant(args) | Self::Deny(args) => args.sign.output.json,
+            Self::Revoke(args) => args.sign.output.json,
+            Self::Standing(args) => args.wants_json(),
+            Self::Watch(args) => args.output.json,
+            Self::Clock(args) => args.sign.output.json,
+            Self::EndRun(args) => args.sign.output.json,
+        }
+    }
+}
+
+/// Where the ledger and the inbox are.
+#[derive(Debug, Args)]
+pub(crate) struct From {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// The ledger, instead of the one of the configuration; nothing else is read of it then
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: Option<PathBuf>,
+    /// The inbox of the gateway; goes with --store
+    #[arg(long, value_name = "DIR", requires = "store")]
+    pub(super) inbox: Option<PathBuf>,
+}
+
+/// Who signs, and how.
+#[derive(Debug, Args)]
+pub(crate) struct SignWith {
+    /// The key file of the person who signs
+    #[arg(long, value_name = "FILE")]
+    pub(super) key: PathBuf,
+    /// The person, as the keys document names them; needed only when that cannot be read
+    #[arg(long = "as", value_name = "PERSON")]
+    pub(super) person: Option<String>,
+    /// Do not ask for a confirmation
+    #[arg(long)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) passphrase: PassphraseFrom,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Also those that have ended, as far as their records last
+    #[arg(long)]
+    pub(super) all: bool,
+    #[command(flatten)]
+    pub(super) from: From,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The request
+    #[arg(value_name = "REQUEST")]
+    pub(super) id: String,
+    #[command(flatten)]
+    pub(super) from: From,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Answer {
+    /// The request
+    #[arg(value_name = "REQUEST")]
+    pub(super) id: String,
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    /// Answer only if the request has this digest, as `weaver approve show` printed it
+    #[arg(long, value_name = "DIGEST")]
+    pub(super) digest: Option<String>,
+    /// Wait up to so many seconds for the gateway to take the answer in, and fail if it does not
+    /// count
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
+        value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(super) wait: u64,
+    #[command(flatten)]
+    pub(super) sign: SignWith,
+    #[command(flatten)]
+    pub(super) from: From,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  weaver approve revoke apr_0123… --key alice.key")]
+pub(crate) struct Revoke {
+    /// The request
+    #[arg(value_name = "REQUEST")]
+    pub(super) id: String,
+    #[command(flatten)]
+    pub(super) sign: SignWith,
+    #[command(flatten)]
+    pub(super) from: From,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  weaver approve watch --json | while read -r line; do …; done\n\n\
+    Ends on Ctrl-C, or when nobody reads its output any more."
+)]
+pub(crate) struct Watch {
+    /// Look once: print what waits now, and end
+    #[arg(long)]
+    pub(super) once: bool,
+    #[command(flatten)]
+    pub(super) from: From,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  weaver approve clock --key alice.key\n\n\
+    After a jump of more than a day the gateway holds effects until an operator says that the \
+    clock of its machine is right. Look at that clock first.")]
+pub(crate) struct Clock {
+    /// Up to when the clock is confirmed: a time (RFC 3339) or a span from now, such as 2h
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub(super) until: String,
+    #[command(flatten)]
+    pub(super) sign: SignWith,
+    #[command(flatten)]
+    pub(super) from: From,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  weaver approve end-run --current --key alice.key\n  \
+    weaver approve end-run run_0123… --key alice.key")]
+pub(crate) struct EndRun {
+    /// The run
+    #[arg(value_name = "RUN", required_unless_present = "current")]
+    pub(super) run: Option<String>,
+    /// The run in which the gateway's principal is now
+    #[arg(long, conflicts_with = "run")]
+    pub(super) current: bool,
+    #[command(flatten)]
+    pub(super) sign: SignWith,
+    #[command(flatten)]
+    pub(super) from: From,
+}
+
+/// `weaver approve standing`.
+#[derive(Debug, Subcommand)]
+#[command(after_help = STANDING)]
+pub(crate) enum Standing {
+    /// List standing approvals
+    List(List),
+    /// Show one standing approval
+    Show {
+        /// The standing approval
+        #[arg(value_name = "STANDING")]
+        id: String,
+        #[command(flatten)]
+        from: From,
+        #[command(flatten)]
+        output: Json,
+    },
+    /// Write and sign a standing approval
+    #[command(after_help = STANDING)]
+    Grant(StandingGrant),
+    /// Add a signature to a standing approval that others signed
+    Sign(StandingSign),
+    /// Take a standing approval back; operators only
+    Revoke {
+        /// The standing approval
+        #[arg(value_name = "STANDING")]
+        id: String,
+        #[command(flatten)]
+        sign: SignWith,
+        #[command(flatten)]
+        from: From,
+    },
+}
+
+impl Standing {
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.output.json,
+            Self::Show { output, .. } => output.json,
+            Self::Grant(args) => args.sign.output.json,
+            Self::Sign(args) => args.sign.output.json,
+            Self::Revoke { sign, .. } => sign.output.json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StandingGrant {
+    /// What it says, in TOML; instead of the flags that follow
+    #[arg(long = "from", value_name = "FILE",
+        conflicts_with_all = ["capability", "principal", "agent", "argument", "uses", "expires"])]
+    pub(super) file: Option<PathBuf>,
+    /// A pattern of capabilities; may be repeated
+    #[arg(long, value_name = "PATTERN", required_unless_present = "file")]
+    pub(super) capability: Vec<String>,
+    /// A pattern of principals; may be repeated
+    #[arg(long, value_name = "PATTERN", required_unless_present = "file")]
+    pub(super) principal: Vec<String>,
+    /// A pattern of agents; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(super) agent: Vec<String>,
+    /// A condition on the arguments, as in policies: '{ at = "/to", suffix = "@example.com" }'
+    #[arg(long, value_name = "TOML")]
+    pub(super) argument: Vec<String>,
+    /// How many calls it releases
+    #[arg(long, value_name = "N", required_unless_present = "file")]
+    pub(super) uses: Option<u32>,
+    /// Until when: a time (RFC 3339) or a span from now, such as 2h or 7d
+    #[arg(long, value_name = "TIME", required_unless_present = "file")]
+    pub(super) expires: Option<String>,
+    /// Write it to this new file instead of the inbox, for others to sign
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sign: SignWith,
+    #[command(flatten)]
+    pub(super) place: From,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  weaver approve standing sign mail.json --key bob.key\n\n\
+    When enough people have signed, it goes to the inbox.")]
+pub(crate) struct StandingSign {
+    /// The file that `standing grant --out` wrote
+    pub(super) file: PathBuf,
+    /// Only add the signature, although enough people have signed: more are to follow
+    #[arg(long)]
+    pub(super) keep: bool,
+    #[command(flatten)]
+    pub(super) sign: SignWith,
+    #[command(flatten)]
+    pub(super) from: From,
+}

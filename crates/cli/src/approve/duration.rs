@@ -1,0 +1,61 @@
+//! Points in time as people type them, and spans as people read them.
+
+use std::time::Duration;
+
+use weaver_types::Timestamp;
+
+use crate::{Exit, Failure};
+
+const UNITS: [(char, u64); 4] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+
+/// A time in RFC 3339, or a span from now such as `90m` or `7d`.
+pub(super) fn point(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    span(text).map(|span| now.after(span)).or_else(|| Timestamp::parse_rfc3339(text)).ok_or_else(
+        || {
+            let shown = weaver_text::escape::line(weaver_text::escape::truncate(text, 80));
+            let message = format!("`{shown}` is neither a time nor a span");
+            Failure::new(Exit::Usage, "approve.time", message)
+                .next("write RFC 3339, such as 2027-01-31T00:00:00Z, or a span such as 2h or 7d")
+        },
+    )
+}
+
+fn span(text: &str) -> Option<Duration> {
+    let unit = text.chars().next_back()?;
+    let (_, seconds) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let number: u64 = text.strip_suffix(unit)?.parse().ok()?;
+    number.checked_mul(*seconds).map(Duration::from_secs)
+}
+
+/// A span in its greatest unit: `12 min`.
+pub(super) fn words(span: Duration) -> String {
+    match span.as_secs() {
+        s @ 0..120 => format!("{s} s"),
+        s @ 120..7_200 => format!("{} min", s / 60),
+        s @ 7_200..172_800 => format!("{} h", s / 3_600),
+        s => format!("{} days", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_spans_are_read() {
+        let now = Timestamp::from_micros(1_800_000_000_000_000);
+        assert_eq!(point("90m", now).unwrap(), now.after(Duration::from_secs(5_400)));
+        assert_eq!(point("7d", now).unwrap(), now.after(Duration::from_secs(604_800)));
+        assert_eq!(point(&now.rfc3339(), now).unwrap(), now);
+        for wrong in ["", "d", "-1h", "1.5h", "1 h", "tomorrow", "99999999999999999999s", "ß"] {
+            assert_eq!(point(wrong, now).unwrap_err().code, "approve.time", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn spans_are_said_in_one_unit() {
+        let said = [0, 119, 120, 7_199, 7_200, 172_799, 172_800]
+            .map(|seconds| words(Duration::from_secs(seconds)));
+        assert_eq!(said, ["0 s", "119 s", "2 min", "119 min", "2 h", "47 h", "2 days"]);
+    }
+}

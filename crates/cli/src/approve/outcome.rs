@@ -1,0 +1,77 @@
+//! What became of a file in the inbox.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use weaver_policy::approval::{Phase, Resolution, ResolutionVerdict};
+use weaver_types::EventKind;
+
+use super::held::{self, Held};
+use super::place::Place;
+use super::screen;
+use crate::{Exit, Failure};
+
+/// How often the inbox is looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Waits until the gateway has taken an answer in, and fails when it does not count or nobody
+/// took it. `size` is that of the log before the file was written.
+pub(super) fn wait(
+    place: &Place,
+    (file, said): (&Path, &Resolution),
+    size: u64,
+    patience: Duration,
+) -> Result<(), Failure> {
+    let begun = Instant::now();
+    while file.exists() {
+        if begun.elapsed() >= patience {
+            let message = format!(
+                "after {} seconds the file lies in the inbox still; it counts when the gateway \
+                 takes it in before the deadline",
+                patience.as_secs()
+            );
+            return Err(Failure::new(Exit::NotTaken, "approve.not_taken", message)
+                .next("see that `weaver serve` runs with this inbox"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    if counted(&held::one(place, said.request.as_str())?, said) {
+        return Ok(());
+    }
+    let why = refusal(place, size, said.request.as_str())?;
+    let message = match why {
+        Some((code, detail)) => format!("the gateway refused it: {detail} ({code})"),
+        None => "the gateway took the file, and it does not count".to_owned(),
+    };
+    Err(Failure::new(Exit::NotTaken, "approve.not_counted", message)
+        .next("`weaver trace why ID` says what was recorded"))
+}
+
+/// Whether the record of the request shows this answer.
+fn counted(held: &Held, said: &Resolution) -> bool {
+    match held {
+        Held::Open(open) => {
+            let vote = open.state.votes().get(&said.approver);
+            vote.is_some_and(|vote| vote.resolution() == said)
+        }
+        Held::Ended(ended) => match (&ended.phase, said.verdict) {
+            (Phase::Denied { by, .. }, ResolutionVerdict::Denied) => *by == said.approver,
+            (Phase::Consumed, ResolutionVerdict::Granted) => true,
+            _ => false,
+        },
+        Held::Unreadable { .. } => false,
+    }
+}
+
+/// The last refusal that is on record of a file about this request.
+fn refusal(place: &Place, size: u64, id: &str) -> Result<Option<(String, String)>, Failure> {
+    let mut found = None;
+    place.events(size, |kind, payload| {
+        let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
+        if kind == EventKind::ApprovalRejected && text("request") == id {
+            found = Some((screen::line(text("code"), 80), screen::line(text("detail"), 400)));
+        }
+    })?;
+    Ok(found)
+}

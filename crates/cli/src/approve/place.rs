@@ -1,0 +1,199 @@
+//! Where the ledger and the inbox are, and what is known of people.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use weaver_gateway::config::{self, Config};
+use weaver_policy::approval::Moment;
+use weaver_policy::{Keys, PolicySet};
+use weaver_trace_store::Reader;
+use weaver_trace_store::entry::Header;
+use weaver_types::ledger::{MAX_PAGE, Namespace, Record};
+use weaver_types::{Clock as _, EventKind, LogId, PrincipalId, SystemClock, Tenant, Timestamp};
+
+use super::args::From;
+use crate::{Exit, Failure};
+
+/// The ledger of a gateway, its inbox, and the documents in force as far as they can be read.
+pub(super) struct Place {
+    path: PathBuf,
+    inbox: Option<PathBuf>,
+    reader: Reader,
+    documents: Option<PolicySet>,
+    pub(super) principal: Option<PrincipalId>,
+    pub(super) tenant: Tenant,
+    /// What the reader of the output must know about all this.
+    pub(super) notes: Vec<String>,
+}
+
+impl Place {
+    pub(super) fn open(from: &From) -> Result<Self, Failure> {
+        let Some(store) = &from.store else { return Self::configured(&from.config) };
+        let notes = vec![
+            "without the configuration nobody's authority can be looked up; the gateway will"
+                .to_owned(),
+        ];
+        Ok(Self {
+            reader: open(store)?,
+            path: store.clone(),
+            inbox: from.inbox.clone(),
+            documents: None,
+            principal: None,
+            tenant: Tenant::default(),
+            notes,
+        })
+    }
+
+    fn configured(file: &Path) -> Result<Self, Failure> {
+        // Variables are for the servers, which are not started here.
+        let lookup = |name: &str| Some(std::env::var(name).unwrap_or_else(|_| "unset".to_owned()));
+        let config = config::load_with(file, &lookup)?;
+        let mut notes = Vec::new();
+        Ok(Self {
+            reader: open(&config.store)?,
+            path: config.store.clone(),
+            inbox: Some(config.inbox.clone()),
+            documents: documents(&config, &mut notes),
+            principal: Some(config.principal),
+            tenant: Tenant::default(),
+            notes,
+        })
+    }
+
+    /// The keys document in force, where it can be read.
+    pub(super) fn keys(&self) -> Option<&Keys> {
+        self.documents.as_ref().and_then(PolicySet::keys)
+    }
+
+    /// The documents in force, where they can be read.
+    pub(super) fn documents(&self) -> Option<&PolicySet> {
+        self.documents.as_ref()
+    }
+
+    /// The inbox to write to.
+    pub(super) fn inbox(&self) -> Result<&Path, Failure> {
+        self.inbox.as_deref().ok_or_else(|| {
+            let message = "it is not known where the inbox is";
+            Failure::new(Exit::Usage, "approve.no_inbox", message)
+                .next("name it with `--inbox DIR`, or the configuration with `--config FILE`")
+        })
+    }
+
+    /// The time now, with what the clocks may differ.
+    pub(super) fn moment(&self, now: Timestamp) -> Moment {
+        match &self.documents {
+            None => Moment::at(now),
+            Some(set) => {
+                let skew = u64::from(set.approvals().clock_skew_s);
+                Moment { now, skew: std::time::Duration::from_secs(skew) }
+            }
+        }
+    }
+
+    /// The ledger, to ask the log.
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    pub(super) fn log(&self) -> Result<LogId, Failure> {
+        Ok(self.head()?.log)
+    }
+
+    /// Changes whenever something was written that leaves an event.
+    pub(super) fn size(&self) -> Result<u64, Failure> {
+        Ok(self.head()?.size)
+    }
+
+    fn head(&self) -> Result<weaver_types::ledger::Head, Failure> {
+        self.reader.head().map_err(|error| Failure::store(&self.path, &error))
+    }
+
+    /// The time of the last event in the log.
+    pub(super) fn last_event(&self) -> Result<Option<Timestamp>, Failure> {
+        let Some(last) = self.size()?.checked_sub(1) else { return Ok(None) };
+        let events = self.reader.events(last, 1);
+        let events = events.map_err(|error| Failure::store(&self.path, &error))?;
+        let header = events.first().and_then(|event| Header::parse(&event.header).ok());
+        Ok(header.map(|header| header.at))
+    }
+
+    /// Hands every event from `from` on with its payload to `each`; pruned ones are left out.
+    pub(super) fn events(
+        &self,
+        from: u64,
+        mut each: impl FnMut(EventKind, &Value),
+    ) -> Result<(), Failure> {
+        let mut next = from;
+        loop {
+            let page = self.reader.events(next, MAX_PAGE);
+            let page = page.map_err(|error| Failure::store(&self.path, &error))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            next = last.seq + 1;
+            for event in &page {
+                let payload = event.payload.as_deref().and_then(|b| serde_json::from_slice(b).ok());
+                if let (Ok(header), Some(payload)) = (Header::parse(&event.header), payload) {
+                    each(header.kind, &payload);
+                }
+            }
+        }
+    }
+
+    /// Hands every record of a namespace to `each`, in the order of their ids.
+    pub(super) fn records(
+        &self,
+        namespace: Namespace,
+        mut each: impl FnMut(&str, &Record),
+    ) -> Result<(), Failure> {
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.reader.records(&self.tenant, namespace, after.as_deref(), MAX_PAGE);
+            let page = page.map_err(|error| Failure::store(&self.path, &error))?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (id, record) in &page {
+                each(id, record);
+            }
+        }
+    }
+}
+
+/// The time of this machine.
+pub(super) fn now() -> Timestamp {
+    SystemClock::default().now()
+}
+
+fn open(store: &Path) -> Result<Reader, Failure> {
+    if !store.is_file() {
+        let message = format!("{}: there is no such file", store.display());
+        return Err(Failure::new(Exit::Store, "approve.no_store", message)
+            .next("name the ledger with `--store`; a gateway that never ran has none"));
+    }
+    Reader::open(store).map_err(|error| Failure::store(store, &error))
+}
+
+/// The documents, if need be without looking at their signatures: here they only help.
+fn documents(config: &Config, notes: &mut Vec<String>) -> Option<PolicySet> {
+    let now = now();
+    let error = match config::load_policy(config, false, now) {
+        Ok(set) => return Some(set),
+        Err(error) => error,
+    };
+    match config::load_policy(config, true, now) {
+        Ok(set) => {
+            let code = error.code();
+            notes.push(format!(
+                "the documents are not signed as they should be ({code}); authority is read from \
+                 them all the same, and the gateway decides"
+            ));
+            Some(set)
+        }
+        Err(error) => {
+            let code = error.code();
+            notes.push(format!(
+                "the documents cannot be read ({code}; `weaver check` says more): nobody's \
+                 authority can be looked up here; the gateway decides"
+            ));
+            None
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Writing and signing standing approvals.
+
+use std::path::Path;
+
+use serde_json::json;
+use weaver_gateway::bounded_file;
+use weaver_policy::approval::{
+    MAX_SIGNED_FILE, Rejection, SignedFile, SignedStanding, Standing, verify_standing,
+};
+use weaver_types::signature::Envelope;
+
+use super::args::{SignWith, StandingGrant, StandingSign};
+use super::person::Person;
+use super::place::{Place, now};
+use super::rejected::refused;
+use super::terms::{self, Terms};
+use super::{confirm, inbox, screen};
+use crate::{Exit, Failure, output};
+
+pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
+    let place = Place::open(&args.place)?;
+    if let Some(out) = args.out.as_ref().filter(|out| out.exists()) {
+        let message = format!("{} is there already", out.display());
+        return Err(Failure::new(Exit::Invalid, "approve.exists", message)
+            .next("choose another name; to add a signature, `weaver approve standing sign`"));
+    }
+    let standing = Terms::read(args)?.standing(place.log()?, place.tenant.clone(), now())?;
+    let question = "Approve all these calls in advance?";
+    let envelope = signature(&place, &args.sign, &standing, question)?;
+    let signed = SignedStanding { standing, envelopes: vec![envelope] };
+    let missing = missing(&place, &signed)?;
+    match &args.out {
+        None => match missing {
+            Some(rejection) => Err(refused(&rejection)),
+            None => send(&place, &args.sign, &signed),
+        },
+        Some(out) => {
+            write(out, &signed)?;
+            kept(&args.sign, &signed, out, missing.as_ref())
+        }
+    }
+}
+
+pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
+    let place = Place::open(&args.from)?;
+    let mut signed = read(&args.file)?;
+    if signed.standing.log != place.log()? {
+        return Err(refused(&Rejection::WrongLog));
+    }
+    if now() >= signed.standing.expires {
+        return Err(refused(&Rejection::TooLate));
+    }
+    let question = "Approve all these calls in advance, with those who signed before?";
+    let envelope = signature(&place, &args.sign, &signed.standing, question)?;
+    if signed.envelopes.iter().any(|earlier| earlier.key() == envelope.key()) {
+        return Err(refused(&Rejection::Replayed));
+    }
+    signed.envelopes.push(envelope);
+    let missing = missing(&place, &signed)?;
+    write(&args.file, &signed)?;
+    if args.keep || missing.is_some() {
+        kept(&args.sign, &signed, &args.file, missing.as_ref())
+    } else {
+        send(&place, &args.sign, &signed)
+    }
+}
+
+/// Shows the standing approval and signs what was shown.
+fn signature(
+    place: &Place,
+    args: &SignWith,
+    standing: &Standing,
+    question: &str,
+) -> Result<Envelope, Failure> {
+    let person = Person::find(args, place, now())?;
+    let notes: String = place.notes.iter().map(|note| format!("note: {note}\n")).collect();
+    confirm::ask(args, &format!("{}{notes}", terms::shown(standing)?), question)?;
+    let key = person.unlock(args)?;
+    standing
+        .envelope(&key, now())
+        .map_err(|error| Failure::new(Exit::Internal, "approve.signing", error))
+}
+
+/// What the gateway would still miss: people. Anything else that it would refuse is refused here.
+fn missing(place: &Place, signed: &SignedStanding) -> Result<Option<Rejection>, Failure> {
+    let (Some(keys), Some(set)) = (place.keys(), place.documents()) else { return Ok(None) };
+    let (bounds, moment) = (&set.approvals().standing, place.moment(now()));
+    match verify_standing(keys, &place.log()?, signed, bounds, moment) {
+        Ok(_) => Ok(None),
+        Err(quorum @ Rejection::Quorum { .. }) => Ok(Some(quorum)),
+        Err(rejection) => Err(refused(&rejection)),
+    }
+}
+
+fn read(path: &Path) -> Result<SignedStanding, Failure> {
+    let invalid = |problem: String| {
+        Failure::new(Exit::Invalid, "approve.terms", format!("{}: {problem}", path.display()))
+            .next("name a file that `weaver approve standing grant --out FILE` wrote")
+    };
+    let bytes =
+        bounded_file::bytes(path, MAX_SIGNED_FILE).map_err(|error| invalid(error.to_string()))?;
+    match SignedFile::parse(&bytes) {
+        Ok(SignedFile::Standing(signed)) => Ok(signed),
+        Ok(_) => Err(invalid("it is no standing approval".to_owned())),
+        Err(rejection) => Err(invalid(rejection.to_string())),
+    }
+}
+
+fn bytes(signed: &SignedStanding) -> Result<Vec<u8>, Failure> {
+    signed.to_json().map_err(|error| Failure::new(Exit::Internal, "approve.signing", error))
+}
+
+fn write(path: &Path, signed: &SignedStanding) -> Result<(), Failure> {
+    inbox::whole(path, &bytes(signed)?).map_err(|error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Failure::new(Exit::Invalid, "approve.unwritable", message)
+            .next("make the folder writable, then sign again")
+    })
+}
+
+fn send(place: &Place, args: &SignWith, signed: &SignedStanding) -> Result<Exit, Failure> {
+    let id = &signed.standing.id;
+    let file = inbox::drop(place.inbox()?, id.as_str(), &bytes(signed)?)?;
+    let next = format!(
+        "the gateway verifies it and puts it into force; `weaver approve standing show {id}` tells"
+    );
+    report(args, signed, &file, (true, &next))
+}
+
+fn kept(
+    args: &SignWith,
+    signed: &SignedStanding,
+    file: &Path,
+    missing: Option<&Rejection>,
+) -> Result<Exit, Failure> {
+    let missing = missing.map_or_else(|| "enough people agreed".to_owned(), ToString::to_string);
+    let next = format!(
+        "{missing}; the next one signs with `weaver approve standing sign {} --key FILE`",
+        file.display()
+    );
+    report(args, signed, file, (false, &next))
+}
+
+fn report(
+    args: &SignWith,
+    signed: &SignedStanding,
+    file: &Path,
+    (sent, next): (bool, &str),
+) -> Result<Exit, Failure> {
+    let (id, file) = (&signed.standing.id, file.display());
+    if args.output.json {
+        let value = json!({
+            "ok": true,
+            "standing": id,
+            "signatures": signed.envelopes.len(),
+            "sent": sent,
+            "file": file.to_string(),
+        });
+        output::line(&screen::json(&value))?;
+    } else {
+        let good = output::verdict(true, "signed");
+        let next = screen::line(next, 400);
+        output::text(&format!("{good} {id}\n{file}\n  next: {next}\n"))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,121 @@
+//! `weaver approve watch`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use weaver_types::Timestamp;
+
+use super::args::Watch;
+use super::held::{self, Held};
+use super::list;
+use super::place::{Place, now};
+use super::screen;
+use crate::{Exit, Failure, output};
+
+/// How often the ledger is looked at.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What was said last of a request: where it stood, and how many had agreed.
+type Said = (&'static str, usize);
+
+pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
+    let place = Place::open(&args.from)?;
+    let mut watched = Watched { said: BTreeMap::new(), size: None, deadline: None };
+    if !args.once && !args.output.json {
+        output::line("watching; Ctrl-C ends it")?;
+    }
+    loop {
+        watched.look(args, &place)?;
+        if args.once || !pause() {
+            return Ok(Exit::Ok);
+        }
+    }
+}
+
+/// What is watched: everything that has not ended. What had ended before is no news.
+struct Watched {
+    said: BTreeMap<String, Said>,
+    /// The size of the log at the last look.
+    size: Option<u64>,
+    /// When the next request ends by itself.
+    deadline: Option<Timestamp>,
+}
+
+impl Watched {
+    /// Tells what changed. Whatever happens to a request leaves an event or is its deadline, so
+    /// that nothing is read where neither came.
+    fn look(&mut self, args: &Watch, place: &Place) -> Result<(), Failure> {
+        let (now, size) = (now(), Some(place.size()?));
+        if self.size == size && self.deadline.is_none_or(|deadline| now < deadline) {
+            return Ok(());
+        }
+        let known = |held: &Held| self.said.contains_key(held.id());
+        let found = held::all(place, |held| known(held) || held.waits(now))?;
+        for held in &found {
+            tell(args, held, self.said.get(held.id()).copied(), now)?;
+        }
+        let waiting = || found.iter().filter(|held| held.waits(now));
+        self.said = waiting().map(|held| (held.id().to_owned(), state(held, now))).collect();
+        self.deadline = waiting().filter_map(Held::deadline).min();
+        self.size = size;
+        Ok(())
+    }
+}
+
+fn state(held: &Held, now: Timestamp) -> Said {
+    let agreed = match held {
+        Held::Open(open) => open.state.votes().len(),
+        Held::Ended(_) | Held::Unreadable { .. } => 0,
+    };
+    (held.status(now), agreed)
+}
+
+fn tell(args: &Watch, held: &Held, before: Option<Said>, now: Timestamp) -> Result<(), Failure> {
+    let news = match before {
+        None => "new",
+        Some(before) if before == state(held, now) => return Ok(()),
+        Some((status, _)) if status == held.status(now) => "agreed",
+        Some(_) => held.status(now),
+    };
+    if args.output.json {
+        let mut value = held::summary(held, now);
+        if let Value::Object(fields) = &mut value {
+            fields.insert("news".to_owned(), json!(news));
+        }
+        output::line(&screen::json(&value))?;
+    } else {
+        output::text(&format!("{} {}", output::bold(news), list::line(held, now)))?;
+    }
+    Ok(())
+}
+
+/// Waits a little. False when nobody reads standard output any more.
+#[cfg(unix)]
+fn pause() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let out = std::io::stdout();
+    // Nothing is asked for: only an error or a closed other end wakes it.
+    let mut watched = [PollFd::new(&out, PollFlags::empty())];
+    let pause = Timespec::try_from(PAUSE).ok();
+    match poll(&mut watched, pause.as_ref()) {
+        Ok(0) => return true,
+        Ok(_) => {
+            let gone = PollFlags::ERR | PollFlags::HUP;
+            if watched.iter().any(|out| out.revents().intersects(gone)) {
+                return false;
+            }
+        }
+        Err(_) => {}
+    }
+    // An output that cannot be watched.
+    std::thread::sleep(PAUSE);
+    true
+}
+
+#[cfg(not(unix))]
+fn pause() -> bool {
+    std::thread::sleep(PAUSE);
+    true
+}

@@ -1,0 +1,213 @@
+//! What can be typed after `weaver catalog`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use contextweaver::catalog::load::CatalogFormat;
+use weaver_policy::DriftClass;
+
+use super::super::args::Json;
+use super::super::contracts::args::From;
+use super::super::route::args::Limits;
+
+const EXAMPLES: &str = "\
+What is wrong with these tools? Ends with 1 where there is an error:
+  weaver catalog lint tools.json
+  weaver catalog lint skills/
+
+Which of them would be found?
+  weaver catalog search \"export the audit log\" openapi.yaml
+
+Keep what a server offers today, and see tomorrow what that changed:
+  weaver catalog snapshot tools.json --out tools.snapshot.json
+  weaver catalog diff tools.snapshot.json tools.json
+
+Turn one form into another:
+  weaver catalog convert openapi.yaml --to mcp
+  weaver catalog convert tools.json --to anthropic --out anthropic.json
+
+A catalog is JSON, JSON lines, YAML, an MCP server's answer to tools/list, OpenAPI 3.0 or 3.1, a
+tool array of OpenAI, Anthropic or Gemini, or a folder of Agent Skills. Which of them it is, is
+found out; --format says it. Nothing in a file is called, and nothing is fetched.";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Catalog {
+    /// Say everything that is wrong in a catalog; ends with 1 where there is an error
+    Lint(Lint),
+    /// Print a catalog as canonical JSON with its digest
+    Snapshot(Snapshot),
+    /// Tell what changed between two catalogs, and how much that matters; ends with 1 where it does
+    Diff(Diff),
+    /// Print a catalog in another format
+    Convert(Convert),
+    /// Show the tools that fit a goal
+    Search(Box<Search>),
+}
+
+impl Catalog {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Lint(args) => args.output.json,
+            Self::Snapshot(args) => args.output.json,
+            Self::Diff(args) => args.output.json,
+            Self::Convert(args) => args.output.json,
+            Self::Search(args) => args.output.json,
+        }
+    }
+}
+
+/// How a file is read.
+#[derive(Debug, Args, Default)]
+pub(crate) struct Form {
+    /// Its format: json, jsonl, yaml, mcp, openapi, openai, openai_responses, anthropic, gemini,
+    /// skill; found out where it is not said
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<CatalogFormat>,
+    /// What stands before the names of tools, where the format has no ids of its own
+    #[arg(long, value_name = "NAME")]
+    pub(crate) prefix: Option<String>,
+}
+
+const LINT: &str = "\
+Each finding has a code, an item and what to do. Errors end with 1; --strict counts warnings too.
+
+  catalog.duplicate               error    two entries have one id
+  catalog.confusable              error    a reader takes two ids or names for one another
+  catalog.dangling                error    depends_on names an item that is not there
+  catalog.dependency_cycle        error    an item depends on itself, over others
+  catalog.dangling_requirement    warning  no item provides what one requires
+  catalog.near_duplicate          warning  two items say nearly the same
+  catalog.same_name               warning  two items of one namespace have one name
+  catalog.missing_description     warning  nothing says what the item does
+  catalog.hidden_text             warning  a text has characters that no reader sees
+  catalog.undeclared_effects      note     nothing says what a tool does to the world
+
+An entry that is no item, or is over a bound, is an error with the code of what is wrong.";
+
+#[derive(Debug, Args)]
+#[command(after_help = LINT)]
+pub(crate) struct Lint {
+    /// The catalog: a file, a folder of skills, or `-`
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) form: Form,
+    /// End with 1 for warnings, too
+    #[arg(long)]
+    pub(super) strict: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Equal catalogs have equal bytes and equal digests, in whatever order their \
+    items stand. The digest covers every field, schemas and effects included. A snapshot is a \
+    catalog again: it can be named wherever one can, and is held to its digest then."
+)]
+pub(crate) struct Snapshot {
+    /// The catalog: a file, a folder of skills, or `-`
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) form: Form,
+    /// Write it to this file, and print its digest
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+/// The classes of a change, as they are typed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Class {
+    /// Texts alone
+    Documentation,
+    /// What was possible is possible; no more is
+    Compatible,
+    /// What was possible is not any more, or means something else
+    Breaking,
+    /// More is possible, or it cannot be told
+    AuthorityWidening,
+}
+
+impl Class {
+    pub(super) fn drift(self) -> DriftClass {
+        match self {
+            Self::Documentation => DriftClass::Documentation,
+            Self::Compatible => DriftClass::Compatible,
+            Self::Breaking => DriftClass::Breaking,
+            Self::AuthorityWidening => DriftClass::AuthorityWidening,
+        }
+    }
+}
+
+const DIFF: &str = "\
+Changes are classed as for `weaver contracts diff`:
+  documentation        texts alone: what is read, not what is checked
+  compatible           every call that was possible is possible and means the same; no more is
+  breaking             calls that were possible are not any more, or results look different
+  authority_widening   more can be done, passed or reached, or it cannot be told
+
+A new item widens, one that is gone breaks.";
+
+#[derive(Debug, Args)]
+#[command(after_help = DIFF)]
+pub(crate) struct Diff {
+    /// The catalog as it was
+    #[arg(value_name = "BEFORE")]
+    pub(super) before: PathBuf,
+    /// The catalog as it is
+    #[arg(value_name = "AFTER")]
+    pub(super) after: PathBuf,
+    #[command(flatten)]
+    pub(super) form: Form,
+    /// End with 1 from this class on
+    #[arg(long, value_name = "CLASS", value_enum, default_value = "breaking")]
+    pub(super) fail_on: Class,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "json, jsonl and yaml hold everything. mcp, openai, openai_responses, \
+    anthropic and gemini hold tools; what they cannot say is told on standard error. openapi and \
+    skill are read only.")]
+pub(crate) struct Convert {
+    /// The catalog: a file, a folder of skills, or `-`
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) form: Form,
+    /// The format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) to: CatalogFormat,
+    /// Write it to this file
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  weaver catalog search \"which tickets are open\"\n  \
+    weaver catalog search \"delete a user\" openapi.yaml --tag users -k 3\n\nWithout a file, the \
+    servers of the configuration are connected and asked for their tools.")]
+pub(crate) struct Search {
+    /// The goal in words
+    #[arg(value_name = "GOAL")]
+    pub(super) goal: String,
+    /// The catalog: a file, a folder of skills, or `-`; the configured servers where there is none
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) form: Form,
+    #[command(flatten)]
+    pub(super) limits: Limits,
+    #[command(flatten)]
+    pub(super) from: From,
+    #[command(flatten)]
+    pub(super) output: Json,
+}

@@ -1,0 +1,137 @@
+//! What can be typed after `weaver compile`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use contextweaver::compile::{Format, ItemKind, OverflowAction, OverflowPolicy, Phase};
+use weaver_types::Confidentiality;
+
+use super::super::args::word;
+
+const HELP: &str = "\
+Examples:
+  weaver compile --log events.jsonl --phase answer --budget 2000 --query 'open invoices'
+  weaver compile --log events.jsonl --phase call --format anthropic > request.json
+  weaver compile --log events.jsonl --format openai --native-calls
+  weaver compile --log events.jsonl --overflow policy=error,user_turn=warn
+  weaver compile --log - --phase answer --format json --explain --html report.html
+
+The log has one item a line, oldest first:
+  {\"id\", \"kind\", \"text\", \"parent_id\"?, \"sensitivity\"?, \"metadata\"?}
+kind: user_turn, agent_msg, tool_call, tool_result, doc_snippet, retrieved_doc, memory_fact,
+plan_state, policy, tool_card. sensitivity: public, internal, confidential, restricted.
+metadata.tags are words that the query is compared with; metadata.pinned puts an item first. Of a
+call, metadata.call = {\"id\", \"name\", \"arguments\"} is what --native-calls gives a provider: a call
+that is shown with its result becomes a tool_calls message, tool_use or functionCall, and the result
+its answer.
+
+The text of a tool result passes through the firewall. The budget bounds what is written to
+standard output (with --format json: `prompt`), counted with --tokens. The statistics come on
+standard error, or with --format json in the JSON.
+
+Exit codes: 0 done, 1 something had no room and --overflow error was given, 2 a wrong command
+line, 3 a file that cannot be read or a line that is no item.";
+
+/// What is written to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    /// One text, each item with a heading
+    Text,
+    /// The `messages` of a chat completion
+    Openai,
+    /// `system` and `messages`, with cache breakpoints
+    Anthropic,
+    /// `systemInstruction` and `contents`
+    Gemini,
+    /// The text with items, labels and statistics
+    Json,
+}
+
+impl Form {
+    pub(super) fn of(self) -> Format {
+        match self {
+            Self::Text | Self::Json => Format::Text,
+            Self::Openai => Format::OpenAi,
+            Self::Anthropic => Format::Anthropic,
+            Self::Gemini => Format::Gemini,
+        }
+    }
+}
+
+fn phase(text: &str) -> Result<Phase, String> {
+    Phase::parse(text).ok_or_else(|| "write route, call, interpret or answer".to_owned())
+}
+
+fn action(text: &str) -> Result<OverflowAction, String> {
+    match text {
+        "drop" => Ok(OverflowAction::Drop),
+        "warn" => Ok(OverflowAction::Warn),
+        "error" => Ok(OverflowAction::Error),
+        _ => {
+            Err("write drop, warn or error, or KIND=drop and so on, with commas between".to_owned())
+        }
+    }
+}
+
+/// `warn`, or `policy=error,user_turn=warn`, or both.
+fn overflow(text: &str) -> Result<OverflowPolicy, String> {
+    let mut policy = OverflowPolicy::default();
+    for part in text.split(',') {
+        match part.split_once('=') {
+            None => policy.usual = action(part)?,
+            Some((kind, word)) => {
+                let known = ItemKind::parse(kind).ok_or_else(|| {
+                    let all: Vec<&str> = ItemKind::ALL.iter().map(|kind| kind.as_str()).collect();
+                    format!("no kind of item is called so: write one of {}", all.join(", "))
+                })?;
+                policy.by_kind.insert(known, action(word)?);
+            }
+        }
+    }
+    Ok(policy)
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Compile {
+    /// The items, one JSON object a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: PathBuf,
+    /// The step that the context is for: route, call, interpret, answer
+    #[arg(long, value_parser = phase, default_value = "answer")]
+    pub(super) phase: Phase,
+    /// Tokens that the whole may have; unless you say otherwise 2,000, 3,000, 4,000 or 6,000
+    #[arg(long, value_name = "N")]
+    pub(super) budget: Option<usize>,
+    /// What the model is about to do: items that speak of it are preferred
+    #[arg(long, value_name = "WORDS", default_value = "")]
+    pub(super) query: String,
+    /// What is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: Form,
+    /// Say of every candidate why it is in or not
+    #[arg(long)]
+    pub(super) explain: bool,
+    /// Write a report that a browser shows
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+    /// How tokens are counted
+    #[arg(long, value_name = "NAME", default_value = "cl100k_base")]
+    pub(super) tokens: String,
+    /// Items as sensitive as this, or more, are left out
+    #[arg(long, value_name = "LEVEL", value_parser = word::<Confidentiality>,
+        default_value = "confidential")]
+    pub(super) floor: Confidentiality,
+    /// Show `[REDACTED: level]` in their place
+    #[arg(long)]
+    pub(super) redact: bool,
+    /// What to do when an item has no room: drop, warn, error; by kind as `policy=error,doc_snippet=drop`
+    #[arg(long, value_name = "ACTION", value_parser = overflow, default_value = "drop")]
+    pub(super) overflow: OverflowPolicy,
+    /// In messages of a provider, make calls and results its own instead of text
+    #[arg(long)]
+    pub(super) native_calls: bool,
+    /// Drop what is too long instead of making it shorter
+    #[arg(long)]
+    pub(super) whole: bool,
+}

@@ -1,0 +1,89 @@
+//! `weaver contracts approve`.
+
+use serde_json::json;
+use weaver_types::{Capability, CapabilityId, Clock as _, Digest, SystemClock};
+
+use super::args::Approve;
+use super::live::{KERNEL, Live};
+use super::{document, ledger, output};
+use crate::{Exit, Failure};
+
+pub(super) fn run(args: &Approve) -> Result<Exit, Failure> {
+    let live = Live::look(&args.from, &args.surface)?;
+    let tools = args
+        .tools
+        .iter()
+        .map(|tool| named(&live, &args.surface, tool))
+        .collect::<Result<Vec<_>, _>>()?;
+    match &args.approved_by {
+        Some(by) => in_ledger(args, &live, &tools, by),
+        None => in_document(args, &live, &tools),
+    }
+}
+
+/// The tool of a name or id.
+fn named<'l>(live: &'l Live, surface: &str, tool: &str) -> Result<&'l Capability, Failure> {
+    let short = (surface != KERNEL).then(|| format!("{surface}.{tool}"));
+    let ids = [short, Some(tool.to_owned())].into_iter().flatten();
+    let mut found = ids.filter_map(|id| live.tools.get(&CapabilityId::parse(id).ok()?));
+    found.next().ok_or_else(|| {
+        let message = format!("`{surface}` lists no tool `{tool}`");
+        Failure::new(Exit::Unknown, "contracts.unknown_tool", message)
+            .next(format!("`weaver contracts list --surface {surface}` shows what there is"))
+    })
+}
+
+fn in_ledger(
+    args: &Approve,
+    live: &Live,
+    tools: &[&Capability],
+    by: &str,
+) -> Result<Exit, Failure> {
+    ledger::approve(&live.config, tools, (None, by))?;
+    if args.output.json {
+        output::json(&json!({
+            "ok": true,
+            "approved_by": by.trim(),
+            "approved": tools.iter().map(|tool| tool.id()).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let good = output::verdict(true, "approved");
+        let (count, store) = (tools.len(), live.config.store.display());
+        output::text(&format!("{good}: {count} tools, in {store}\n"))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn in_document(args: &Approve, live: &Live, tools: &[&Capability]) -> Result<Exit, Failure> {
+    let pins: Vec<(CapabilityId, Digest)> = tools
+        .iter()
+        .filter_map(|tool| Some((tool.id().clone(), tool.spec().upstream_digest?)))
+        .collect();
+    let edit = document::pin(&live.config.folder, &pins, SystemClock::default().now())?;
+    if args.print {
+        output::text(&edit.text)?;
+        return Ok(Exit::Ok);
+    }
+    edit.write()?;
+    let path = edit.path.display().to_string();
+    let next = format!("weaver sign {path} --key KEYFILE");
+    if args.output.json {
+        let pins: Vec<_> =
+            pins.iter().map(|(id, digest)| json!({ "id": id, "digest": digest })).collect();
+        output::json(&json!({
+            "ok": true,
+            "document": path,
+            "version": edit.version,
+            "pinned": pins,
+            "next": next,
+        }))?;
+    } else {
+        let good = output::verdict(true, "written");
+        let (count, version) = (pins.len(), edit.version);
+        let text = format!(
+            "{good}: {count} tools pinned in {path}, version {version}\n  next: {next}\n  until then the old signature fits no more: a gateway that runs keeps the old documents\n"
+        );
+        output::text(&text)?;
+    }
+    Ok(Exit::Ok)
+}

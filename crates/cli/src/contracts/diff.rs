@@ -1,0 +1,58 @@
+//! `weaver contracts diff`.
+
+use serde_json::json;
+use weaver_policy::DriftClass;
+use weaver_text::escape;
+
+use super::args::Diff;
+use super::live::Live;
+use super::standing::Standing;
+use super::{ledger, output};
+use crate::{Exit, Failure};
+
+pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
+    let live = Live::look(&args.from, &args.surface)?;
+    let known = ledger::read(&live.config)?;
+    let mut all = live.standings(&known);
+    let named = |one: &Standing<'_>| args.tools.iter().any(|id| id == one.tool.id().as_str());
+    all.retain(|one| if args.tools.is_empty() { one.mismatch() } else { named(one) });
+    if args.output.json {
+        output::json(&json!({
+            "ok": true,
+            "surface": args.surface,
+            "tools": all.iter().map(Standing::as_json).collect::<Vec<_>>(),
+            "away": live.away,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out: String = all.iter().map(told).collect();
+    if all.is_empty() {
+        out.push_str("nothing changed\n");
+    }
+    out.push_str(&live.notes());
+    output::text(&out)?;
+    Ok(Exit::Ok)
+}
+
+/// One tool with its changes, line by line.
+fn told(one: &Standing<'_>) -> String {
+    let id = output::bold(&escape::line(one.tool.id().as_str()));
+    let drift = one.drift();
+    let class = drift.as_ref().and_then(weaver_policy::Drift::class).map(DriftClass::as_str);
+    let class = class.map(|class| format!(" {class}")).unwrap_or_default();
+    let mut out = format!("{id}: {}{class}\n", one.word());
+    match drift {
+        None if one.word() == "new" => out.push_str("  nobody has approved it\n"),
+        None if one.mismatch() => {
+            out.push_str("  how is not known: the approved version is not in the ledger\n");
+        }
+        None => {}
+        Some(drift) => {
+            for change in drift.changes() {
+                let place = escape::line(&change.place).into_owned();
+                out.push_str(&format!("  {}: {place}: {}\n", change.class.as_str(), change.what));
+            }
+        }
+    }
+    out
+}

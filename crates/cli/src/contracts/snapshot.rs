@@ -1,0 +1,42 @@
+//! `weaver contracts snapshot`.
+
+use serde_json::json;
+use weaver_agent_kernel::{BaselineState, suspicions};
+use weaver_types::Capability;
+
+use super::args::Snapshot;
+use super::live::Live;
+use super::{ledger, output};
+use crate::{Exit, Failure};
+
+pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
+    let live = Live::look(&args.from, &args.surface)?;
+    live.whole()?;
+    let known = ledger::read(&live.config)?;
+    // Words that speak to a model are approved one by one, by who has read them.
+    let was_approved = |tool: &Capability| matches!(known.state(tool), BaselineState::Match(_));
+    let (tools, suspicious): (Vec<&Capability>, Vec<&Capability>) =
+        live.tools.values().partition(|tool| suspicions(tool).is_empty() || was_approved(tool));
+    ledger::approve(&live.config, &tools, (Some(&args.surface), &args.approved_by))?;
+    let count = tools.len();
+    if args.output.json {
+        output::json(&json!({
+            "ok": true,
+            "surface": args.surface,
+            "approved_by": args.approved_by.trim(),
+            "approved": tools.iter().map(|tool| tool.id()).collect::<Vec<_>>(),
+            "suspicious": suspicious.iter().map(|tool| tool.id()).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let good = output::verdict(true, "approved");
+        let mut out = format!("{good}: {count} tools, in {}\n", live.config.store.display());
+        if !suspicious.is_empty() {
+            out.push_str(&format!(
+                "not approved: {} suspicious tools; read them with `weaver contracts list`, then `weaver contracts approve SURFACE TOOL`\n",
+                suspicious.len()
+            ));
+        }
+        output::text(&out)?;
+    }
+    Ok(Exit::Ok)
+}

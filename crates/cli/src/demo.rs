@@ -1,0 +1,59 @@
+//! `weaver demo`: the main job in one command, offline, on real processes and real files.
+//!
+//! The demo starts `weaver serve` as its child, which starts [`weaver demo-server`](serve_files)
+//! as its own, and talks to it as any MCP client would. A scripted agent stands in for a model: it
+//! reads, writes, tries to delete, and obeys a poisoned note; a scripted person approves a call, and
+//! so does somebody who may not. What Weaver answers is checked, and
+//! so are the files afterwards. An answer that is not the expected one ends the demo with an
+//! error, so it is also a test of the installation.
+//!
+//! What this deliberately is not: it opens no network connection, reads no file of the user, and
+//! leaves nothing behind unless it is asked to.
+
+mod answer;
+mod approver;
+mod client;
+pub(crate) mod command;
+mod documents;
+mod error;
+mod folder;
+mod script;
+mod server;
+mod step;
+mod tickets;
+mod transcript;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use folder::DemoFolder;
+use transcript::Transcript;
+
+pub(crate) use error::DemoError;
+pub(crate) use server::serve_files;
+
+/// What `weaver demo` is asked to do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DemoOptions {
+    /// One JSON line per step instead of text.
+    pub(crate) json: bool,
+    /// A new or empty folder in which to leave everything; none for a temporary one that is
+    /// removed.
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// Runs the demo and writes what happens to `out`, step by step.
+///
+/// # Errors
+///
+/// [`DemoError`]: the folder is not usable, a process cannot be started or does not answer,
+/// Weaver answers otherwise than it must, or the ledger does not verify.
+pub(crate) fn run(options: &DemoOptions, out: &mut dyn Write) -> Result<(), DemoError> {
+    let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+    let mut transcript = Transcript::new(out, options.json, colour && !options.json);
+    let folder = DemoFolder::open(options.keep.as_deref())?;
+    let written = documents::write(&folder)?;
+    script::play(&folder, written.approver, &mut transcript)?;
+    let report = script::verify(&folder, &mut transcript)?;
+    transcript.close(&folder, &report, written.passphrase.as_ref().map(|text| text.as_str()))
+}

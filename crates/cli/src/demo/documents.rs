@@ -1,0 +1,175 @@
+//! The demo's configuration and its three documents, signed under a fresh root key.
+
+use std::path::Path;
+
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_policy::{Source, root_key_id, sign};
+use weaver_types::signature::{Kind, PublicKey, SigningKey};
+use weaver_types::{Clock, KeyId, OsRandom, Random, SystemClock};
+use zeroize::Zeroizing;
+
+use super::folder::{DemoFolder, OLD_NOTE, write as write_file};
+use super::{DemoError, server};
+
+const CONFIG: &str = include_str!("../../assets/demo/weaver.toml");
+const POLICY: &str = include_str!("../../assets/demo/policy.toml");
+const CONTRACTS: &str = include_str!("../../assets/demo/contracts.toml");
+const KEYS: &str = include_str!("../../assets/demo/keys.toml");
+
+/// Characters of a generated passphrase: 32 that no two people read differently.
+const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
+/// Groups of five letters, 25 bits each.
+const GROUPS: usize = 5;
+
+/// What is left to be known of what was written.
+pub(super) struct Written {
+    /// The passphrase of the keys, in a folder that stays.
+    pub(super) passphrase: Option<Zeroizing<String>>,
+    /// The key of the person who may release held calls.
+    pub(super) approver: SigningKey,
+}
+
+/// Writes configuration, documents and signatures, and, into a folder that stays, the encrypted
+/// keys.
+pub(super) fn write(folder: &DemoFolder) -> Result<Written, DemoError> {
+    let (passphrase, root, approver) = if folder.kept() {
+        let text = generate_passphrase()?;
+        let passphrase = Passphrase::new(text.clone()).map_err(refused)?;
+        let root = new_key_file(folder, "root", &passphrase)?;
+        let approver = new_key_file(folder, "owner", &passphrase)?;
+        (Some(text), root, approver)
+    } else {
+        // They end with the demo.
+        (None, throwaway_key()?, throwaway_key()?)
+    };
+    write_file(&folder.config(), &config(folder, &root.public())?)?;
+    let keys = KEYS.replace("{approver}", &approver.public().to_string());
+    for (kind, text) in
+        [(Kind::Policy, POLICY), (Kind::Contracts, &contracts(folder)?), (Kind::Keys, &keys)]
+    {
+        write_signed(folder, kind, text, &root)?;
+    }
+    Ok(Written { passphrase, approver })
+}
+
+/// A path as text, for configuration and command lines.
+pub(super) fn utf8(path: &Path) -> Result<&str, DemoError> {
+    path.to_str().ok_or_else(|| DemoError::System {
+        what: "use this path",
+        reason: format!("`{}` is not UTF-8; choose another folder", path.display()),
+    })
+}
+
+fn config(folder: &DemoFolder, root: &PublicKey) -> Result<String, DemoError> {
+    let program = std::env::current_exe().map_err(|error| DemoError::System {
+        what: "find the path of this program",
+        reason: error.to_string(),
+    })?;
+    Ok(CONFIG
+        .replace("{key}", &quoted(&root.to_string()))
+        .replace("{command}", &quoted(utf8(&program)?))
+        .replace("{root}", &quoted(utf8(&folder.files())?)))
+}
+
+/// A text as TOML writes it.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// The contracts, each pinned to what this build's server says of its tool.
+fn contracts(folder: &DemoFolder) -> Result<String, DemoError> {
+    let text = CONTRACTS.replace("{old_note}", &quoted(utf8(&folder.note(OLD_NOTE))?));
+    let digests = server::tool_digests();
+    Ok(digests.iter().fold(text, |text, (name, digest)| {
+        text.replace(&format!("{{{name}}}"), &digest.to_string())
+    }))
+}
+
+fn write_signed(
+    folder: &DemoFolder,
+    kind: Kind,
+    text: &str,
+    root: &SigningKey,
+) -> Result<(), DemoError> {
+    let name = format!("{kind}.toml");
+    let id = root_key_id(&root.public()).map_err(refused)?;
+    let source = Source::unsigned(&name, text);
+    let now = SystemClock::default().now();
+    let envelope = sign(&source, kind, id, root, now).map_err(refused)?;
+    let envelope = envelope.to_json().map_err(refused)?;
+    // An editor that knows the first line of the document completes and checks keys by this.
+    if let Some(schema) = weaver_policy::schema(kind) {
+        write_file(&folder.documents().join(format!("{kind}.schema.json")), schema)?;
+    }
+    write_file(&folder.documents().join(&name), text)?;
+    write_file(&folder.documents().join(format!("{name}.sig")), &format!("{envelope}\n"))
+}
+
+fn new_key_file(
+    folder: &DemoFolder,
+    name: &str,
+    passphrase: &Passphrase,
+) -> Result<SigningKey, DemoError> {
+    let id = KeyId::parse(name).map_err(refused)?;
+    let (file, key) = KeyFile::generate(id, passphrase, &OsRandom).map_err(key_failed)?;
+    file.write_new(&folder.keys().join(format!("{name}.key"))).map_err(key_failed)?;
+    Ok(key)
+}
+
+fn throwaway_key() -> Result<SigningKey, DemoError> {
+    let mut seed = Zeroizing::new([0_u8; 32]);
+    OsRandom.fill(seed.as_mut_slice()).map_err(key_failed)?;
+    Ok(SigningKey::from_seed(*seed))
+}
+
+fn generate_passphrase() -> Result<Zeroizing<String>, DemoError> {
+    let mut bytes = Zeroizing::new([0_u8; GROUPS * 5]);
+    OsRandom.fill(bytes.as_mut_slice()).map_err(key_failed)?;
+    let mut text = Zeroizing::new(String::with_capacity(GROUPS * 6));
+    for (index, byte) in bytes.iter().enumerate() {
+        if index > 0 && index % 5 == 0 {
+            text.push('-');
+        }
+        let letter = LETTERS.get(usize::from(byte % 32)).copied().unwrap_or(b'a');
+        text.push(char::from(letter));
+    }
+    Ok(text)
+}
+
+fn refused(error: impl ToString) -> DemoError {
+    DemoError::Documents(error.to_string())
+}
+
+fn key_failed(error: impl ToString) -> DemoError {
+    DemoError::System { what: "make a key", reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_placeholder_is_left() {
+        let folder = DemoFolder::open(None).unwrap();
+        let key = SigningKey::from_seed([7; 32]).public();
+        for text in [contracts(&folder).unwrap(), config(&folder, &key).unwrap()] {
+            assert!(
+                !text.contains("\"{") && !text.contains("= {key") && !text.contains("= {old"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_passphrase_is_long_and_never_the_same() {
+        let [one, two] = [(), ()].map(|()| generate_passphrase().unwrap());
+        assert_eq!(one.len(), GROUPS * 6 - 1);
+        assert_ne!(*one, *two);
+    }
+
+    #[test]
+    fn a_path_with_quotes_stays_a_path() {
+        let text = format!("x = {}", quoted("C:\\a \"b\""));
+        assert_eq!(text.parse::<toml::Table>().unwrap()["x"].as_str(), Some("C:\\a \"b\""));
+    }
+}

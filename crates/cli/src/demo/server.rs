@@ -1,0 +1,160 @@
+//! The demo's MCP server: notes, tickets and an outbox in one folder, over stdio.
+//!
+//! A real server in the sense of the protocol, in both eras, and a small one: it reads a line,
+//! does what it says and answers, until its input ends.
+
+mod store;
+mod tool;
+
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use weaver_types::Digest;
+
+use super::DemoError;
+use store::Store;
+use weaver_gateway::serve::upstream_digest;
+
+/// The longest message, in bytes.
+const MAX_LINE: u64 = 1024 * 1024;
+/// The version of the legacy era that is answered to a client that asks for an unknown one.
+const LEGACY: &str = "2025-11-25";
+/// All versions of the legacy era that differ in nothing that this server uses.
+const LEGACY_ALL: [&str; 3] = [LEGACY, "2025-06-18", "2025-03-26"];
+/// The version of the modern era.
+const MODERN: &str = "2026-07-28";
+
+/// Serves the folder `root` over standard input and output, until the input ends.
+///
+/// Nothing outside of `root` is read or written; names in arguments are names, never paths.
+///
+/// # Errors
+///
+/// [`DemoError::Root`] when `root` is not a folder of the demo, [`DemoError::Output`] when the
+/// pipes fail.
+pub(crate) fn serve_files(root: &Path) -> Result<(), DemoError> {
+    let store = Store::open(root)?;
+    let mut input = io::stdin().lock();
+    let mut output = io::stdout().lock();
+    serve(&store, &mut input, &mut output).map_err(DemoError::Output)
+}
+
+/// The tools by name, each with the digest that a contract pins.
+pub(super) fn tool_digests() -> Vec<(String, Digest)> {
+    let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(str::to_owned);
+    let tools = tool::all();
+    let named = tools.as_array().into_iter().flatten().filter_map(|tool| Some((name(tool)?, tool)));
+    named.filter_map(|(name, tool)| Some((name, upstream_digest(tool, None).ok()?))).collect()
+}
+
+fn serve(store: &Store, input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if (&mut *input).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") {
+            return Err(io::Error::other("a message is longer than 1 MiB"));
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        if let Some(answer) = answer(store, &line) {
+            writeln!(output, "{answer}")?;
+            output.flush()?;
+        }
+    }
+}
+
+/// The answer to one message; none to a notification.
+fn answer(store: &Store, line: &[u8]) -> Option<Value> {
+    let Ok(Value::Object(message)) = serde_json::from_slice(line) else {
+        return Some(refusal(&Value::Null, -32700, "the message is not a JSON object"));
+    };
+    let id = message.get("id").filter(|id| id.is_string() || id.is_number())?;
+    let Some(method) = message.get("method").and_then(Value::as_str) else {
+        return Some(refusal(id, -32600, "the message has no method"));
+    };
+    let empty = Map::new();
+    let params = message.get("params").and_then(Value::as_object).unwrap_or(&empty);
+    let result = match method {
+        "initialize" => Ok(initialize(params)),
+        "server/discover" => Ok(discover()),
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(json!({ "tools": tool::all() })),
+        "tools/call" => call(store, params),
+        _ => Err((-32601, "there is no such method")),
+    };
+    Some(match result {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": in_era(result, params) }),
+        Err((code, message)) => refusal(id, code, message),
+    })
+}
+
+fn refusal(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
+fn initialize(params: &Map<String, Value>) -> Value {
+    let asked = params.get("protocolVersion").and_then(Value::as_str);
+    let version = asked.filter(|asked| LEGACY_ALL.contains(asked)).unwrap_or(LEGACY);
+    json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": {} },
+        "serverInfo": implementation(),
+    })
+}
+
+fn discover() -> Value {
+    json!({
+        "supportedVersions": [MODERN],
+        "capabilities": { "tools": {} },
+        "_meta": { "io.modelcontextprotocol/serverInfo": implementation() },
+    })
+}
+
+fn implementation() -> Value {
+    json!({ "name": "weaver-demo-server", "version": env!("CARGO_PKG_VERSION") })
+}
+
+fn call(store: &Store, params: &Map<String, Value>) -> Result<Value, (i64, &'static str)> {
+    let name = params.get("name").and_then(Value::as_str).ok_or((-32602, "there is no name"))?;
+    let empty = Map::new();
+    let arguments = match params.get("arguments") {
+        None => &empty,
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => return Err((-32602, "the arguments are not an object")),
+    };
+    match tool::run(store, name, arguments) {
+        None => Err((-32602, "there is no such tool")),
+        Some(Ok(value)) => Ok(json!({
+            "content": [{ "type": "text", "text": value.to_string() }],
+            "structuredContent": value,
+        })),
+        Some(Err(reason)) => Ok(json!({
+            "content": [{ "type": "text", "text": reason }],
+            "isError": true,
+        })),
+    }
+}
+
+/// A request of the modern era names its version, and its result says what it is.
+fn in_era(mut result: Value, params: &Map<String, Value>) -> Value {
+    let meta = params.get("_meta").and_then(Value::as_object);
+    let modern =
+        meta.is_some_and(|meta| meta.contains_key("io.modelcontextprotocol/protocolVersion"));
+    if let Some(members) = result.as_object_mut().filter(|_| modern) {
+        members.insert("resultType".to_owned(), json!("complete"));
+        if members.contains_key("tools") || members.contains_key("supportedVersions") {
+            members.insert("ttlMs".to_owned(), json!(0));
+            members.insert("cacheScope".to_owned(), json!("private"));
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests;

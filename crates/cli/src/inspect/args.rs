@@ -1,0 +1,71 @@
+//! What can be typed after `weaver inspect`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+use weaver_types::ResponseMode;
+
+use super::super::args::Json;
+use super::super::redact::args::RuleFile;
+
+const HELP: &str = "\
+Examples:
+  weaver inspect answer.json
+  weaver inspect answer.json --mode table --budget 2000 --goal 'unpaid invoices'
+  curl -s https://api.example.com/items | weaver inspect - --json
+
+A frame is what a model gets of a tool's result. This command makes the frame and calls nothing.
+Lines that begin with `!` are its warnings, counted by kind. What is JSON is read as JSON,
+everything else as text.
+
+The modes: auto (the result as it is, masked, or the most useful part of one that is too large),
+summary (facts), table (rows), handle_only (a reference), raw (all of it, unredacted, for tokens
+that allow it). Sizes of auto are those of what the model reads, of the others those of the
+frame's JSON with its ids, its label and a handle.
+
+Exit codes: 0 done, 2 a wrong command line, 3 a file that cannot be read.";
+
+fn word(text: &str) -> Result<ResponseMode, String> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Inspect {
+    /// The result; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// This mode instead of auto: summary, table, handle_only, raw
+    #[arg(long, value_parser = word)]
+    pub(super) mode: Vec<ResponseMode>,
+    /// At most so many tokens in mode auto; 8,000 unless you say otherwise
+    #[arg(long, value_name = "TOKENS")]
+    pub(super) max_tokens: Option<u32>,
+    /// At most so many characters of JSON in a frame of another mode; 4,000 unless you say
+    /// otherwise
+    #[arg(long, value_name = "CHARS")]
+    pub(super) budget: Option<u32>,
+    /// At most so many rows; 50 unless you say otherwise
+    #[arg(long, value_name = "N")]
+    pub(super) rows: Option<u32>,
+    /// At most so many fields a row; 20 unless you say otherwise
+    #[arg(long, value_name = "N")]
+    pub(super) fields: Option<u32>,
+    /// At most so many levels of nesting; 3 unless you say otherwise
+    #[arg(long, value_name = "N")]
+    pub(super) depth: Option<u32>,
+    /// What the caller wants, in words: what bears on it comes first
+    #[arg(long, value_name = "WORDS")]
+    pub(super) goal: Option<String>,
+    /// How tokens are counted: an encoding, or an estimate by name
+    #[arg(long, value_name = "NAME", default_value = "o200k_base")]
+    pub(super) tokens: String,
+    /// Read the file as text, even where it is JSON
+    #[arg(long)]
+    pub(super) text: bool,
+    #[command(flatten)]
+    pub(super) rules: RuleFile,
+    #[command(flatten)]
+    pub(crate) output: Json,
+}

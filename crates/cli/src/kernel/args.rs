@@ -1,0 +1,58 @@
+//! What can be typed after `weaver kernel`.
+
+use clap::{Args, Subcommand};
+use weaver_types::{AgentId, SafetyClass};
+
+use crate::args::{Json, word};
+use crate::contracts::args::From;
+
+const EXAMPLES: &str = "\
+See what stands behind the gateway, without connecting a server:
+  weaver kernel info
+  weaver kernel namespaces
+
+See the tools that only read locally, and those that one agent may use:
+  weaver kernel tools --safety read_only
+  weaver kernel tools --agent meeting_copilot";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Kernel {
+    /// Show documents, servers, agents and caps; connects nothing
+    Info(Plain),
+    /// List the decision keys, and the namespaces that capabilities stand in; connects nothing
+    Namespaces(Plain),
+    /// List the tools of the servers as the signed contracts make them
+    Tools(Tools),
+}
+
+impl Kernel {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Info(args) | Self::Namespaces(args) => args.output.json,
+            Self::Tools(args) => args.output.json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Plain {
+    #[command(flatten)]
+    pub(super) from: From,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    #[command(flatten)]
+    pub(super) from: From,
+    /// Only tools of this class or below: read_only, local_write, network, destructive
+    #[arg(long, value_name = "CLASS", value_parser = word::<SafetyClass>)]
+    pub(super) safety: Option<SafetyClass>,
+    /// Only tools that this agent may use: by their contracts and by the policy's `agents`
+    #[arg(long, value_name = "AGENT")]
+    pub(super) agent: Option<AgentId>,
+    #[command(flatten)]
+    pub(super) output: Json,
+}

@@ -1,0 +1,106 @@
+//! `weaver kernel tools`.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use weaver_agent_kernel::{DriverError, FnDriver, Registry};
+use weaver_text::escape;
+use weaver_types::Capability;
+
+use super::args::Tools;
+use super::output;
+use crate::contracts::live::{KERNEL, Live};
+use crate::{Exit, Failure};
+
+pub(super) fn run(args: &Tools) -> Result<Exit, Failure> {
+    let mut live = Live::look(&args.from, KERNEL)?;
+    let registry = registered(&mut live);
+    let mut tools = Vec::new();
+    for entry in registry.list_all() {
+        match entry.effective(&live.policy) {
+            Ok(tool) => tools.push(tool),
+            Err(error) => live.left_out.push(error.to_string()),
+        }
+    }
+    tools.retain(|tool| {
+        let class = args.safety.is_none_or(|ceiling| tool.class() <= ceiling);
+        let agent = args.agent.as_ref().is_none_or(|agent| {
+            tool.spec().agents.admits(Some(agent)) && live.policy.agent_admits(agent, tool)
+        });
+        class && agent
+    });
+    if args.output.json {
+        output::json(&json!({
+            "ok": true,
+            "config": live.config.file.display().to_string(),
+            "tools": tools.iter().map(|tool| told(tool, &live)).collect::<Vec<_>>(),
+            "away": live.away,
+            "left_out": live.left_out,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    output::text(&listed(&tools, &live))?;
+    Ok(Exit::Ok)
+}
+
+/// The tools as the gateway's kernel holds them: what it refuses is left out and named.
+fn registered(live: &mut Live) -> Registry {
+    let registry = Registry::new();
+    let nobody = || Err(DriverError::Failed("this lists and executes nothing".to_owned()));
+    for tool in live.tools.values() {
+        let driver = Arc::new(FnDriver::inline(move |_| nobody()));
+        if let Err(error) = registry.register(tool.clone(), driver) {
+            live.left_out.push(error.to_string());
+        }
+    }
+    registry
+}
+
+fn told(tool: &Capability, live: &Live) -> Value {
+    let spec = tool.spec();
+    let principal = live.policy.principal(&live.config.principal);
+    json!({
+        "id": tool.id(),
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
+        "effects": spec.effects,
+        "class": tool.class(),
+        "rung": tool.rung(),
+        "sink": tool.sink(),
+        "idempotent": spec.idempotent,
+        "permissions": spec.permissions,
+        "agents": spec.agents,
+        "sensitivity": spec.sensitivity,
+        "tags": spec.tags,
+        "output_label": { "confidentiality": spec.output_label.confidentiality,
+            "integrity": spec.output_label.integrity },
+        "clearance": spec.clearance,
+        "max_retries": spec.max_retries,
+        "timeout_ms": spec.timeout_ms,
+        "fingerprint": tool.fingerprint(),
+        "visible": principal.is_some_and(|one| live.policy.visible(&one, tool)),
+    })
+}
+
+fn listed(tools: &[Arc<Capability>], live: &Live) -> String {
+    let wide = tools.iter().map(|tool| tool.id().as_str().chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for tool in tools {
+        let (class, sink) = (json!(tool.class()), json!(tool.sink()));
+        let id = escape::line(tool.id().as_str()).into_owned();
+        let (class, sink) = (class.as_str().unwrap_or("-"), sink.as_str().unwrap_or("-"));
+        out.push_str(&format!("{:?} {class:<11} {id:<wide$} {sink}\n", tool.rung()));
+    }
+    for (name, problem) in &live.away {
+        let note = output::bold("note");
+        out.push_str(&format!("{note}: {name} is away: {}\n", escape::line(problem)));
+    }
+    for problem in &live.left_out {
+        out.push_str(&format!("{}: left out: {}\n", output::bold("note"), escape::line(problem)));
+    }
+    let tools =
+        if tools.len() == 1 { "1 tool".to_owned() } else { format!("{} tools", tools.len()) };
+    out.push_str(&format!("{tools}\n"));
+    out
+}

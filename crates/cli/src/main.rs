@@ -1,0 +1,128 @@
+//! The `weaver` command.
+//!
+//! Arguments are read in two steps: what was typed, then what it names. Nothing but data is written
+//! to standard output; whatever goes wrong is said on standard error, with the next step, and ends
+//! in one of the documented [`Exit`] codes.
+
+mod approve;
+mod args;
+mod catalog;
+mod check;
+mod compile;
+mod completions;
+mod contracts;
+mod demo;
+mod exit;
+mod failure;
+mod inspect;
+mod kernel;
+mod keys;
+mod line_reader;
+mod memory;
+mod output;
+mod policy;
+mod reasons;
+mod redact;
+#[cfg(test)]
+mod reference;
+mod replay;
+mod route;
+mod serve;
+mod sign;
+mod tool_list;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use mimalloc::MiMalloc;
+use weaver_drivers::confine;
+use weaver_gateway::serve::LAUNCH;
+
+use args::{Cli, Command, Keys};
+pub(crate) use exit::Exit;
+pub(crate) use failure::Failure;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+fn main() -> ExitCode {
+    // Before anything else: a launcher has one thread, and nothing open.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|verb| verb == LAUNCH) {
+        return confine::launch(words);
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            // A closed output leaves nothing to be said.
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let as_json = cli.command.wants_json();
+    match run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) if failure.code == failure::CLOSED => Exit::Ok.into(),
+        Err(failure) => {
+            output::failure(&failure, as_json);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Demo(args) => demo::command::run(args),
+        Command::DemoServer { root } => demo::command::serve(&root),
+        Command::Check(args) => check::run(&args),
+        Command::Keys(args) => keys::run(args),
+        Command::Sign(args) => sign::run(&args),
+        Command::Trace(args) => trace::run(*args),
+        Command::Approve(args) => approve::run(*args),
+        Command::Policy(args) => policy::run(*args),
+        Command::Kernel(args) => kernel::run(args),
+        Command::Contracts(args) => contracts::run(*args),
+        Command::Feedback(args) => approve::feedback::run(&args),
+        Command::Memory(args) => memory::run(*args),
+        Command::Route(args) => route::run(&args),
+        Command::Compile(args) => compile::run(&args),
+        Command::Catalog(args) => catalog::run(*args),
+        Command::Redact(args) => redact::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Reasons(args) => reasons::run(&args),
+        Command::Completions { shell } => completions::run(shell),
+    }
+}
+
+impl Command {
+    /// Whether a script reads along, so that failures are JSON too.
+    fn wants_json(&self) -> bool {
+        match self {
+            Self::Demo(args) => args.json,
+            Self::Check(args) => args.output.json,
+            Self::Sign(args) => args.output.json,
+            Self::Reasons(args) => args.json,
+            Self::Keys(Keys::New { output, .. } | Keys::Show { output, .. }) => output.json,
+            Self::Approve(args) => args.wants_json(),
+            Self::Policy(args) => args.wants_json(),
+            Self::Kernel(args) => args.wants_json(),
+            Self::Contracts(args) => args.wants_json(),
+            Self::Feedback(args) => args.wants_json(),
+            Self::Memory(args) => args.wants_json(),
+            Self::Trace(args) => args.wants_json(),
+            Self::Redact(args) => args.wants_json(),
+            Self::Replay(args) => args.output.json,
+            Self::Inspect(args) => args.output.json,
+            Self::Route(args) => args.output.json,
+            Self::Catalog(args) => args.wants_json(),
+            Self::Compile(_)
+            | Self::Serve(_)
+            | Self::DemoServer { .. }
+            | Self::Completions { .. } => false,
+        }
+    }
+}

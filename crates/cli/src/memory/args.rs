@@ -1,0 +1,246 @@
+//! What can be typed after `weaver memory`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use contextweaver::memory::{Confidence, EntryKind};
+use weaver_types::Confidentiality;
+
+use crate::args::{Json, word};
+
+const EXAMPLES: &str = "\
+Remember something for a day, and look at it:
+  weaver memory put user_preference compact --ttl 24h --source profile
+  weaver memory get user_preference
+  weaver memory list
+
+Facts may contradict each other, until you say which one stands:
+  weaver memory put tz UTC --kind fact --source profile
+  weaver memory put tz CET --kind fact --source mail
+  weaver memory get tz --kind fact --json
+  weaver memory resolve tz 2 --why \"the user said so\"
+
+Note what happened, forget, and take a copy:
+  weaver memory put \"Sent the invoices of May\" --kind episode
+  weaver memory forget user_preference
+  weaver memory forget --expired
+  weaver memory export > memory.jsonl
+
+The file is that of --store; without it, that of `[memory]` in the configuration, or the one beside
+its ledger, `.weaver/ledger.db.memory`. What is put is untrusted unless you say --trusted: an agent that is
+shown it may then do less by itself.";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Memory {
+    /// List what is remembered, a page at a time
+    List(List),
+    /// Print what is remembered under a key
+    Get(Get),
+    /// Remember a value, a fact or an episode
+    Put(Put),
+    /// Forget what is under a key, or everything that has expired
+    Forget(Forget),
+    /// Say which of several claims about a fact stands
+    Resolve(Resolve),
+    /// Make facts of episodes that recur: 3 alike in 2 sessions
+    Consolidate(Consolidate),
+    /// Print everything as JSON lines
+    Export(Export),
+}
+
+impl Memory {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::List(args) => args.output.json,
+            Self::Get(args) => args.output.json,
+            Self::Put(args) => args.output.json,
+            Self::Forget(args) => args.output.json,
+            Self::Resolve(args) => args.output.json,
+            Self::Consolidate(args) => args.output.json,
+            // Its output is for scripts whatever is asked.
+            Self::Export(_) => true,
+        }
+    }
+}
+
+/// Which file.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The file of durable memory; by default that of `[memory]`, or `.weaver/ledger.db.memory`
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: Option<PathBuf>,
+    /// The configuration that says where the ledger lies
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Only this kind: value, fact, episode
+    #[arg(long, value_name = "KIND", value_parser = word::<EntryKind>)]
+    pub(super) kind: Option<EntryKind>,
+    /// Go on after this entry, as `next` of the page before names it
+    #[arg(long, value_name = "KIND/KEY")]
+    pub(super) after: Option<String>,
+    /// How many entries a page
+    #[arg(long, value_name = "N", default_value_t = 100,
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(super) limit: u16,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// The key
+    pub(super) key: String,
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// What it is: value, fact, episode
+    #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
+    pub(super) kind: EntryKind,
+    /// Print this where there is nothing, instead of failing
+    #[arg(long, value_name = "VALUE")]
+    pub(super) default: Option<String>,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// The key; of an episode, which has none, its text
+    pub(super) key: String,
+    /// The value: JSON, or else a text; `-` reads it from standard input
+    pub(super) value: Option<String>,
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// What it is: value, fact, episode
+    #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
+    pub(super) kind: EntryKind,
+    /// Take the value as a text, also where it reads as JSON
+    #[arg(long)]
+    pub(super) text: bool,
+    /// Where it came from
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(super) source: String,
+    /// For how long it holds: seconds, or a span such as 90m, 24h, 7d
+    #[arg(long, value_name = "SPAN", alias = "ttl-s", value_parser = span)]
+    pub(super) ttl: Option<Duration>,
+    /// How sure its source is, from 0 to 1
+    #[arg(long, value_name = "N", default_value = "1", value_parser = confidence)]
+    pub(super) confidence: Confidence,
+    /// In which session it was learnt
+    #[arg(long, value_name = "ID", default_value = "")]
+    pub(super) session: String,
+    /// You vouch for it: it taints no run that is shown it
+    #[arg(long)]
+    pub(super) trusted: bool,
+    /// How confidential it is: internal, confidential, restricted
+    #[arg(long, value_name = "LEVEL", default_value = "internal",
+        value_parser = word::<Confidentiality>)]
+    pub(super) confidentiality: Confidentiality,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Forget {
+    /// The key
+    #[arg(required_unless_present = "expired", conflicts_with = "expired")]
+    pub(super) key: Option<String>,
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// What it is: value, fact, episode
+    #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
+    pub(super) kind: EntryKind,
+    /// Forget everything that has expired
+    #[arg(long)]
+    pub(super) expired: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The key of the fact
+    pub(super) key: String,
+    /// The number of the claim that stands
+    pub(super) claim: u32,
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub(super) why: String,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Consolidate {
+    #[command(flatten)]
+    pub(super) place: Place,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Only this kind: value, fact, episode
+    #[arg(long, value_name = "KIND", value_parser = word::<EntryKind>)]
+    pub(super) kind: Option<EntryKind>,
+    /// JSON lines are all there is; taken so that scripts may say it
+    #[arg(long, hide = true)]
+    pub(super) json: bool,
+}
+
+/// Seconds, with a fraction or without, or a number and a unit.
+fn span(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.chars().next_back() {
+        Some('s') => (text.strip_suffix('s'), 1.0),
+        Some('m') => (text.strip_suffix('m'), 60.0),
+        Some('h') => (text.strip_suffix('h'), 3_600.0),
+        Some('d') => (text.strip_suffix('d'), 86_400.0),
+        _ => (Some(text), 1.0),
+    };
+    let seconds = number.and_then(|number| number.parse::<f64>().ok());
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds * unit).ok())
+        .ok_or_else(|| "write seconds, or a span such as 90m, 24h or 7d".to_owned())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the number lies between 0 and a million"
+)]
+fn confidence(text: &str) -> Result<Confidence, String> {
+    match text.parse::<f64>() {
+        Ok(number) if (0.0..=1.0).contains(&number) => {
+            Ok(Confidence::from_millionths((number * 1_000_000.0).round() as u32))
+        }
+        _ => Err("write a number from 0 to 1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_seconds_or_have_a_unit() {
+        for (text, millis) in [("1.5", 1_500), ("90m", 5_400_000), ("7d", 604_800_000), ("0", 0)] {
+            assert_eq!(span(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for wrong in ["", "d", "-1", "1 h", "inf", "NaN", "1e300d"] {
+            assert!(span(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(confidence("0.25").unwrap().millionths(), 250_000);
+        assert!(confidence("1.1").is_err() && confidence("NaN").is_err());
+    }
+}

@@ -1,0 +1,21 @@
+//! `weaver memory resolve`.
+
+use contextweaver::memory::FactStore;
+use serde_json::json;
+use weaver_text::escape;
+
+use super::args::Resolve;
+use super::output;
+use super::store::{existing, failed};
+use crate::{Exit, Failure};
+
+pub(super) fn run(args: &Resolve) -> Result<Exit, Failure> {
+    let facts = FactStore::new(&existing(&args.place)?);
+    facts.resolve(&args.key, args.claim, &args.why).map_err(|error| failed(&error))?;
+    if args.output.json {
+        output::json(&json!({ "ok": true, "key": args.key, "claim": args.claim }))?;
+    } else {
+        output::line(&format!("claim {} of {} stands", args.claim, escape::line(&args.key)))?;
+    }
+    Ok(Exit::Ok)
+}

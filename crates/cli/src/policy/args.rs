@@ -1,0 +1,284 @@
+//! What can be typed after `weaver policy`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use weaver_policy::Pattern;
+use weaver_types::{
+    Confidentiality, Impact, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
+};
+
+use super::super::args::{Json, word};
+
+const EXAMPLES: &str = "\
+Look for what is hardly meant, and test a policy before it is signed:
+  weaver policy lint --policy policy.toml --contracts contracts.toml
+  weaver policy test cases.toml --policy policy.toml --contracts contracts.toml
+
+Ask what can happen at all:
+  weaver policy ask --class destructive --without-role admin --expect no
+
+Answer recorded requests, explain one, see which a change would flip:
+  weaver policy decide --policy policy.toml --contracts contracts.toml < requests.jsonl
+  weaver policy explain --request one.json
+  weaver policy diff old/ new/ --replay requests.jsonl
+
+Without --policy the documents of weaver.toml are read. Nothing here decides for anybody, so
+documents need no signature; answers say under `origin` whether theirs had one.";
+
+const DECIDE: &str = "\
+Example:
+  weaver policy decide --policy policy.toml --contracts contracts.toml < requests.jsonl
+
+A request, one a line:
+  {\"id\", \"capability\", \"principal\": {\"id\", \"roles\"?, \"attributes\"?, \"permissions\"?, \"agent\"?},
+   \"args\"?, \"operation\"?: \"invoke\"|\"view\", \"intent\"?, \"scope\"?: {name: value},
+   \"justification\"?: {\"text\", \"source\": \"human\"|\"host\"|\"model\"},
+   \"run\"?: {\"id\"?, \"mode\"?: \"NORMAL\"|\"SAFE\"|\"STRICT\",
+            \"label\"?: {\"confidentiality\"?, \"integrity\"?}},
+   \"at\"?: a time as RFC 3339, \"human_channel\"?: true|false}
+
+An answer, one a line, in the order of the requests:
+  {\"id\", \"verdict\", \"primary\", \"reasons\": […], \"policy_digest\", \"contracts_digest\", \"origin\"}
+
+The principal is taken as the request gives it; principals of the policy are not looked up. A
+capability counts as proposed by a server, so what the contracts do not say is undeclared. Limits
+count the requests that were allowed, in the order of the lines. A line that is no request gets
+an answer with its `error`; the others are answered, and the command ends with 3.";
+
+const ASK: &str = "\
+Examples:
+  weaver policy ask --class destructive --without-role admin
+  weaver policy ask --capability 'mail.*' --integrity untrusted --expect no
+  weaver policy ask --verdict hold --known-principals --catalogue tools.jsonl
+
+The question is whether anybody can get the verdict, `allow` unless you say another, which is
+without any approval. `yes` comes with a request that really gets it. `no` means that everything
+was looked at that the documents tell apart. Where that was not possible, the answer is
+`not decided`. Without a catalogue it is about the capabilities that the documents name, and one
+stand-in for every pattern. Limits of calls, signals and approvals are left out.";
+
+const TEST: &str = "\
+Example:
+  weaver policy test cases.toml --policy policy.toml --contracts contracts.toml
+
+A file of cases:
+  [[cases]]
+  name = \"a reader reads\"
+  capability = \"docs.read\"
+  principal = { id = \"ana\", roles = [\"reader\"] }
+  expect = { verdict = \"allow\", reason = \"rule_allow\" }
+
+Beside `name` and `expect` a case has the fields of a request, as `weaver policy decide --help`
+shows them. `reason` may be left out. Every case is judged as if no call had been made before.";
+
+const DIFF: &str = "\
+Examples:
+  weaver policy diff old/ new/ --replay requests.jsonl
+  weaver policy diff old.toml new.toml --contracts contracts.toml --exit-code
+
+A and B are folders with policy.toml, contracts.toml and, if there is one, keys.toml; or policy
+documents, with --contracts for both. Requests are those of `weaver policy decide`.";
+
+fn pattern(text: &str) -> Result<Pattern, String> {
+    Pattern::parse(text).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(crate) enum Policy {
+    /// Look for what is no error and yet hardly meant
+    Lint(Lint),
+    /// Judge the cases of a file, and say which come out otherwise
+    Test(Test),
+    /// Say why requests are answered as they are, and what would change that
+    Explain(Explain),
+    /// Answer requests, one a line
+    Decide(Decide),
+    /// Ask whether anybody can get a verdict, for an example or a proof
+    Ask(Box<Ask>),
+    /// Compare two sets of documents, and which recorded requests flip
+    Diff(Diff),
+    /// Print the built-in baseline, a policy document
+    ShowBaseline,
+}
+
+impl Policy {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Lint(args) => args.output.json,
+            Self::Test(args) => args.output.json,
+            Self::Explain(args) => args.output.json,
+            Self::Decide(args) => args.output.json,
+            Self::Ask(args) => args.output.json,
+            Self::Diff(args) => args.output.json,
+            Self::ShowBaseline => false,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Documents {
+    /// The configuration that names the documents
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml", conflicts_with = "policy")]
+    pub(super) config: PathBuf,
+    /// The policy, instead of a configuration
+    #[arg(long, value_name = "FILE", requires = "contracts")]
+    pub(super) policy: Option<PathBuf>,
+    /// The contracts
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    pub(super) contracts: Option<PathBuf>,
+    /// The keys; without them nothing is said about who can release what
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    pub(super) keys: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  weaver policy lint --catalogue tools.jsonl --strict\n\n\
+    A catalogue has one JSON object with an `id` a line, as `weaver route` reads it. With one, \
+    rules that match none of its tools are found too.")]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    /// The tools that there are, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub(super) catalogue: Option<PathBuf>,
+    /// End with 1 when anything is found
+    #[arg(long)]
+    pub(super) strict: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TEST)]
+pub(crate) struct Test {
+    /// The cases
+    #[arg(value_name = "FILE")]
+    pub(super) cases: PathBuf,
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  weaver policy explain --request one.json\n\n\
+    Requests are those of `weaver policy decide`, one a line. With --json each answer holds the \
+    whole `decision`, whose canonical bytes are those of the gateway's for the same query, and \
+    its failed `conditions`. --recorded compares the first request's decision with one in a file.")]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    /// The requests; `-` is standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(super) request: PathBuf,
+    /// A recorded decision; end with 1 when the documents decide otherwise
+    #[arg(long, value_name = "FILE")]
+    pub(super) recorded: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = DECIDE)]
+pub(crate) struct Decide {
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    /// The requests; `-` is standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(super) requests: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Expected {
+    /// Somebody can
+    Yes,
+    /// Nobody can
+    No,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = ASK)]
+pub(crate) struct Ask {
+    #[command(flatten)]
+    pub(super) documents: Documents,
+    /// The verdict: allow, ask, hold, deny
+    #[arg(long, default_value = "allow", value_parser = word::<Verdict>)]
+    pub(super) verdict: Verdict,
+    /// What is to happen: invoke, view
+    #[arg(long, default_value = "invoke", value_parser = word::<Operation>)]
+    pub(super) operation: Operation,
+    /// The capability's id fits this pattern
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    pub(super) capability: Vec<Pattern>,
+    /// Its class: read_only, local_write, network, destructive
+    #[arg(long, visible_alias = "capability-class", value_parser = word::<SafetyClass>)]
+    pub(super) class: Vec<SafetyClass>,
+    /// Its rung: L0 to L5
+    #[arg(long, value_parser = word::<Rung>)]
+    pub(super) rung: Vec<Rung>,
+    /// Its impact: read, write, destroy
+    #[arg(long, value_parser = word::<Impact>)]
+    pub(super) impact: Vec<Impact>,
+    /// Its sink: none, external_send, payment, credential, destructive
+    #[arg(long, value_parser = word::<SinkKind>)]
+    pub(super) sink: Vec<SinkKind>,
+    /// The principal's id fits this pattern
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    pub(super) principal: Vec<Pattern>,
+    /// Only the principals that the policy names, with what it grants them
+    #[arg(long)]
+    pub(super) known_principals: bool,
+    /// The principal has this role
+    #[arg(long, value_name = "ROLE")]
+    pub(super) with_role: Vec<String>,
+    /// The principal has not this role
+    #[arg(long, value_name = "ROLE")]
+    pub(super) without_role: Vec<String>,
+    /// The mode of the run: NORMAL, SAFE, STRICT
+    #[arg(long, value_parser = word::<SafetyMode>)]
+    pub(super) mode: Vec<SafetyMode>,
+    /// How confidential the run's data is: public, internal, confidential, restricted
+    #[arg(long, value_parser = word::<Confidentiality>)]
+    pub(super) confidentiality: Vec<Confidentiality>,
+    /// Whether the run's data is trusted, untrusted
+    #[arg(long, value_parser = word::<Integrity>)]
+    pub(super) integrity: Vec<Integrity>,
+    /// Whether there is a justification: true, false
+    #[arg(long, value_name = "BOOL")]
+    pub(super) justified: Option<bool>,
+    /// Whether the arguments are known: true, false
+    #[arg(long, value_name = "BOOL")]
+    pub(super) with_arguments: Option<bool>,
+    /// The tools that there are, one JSON object with an `id` a line
+    #[arg(long, value_name = "FILE")]
+    pub(super) catalogue: Option<PathBuf>,
+    /// End with 1 unless this is the answer
+    #[arg(long)]
+    pub(super) expect: Option<Expected>,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = DIFF)]
+pub(crate) struct Diff {
+    /// The documents before
+    pub(super) a: PathBuf,
+    /// The documents after
+    pub(super) b: PathBuf,
+    /// The contracts of both, where A and B are policy documents
+    #[arg(long, value_name = "FILE")]
+    pub(super) contracts: Option<PathBuf>,
+    /// Requests to judge under both, one a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) replay: Option<PathBuf>,
+    /// End with 1 when a document differs or a request flips
+    #[arg(long)]
+    pub(super) exit_code: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}

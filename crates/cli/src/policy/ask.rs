@@ -1,0 +1,73 @@
+//! `weaver policy ask`.
+
+use serde_json::{Value, json};
+use weaver_policy::analysis::{Answered, Question};
+use weaver_text::escape;
+use weaver_types::{Clock as _, SystemClock, Timestamp};
+
+use super::args::{Ask, Expected};
+use super::{catalogue, documents};
+use crate::{Exit, Failure, output};
+
+pub(super) fn run(args: &Ask) -> Result<Exit, Failure> {
+    let now = SystemClock::default().now();
+    let loaded = documents::load(&args.documents, now)?;
+    let catalogue = catalogue::load(args.catalogue.as_deref(), &loaded.set)?;
+    let answer = question(args, now).ask(&loaded.set, &catalogue);
+    if args.output.json {
+        let mut out = serde_json::to_value(&answer).unwrap_or(Value::Null);
+        if let Some(out) = out.as_object_mut() {
+            out.insert("origin".to_owned(), json!(documents::origin(&loaded.set)));
+        }
+        output::json(&out)?;
+    } else {
+        output::text(&words(&answer))?;
+    }
+    let as_expected = match (args.expect, &answer) {
+        (None, _)
+        | (Some(Expected::Yes), Answered::Yes { .. })
+        | (Some(Expected::No), Answered::No { .. }) => true,
+        (Some(_), _) => false,
+    };
+    Ok(if as_expected { Exit::Ok } else { Exit::Failed })
+}
+
+fn question(args: &Ask, now: Timestamp) -> Question {
+    Question {
+        operation: args.operation,
+        capability: args.capability.clone(),
+        class: args.class.iter().copied().collect(),
+        rung: args.rung.iter().copied().collect(),
+        impact: args.impact.iter().copied().collect(),
+        sink: args.sink.iter().copied().collect(),
+        principal: args.principal.clone(),
+        known_principals: args.known_principals,
+        with_roles: args.with_role.iter().cloned().collect(),
+        without_roles: args.without_role.iter().cloned().collect(),
+        mode: args.mode.iter().copied().collect(),
+        confidentiality: args.confidentiality.iter().copied().collect(),
+        integrity: args.integrity.iter().copied().collect(),
+        justified: args.justified,
+        arguments: args.with_arguments,
+        ..Question::new(args.verdict, now)
+    }
+}
+
+fn words(answer: &Answered) -> String {
+    match answer {
+        Answered::Yes { witness } => {
+            let request = escape::line(&witness.request.to_string()).into_owned();
+            let (verdict, reason) = (witness.verdict, witness.primary.as_str());
+            format!("{}: for example, with {verdict} ({reason}):\n{request}\n", output::bold("yes"))
+        }
+        Answered::No { capabilities: 0 } => {
+            format!("{}: no capability is one that the question is about\n", output::bold("no"))
+        }
+        Answered::No { capabilities } => {
+            format!("{}: nobody can, for any of {capabilities} capabilities\n", output::bold("no"))
+        }
+        Answered::NotDecided { why } => {
+            format!("{}: {}\n", output::bold("not decided"), escape::line(why))
+        }
+    }
+}

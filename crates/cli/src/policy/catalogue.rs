@@ -1,0 +1,36 @@
+//! The tools that there are, from a file.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use weaver_policy::PolicySet;
+use weaver_policy::analysis::Catalogue;
+use weaver_types::CapabilityId;
+
+use super::documents;
+use crate::{Exit, Failure};
+
+/// The largest file of tools, in bytes.
+const MAX_CATALOGUE: usize = 64 * 1024 * 1024;
+
+/// One tool. Other keys of its line are left alone.
+#[derive(Deserialize)]
+struct Tool {
+    id: CapabilityId,
+}
+
+/// The catalogue of the file; without one, what the documents name.
+pub(super) fn load(path: Option<&Path>, set: &PolicySet) -> Result<Catalogue, Failure> {
+    let Some(path) = path else { return Ok(Catalogue::of(set)) };
+    let text = documents::read(path, MAX_CATALOGUE)?;
+    let mut ids = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let tool: Tool = serde_json::from_str(line).map_err(|error| {
+            let place = format!("{}:{}", path.display(), number + 1);
+            Failure::new(Exit::Invalid, "policy.catalogue", format!("{place}: no tool: {error}"))
+                .next("write one JSON object with an `id` a line")
+        })?;
+        ids.push(tool.id);
+    }
+    Ok(Catalogue::new(ids))
+}

@@ -1,0 +1,83 @@
+//! `weaver policy explain`.
+
+use serde_json::{Value, json};
+use weaver_policy::PolicySet;
+use weaver_policy::analysis::{self, Explanation, RecordedRequest, RequestError};
+use weaver_types::{Clock as _, SystemClock, canonical};
+
+use super::args::Explain;
+use super::{documents, lines};
+use crate::{Exit, Failure, output};
+
+/// The largest recorded decision, in bytes.
+const MAX_RECORDED: usize = 4 * 1024 * 1024;
+
+pub(super) fn run(args: &Explain) -> Result<Exit, Failure> {
+    let loaded = documents::load(&args.documents, SystemClock::default().now())?;
+    let mut recorded = args.recorded.as_deref().map(recorded).transpose()?;
+    let mut requests = lines::Lines::open(&args.request)?;
+    let (mut wrong, mut same) = (0, true);
+    while let Some(line) = requests.next()? {
+        match line.request.and_then(|request| explained(&loaded.set, &request)) {
+            Ok(explained) => {
+                let reproduced = recorded.take().map(|one| explained.0.reproduces(&one));
+                same &= reproduced.unwrap_or(true);
+                show(&explained, reproduced, &loaded.set, args.output.json)?;
+            }
+            Err(error) => {
+                wrong += 1;
+                output::json(&lines::error(line.number, &error))?;
+            }
+        }
+    }
+    match (wrong, same) {
+        (0, true) => Ok(Exit::Ok),
+        (0, false) => Ok(Exit::Failed),
+        _ => Err(lines::invalid(wrong)),
+    }
+}
+
+fn recorded(path: &std::path::Path) -> Result<Value, Failure> {
+    let text = documents::read(path, MAX_RECORDED)?;
+    canonical::parse(text.as_bytes(), canonical::Profile::Foreign).map_err(|error| {
+        let message = format!("{}: this is no decision: {error}", path.display());
+        Failure::new(Exit::Invalid, "policy.recorded", message)
+            .next("give the `decision` of a record, one JSON object")
+    })
+}
+
+/// The explanation, with the id of its request and the form that hosts show.
+type Explained = (Explanation, String, Value);
+
+fn explained(set: &PolicySet, request: &RecordedRequest) -> Result<Explained, RequestError> {
+    let capability = request.capability(set)?;
+    let query = request.query(&capability);
+    let denial = serde_json::to_value(analysis::explain_denial(set, &query));
+    let explanation = analysis::explain(set, &query);
+    Ok((explanation, request.id.clone(), denial.unwrap_or(Value::Null)))
+}
+
+fn show(
+    (explanation, id, denial): &Explained,
+    reproduced: Option<bool>,
+    set: &PolicySet,
+    as_json: bool,
+) -> Result<(), Failure> {
+    if as_json {
+        let mut out = json!({ "id": id, "denial": denial, "origin": documents::origin(set) });
+        if let (Some(out), Ok(Value::Object(parts))) = (out.as_object_mut(), explanation.to_json())
+        {
+            out.extend(parts);
+            out.extend(reproduced.map(|same| ("reproduced".to_owned(), json!(same))));
+        }
+        output::json(&out)?;
+        return Ok(());
+    }
+    output::text(&explanation.words())?;
+    match reproduced {
+        None => {}
+        Some(true) => output::line("  the recorded decision is this one, byte by byte")?,
+        Some(false) => output::line("  the recorded decision is another one")?,
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! `weaver policy lint`.
+
+use serde_json::json;
+use weaver_policy::analysis::{self, LintCode};
+use weaver_text::escape;
+use weaver_types::{Clock as _, SystemClock};
+
+use super::args::Lint;
+use super::{catalogue, documents};
+use crate::{Exit, Failure, output};
+
+pub(super) fn run(args: &Lint) -> Result<Exit, Failure> {
+    let now = SystemClock::default().now();
+    let loaded = documents::load(&args.documents, now)?;
+    let catalogue = catalogue::load(args.catalogue.as_deref(), &loaded.set)?;
+    let mut found = analysis::lint(&loaded.set, &catalogue, now);
+    // Nobody can release anything where nobody was named.
+    let about_keys = [LintCode::NobodyCanRelease, LintCode::UnknownApproverRole];
+    found.retain(|one| loaded.with_keys || !about_keys.contains(&one.code));
+    if args.output.json {
+        let origin = documents::origin(&loaded.set);
+        output::json(&json!({ "findings": found, "origin": origin }))?;
+    } else {
+        let mut out = String::new();
+        for one in &found {
+            let line = |text: &str| escape::line(text).into_owned();
+            let code = output::dim(&format!("[{}]", one.code.as_str()));
+            let (place, message) = (output::bold(&line(&one.place)), line(&one.message));
+            out.push_str(&format!("{place}: {message} {code}\n  → {}\n", line(&one.remedy)));
+        }
+        out.push_str(&match found.len() {
+            0 => "nothing found\n".to_owned(),
+            1 => "1 finding\n".to_owned(),
+            many => format!("{many} findings\n"),
+        });
+        output::text(&out)?;
+    }
+    Ok(if args.strict && !found.is_empty() { Exit::Failed } else { Exit::Ok })
+}

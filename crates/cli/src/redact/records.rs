@@ -1,0 +1,98 @@
+//! JSON lines in, JSON lines out.
+
+use std::io::{self, BufWriter, Write as _};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::engine::{Masker, Output};
+use super::offsets::Offsets;
+use super::source::{MAX_LINE, Record, Source};
+use crate::{Exit, Failure};
+
+pub(super) fn run(masker: &Masker, mut source: Source) -> Result<Exit, Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut wrong: u64 = 0;
+    loop {
+        let line = source.from.line(MAX_LINE).map_err(|error| source.unreadable(&error))?;
+        let Some(line) = line else { break };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match record(&line) {
+            Ok(record) => {
+                let output = masker.text(&record.text);
+                serde_json::to_writer(&mut out, &answer(&record, &output))
+            }
+            Err(problem) => {
+                wrong += 1;
+                let error = json!({ "code": "redact.line", "message": problem });
+                let number = source.from.number();
+                serde_json::to_writer(&mut out, &json!({ "line": number, "error": error }))
+            }
+        }
+        .map_err(io::Error::from)?;
+        out.write_all(b"\n")?;
+        if !source.from.more_at_hand() {
+            out.flush()?;
+        }
+    }
+    out.flush()?;
+    if wrong == 0 { Ok(Exit::Ok) } else { Err(invalid(wrong)) }
+}
+
+fn record(line: &[u8]) -> Result<Record, String> {
+    if line.len() > MAX_LINE {
+        return Err(format!("the line has more than {MAX_LINE} bytes"));
+    }
+    // What stood at the place of the error is not repeated: it may be what is to be hidden.
+    serde_json::from_slice(line).map_err(|error| {
+        let problem = match error.classify() {
+            serde_json::error::Category::Data => "it has no string `text`",
+            _ => "it is no JSON object",
+        };
+        format!(
+            "{problem} (column {}); write {{\"id\", \"text\"}} in one object a line",
+            error.column()
+        )
+    })
+}
+
+/// The answer to one text.
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a Value,
+    text: &'a str,
+    spans: Vec<Place<'a>>,
+}
+
+/// Where a value stood, in characters.
+#[derive(Serialize)]
+struct Place<'a> {
+    start: usize,
+    end: usize,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    rule: &'a str,
+}
+
+fn answer<'a>(record: &'a Record, output: &'a Output) -> Answer<'a> {
+    let mut offsets = Offsets::of(&record.text);
+    let spans = output.spans.iter().map(|span| Place {
+        start: offsets.chars(span.range.start),
+        end: offsets.chars(span.range.end),
+        kind: &span.kind,
+        rule: &span.rule,
+    });
+    Answer { spans: spans.collect(), id: &record.id, text: &output.text }
+}
+
+fn invalid(wrong: u64) -> Failure {
+    let what = if wrong == 1 {
+        "1 line could not be read".to_owned()
+    } else {
+        format!("{wrong} lines could not be read")
+    };
+    Failure::new(Exit::Invalid, "redact.lines", what)
+        .next("see `error` in their answers, and `weaver redact --help` for the form")
+}

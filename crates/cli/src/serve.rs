@@ -1,0 +1,64 @@
+//! `weaver serve`.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+use weaver_gateway::config::{self, Config};
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_gateway::serve::{self, ServeError};
+use weaver_types::signature::SigningKey;
+
+use super::args::Serve;
+use super::{Exit, Failure};
+
+/// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
+fn start_logging() {
+    let filter = EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let logger = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    // A host that has its own logger keeps it.
+    let _ = logger.try_init();
+}
+
+pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
+    start_logging();
+    let config = config::load(&args.config)?;
+    let store = config.store.clone();
+    let log_key = log_key(&config, args.log_passphrase_fd)?;
+    serve::run(config, args.unsigned_development, log_key).map_err(|error| match error {
+        ServeError::Documents(error) => Failure::from(error),
+        ServeError::Version(error) => Failure::from(error),
+        ServeError::Store(error) => Failure::store(&store, &error),
+        error @ ServeError::Principal { .. } => {
+            Failure::new(Exit::Invalid, error.code(), error).next("`weaver check` says more")
+        }
+        ServeError::Kernel(error) if error.code().starts_with("ledger.") => {
+            Failure::new(Exit::Store, error.code(), error)
+        }
+        error => Failure::new(Exit::Internal, error.code(), error),
+    })?;
+    Ok(Exit::Ok)
+}
+
+/// The key of the log, where the configuration names one. Standard input is the client's.
+fn log_key(config: &Config, descriptor: Option<u32>) -> Result<Option<SigningKey>, Failure> {
+    let refused = |message: String| Failure::new(Exit::Usage, "serve.log_passphrase", message);
+    let Some(signing) = &config.log.signing else {
+        return match descriptor {
+            None => Ok(None),
+            Some(_) => Err(refused("there is a passphrase and no key for it".to_owned())
+                .next("write `key = \"log.key\"` under `[log]`, or leave the option out")),
+        };
+    };
+    match descriptor {
+        None => Err(refused(format!("{} needs its passphrase", signing.key.display()))
+            .next("hand it over: `weaver serve --log-passphrase-fd 3 3< <(pass show weaver-log)`")),
+        Some(0) => Err(refused("descriptor 0 is the client's".to_owned()).next("use another one")),
+        Some(fd) => {
+            let file = KeyFile::read(&signing.key)?;
+            Ok(Some(file.open(&Passphrase::from_descriptor(fd)?)?))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `weaver sign`.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use weaver_gateway::bounded_file;
+use weaver_gateway::secret::{KeyFile, Passphrase};
+use weaver_policy::{Finding, MAX_BYTES, Source, kind_of, root_key_id};
+use weaver_types::signature::{Envelope, Kind};
+use weaver_types::{Clock as _, OsRandom, SystemClock, random_text};
+
+use super::args::Sign;
+use super::{Exit, Failure, output};
+
+/// A document that is to be signed.
+struct Document<'a> {
+    path: &'a Path,
+    name: String,
+    text: String,
+    kind: Kind,
+}
+
+pub(super) fn run(args: &Sign) -> Result<Exit, Failure> {
+    let documents = read(&args.files)?;
+    let key_file = KeyFile::read(&args.key)?;
+    let passphrase = match args.passphrase.passphrase_fd {
+        Some(fd) => Passphrase::from_descriptor(fd)?,
+        None => Passphrase::ask(&format!("Passphrase of {}: ", args.key.display()))?,
+    };
+    let key = key_file.open(&passphrase)?;
+    let id = root_key_id(&key.public())
+        .map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
+    let now = SystemClock::default().now();
+    let mut findings = Vec::new();
+    let mut signed = Vec::new();
+    for document in &documents {
+        let source = Source::unsigned(&document.name, &document.text);
+        match weaver_policy::sign(&source, document.kind, id.clone(), &key, now) {
+            Ok(envelope) => signed.push((document, envelope)),
+            Err(error) => findings.extend(error.findings().iter().cloned()),
+        }
+    }
+    refuse(&findings)?;
+    for (document, envelope) in signed {
+        let path = write(document.path, &envelope)?;
+        report(document, &envelope, &path, args.output.json)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Reads every document, or says what is wrong in each of them.
+fn read(files: &[PathBuf]) -> Result<Vec<Document<'_>>, Failure> {
+    let mut findings = Vec::new();
+    let mut documents = Vec::new();
+    for path in files {
+        let name = path.display().to_string();
+        match bounded_file::text(path, MAX_BYTES) {
+            Ok(text) => match kind_of(&text) {
+                Ok(kind) => documents.push(Document { path, name, text, kind }),
+                Err(error) => findings.extend(
+                    error
+                        .findings()
+                        .iter()
+                        .map(|finding| Finding { file: name.clone(), ..finding.clone() }),
+                ),
+            },
+            Err(error) => findings.push(Finding {
+                file: name,
+                line: None,
+                column: None,
+                key: None,
+                code: "sign.unreadable",
+                message: error.to_string(),
+                remedy: "name a policy, contracts or keys document".to_owned(),
+            }),
+        }
+    }
+    refuse(&findings)?;
+    Ok(documents)
+}
+
+fn refuse(findings: &[Finding]) -> Result<(), Failure> {
+    match findings.first() {
+        Some(first) => Err(Failure::findings(first.code, findings)
+            .next("correct the documents; nothing was signed")),
+        None => Ok(()),
+    }
+}
+
+/// Writes the envelope beside the document, whole or not at all.
+fn write(document: &Path, envelope: &Envelope) -> Result<PathBuf, Failure> {
+    let mut name = document.as_os_str().to_owned();
+    name.push(".sig");
+    let path = PathBuf::from(name);
+    let text = envelope.to_json();
+    let text = text.map_err(|error| Failure::new(Exit::Internal, error.code(), error))?;
+    let fresh = random_text(".", 8, &OsRandom)
+        .map_err(|error| Failure::new(Exit::Internal, "sign.random", error))?;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(fresh);
+    let beside = PathBuf::from(beside);
+    replace(&path, &beside, &format!("{text}\n")).map_err(|error| {
+        // What is left of the attempt; the signature that was there before stays.
+        let _ = fs::remove_file(&beside);
+        let message = format!("{} cannot be written: {error}", path.display());
+        Failure::new(Exit::Invalid, "sign.unwritable", message)
+            .next("make the folder writable, then sign again")
+    })?;
+    Ok(path)
+}
+
+fn replace(path: &Path, beside: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(beside, path)
+}
+
+fn report(
+    document: &Document<'_>,
+    envelope: &Envelope,
+    path: &Path,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let (kind, digest, key) = (document.kind, envelope.digest(), envelope.key());
+    if as_json {
+        output::json(&json!({
+            "file": document.name,
+            "kind": kind.as_str(),
+            "digest": digest.to_string(),
+            "key": key.as_str(),
+            "signature": path.display().to_string(),
+        }))?;
+    } else {
+        let good = output::verdict(true, "signed");
+        let digest = output::dim(&digest.to_string());
+        output::line(&format!("{good} {kind} {} → {} {digest}", document.name, path.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What can be typed after `weaver trace` to ask the log.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::args::{Json, PassphraseFrom};
+
+/// How terms are written; shown by every command that takes them.
+pub(super) const TERMS: &str = "\
+Terms, which must all hold:
+  principal: capability: run: call: request: handle: token:    an id
+  session: user_sid: agent:                                    a name that the host gave
+  event: outcome: reason: verdict: label:                      a word that is fixed
+  since: until:                 RFC 3339, a day, or a span before now such as 2h
+  anything else, or text:       a word of what was recorded; \"…\" for several in one term
+`a,b` is either, a `*` at the end stands for anything: capability:files.* verdict:hold,deny since:1d
+outcome: success failure partial unknown; verdict: allow ask hold deny; label: public internal
+confidential restricted trusted untrusted. `weaver reasons` lists the reasons.";
+
+/// Which log.
+#[derive(Debug, Args)]
+pub(crate) struct Store {
+    /// The ledger
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: PathBuf,
+    /// Read the log itself: neither use nor build the index beside it
+    #[arg(long)]
+    pub(super) no_index: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace list --store .weaver/ledger.db verdict:deny since:1d"))]
+pub(crate) struct List {
+    /// Which events; all without terms
+    #[arg(value_name = "TERM")]
+    pub(super) terms: Vec<String>,
+    #[command(flatten)]
+    pub(super) store: Store,
+    /// At most so many events
+    #[arg(long, value_name = "N", default_value_t = 50,
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(super) limit: u16,
+    /// Go on after this cursor, which the page before gave; new events never shift a page
+    #[arg(long, value_name = "CURSOR")]
+    pub(super) after: Option<String>,
+    /// In the order of the log; without it the latest come first
+    #[arg(long)]
+    pub(super) oldest_first: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct About {
+    /// An event number, or the id of a call, request, handle or token
+    pub(super) id: String,
+    #[command(flatten)]
+    pub(super) store: Store,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TERMS)]
+pub(crate) struct Tail {
+    /// Which events; all without terms
+    #[arg(value_name = "TERM")]
+    pub(super) terms: Vec<String>,
+    #[command(flatten)]
+    pub(super) store: Store,
+    /// So many of the latest
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20,
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(super) lines: u16,
+    /// Go on with what is appended, until it is interrupted
+    #[arg(short, long)]
+    pub(super) follow: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{TERMS}\n\nSums over times alone come from the index as far as it goes. \
+    --no-index reads every event."))]
+pub(crate) struct Stats {
+    /// Over which events; all without terms
+    #[arg(value_name = "TERM")]
+    pub(super) terms: Vec<String>,
+    #[command(flatten)]
+    pub(super) store: Store,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+/// In which form events are exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum As {
+    /// Header, salt and payload of each event exactly: what another verifier reads
+    Jsonl,
+    /// One run as the public contract TraceBundle; needs run:ID
+    Bundle,
+    /// OpenTelemetry spans (GenAI conventions) as one OTLP JSON file
+    Otlp,
+    /// A table; a cell that a spreadsheet would take for a formula gets an apostrophe before it
+    Csv,
+    /// Action traces of agent-kernel (Python), one JSON object a line
+    Actions,
+    /// Run records, one JSON object a line
+    Runs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = format!("{TERMS}\n\nExample:\n  weaver trace export --store .weaver/ledger.db \
+    --as bundle run:run_2d6b05bb0fdf3915 --out run.json --key root.key"))]
+pub(crate) struct Export {
+    /// Which events; all without terms
+    #[arg(value_name = "TERM")]
+    pub(super) terms: Vec<String>,
+    #[command(flatten)]
+    pub(super) store: Store,
+    /// The form
+    #[arg(long = "as", value_name = "FORM")]
+    pub(super) form: As,
+    /// The new file; without it, standard output
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    /// Sign a bundle with this key: the signature is written to FILE.sig
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub(super) key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) passphrase: PassphraseFrom,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexOf {
+    /// The ledger
+    #[arg(long, value_name = "FILE")]
+    pub(super) store: PathBuf,
+    /// Compute it anew from the log and compare
+    #[arg(long, conflicts_with = "rebuild")]
+    pub(super) check: bool,
+    /// Remove it and make it anew
+    #[arg(long)]
+    pub(super) rebuild: bool,
+    #[command(flatten)]
+    pub(super) output: Json,
+}

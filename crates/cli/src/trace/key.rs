@@ -1,0 +1,98 @@
+//! `weaver trace key`.
+
+use std::path::Path;
+
+use serde_json::json;
+use weaver_gateway::secret::KeyFile;
+use weaver_trace_store::checkpoint::{KeyChange, KeyHistory, VerifierKey};
+use weaver_types::ledger::{Batch, Durability, Ledger as _, NewEvent};
+use weaver_types::{Clock as _, EventKind, SystemClock};
+
+use super::believed::{self, refused};
+use super::proof_args::{Change, Key};
+use super::writing;
+use crate::{Exit, Failure, output};
+
+pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
+    match args {
+        Key::Show { store, output } => show(store, output.json),
+        Key::Declare(change) => apply(change, &What::Declare),
+        Key::Rotate { change, to } => apply(change, &What::Rotate(to)),
+        Key::End(change) => apply(change, &What::End),
+    }
+}
+
+enum What<'a> {
+    Declare,
+    Rotate(&'a Path),
+    End,
+}
+
+fn show(store: &Path, as_json: bool) -> Result<Exit, Failure> {
+    let history =
+        KeyHistory::of(&super::open(store)?).map_err(|error| refused(Some(store), error))?;
+    let keys: Vec<String> = history.keys().map(ToString::to_string).collect();
+    let current = history.current().map(ToString::to_string);
+    if as_json {
+        output::json(&json!({ "current": current, "keys": keys }))?;
+        return Ok(Exit::Ok);
+    }
+    for key in &keys {
+        let word = if current.as_ref() == Some(key) { "in force" } else { "ended   " };
+        output::line(&format!("{word}  {key}"))?;
+    }
+    if current.is_none() {
+        output::line("the log names no key in force; `weaver trace key declare` names one")?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Appends the change, if the log would accept it.
+fn apply(args: &Change, what: &What<'_>) -> Result<Exit, Failure> {
+    let store = args.store.as_path();
+    let failed = |error| refused(Some(store), error);
+    let next = match what {
+        What::Rotate(to) => Some(*KeyFile::read(to)?.public()),
+        What::Declare | What::End => None,
+    };
+    drop(super::open(store)?);
+    let signer = believed::signer(&args.key, &args.passphrase)?;
+    // Nobody waits for the ledger while somebody types.
+    let ledger = writing::open(store, "weaver trace key")?;
+    let head = ledger.head().map_err(|error| Failure::store(store, &error))?;
+    let (log, from) = (&head.log, head.size);
+    let mine = VerifierKey::log(log, signer.public()).map_err(failed)?;
+    let change = match (what, next) {
+        (What::Declare, _) => KeyChange::declare(mine, from),
+        (_, next) => {
+            let next = next.map(|next| VerifierKey::log(log, next)).transpose().map_err(failed)?;
+            KeyChange::sign(log, &signer, next, from).map_err(failed)?
+        }
+    };
+    let payload = change.to_payload().map_err(failed)?;
+    let mut history = KeyHistory::of(&ledger).map_err(failed)?;
+    history.take(log, from, &payload).map_err(failed)?;
+    let event = NewEvent {
+        kind: EventKind::LogKey,
+        at: SystemClock::default().now(),
+        run: None,
+        call: None,
+        payload: payload.into(),
+    };
+    let done = ledger.commit(Batch::new(Durability::Disk).with_event(event)).wait();
+    let seq = done.map_err(|error| Failure::store(store, &error))?.first_seq;
+    let (seq, current) = (seq.unwrap_or(from), history.current().map(ToString::to_string));
+    if args.output.json {
+        output::json(&json!({ "event": seq, "current": current }))?;
+    } else {
+        let good = output::verdict(true, "recorded");
+        output::text(&match current {
+            Some(key) => format!(
+                "{good} as event {seq}; from there on the log is signed by\n{key}\nGive that to \
+                 whoever is to verify, by another way than the log.\n"
+            ),
+            None => format!("{good} as event {seq}; the log has no key from there on\n"),
+        })?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,154 @@
+//! `weaver trace verify`.
+
+use std::path::Path;
+
+use serde_json::json;
+use weaver_agent_kernel::RunComparison;
+use weaver_gateway::bounded_file;
+use weaver_trace_store::verify::{Outside, Report, VerifyError, verify_against};
+use weaver_types::ledger::Head;
+
+use super::believed;
+use super::head::Printed;
+use super::progress::Progress;
+use super::proof_args::Verify;
+use super::runs;
+use crate::{Exit, Failure, output};
+
+/// The largest file of a head, in bytes.
+const MAX_HEAD: usize = 16 * 1024;
+
+pub(super) fn run(args: &Verify) -> Result<Exit, Failure> {
+    let earlier = args.head.as_deref().map(read_head).transpose()?;
+    let signed = args.checkpoint.as_deref().map(believed::note).transpose()?;
+    let trust = match &signed {
+        Some((_, said)) => believed::trust(&args.believed, &said.origin)?,
+        None if args.believed.key.is_some() => {
+            let message = "a key verifies nothing without a checkpoint";
+            return Err(Failure::new(Exit::Usage, "trace.no_checkpoint", message)
+                .next("give the checkpoint that it signed with --checkpoint"));
+        }
+        None => None,
+    };
+    let outside = match (&earlier, &signed, &trust) {
+        (_, Some((note, _)), Some(trust)) => Outside::Checkpoint(note, trust),
+        (Some(head), ..) => Outside::Head(head),
+        _ => Outside::Nothing,
+    };
+    let reader = super::open(&args.store)?;
+    let mut progress = Progress::new("verified");
+    let verified = verify_against(&reader, outside, &mut |done, all| progress.at(done, all));
+    progress.end();
+    match verified {
+        Ok(report) => {
+            let runs = runs::compare(&reader).map_err(|error| runs::unread(&args.store, error))?;
+            if let Some(bad) = &runs.bad {
+                return runs::refused(bad, args.output.json);
+            }
+            if args.output.json {
+                print_json(&report, &runs)?
+            } else {
+                print(&report, &runs)?
+            }
+            Ok(Exit::Ok)
+        }
+        Err(VerifyError::Read(error)) => Err(Failure::store(&args.store, &error)),
+        Err(error) => refused(&error, args.output.json),
+    }
+}
+
+fn read_head(path: &Path) -> Result<Head, Failure> {
+    let unreadable = |code, message: String| {
+        Failure::new(Exit::Invalid, code, format!("{}: {message}", path.display()))
+            .next("give a file that `weaver trace head` printed")
+    };
+    let bytes = bounded_file::bytes(path, MAX_HEAD)
+        .map_err(|error| unreadable("trace.head_unreadable", error.to_string()))?;
+    serde_json::from_slice::<Printed>(&bytes)
+        .map(Head::from)
+        .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
+}
+
+fn print(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
+    let Report { head, synced, pruned, last_at, .. } = report;
+    let mut text =
+        format!("log     {}\nevents  {}, {synced} synced to disk\n", head.log, head.size);
+    if *pruned > 0 {
+        text.push_str(&format!("pruned  {pruned}\n"));
+    }
+    text.push_str(&format!("root    {}\n", head.root));
+    if let Some(at) = last_at {
+        text.push_str(&format!("last    {at}\n"));
+    }
+    for sentence in report.proven().into_iter().chain(runs::proven(runs)) {
+        text.push_str(&format!("{}: {sentence}\n", output::verdict(true, "proven")));
+    }
+    for sentence in report.not_proven().into_iter().chain(runs::not_proven(runs)) {
+        text.push_str(&format!("{}: {sentence}\n", output::bold("not proven")));
+    }
+    Ok(output::text(&text)?)
+}
+
+fn print_json(report: &Report, runs: &RunComparison) -> Result<(), Failure> {
+    let proven: Vec<String> = report.proven().into_iter().chain(runs::proven(runs)).collect();
+    let not_proven = report.not_proven().into_iter().chain(runs::not_proven(runs));
+    Ok(output::json(&json!({
+        "ok": true,
+        "head": report.head,
+        "synced": report.synced,
+        "pruned": report.pruned,
+        "last_at": report.last_at.map(|at| at.rfc3339()),
+        "earlier": report.earlier,
+        "checkpoint": report.checkpoint.as_ref().map(|verified| json!({
+            "key": verified.key.to_string(),
+            "witnesses": believed::witnesses(verified),
+        })),
+        "runs": { "proven": runs.proven, "pruned": runs.pruned },
+        "proven": proven,
+        "not_proven": not_proven.collect::<Vec<_>>(),
+    }))?)
+}
+
+/// A log that does not verify: data for a script, an error for a person.
+fn refused(error: &VerifyError, as_json: bool) -> Result<Exit, Failure> {
+    if as_json {
+        output::json(&json!({
+            "ok": false,
+            "code": error.code(),
+            "first_bad_event": error.seq(),
+            "message": error.to_string(),
+        }))?;
+        return Ok(Exit::Failed);
+    }
+    Err(Failure::new(Exit::Failed, error.code(), error)
+        .next(format!("{}; compare with a copy, and do not write to this ledger", place(error))))
+}
+
+/// Where the log is bad, as far as it can be said.
+fn place(error: &VerifyError) -> String {
+    match (error, error.seq()) {
+        (VerifyError::Truncated { .. }, Some(seq)) => format!(
+            "the first bad event is {seq}, the first that is missing; what stands before it agrees \
+             with itself"
+        ),
+        (_, Some(seq)) => {
+            format!("the first bad event is {seq}; what stands before it agrees with itself")
+        }
+        (_, None) => "no single event can be named".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_log_names_the_first_missing_event() {
+        let cut = VerifyError::Truncated { earlier: 9, stored: 7 };
+        assert!(place(&cut).starts_with("the first bad event is 7, the first that is missing"));
+        assert_eq!(place(&VerifyError::Frontier), "no single event can be named");
+        let failure = refused(&cut, false).unwrap_err();
+        assert!(failure.message.contains("the first that is missing is event 7"), "{failure:?}");
+        assert!(failure.next.is_some_and(|next| next.contains("first bad event is 7")));
+    }
+}

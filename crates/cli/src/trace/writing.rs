@@ -1,0 +1,23 @@
+//! The ledger open for writing.
+
+use std::path::Path;
+
+use weaver_trace_store::{OpenOptions, SqliteLedger};
+use weaver_types::ledger::LedgerError;
+
+use crate::{Exit, Failure};
+
+/// Opens a ledger that is there, as its only writer; `holder` is shown to others meanwhile.
+pub(super) fn open(store: &Path, holder: &str) -> Result<SqliteLedger, Failure> {
+    // It is not made here, and a file that is none is named.
+    drop(super::open(store)?);
+    let options = OpenOptions { holder: holder.to_owned(), ..OpenOptions::default() };
+    SqliteLedger::open(store, options).map_err(|error| match &error {
+        LedgerError::Locked { path, holder } => {
+            let message = format!("{path} is in use by {holder}");
+            Failure::new(Exit::Store, error.code(), message)
+                .next("this writes to the ledger: stop that process, then do it again")
+        }
+        _ => Failure::store(store, &error),
+    })
+}

@@ -1,0 +1,89 @@
+//! The command as a user runs it.
+
+#[cfg(test)]
+mod adaptive;
+#[cfg(test)]
+mod approvals;
+#[cfg(test)]
+mod approve;
+#[cfg(test)]
+mod call_progress;
+#[cfg(test)]
+mod catalog;
+#[cfg(test)]
+mod check;
+#[cfg(test)]
+mod client;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod client_runs;
+#[cfg(test)]
+mod command_line;
+#[cfg(test)]
+mod compile;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod confine;
+#[cfg(test)]
+mod contracts_commands;
+#[cfg(test)]
+mod contracts_propose;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod guide;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod inspect;
+#[cfg(test)]
+mod kernel_commands;
+#[cfg(test)]
+mod keys;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod large_rows;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod memory_tools;
+#[cfg(test)]
+mod new_tools;
+#[cfg(test)]
+mod own_tool_settings;
+#[cfg(test)]
+mod own_tools;
+#[cfg(test)]
+mod policy_commands;
+#[cfg(test)]
+mod proofs;
+#[cfg(test)]
+mod proxy;
+#[cfg(test)]
+mod publishing;
+#[cfg(test)]
+mod questions;
+#[cfg(test)]
+mod redact;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod route;
+#[cfg(test)]
+mod rug_pulls;
+#[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod starting;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod trace;
+#[cfg(test)]
+mod user_words;
+#[cfg(test)]
+mod word_table;

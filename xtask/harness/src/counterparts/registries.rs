@@ -1,0 +1,22 @@
+//! The pinned packages of `xtask/harness/interop/`, from npm and PyPI.
+
+use super::cache::Cache;
+use crate::install::{self, Installed};
+
+/// Installs the npm packages.
+pub fn npm(cache: &Cache) -> Installed {
+    install::node_modules(&cache.npm(), &cache.script(""), &|program| cache.installer(program))
+}
+
+/// Installs the Python packages into an environment of their own.
+pub fn python(cache: &Cache) -> Installed {
+    let list = cache.script("requirements.txt");
+    install::environment(&cache.venv(), &list, &|program| cache.installer(program))
+}
+
+/// Installs the SQLite server into an environment of its own: it needs an SDK that is older than
+/// that of the others.
+pub fn sqlite(cache: &Cache) -> Installed {
+    let list = cache.script("requirements-sqlite.txt");
+    install::environment(&cache.sqlite_venv(), &list, &|program| cache.installer(program))
+}

@@ -1,0 +1,61 @@
+//! Signed documents, made as a user makes them: a root key, three signatures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::cache::Cache;
+use crate::child;
+
+/// Opens a key that nobody uses again after this run.
+const PASSPHRASE: &str = "thrown away after the trial\n";
+const PATIENCE: Duration = Duration::from_secs(60);
+const DOCUMENTS: [&str; 3] = ["policy.toml", "contracts.toml", "keys.toml"];
+
+/// Documents that are to be signed.
+pub struct Documents<'a> {
+    pub folder: &'a Path,
+    /// The name of the folder of the signed ones, below that of the run.
+    pub name: &'a str,
+}
+
+/// The signed documents and the public key that vouches for them.
+pub struct Trust {
+    folder: PathBuf,
+    root: String,
+}
+
+impl Trust {
+    /// Makes a key and signs copies of the three documents with it, in a folder of the run.
+    pub fn new(cache: &Cache, weaver: &Path, documents: &Documents<'_>) -> Result<Self> {
+        let folder = cache.run().join(documents.name);
+        fs::create_dir_all(&folder)?;
+        let key = cache.run().join(format!("{}.key", documents.name));
+        let mut keys = cache.command(weaver);
+        keys.args(["keys", "new", "--id", "root", "--passphrase-fd", "0", "--json", "--out"]);
+        let made =
+            child::run(keys.arg(&key), PASSPHRASE, PATIENCE)?.succeeded("weaver keys new")?;
+        let made: Value = serde_json::from_str(&made).context("`weaver keys new` says no JSON")?;
+        let root = made["public"].as_str().context("`weaver keys new` names no key")?.to_owned();
+        let mut sign = cache.command(weaver);
+        sign.args(["sign", "--passphrase-fd", "0", "--key"]).arg(&key);
+        for name in DOCUMENTS {
+            let (from, to) = (documents.folder.join(name), folder.join(name));
+            fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+            sign.arg(folder.join(name));
+        }
+        child::run(&mut sign, PASSPHRASE, PATIENCE)?.succeeded("weaver sign")?;
+        Ok(Self { folder, root })
+    }
+
+    /// The section `[trust]` of a configuration.
+    pub fn section(&self) -> toml::Table {
+        toml::Table::from_iter([
+            ("root".to_owned(), self.root.clone().into()),
+            ("folder".to_owned(), self.folder.display().to_string().into()),
+        ])
+    }
+}

@@ -1,0 +1,140 @@
+//! `cargo xtask eval context`: what `weaver compile` makes of long logs, and whether it keeps what it
+//! promises, beside the peer.
+
+mod log;
+mod peer;
+mod promise;
+mod report;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use xshell::{Shell, cmd};
+
+use crate::{process, speed, workspace};
+use log::Log;
+
+/// What is asked of each log; the peer's own benches ask it too.
+const QUERY: &str = "summarise the payment dispute and the rollback of the billing service";
+/// Budgets that each log is compiled for, beside that of the phase.
+const BUDGETS: [Option<usize>; 4] = [None, Some(500), Some(50), Some(1)];
+const NEEDS: &str = "`--data DIR` names a folder of logs, NAME.jsonl, with lines {\"id\", \"kind\" or \
+    \"type\", \"text\", \"parent_id\"?, \"sensitivity\"?}; the peer's scenario logs lie in its \
+    repository under benchmarks/scenarios, and in no package of it";
+
+/// Options of `eval context`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A folder of more logs, beside the one that is made here.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// How many events the made log has.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    events: usize,
+    /// Run the peer on the same logs; at 10,000 events it takes some minutes.
+    #[arg(long)]
+    peer: bool,
+    /// The command to evaluate; without it one is built.
+    #[arg(long, value_name = "FILE")]
+    weaver: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Compile each log for several budgets, check what came out, and print a table.
+///
+/// # Errors
+/// When a log cannot be read, a command does not build or fails, or a promise is not kept.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let target = workspace::metadata()?.target_directory.into_std_path_buf();
+    let folder = target.join("eval").join("context");
+    fs::create_dir_all(&folder)?;
+    let maker = speed::compile_speed(sh, &target)?;
+    let weaver = match &args.weaver {
+        Some(program) => program.clone(),
+        None => weaver(sh, &target)?,
+    };
+    let (made, count) = (folder.join("made"), args.events.to_string());
+    process::run(cmd!(sh, "{maker} workloads {made} {count}"))?;
+    let mut logs = vec![Log::read(&made.join(format!("events_{count}.jsonl")))?];
+    if let Some(data) = &args.data {
+        logs.extend(logs_in(data)?);
+    }
+    let mut rows = Vec::new();
+    for log in &logs {
+        let file = folder.join(format!("{}.jsonl", log.name));
+        fs::write(&file, log.lines())?;
+        for budget in BUDGETS {
+            rows.push(row(&maker, &weaver, log, &file, budget)?);
+        }
+        if args.peer
+            && let Some(row) = rows.iter_mut().rev().nth(BUDGETS.len() - 1)
+        {
+            eprintln!("the peer reads {} ({} events)", log.name, log.items.len());
+            row["peer"] = peer::row(sh, &target, &maker, log, &file)?;
+        }
+    }
+    if args.json {
+        println!("{}", json!({ "query": QUERY, "phase": "answer", "logs": rows }));
+    } else {
+        print!("{}", report::table(&rows));
+    }
+    let broken: Vec<String> = rows.iter().filter_map(report::broken).collect();
+    if !broken.is_empty() {
+        bail!("not kept:\n{}", broken.join("\n"));
+    }
+    Ok(())
+}
+
+fn weaver(sh: &Shell, target: &Path) -> Result<PathBuf> {
+    let what = ["build", "--release", "--package", "weaver-cli", "--bin", "weaver"];
+    process::run(process::cargo(sh).args(what))?;
+    Ok(target.join("release").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn logs_in(folder: &Path) -> Result<Vec<Log>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("{}: {NEEDS}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        bail!("{} holds no log: {NEEDS}", folder.display());
+    }
+    files.iter().map(|file| Log::read(file)).collect()
+}
+
+/// One log, compiled for one budget.
+fn row(
+    maker: &Path,
+    weaver: &Path,
+    log: &Log,
+    file: &Path,
+    budget: Option<usize>,
+) -> Result<Value> {
+    let mut command = std::process::Command::new(weaver);
+    command.args(["compile", "--phase", "answer", "--format", "json", "--query", QUERY]);
+    command.arg("--log").arg(file);
+    command.args(budget.iter().flat_map(|n| ["--budget".to_owned(), n.to_string()]));
+    let output = command.output().with_context(|| format!("cannot start {}", weaver.display()))?;
+    if !output.status.success() {
+        bail!("`weaver compile` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let pack: Value = serde_json::from_slice(&output.stdout)?;
+    let tokens = tokens(maker, pack["prompt"].as_str().unwrap_or_default())?;
+    Ok(promise::row(log, &pack, tokens))
+}
+
+/// The tokens of a text, counted as a whole, apart from the command that made it.
+fn tokens(maker: &Path, text: &str) -> Result<usize> {
+    let file = workspace::metadata()?.target_directory.into_std_path_buf();
+    let file = file.join("eval").join("context").join("prompt.txt");
+    fs::write(&file, text)?;
+    let output = std::process::Command::new(maker).arg("tokens").arg(&file).output()?;
+    let count = String::from_utf8(output.stdout)?;
+    count.trim().parse().context("no count of tokens")
+}

@@ -1,0 +1,145 @@
+//! `cargo xtask eval work`: whether an agent completes through Weaver what it completes without.
+//!
+//! The same tasks run in three ways: the client talks with the servers, with `weaver serve` and its
+//! three tools, and with `weaver serve` in proxy mode. `docs/measurements.md` tells what is counted.
+
+mod agent;
+mod client;
+mod fixture;
+mod measure;
+mod place;
+mod report;
+mod server;
+mod session;
+mod shown;
+mod state;
+mod task;
+mod tasks;
+mod tokens;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::Shell;
+
+use self::measure::{Measure, Trusts};
+use self::place::Place;
+use self::session::Way;
+use self::task::Task;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::registries;
+use crate::counterparts::trust::{Documents, Trust};
+use crate::install::{Installed, Missing};
+use crate::{process, workspace};
+
+/// Options of `eval work`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run only this task, by its name in the table. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    task: Vec<String>,
+    /// Compare only this way with the direct one.
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
+    /// The command to measure; without it one is built.
+    #[arg(long, value_name = "FILE")]
+    weaver: Option<PathBuf>,
+    /// Keep the files, the repository and the database of each task and way.
+    #[arg(long)]
+    keep: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Mode {
+    Gateway,
+    Proxy,
+}
+
+/// Run the tasks in every way and print the table.
+///
+/// # Errors
+/// When a line of acceptance is missed, when the packages cannot be installed, and when the command
+/// or a server cannot be started.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let tasks = chosen(&args.task)?;
+    let target = workspace::metadata()?.target_directory.into_std_path_buf();
+    let weaver = match &args.weaver {
+        Some(file) => file.canonicalize().with_context(|| format!("no {}", file.display()))?,
+        None => build(sh, &target)?,
+    };
+    let run = target.join("work-eval").join("run");
+    let cache = Cache::open(&target, &workspace::root()?, &run)?;
+    for installed in
+        [registries::npm(&cache), registries::python(&cache), registries::sqlite(&cache)]
+    {
+        installed_or_error(&installed)?;
+    }
+    let trusts = trusts(&cache, &weaver).context("cannot set up the signed documents")?;
+    let web = fixture::web::start()?;
+    let place = |name: &str| {
+        let folder = cache.run().join(name);
+        Place { files: folder.join("files"), data: folder.join("data"), web: web.clone() }
+    };
+    let (template, place) = (place("template"), place("place"));
+    fixture::make(&cache, &template)?;
+    place.make()?;
+    let kept = args.keep.then(|| cache.run().join("kept"));
+    let measure = Measure { cache: &cache, weaver: &weaver, trusts, template, place, kept };
+    let ways = match args.mode {
+        Some(Mode::Gateway) => vec![Way::Direct, Way::Gateway],
+        Some(Mode::Proxy) => vec![Way::Direct, Way::Proxy],
+        None => vec![Way::Direct, Way::Gateway, Way::Proxy],
+    };
+    let results = measure.run(&tasks, &ways)?;
+    if args.json {
+        println!("{}", report::json(&results));
+    } else {
+        print!("{}", report::table(&results));
+    }
+    let missed = report::acceptance(&results).iter().filter(|line| !line.kept()).count();
+    ensure!(missed == 0, "{missed} of the lines of acceptance missed");
+    Ok(())
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Task>> {
+    let all = tasks::all();
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|task| task.name == *name)) {
+        let known: Vec<&str> = all.iter().map(|task| task.name).collect();
+        bail!("no task `{name}`; the tasks are {}", known.join(", "));
+    }
+    let wanted = |task: &Task| names.is_empty() || names.iter().any(|name| name == task.name);
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+fn build(sh: &Shell, target: &Path) -> Result<PathBuf> {
+    process::run(process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]))?;
+    Ok(target.join("debug").join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
+}
+
+fn installed_or_error(installed: &Installed) -> Result<()> {
+    match installed.missing() {
+        None => Ok(()),
+        Some(Missing::OutOfReach(reason) | Missing::Broken(reason)) => {
+            bail!("the servers cannot be installed, so nothing can be measured: {reason}")
+        }
+    }
+}
+
+/// The documents twice: as they are, and with files and notes tagged as personal data.
+fn trusts(cache: &Cache, weaver: &Path) -> Result<Trusts> {
+    let data = workspace::root()?.join("xtask/harness/data/work");
+    let folder = data.join("documents");
+    let plain = Trust::new(cache, weaver, &Documents { folder: &folder, name: "plain" })?;
+    let tagged = cache.run().join("personal-documents");
+    fs::create_dir_all(&tagged)?;
+    place::copy(&folder, &tagged)?;
+    let contracts = fs::read_to_string(folder.join("contracts.toml"))?;
+    let added = fs::read_to_string(data.join("personal.toml"))?;
+    fs::write(tagged.join("contracts.toml"), contracts + &added)?;
+    let personal = Trust::new(cache, weaver, &Documents { folder: &tagged, name: "personal" })?;
+    Ok(Trusts { plain, personal })
+}

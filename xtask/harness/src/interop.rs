@@ -1,0 +1,107 @@
+//! `cargo xtask interop`: drive `weaver serve` with servers and clients that others wrote.
+//!
+//! Real MCP servers stand behind the gateway and real MCP clients in front of it. All of them come
+//! from npm and PyPI in pinned versions and live in `target/interop/`, the only folder that is
+//! written. `docs/interop.md` tells what is tried.
+
+mod client;
+mod config;
+mod contracts;
+mod packages;
+mod plan;
+mod report;
+pub mod server;
+mod session;
+mod tap;
+mod trial;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::Shell;
+
+use self::packages::Packages;
+use self::report::{Report, Row};
+use self::trial::Bench;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::pins::Pins;
+use crate::counterparts::registries;
+use crate::counterparts::trust::{Documents, Trust};
+use crate::install::Installed;
+use crate::{process, workspace};
+
+/// Options of `interop`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Build and drive the optimised program.
+    #[arg(long)]
+    pub release: bool,
+    /// Drive this program instead of building one.
+    #[arg(long, value_name = "FILE")]
+    pub weaver: Option<PathBuf>,
+    /// Try only this server, by its name in the table.
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+}
+
+/// Install the counterparts, drive every pair and print the table.
+///
+/// # Errors
+/// When anything failed. What could not be tried because a registry is out of reach is no
+/// failure; it is said aloud and counted.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
+    let metadata = workspace::metadata()?;
+    let target = metadata.target_directory.as_std_path();
+    let known = |name: &String| server::ALL.iter().any(|server| server.name == name);
+    if let Some(name) = args.server.as_ref().filter(|name| !known(name)) {
+        let names: Vec<&str> = server::ALL.iter().map(|server| server.name).collect();
+        bail!("no server `{name}` here; the servers are {}", names.join(", "));
+    }
+    let weaver = program(sh, args, target)?;
+    let emit = contracts::program(sh, target)?;
+    let run = target.join("interop").join("run");
+    let cache = Cache::open(target, &workspace::root()?, &run)?;
+    let pins = Pins::read(&cache)?;
+    let packages = Packages { npm: registries::npm(&cache), python: registries::python(&cache) };
+    for (registry, installed) in [("npm", &packages.npm), ("PyPI", &packages.python)] {
+        if let Installed::Broken(reason) = installed {
+            eprintln!("error: installing from {registry} failed: {reason}");
+        }
+    }
+    let documents = Documents { folder: &cache.script("documents"), name: "policy" };
+    let trust =
+        Trust::new(&cache, &weaver, &documents).context("cannot set up the signed documents")?;
+    let bench = Bench { cache: &cache, weaver: &weaver, trust: &trust };
+    let mut report = Report::default();
+    for plan in plan::all(&pins) {
+        if args.server.as_deref().is_some_and(|name| name != plan.server.name) {
+            continue;
+        }
+        let row = match packages.lacks(&cache, &plan) {
+            None => trial::run(&bench, &plan),
+            Some(missing) => Row::untried(&plan, missing),
+        };
+        eprintln!("{}", row.progress());
+        report.push(row);
+    }
+    report.contracts(contracts::check(&cache, &packages.python, &emit));
+    report.print();
+    let tally = report.tally();
+    println!("{tally}");
+    ensure!(tally.failed == 0, "{} of {} failed", tally.failed, tally.failed + tally.passed);
+    Ok(())
+}
+
+/// The program to drive: the given one, or a fresh build.
+fn program(sh: &Shell, args: &Args, target: &Path) -> Result<PathBuf> {
+    if let Some(file) = &args.weaver {
+        return file.canonicalize().with_context(|| format!("cannot find {}", file.display()));
+    }
+    let mut build = process::cargo(sh).args(["build", "-p", "weaver-cli", "--bin", "weaver"]);
+    if args.release {
+        build = build.arg("--release");
+    }
+    process::run(build)?;
+    let profile = if args.release { "release" } else { "debug" };
+    Ok(target.join(profile).join(format!("weaver{}", std::env::consts::EXE_SUFFIX)))
+}

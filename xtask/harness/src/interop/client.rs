@@ -1,0 +1,127 @@
+//! The two clients, behind one way of asking.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::plan::{self, Era, Tool};
+use super::session::Session;
+use crate::child;
+use crate::counterparts::cache::Cache;
+
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How the inspector ends after a result with `isError`.
+const TOOL_ERROR: i32 = 5;
+
+/// A client that is ready to ask.
+pub enum Client {
+    /// A process for each request, and a gateway with it.
+    Inspector(Inspector),
+    /// One process and one gateway for all requests.
+    Sdk(Box<Session>),
+}
+
+impl Client {
+    /// Starts a client in front of the gateway that `serve` is the command line of.
+    pub fn start(
+        cache: &Cache,
+        client: plan::Client,
+        serve: &[String],
+        folder: &Path,
+    ) -> Result<Self> {
+        match client.tool {
+            Tool::Inspector => {
+                Inspector::new(cache, client.era, serve, folder).map(Self::Inspector)
+            }
+            Tool::Sdk => {
+                let mut command = cache.command(cache.python_program("python"));
+                command.arg(cache.script("session.py")).arg(client.era.name()).args(serve);
+                let log = File::create(folder.join("stderr.log"))?;
+                let session = Session::start(command.current_dir(folder).stderr(log))?;
+                Ok(Self::Sdk(Box::new(session)))
+            }
+        }
+    }
+
+    /// The tools that the gateway lists.
+    pub fn list(&mut self) -> Result<Vec<Value>> {
+        let answer = match self {
+            Self::Inspector(inspector) => inspector.ask(&["--method", "tools/list"])?,
+            Self::Sdk(session) => answer(session.ask(&json!({ "method": "tools/list" }))?)?,
+        };
+        answer["tools"].as_array().cloned().with_context(|| format!("no tools: {answer}"))
+    }
+
+    /// The result of a tool call, with `isError` or without.
+    pub fn call(&mut self, name: &str, arguments: &Value) -> Result<Value> {
+        match self {
+            Self::Inspector(inspector) => {
+                let arguments = arguments.to_string();
+                let method = ["--method", "tools/call", "--tool-name", name];
+                inspector.ask(&[&method[..], &["--tool-args-json", &arguments]].concat())
+            }
+            Self::Sdk(session) => {
+                let request =
+                    json!({ "method": "tools/call", "name": name, "arguments": arguments });
+                answer(session.ask(&request)?)
+            }
+        }
+    }
+
+    /// Ends it.
+    pub fn close(&mut self) -> Result<()> {
+        match self {
+            Self::Inspector(_) => Ok(()),
+            Self::Sdk(session) => session.close(),
+        }
+    }
+}
+
+/// The inspector's command line, complete but for the request.
+pub struct Inspector {
+    cache: Cache,
+    words: Vec<String>,
+}
+
+impl Inspector {
+    /// Writes the file of servers that it reads.
+    fn new(cache: &Cache, era: Era, serve: &[String], folder: &Path) -> Result<Self> {
+        let package = cache.npm().join("node_modules/@modelcontextprotocol/inspector");
+        let manifest = fs::read_to_string(package.join("package.json"))?;
+        let manifest: Value = serde_json::from_str(&manifest)?;
+        let script = manifest["bin"]["mcp-inspector"].as_str();
+        let script = script.context("the inspector has no program `mcp-inspector`")?;
+        let (command, args) = serve.split_first().context("an empty command line")?;
+        let server = json!({ "type": "stdio", "command": command, "args": args });
+        let file = folder.join("mcp.json");
+        fs::write(&file, json!({ "mcpServers": { "weaver": server } }).to_string())?;
+        let (script, file) =
+            (package.join(script).display().to_string(), file.display().to_string());
+        let target = [script.as_str(), "--cli", "--config", &file, "--server", "weaver"];
+        let form = ["--protocol-era", era.name(), "--format", "json", "--quiet"];
+        let words = target.iter().chain(&form).map(|&word| word.to_owned()).collect();
+        Ok(Self { cache: cache.clone(), words })
+    }
+
+    fn ask(&self, request: &[&str]) -> Result<Value> {
+        let mut command = self.cache.command(self.cache.node());
+        let output = child::run(command.args(&self.words).args(request), "", PATIENCE)?;
+        let read: Option<Value> = serde_json::from_str(&output.stdout).ok();
+        let result = read.map(|mut read| read["result"].take()).unwrap_or_default();
+        match output.status.code() {
+            Some(0) if result.is_object() => Ok(result),
+            Some(TOOL_ERROR) if result["isError"] == true => Ok(result),
+            _ => bail!("the inspector ended with {}: {}", output.status, output.tail()),
+        }
+    }
+}
+
+fn answer(mut line: Value) -> Result<Value> {
+    match line.get("error") {
+        Some(error) => bail!("{}", error.as_str().unwrap_or("an error without words")),
+        None => Ok(line["result"].take()),
+    }
+}

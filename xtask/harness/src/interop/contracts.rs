@@ -1,0 +1,176 @@
+//! The public contracts against `weaver-contracts` from PyPI: each side reads the other's.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Map, Value};
+use xshell::Shell;
+
+use super::report::Outcome;
+use crate::child;
+use crate::counterparts::cache::Cache;
+use crate::install::{Installed, Missing};
+use crate::process;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const THEIRS: &str = "weaver-contracts reads what we write";
+const OURS: &str = "we read what weaver-contracts writes";
+
+/// Builds the program that writes and reads one contract of each kind.
+pub fn program(sh: &Shell, target: &Path) -> Result<PathBuf> {
+    let name = "emit_contracts";
+    process::run(process::cargo(sh).args(["build", "-p", "weaver-types", "--example", name]))?;
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    Ok(target.join("debug").join("examples").join(file))
+}
+
+/// Compares in both directions.
+pub fn check(
+    cache: &Cache,
+    python: &Installed,
+    emit: &Path,
+) -> Result<Vec<(&'static str, Outcome)>, Missing> {
+    if let Some(missing) = python.missing() {
+        return Err(missing);
+    }
+    let outcome = |result: Result<()>| match result {
+        Ok(()) => Outcome::Passed,
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    };
+    let written = match Written::new(cache, emit) {
+        Ok(written) => written,
+        Err(error) => return Err(Missing::Broken(format!("{error:#}"))),
+    };
+    Ok(vec![(THEIRS, outcome(written.forward())), (OURS, outcome(written.backward()))])
+}
+
+/// What was written by us, by them from ours, and by us from theirs.
+struct Written {
+    ours: Vec<Value>,
+    theirs: Vec<Value>,
+    again: Vec<Value>,
+}
+
+impl Written {
+    fn new(cache: &Cache, emit: &Path) -> Result<Self> {
+        let ours =
+            child::run(&mut cache.command(emit), "", PATIENCE)?.succeeded("emit_contracts")?;
+        let mut python = cache.command(cache.python_program("python"));
+        python.arg(cache.script("crosscheck.py"));
+        let theirs = child::run(&mut python, &ours, PATIENCE)?.succeeded("crosscheck.py")?;
+        let mut read = cache.command(emit);
+        let again = child::run(read.arg("--read"), &theirs, PATIENCE)?
+            .succeeded("emit_contracts --read")?;
+        let written = Self { ours: lines(&ours)?, theirs: lines(&theirs)?, again: lines(&again)? };
+        let count = written.ours.len();
+        ensure!(count > 0, "no contracts were written");
+        let same = written.theirs.len() == count && written.again.len() == count;
+        ensure!(same, "of {count} contracts, {} came back", written.again.len());
+        Ok(written)
+    }
+
+    /// Everything that the Python types have a place for was taken over, and nothing invented.
+    fn forward(&self) -> Result<()> {
+        for (ours, theirs) in self.ours.iter().zip(&self.theirs) {
+            let kind = shown(ours);
+            ensure!(ours["kind"] == theirs["kind"], "{kind} became {}", shown(theirs));
+            let unknown: Vec<&str> = theirs["unknown"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let strange = unknown.iter().find(|name| !name.starts_with("x_"));
+            if let Some(name) = strange {
+                bail!("{kind}: weaver-contracts has no field `{name}`");
+            }
+            let mut known = ours["json"].clone();
+            if let Some(fields) = known.as_object_mut() {
+                fields.retain(|name, _| !unknown.contains(&name.as_str()));
+            }
+            taken_over(&known, &theirs["json"]).with_context(|| kind)?;
+        }
+        Ok(())
+    }
+
+    /// What they write comes back unchanged.
+    fn backward(&self) -> Result<()> {
+        for (theirs, again) in self.theirs.iter().zip(&self.again) {
+            let same = theirs["kind"] == again["kind"] && theirs["json"] == again["json"];
+            ensure!(same, "{}: {} came back as {}", shown(theirs), theirs["json"], again["json"]);
+        }
+        Ok(())
+    }
+}
+
+fn shown(line: &Value) -> String {
+    line["kind"].as_str().unwrap_or("a contract without kind").to_owned()
+}
+
+fn lines(text: &str) -> Result<Vec<Value>> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("no JSON: {line}")))
+        .collect()
+}
+
+/// Every value is there and equal; what is there besides is an empty default.
+fn taken_over(ours: &Value, theirs: &Value) -> Result<()> {
+    match (ours, theirs) {
+        (Value::Object(ours), Value::Object(theirs)) => fields_taken_over(ours, theirs),
+        (Value::Array(ours), Value::Array(theirs)) if ours.len() == theirs.len() => {
+            ours.iter().zip(theirs).try_for_each(|(ours, theirs)| taken_over(ours, theirs))
+        }
+        (Value::String(ours), Value::String(theirs)) if same_text(ours, theirs) => Ok(()),
+        _ => {
+            ensure!(ours == theirs, "{ours} became {theirs}");
+            Ok(())
+        }
+    }
+}
+
+fn fields_taken_over(ours: &Map<String, Value>, theirs: &Map<String, Value>) -> Result<()> {
+    for (name, value) in ours {
+        let taken = theirs.get(name).with_context(|| format!("`{name}` was lost"))?;
+        taken_over(value, taken).with_context(|| format!("`{name}`"))?;
+    }
+    for (name, value) in theirs.iter().filter(|(name, _)| !ours.contains_key(*name)) {
+        let empty = match value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        ensure!(empty, "`{name}` was invented: {value}");
+    }
+    Ok(())
+}
+
+/// Equal, or one time in UTC written both ways.
+fn same_text(ours: &str, theirs: &str) -> bool {
+    let utc = |text: &str, end: &str| text.strip_suffix(end).map(str::to_owned);
+    ours == theirs || (utc(ours, "Z").is_some() && utc(ours, "Z") == utc(theirs, "+00:00"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lost_changed_and_invented_values_are_found() {
+        let ours = json!({ "a": 1, "at": "2026-01-02T03:04:05Z", "l": [{ "x": "y" }] });
+        let same =
+            json!({ "a": 1, "at": "2026-01-02T03:04:05+00:00", "l": [{ "x": "y" }], "m": {} });
+        assert!(taken_over(&ours, &same).is_ok());
+        for (name, value) in [("a", json!(2)), ("l", json!([])), ("new", json!("x"))] {
+            let mut other = same.clone();
+            other[name] = value;
+            assert!(taken_over(&ours, &other).is_err(), "{name}");
+        }
+        let mut lost = same;
+        lost.as_object_mut().unwrap().remove("a");
+        assert!(taken_over(&ours, &lost).is_err());
+    }
+}

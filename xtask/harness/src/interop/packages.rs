@@ -1,0 +1,29 @@
+//! What came of installing the packages of the trial, and which pairs can be tried with them.
+
+use super::plan::{Plan, Tool};
+use crate::counterparts::cache::Cache;
+use crate::install::{Installed, Missing, Registry};
+
+/// The packages of both registries.
+pub struct Packages {
+    pub npm: Installed,
+    pub python: Installed,
+}
+
+impl Packages {
+    /// Why a plan cannot be tried; `None` when it can.
+    pub fn lacks(&self, cache: &Cache, plan: &Plan) -> Option<Missing> {
+        let server = match plan.server.registry {
+            Registry::Npm => &self.npm,
+            Registry::PyPi => &self.python,
+        };
+        let client = match plan.client.tool {
+            Tool::Inspector => &self.npm,
+            Tool::Sdk => &self.python,
+        };
+        // The tap that watches both sides is a Python script without needs of its own.
+        let tapped = cache.python_program("python").exists();
+        let tap = if tapped { &Installed::Ready } else { &self.python };
+        [server, client, tap].into_iter().find_map(Installed::missing)
+    }
+}

@@ -1,0 +1,82 @@
+//! A long session with the Python SDK: one process, one line a request, one line an answer.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::child::Group;
+
+/// The longest wait for one answer.
+const PATIENCE: Duration = Duration::from_secs(90);
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+
+/// A running session.
+pub struct Session {
+    group: Group,
+    stdin: Option<ChildStdin>,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Session {
+    /// Starts `session.py` and waits for the handshake.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let mut group = Group::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+        let stdin = group.leader().stdin.take();
+        let stdout = group.leader().stdout.take().context("no standard output to read")?;
+        let mut session = Self { group, stdin, lines: lines(stdout) };
+        let opened = session.receive().context("no handshake")?;
+        if opened["protocol"].as_str().is_none() {
+            bail!("no handshake: {opened}");
+        }
+        Ok(session)
+    }
+
+    /// Asks and waits for the answer.
+    pub fn ask(&mut self, request: &Value) -> Result<Value> {
+        let stdin = self.stdin.as_mut().context("the session is over")?;
+        writeln!(stdin, "{request}").context("the session is over")?;
+        self.receive()
+    }
+
+    /// Ends the session and waits until the gateway is gone too.
+    pub fn close(&mut self) -> Result<()> {
+        drop(self.stdin.take());
+        match self.group.wait(PATIENCE)? {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => bail!("the session ended with {status}"),
+            None => bail!("the session did not end"),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Value> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => serde_json::from_str(&line).with_context(|| format!("no JSON: {line}")),
+            Err(RecvTimeoutError::Timeout) => bail!("no answer in {} s", PATIENCE.as_secs()),
+            Err(RecvTimeoutError::Disconnected) => bail!("the session ended early"),
+        }
+    }
+}
+
+fn lines(stdout: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (send, receive) = mpsc::sync_channel(16);
+    thread::spawn(move || {
+        let mut reader = BufReader::new(stdout);
+        loop {
+            let mut line = String::new();
+            match (&mut reader).take(MAX_LINE).read_line(&mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {
+                    if send.send(line).is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+    });
+    receive
+}

@@ -1,0 +1,232 @@
+//! One trial: a server, the gateway and a client, step by step.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::plan::{Era, Mode, Plan};
+use super::report::{self, Outcome, Row};
+use super::server::Call;
+use super::{config, tap};
+use crate::child;
+use crate::counterparts::cache::Cache;
+use crate::counterparts::trust::Trust;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const META: [&str; 3] = ["tool_browse", "tool_execute", "tool_view"];
+
+/// What all trials share.
+pub struct Bench<'a> {
+    pub cache: &'a Cache,
+    pub weaver: &'a Path,
+    pub trust: &'a Trust,
+}
+
+/// Tries one pair.
+pub fn run(bench: &Bench<'_>, plan: &Plan) -> Row {
+    let mut row = Row::new(plan);
+    let folder = bench.cache.run().join(plan.folder());
+    let mut trial = match Trial::open(bench, plan, &folder) {
+        Ok(trial) => trial,
+        Err(error) => {
+            for step in report::steps(plan) {
+                row.set(
+                    step,
+                    Outcome::Failed(format!("not started: {error:#}; see {}", folder.display())),
+                );
+            }
+            return row;
+        }
+    };
+    for step in report::steps(plan) {
+        row.set(
+            step,
+            match trial.step(step) {
+                Ok(()) => Outcome::Passed,
+                Err(error) => Outcome::Failed(format!("{error:#}; see {}", folder.display())),
+            },
+        );
+    }
+    row
+}
+
+struct Trial<'a> {
+    bench: &'a Bench<'a>,
+    plan: &'a Plan,
+    folder: PathBuf,
+    client: Client,
+}
+
+impl<'a> Trial<'a> {
+    fn open(bench: &'a Bench<'a>, plan: &'a Plan, folder: &Path) -> Result<Self> {
+        let files = folder.join("files");
+        plan.server.prepare(&files)?;
+        let server = plan.server.command(bench.cache, &files);
+        let modern_only = plan.upstream == Era::Modern;
+        let server = tap::tapped(bench.cache, &folder.join("server.era"), modern_only, server);
+        let file = folder.join("weaver.toml");
+        let upstream = config::Upstream { command: &server, env: &plan.server.env(&files) };
+        fs::write(&file, config::text(bench.trust, plan, &upstream))?;
+        let serve = [bench.weaver, Path::new("serve"), Path::new("--config"), &file];
+        let serve = serve.map(|word| word.display().to_string()).to_vec();
+        let serve = tap::tapped(bench.cache, &folder.join("client.era"), false, serve);
+        let client = Client::start(bench.cache, plan.client, &serve, folder)?;
+        Ok(Self { bench, plan, folder: folder.to_owned(), client })
+    }
+
+    fn step(&mut self, step: &str) -> Result<()> {
+        match step {
+            "list" => self.list(),
+            "browse" => self.browse(),
+            "execute" => self.execute(),
+            "view" => self.view(),
+            "deny" => self.refused(&self.plan.server.denied, "deny", self.plan.server.reason),
+            "hold" => {
+                let held = self.plan.server.held.as_ref().context("nothing to hold")?;
+                self.refused(held, "hold", "approval_required")
+            }
+            "era" => self.eras(),
+            "log" => self.log(),
+            other => bail!("no step `{other}`"),
+        }
+    }
+
+    /// The gateway shows its three tools, the proxy the server's own.
+    fn list(&mut self) -> Result<()> {
+        let tools = self.client.list()?;
+        let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        match self.plan.mode {
+            Mode::Gateway => ensure!(names == META, "the tools are {names:?}"),
+            Mode::Proxy => {
+                let own = self.plan.server.read.tool;
+                ensure!(names.contains(&own), "no `{own}` among {names:?}");
+            }
+        }
+        for tool in &tools {
+            ensure!(tool["inputSchema"]["type"] == "object", "a tool without schema: {tool}");
+        }
+        Ok(())
+    }
+
+    /// The goal finds the tool, and its schema can be had.
+    fn browse(&mut self) -> Result<()> {
+        let id = self.plan.server.capability(self.plan.server.read.tool);
+        let query = json!({ "query": self.plan.server.goal });
+        let found = self.call("tool_browse", &query, false)?;
+        let listed = found["content"][0]["text"].as_str().unwrap_or_default();
+        let names = |line: &str| line.starts_with(id.as_str());
+        ensure!(listed.lines().any(names), "`{id}` not found: {found}");
+        ensure!(found["_meta"].get("weaver/missing").is_none(), "a server is away: {found}");
+        let found = self.meta("tool_browse", &json!({ "capability": id }), false)?;
+        ensure!(found["inputSchema"]["type"] == "object", "no schema: {found}");
+        Ok(())
+    }
+
+    /// The harmless read is allowed, and its result is delivered as the server's own blocks.
+    fn execute(&mut self) -> Result<()> {
+        let (tool, request) = self.request(&self.plan.server.read, None)?;
+        let result = self.call(&tool, &request, false)?;
+        let allowed = result["_meta"]["weaver/verdict"] == "allow";
+        ensure!(allowed, "not delivered: {result}");
+        ensure!(result["_meta"]["weaver/handle"].is_string(), "no handle: {result}");
+        let enveloped = result["structuredContent"]["verdict"].is_string();
+        ensure!(!enveloped, "a body of the gateway around the result: {result}");
+        self.shows(&result["content"])
+    }
+
+    /// A result that is kept behind a handle can be looked at.
+    fn view(&mut self) -> Result<()> {
+        let body = self.invoke(&self.plan.server.read, Some("handle_only"), false)?;
+        ensure!(self.shows(&body).is_err(), "shown at once: {body}");
+        self.behind(&body["frame"])
+    }
+
+    fn behind(&mut self, frame: &Value) -> Result<()> {
+        let handle = &frame["handle"]["handle_id"];
+        ensure!(handle.is_string(), "no handle: {frame}");
+        let result = self.call("tool_view", &json!({ "handle": handle, "limit": 10 }), false)?;
+        self.shows(&result["content"])
+    }
+
+    /// The call is answered with a reason, and nothing happened.
+    fn refused(&mut self, call: &Call, verdict: &str, reason: &str) -> Result<()> {
+        let before = self.witness()?;
+        let body = self.invoke(call, None, true)?;
+        ensure!(body["verdict"] == verdict, "not {verdict}: {body}");
+        ensure!(body["reason"] == reason, "not for {reason}: {body}");
+        ensure!(body["message"].is_string(), "no message: {body}");
+        let request = body["approval"]["request"].is_string();
+        ensure!(request == (verdict == "hold"), "a request for a held call and no other: {body}");
+        ensure!(body["obstacles"].as_array().is_some_and(|all| !all.is_empty()), "{body}");
+        ensure!(self.witness()? == before, "the refused call changed something");
+        Ok(())
+    }
+
+    /// Both sides spoke the eras that the row says.
+    fn eras(&mut self) -> Result<()> {
+        tap::check("the client", &self.folder.join("client.era"), self.plan.client.era)?;
+        tap::check("the server", &self.folder.join("server.era"), self.plan.upstream)
+    }
+
+    /// The client leaves, and the log that remains is whole.
+    fn log(&mut self) -> Result<()> {
+        self.client.close()?;
+        let mut verify = self.bench.cache.command(self.bench.weaver);
+        verify.args(["trace", "verify", "--store"]).arg(self.folder.join(".weaver/ledger.db"));
+        child::run(&mut verify, "", PATIENCE)?.succeeded("weaver trace verify")?;
+        Ok(())
+    }
+
+    fn invoke(&mut self, call: &Call, mode: Option<&str>, is_error: bool) -> Result<Value> {
+        let (tool, request) = self.request(call, mode)?;
+        self.meta(&tool, &request, is_error)
+    }
+
+    /// The tool of the gateway that makes a call, and its arguments.
+    fn request(&self, call: &Call, mode: Option<&str>) -> Result<(String, Value)> {
+        let arguments = call.arguments(&self.folder.join("files"))?;
+        if self.plan.mode == Mode::Proxy {
+            return Ok((call.tool.to_owned(), arguments));
+        }
+        let capability = self.plan.server.capability(call.tool);
+        let mut request = json!({ "capability": capability, "arguments": arguments });
+        if let Some(mode) = mode {
+            request["mode"] = mode.into();
+        }
+        Ok(("tool_execute".to_owned(), request))
+    }
+
+    /// The result of a call, with the `isError` that is expected.
+    fn call(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
+        let result = self.client.call(tool, arguments)?;
+        let flag = result["isError"].as_bool().unwrap_or(false);
+        ensure!(flag == is_error, "`isError` should be {is_error}: {result}");
+        Ok(result)
+    }
+
+    /// The structured content of a call, which must stand in its text too.
+    fn meta(&mut self, tool: &str, arguments: &Value, is_error: bool) -> Result<Value> {
+        let mut result = self.call(tool, arguments, is_error)?;
+        let body = result["structuredContent"].take();
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        let same = serde_json::from_str(text).is_ok_and(|text: Value| text == body);
+        ensure!(same, "text and structured content differ: `{text}`, {body}");
+        Ok(body)
+    }
+
+    fn shows(&self, frame: &Value) -> Result<()> {
+        let expected = self.plan.server.expected;
+        ensure!(frame.to_string().contains(expected), "no `{expected}` in {frame}");
+        Ok(())
+    }
+
+    fn witness(&self) -> Result<Option<Vec<u8>>> {
+        let Some(name) = self.plan.server.witness else { return Ok(None) };
+        let path = self.folder.join("files").join(name);
+        fs::read(&path).map(Some).with_context(|| format!("{} is gone", path.display()))
+    }
+}

@@ -1,0 +1,57 @@
+//! How good and how fast Weaver is, and how it gets on with programs that others wrote.
+//!
+//! `cargo xtask eval|interop|speed|peers` starts this program. It builds what it measures.
+
+mod counterparts;
+mod eval;
+mod interop;
+mod peers;
+mod speed;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use xshell::Shell;
+use xtask::{child, install, process, tally, workspace};
+
+/// Evaluations, and comparisons with programs that others wrote.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Drive `weaver serve` with MCP servers and clients from npm and PyPI.
+    Interop(interop::Args),
+    /// Decide the same calls with other policy engines too, and compare answers and times.
+    Peers(peers::Args),
+    /// Say how good a part is, on a corpus that lies outside of the repository.
+    Eval(eval::Args),
+    /// Say how fast a part is, beside its peer on the same inputs.
+    Speed(speed::Args),
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(workspace::root()?);
+    match verb {
+        Verb::Interop(args) => interop::run(&sh, &args),
+        Verb::Peers(args) => peers::run(&sh, &args),
+        Verb::Eval(args) => eval::run(&sh, &args),
+        Verb::Speed(args) => speed::run(&sh, &args),
+    }
+}

@@ -1,0 +1,4 @@
+//! The built harness, run as a command.
+
+#[cfg(test)]
+mod eval;
