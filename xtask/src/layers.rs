@@ -1,10 +1,12 @@
-//! `cargo xtask layers [--metadata FILE]`: a dependency goes only to a lower tier.
+//! `cargo xtask layers [--metadata FILE]`: a dependency goes only to a lower tier, and modules of a
+//! crate form no knot.
 //!
-//! The proof reads `cargo metadata`: the edges that manifests declare, and the edges that cargo
-//! resolved with all features on all platforms. It holds for normal, build and dev dependencies
-//! alike.
+//! The proof for crates reads `cargo metadata`: the edges that manifests declare, and the edges that
+//! cargo resolved with all features on all platforms. It holds for normal, build and dev dependencies
+//! alike. Modules are read from the sources ([`modules`]).
 
 mod graph;
+mod modules;
 mod rules;
 
 use std::path::PathBuf;
@@ -13,22 +15,28 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use xshell::Shell;
 
+use crate::tidy::tree::Tree;
 use crate::workspace;
 use graph::Graph;
+use modules::SourceFile;
 
 /// Options of `layers`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Check a saved `cargo metadata --format-version 1 --all-features` instead of the workspace.
+    /// Check a saved `cargo metadata --format-version 1 --all-features` instead of the workspace; its
+    /// modules are not looked at.
     #[arg(long, value_name = "FILE")]
     pub metadata: Option<PathBuf>,
 }
 
-/// Check the tiers and print every edge that breaks them.
-pub fn run(_: &Shell, args: &Args) -> Result<()> {
+/// Check tiers and modules, and print everything that breaks them.
+pub fn run(sh: &Shell, args: &Args) -> Result<()> {
     let metadata = load(args)?;
     let graph = Graph::from_metadata(&metadata)?;
-    let findings = rules::check(&graph, &rules::TIERS);
+    let mut findings = rules::check(&graph, &rules::TIERS);
+    if args.metadata.is_none() {
+        findings.extend(check_modules(&Tree::load(sh)?));
+    }
     for finding in &findings {
         eprintln!("error: layers: {finding}");
     }
@@ -37,6 +45,20 @@ pub fn run(_: &Shell, args: &Args) -> Result<()> {
     }
     println!("layers: {} crates and their edges are in order", rules::TIERS.crates.len());
     Ok(())
+}
+
+/// What is wrong with the modules of the crates that have a tier.
+fn check_modules(tree: &Tree) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (_, folder, _) in rules::TIERS.crates {
+        let root = format!("crates/{folder}/src/");
+        let files: Vec<_> = tree
+            .rust()
+            .filter_map(|(path, text)| Some(SourceFile { path: path.strip_prefix(&root)?, text }))
+            .collect();
+        findings.extend(modules::check(folder, &files, modules::KNOTS));
+    }
+    findings
 }
 
 fn load(args: &Args) -> Result<Metadata> {

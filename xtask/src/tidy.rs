@@ -11,11 +11,12 @@ mod licences;
 mod lists;
 mod manifests;
 mod named_tests;
-mod rust_text;
+pub(crate) mod rust_text;
 mod sizes;
 mod spdx;
 mod suppressions;
-mod tree;
+pub(crate) mod tree;
+mod trusted_base;
 mod words;
 
 use anyhow::{Result, bail};
@@ -58,5 +59,6 @@ fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings.extend(suppressions::check(tree));
     findings.extend(dependencies::check(tree, lists));
     findings.extend(named_tests::check(tree));
+    findings.extend(trusted_base::check(tree));
     findings
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use weaver_benches::Failure;
 use weaver_benches::rules::{CONTRACTS, NOW};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, ApprovalRequest, ApprovalState, Moment, Nonce, Resolution, ResolutionVerdict,
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, ReceiptTime, Nonce, Resolution, ResolutionVerdict,
     SignedFile, verify_resolution,
 };
 use weaver_policy::{Keys, PolicySet, Source, Sources};
@@ -74,7 +74,7 @@ fn verify(
 ) -> Result<weaver_policy::approval::Vote, Failure> {
     match SignedFile::parse(file)? {
         SignedFile::Resolution(signed) => {
-            Ok(verify_resolution(keys, request, state, &signed, Moment::at(NOW))?)
+            Ok(verify_resolution(keys, request, state, &signed, ReceiptTime::at(NOW))?)
         }
         _ => Err("not a resolution".into()),
     }

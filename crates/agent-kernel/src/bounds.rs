@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weaver_policy::PolicySet;
-use weaver_policy::approval::Moment;
+use weaver_policy::approval::ReceiptTime;
 use weaver_types::Timestamp;
 
 /// How long a request lives.
@@ -12,6 +12,6 @@ pub(crate) fn life(policy: &PolicySet) -> Duration {
 }
 
 /// This time, with how far the clock of whoever signed may be off.
-pub(crate) fn moment(policy: &PolicySet, now: Timestamp) -> Moment {
-    Moment { now, skew: Duration::from_secs(policy.approvals().clock_skew_s.into()) }
+pub(crate) fn moment(policy: &PolicySet, now: Timestamp) -> ReceiptTime {
+    ReceiptTime { now, skew: Duration::from_secs(policy.approvals().clock_skew_s.into()) }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use ahash::RandomState;
-use weaver_policy::approval::Observed;
+use weaver_policy::approval::ObservedPrecondition;
 use weaver_types::{CallId, CapabilityRequest, TokenClaims, TokenId};
 
 use crate::token::Seal;
@@ -23,7 +23,7 @@ pub(crate) struct PendingGrant {
     pub(crate) call: CallId,
     pub(crate) request: CapabilityRequest,
     /// What the preconditions were.
-    pub(crate) facts: Vec<Observed>,
+    pub(crate) facts: Vec<ObservedPrecondition>,
 }
 
 /// The grants that wait, by token and by age.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_firewall::Firewall;
 use weaver_firewall::handle::HandleKey;
 use weaver_firewall::view::ViewRegistry;
-use weaver_policy::signal::Watch;
+use weaver_policy::signal::SignalMonitor;
 
 use crate::approval::ResolverPort;
 use crate::precondition::PreconditionChecker;
@@ -19,7 +19,7 @@ pub struct Ports {
     /// Answers requests for approvals in this process. Without one, they wait for signed answers.
     pub resolver: Option<ResolverPort>,
     /// The sources of signals, told of each finished call and asked before each decision.
-    pub signals: Arc<Watch>,
+    pub signals: Arc<SignalMonitor>,
     /// Redacts and cuts results; without one, the built-in rules do. Give it rules of your own, never
     /// fewer kinds.
     pub firewall: Option<Firewall>,

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_policy::propose::Described;
+use weaver_policy_analysis::propose::ToolDescription;
 use weaver_types::{Clock as _, OsRandom, Principal, PrincipalId, SystemClock};
 
 use super::line_reader::LineReader;
@@ -114,7 +114,7 @@ fn load(args: &Replay) -> Result<(Documents, &'static str), Failure> {
     let mut schemas = BTreeMap::new();
     let tools = args.tools.as_deref().map(tool_list::read).transpose()?;
     for tool in tools.iter().flatten() {
-        if let Some(schema) = Described::of(tool).input {
+        if let Some(schema) = ToolDescription::of(tool).input {
             schemas.insert(tool_list::id(None, tool)?, schema.clone());
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use weaver_types::{AgentId, Capability, CapabilityId, SafetyClass};
 
-use crate::rule::Pattern;
+use crate::pattern::Pattern;
 
 /// What one agent is for. A policy that declares agents knows no others: a call by an agent that it
 /// does not name is denied.

@@ -4,7 +4,7 @@
 //! saying yes. A person answers with a [`Resolution`] over the digest of the whole request. What
 //! the answer is worth stands in the keys document, never in the answer. An [`ApprovalState`]
 //! gathers votes; only when enough distinct people with the authority agreed does it give a
-//! [`Release`], and a decision takes nothing else. A [`Standing`] approval is signed in advance.
+//! [`Release`], and a decision takes nothing else. A [`StandingApproval`] approval is signed in advance.
 //!
 //! Everything here is a function of its arguments: no file, no clock, no ledger. `docs/approvals.md`
 //! gives the exact meaning.
@@ -47,7 +47,7 @@
 //! let said = Resolution::new(&request, ResolutionVerdict::Granted, "alice", now)?;
 //! let signed = said.sign(&alice)?;
 //!
-//! let vote = verify_resolution(keys, &request, &state, &signed, Moment::at(now))?;
+//! let vote = verify_resolution(keys, &request, &state, &signed, ReceiptTime::at(now))?;
 //! state.record(&request, vote)?;
 //! let release = state.release(&request, keys, now)?;
 //! assert_eq!(release.request(), Some(&request.id));
@@ -56,10 +56,11 @@
 
 mod discharge;
 mod file;
+mod grantor;
 mod nonce;
 mod operator;
 mod person;
-mod proven;
+mod receipt_time;
 mod rejection;
 mod release;
 mod render;
@@ -67,19 +68,26 @@ mod request;
 mod resolution;
 mod standing;
 mod state;
+mod verified_signatures;
 mod verify;
 
 pub(crate) use discharge::discharge;
-pub use file::{MAX_SIGNED_FILE, SignedFile, SignedResolution, SignedStanding, SignedWord};
+pub use file::{MAX_SIGNED_FILE, SignedFile};
 pub use nonce::{Nonce, NonceError};
-pub use operator::{OPERATOR_WORD_LIFE, OperatorWord, Outcome, Word, verify_operator_word};
+pub use operator::{
+    BeliefOutcome, OPERATOR_WORD_LIFE, OperatorAction, OperatorWord, SignedOperatorWord,
+    verify_operator_word,
+};
+pub use receipt_time::{MAX_SKEW, ReceiptTime};
 pub use rejection::Rejection;
 pub use release::Release;
-pub use request::{ApprovalRequest, HeldCheck, Observed};
-pub use resolution::{Resolution, ResolutionVerdict};
-pub use standing::{Standing, StandingBounds, StandingUse, verify_standing};
-pub use state::{ApprovalState, End, Phase, Vote};
-pub use verify::{MAX_SKEW, Moment, verify_resolution};
+pub use request::{ApprovalRequest, HeldCheck, ObservedPrecondition};
+pub use resolution::{Resolution, ResolutionVerdict, SignedResolution};
+pub use standing::{SignedStandingApproval, StandingApproval, StandingUse, verify_standing};
+pub use state::{ApprovalState, Phase, RequestEnd, Vote};
+pub use verify::verify_resolution;
+
+pub use crate::bounds::StandingBounds;
 
 /// The version of every signed form of this module.
 pub const APPROVAL_VERSION: u64 = 1;

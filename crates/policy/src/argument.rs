@@ -2,18 +2,15 @@
 
 mod host;
 mod number;
-mod origin;
 mod path;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
 use weaver_types::Pointer;
 
-use crate::rule::Pattern;
+use crate::pattern::Pattern;
+use crate::provenance::{ValueOrigin, ValueOrigins};
 use crate::truth::Truth;
-
-pub(crate) use origin::worse;
-pub use origin::{CarriedValue, ValueOrigin, ValueOrigins};
 
 /// The most texts in one test, and the longest of them in bytes.
 const MAX_LIST: usize = 1_000;
@@ -123,16 +120,13 @@ impl ArgumentPredicate {
     /// to know where values came from.
     #[must_use]
     pub fn holds(&self, arguments: &Value) -> bool {
-        self.truth(Some(arguments), None) == Truth::Yes
+        self.evaluate(Some(arguments), None) == Truth::Yes
     }
 
-    /// Whether the condition holds; unknown without arguments, and where all that is open is
-    /// where the value came from.
-    pub(crate) fn truth(
-        &self,
-        arguments: Option<&Value>,
-        origins: Option<&dyn ValueOrigins>,
-    ) -> Truth {
+    /// Whether the condition holds; unknown without arguments, and where only the origin of the
+    /// value is open.
+    #[must_use]
+    pub fn evaluate(&self, arguments: Option<&Value>, origins: Option<&dyn ValueOrigins>) -> Truth {
         let Some(arguments) = arguments else { return Truth::Unknown };
         let Some(value) = self.at.find(arguments) else {
             return Truth::from(self.present == Some(false));

@@ -4,8 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use weaver_types::Authority;
 
-use crate::approval::StandingBounds;
-use crate::signal::{Reach, SignalTable};
+use crate::signal::{SeverityThresholds, SignalTable};
 
 /// What happens with a capability that is not the one that was approved.
 #[derive(
@@ -52,6 +51,26 @@ impl Default for ApprovalBounds {
     }
 }
 
+/// What the policy allows a standing approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StandingBounds {
+    /// The most uses.
+    pub max_uses: u32,
+    /// The longest time from `opened_at` to `expires`, in seconds.
+    pub max_lifetime_s: u64,
+    /// Who must sign it, beside the authority that each held call asks for.
+    #[serde(default)]
+    pub authority: Authority,
+}
+
+impl Default for StandingBounds {
+    /// 100 uses within 30 days, one person.
+    fn default() -> Self {
+        Self { max_uses: 100, max_lifetime_s: 2_592_000, authority: Authority::default() }
+    }
+}
+
 /// Writes the table of signals by the names that documents use.
 pub(crate) fn signal_table<S: Serializer>(
     table: &SignalTable,
@@ -65,7 +84,7 @@ pub(crate) fn signal_table<S: Serializer>(
         ("low_confidence", table.low_confidence),
         ("unavailable", table.unavailable),
     ];
-    for (name, Reach { hold_from, deny_from }) in all {
+    for (name, SeverityThresholds { hold_from, deny_from }) in all {
         map.serialize_entry(name, &(hold_from, deny_from))?;
     }
     map.end()

@@ -11,7 +11,8 @@ use crate::hash::NameMap;
 use crate::index::RuleIndex;
 use crate::matching::{Match, Sensitivity};
 use crate::query::Query;
-use crate::rule::{Roles, Rule};
+use crate::roles::Roles;
+use crate::rule::Rule;
 use crate::truth::Truth;
 
 /// How many names of roles fit into the bits of a word.
@@ -21,23 +22,23 @@ const MAX_ROLES: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct CompiledRules {
     index: RuleIndex,
-    sieves: Vec<Sieve>,
+    matches: Vec<CompiledMatch>,
     details: Vec<Box<str>>,
     roles: NameMap<u8>,
 }
 
 /// A match as far as bits settle it, with the matches nested in it.
 #[derive(Debug)]
-struct Sieve {
-    own: Filter,
-    any: Vec<Sieve>,
+struct CompiledMatch {
+    own: BitFilter,
+    any: Vec<CompiledMatch>,
     /// What must not hold.
-    not: Vec<Sieve>,
+    not: Vec<CompiledMatch>,
 }
 
 /// What a match asks for of everything that has few values, one bit for each value.
 #[derive(Debug, Clone, Copy)]
-struct Filter {
+struct BitFilter {
     /// The values that are not asked for; a query with one of them is not meant.
     excluded: u32,
     /// The kinds of sensitive data, one of which is asked for; 0 for none.
@@ -50,7 +51,7 @@ struct Filter {
 
 /// The same bits for a query.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bits {
+pub(crate) struct QueryBits {
     values: u32,
     sensitivity: u8,
     roles: u64,
@@ -64,27 +65,27 @@ impl CompiledRules {
             let general = |kind| matches!(kind, Kind::General);
             let patterns = &rule.matches.capability;
             let by_name = patterns.iter().any(|pattern| general(pattern.glob().kind()));
-            let sieve = out.sieve_of(&rule.matches, by_name);
-            out.sieves.push(sieve);
+            let compiled = out.compile(&rule.matches, by_name);
+            out.matches.push(compiled);
             out.details.push(detail(rule).into_boxed_str());
         }
         out
     }
 
-    /// The sieve of a match; `by_name` when the name of the capability has to be looked at.
-    fn sieve_of(&mut self, matches: &Match, by_name: bool) -> Sieve {
+    /// The compiled of a match; `by_name` when the name of the capability has to be looked at.
+    fn compile(&mut self, matches: &Match, by_name: bool) -> CompiledMatch {
         let own = self.filter(matches, by_name);
-        let mut nested = |one: &Match| self.sieve_of(one, !one.capability.is_empty());
+        let mut nested = |one: &Match| self.compile(one, !one.capability.is_empty());
         let any = matches.any.iter().map(&mut nested).collect();
         let not = [&matches.not, &matches.unless].into_iter().flatten();
-        Sieve { own, any, not: not.map(|one| nested(one)).collect() }
+        CompiledMatch { own, any, not: not.map(|one| nested(one)).collect() }
     }
 
-    fn filter(&mut self, matches: &Match, by_name: bool) -> Filter {
+    fn filter(&mut self, matches: &Match, by_name: bool) -> BitFilter {
         let (any, more_any) = self.role_bits(&matches.roles.any);
         let (all, more_all) = self.role_bits(&matches.roles.all);
         let sensitivity = matches.sensitivity.iter().map(|one| 1 << (*one as u8));
-        Filter {
+        BitFilter {
             excluded: excluded(matches),
             sensitivity: sensitivity.fold(0, |all, one: u8| all | one),
             more: by_name || asks_more(matches) || more_any || more_all,
@@ -115,9 +116,9 @@ impl CompiledRules {
         self.index.candidates(id)
     }
 
-    pub(crate) fn bits(&self, query: &Query<'_>) -> Bits {
+    pub(crate) fn bits(&self, query: &Query<'_>) -> QueryBits {
         let roles = query.principal.roles.iter().filter_map(|role| self.roles.get(role));
-        Bits {
+        QueryBits {
             values: values(query),
             sensitivity: sensitivity(query),
             roles: roles.fold(0, |all, place| all | 1 << place),
@@ -125,8 +126,8 @@ impl CompiledRules {
     }
 
     /// Whether a rule matches, as far as the bits say.
-    pub(crate) fn sieve(&self, rule: usize, bits: Bits) -> Truth {
-        self.sieves.get(rule).map_or(Truth::Unknown, |sieve| sieve.truth(bits))
+    pub(crate) fn evaluate_bits(&self, rule: usize, bits: QueryBits) -> Truth {
+        self.matches.get(rule).map_or(Truth::Unknown, |compiled| compiled.truth(bits))
     }
 
     /// The words of a rule, for the contributions that it makes.
@@ -135,10 +136,10 @@ impl CompiledRules {
     }
 }
 
-impl Sieve {
+impl CompiledMatch {
     /// Whether the match applies: as the match itself says it, but unknown wherever more than bits
     /// has to be looked at.
-    fn truth(&self, bits: Bits) -> Truth {
+    fn truth(&self, bits: QueryBits) -> Truth {
         let mut out = self.own.truth(bits);
         if out == Truth::No {
             return out;
@@ -151,8 +152,8 @@ impl Sieve {
     }
 }
 
-impl Filter {
-    fn truth(&self, bits: Bits) -> Truth {
+impl BitFilter {
+    fn truth(&self, bits: QueryBits) -> Truth {
         let out = self.excluded & bits.values != 0
             || (self.sensitivity != 0 && self.sensitivity & bits.sensitivity == 0)
             || (self.roles_any != 0 && self.roles_any & bits.roles == 0)

@@ -13,13 +13,11 @@ use weaver_types::{
     SensitivityTag, SinkKind, Timestamp,
 };
 
-use crate::document::{self, Source};
-use crate::error::LoadError;
-use crate::rule::Pattern;
+use crate::pattern::Pattern;
 
 pub use drift::{Drift, DriftChange, DriftClass};
 pub(crate) use effective::effective;
-pub(crate) use resolved::Resolver;
+pub(crate) use resolved::ContractResolver;
 pub(crate) use visible::visible;
 
 /// How a capability stands against the approved contract.
@@ -138,15 +136,6 @@ impl Contracts {
             capabilities: BTreeMap::new(),
             visible: Vec::new(),
         }
-    }
-
-    /// Contracts written in the host's code, in the language of documents. The text is `'static`
-    /// for the same reason as in [`Policy::from_code`](crate::Policy::from_code).
-    ///
-    /// # Errors
-    /// [`LoadError`] with everything that is wrong in the text.
-    pub fn from_code(text: &'static str) -> Result<Self, LoadError> {
-        document::read_contracts(&Source::unsigned("code", text))
     }
 
     /// The same with one more contract.

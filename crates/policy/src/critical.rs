@@ -17,7 +17,6 @@
 //! A sink without a schema has one critical argument: all of them.
 
 mod role;
-pub(crate) mod wanted;
 
 use std::collections::BTreeSet;
 

@@ -2,13 +2,13 @@
 //! join only tightens.
 
 mod access;
-mod condition;
 mod floor;
 mod flow;
 mod rules;
 
-pub(crate) use condition::{about_capability, applies};
-use weaver_types::{Check, Constraints, Contribution, Discharge, Operation, ReasonCode, Verdict};
+use weaver_types::{
+    Check, Constraints, Contribution, Decision, Discharge, Operation, ReasonCode, Verdict,
+};
 
 use crate::approval;
 use crate::bounds::ApprovalBounds;
@@ -16,8 +16,16 @@ use crate::query::Query;
 use crate::set::PolicySet;
 use crate::signal;
 
+impl PolicySet {
+    /// Decides. A pure function of the documents and the query.
+    #[must_use]
+    pub fn decide(&self, query: &Query<'_>) -> Decision {
+        Decision::join(contributions(self, query), self.basis().clone())
+    }
+}
+
 /// Everything that the checks say, in no particular order.
-pub(crate) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
+fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
     let mut out = rules::contributions(set, query);
     access::expiry(set, query, &mut out);
     access::visibility(set, query, &mut out);

@@ -4,20 +4,21 @@ mod agents;
 mod arguments;
 mod authority;
 mod canonical;
+mod code;
 mod contracts;
 mod header;
 mod keys;
+mod keywords;
 mod limits;
 mod matches;
 mod node;
 mod outline;
-mod page;
 mod policy;
 mod preconditions;
+mod reader;
 mod rules;
 mod signing;
 mod validate;
-mod words;
 
 use weaver_types::signature::{Kind, PublicKey};
 use weaver_types::{Digest, Timestamp};
@@ -26,7 +27,7 @@ use crate::contract::Contracts;
 use crate::error::{Finding, LoadError};
 use crate::keys::Keys;
 use crate::policy::Policy;
-use page::{Page, Text};
+use reader::{DocumentReader, DocumentText};
 
 pub use signing::{digest_of, kind_of, root_key_id, sign};
 pub(crate) use validate::validate;
@@ -78,7 +79,7 @@ pub struct Sources<'a> {
 
 /// What a document must show to be believed.
 #[derive(Clone, Copy)]
-pub(crate) enum Trust<'a> {
+pub(crate) enum SignatureRequirement<'a> {
     /// A signature of the root key or of a key that it delegated to.
     Signed(Signers<'a>),
     /// Nothing: for development, and for text that is part of the program.
@@ -97,7 +98,7 @@ pub(crate) struct Signers<'a> {
 }
 
 /// Documents in which nothing is wrong.
-pub(crate) struct Checked {
+pub(crate) struct CheckedDocuments {
     pub(crate) policy: Policy,
     pub(crate) contracts: Contracts,
     pub(crate) keys: Option<Keys>,
@@ -115,17 +116,17 @@ struct Outcome<T> {
 /// Reads all three documents and gathers what is wrong in any of them.
 pub(crate) fn check(
     sources: &Sources<'_>,
-    trust: Trust<'_>,
+    trust: SignatureRequirement<'_>,
     now: Option<Timestamp>,
-) -> Result<Checked, LoadError> {
+) -> Result<CheckedDocuments, LoadError> {
     let keys = one(&sources.keys, Kind::Keys, trust, now, keys::read);
     // Only keys in which nothing is wrong, signature included, delegate to anybody.
     let delegating = keys.read.as_ref().filter(|_| keys.findings.is_empty());
     let trust = match trust {
-        Trust::Signed(by) => {
-            Trust::Signed(Signers { keys: delegating.map(|(keys, _)| keys), ..by })
+        SignatureRequirement::Signed(by) => {
+            SignatureRequirement::Signed(Signers { keys: delegating.map(|(keys, _)| keys), ..by })
         }
-        Trust::Unsigned => Trust::Unsigned,
+        SignatureRequirement::Unsigned => SignatureRequirement::Unsigned,
     };
     let policy = one(&sources.policy, Kind::Policy, trust, now, policy::read);
     let contracts = one(&sources.contracts, Kind::Contracts, trust, now, contracts::read);
@@ -137,7 +138,7 @@ pub(crate) fn check(
             Some((policy, policy_digest)),
             Some((contracts, contracts_digest)),
             Some((keys, digest)),
-        ) if findings.is_empty() => Ok(Checked {
+        ) if findings.is_empty() => Ok(CheckedDocuments {
             policy,
             contracts,
             keys: Some(keys),
@@ -152,58 +153,61 @@ pub(crate) fn check(
 fn one<T>(
     source: &Source<'_>,
     kind: Kind,
-    trust: Trust<'_>,
+    trust: SignatureRequirement<'_>,
     now: Option<Timestamp>,
-    read: fn(&mut Page<'_>, now: Option<Timestamp>) -> T,
+    read: fn(&mut DocumentReader<'_>, now: Option<Timestamp>) -> T,
 ) -> Outcome<T> {
-    let text = match Text::new(source.name, source.toml) {
+    let text = match DocumentText::new(source.name, source.toml) {
         Ok(text) => text,
         Err(error) => return Outcome { read: None, findings: error.findings().to_vec() },
     };
-    let mut page = match Page::open(&text) {
-        Ok(page) => page,
+    let mut reader = match DocumentReader::open(&text) {
+        Ok(reader) => reader,
         Err(error) => return Outcome { read: None, findings: error.findings().to_vec() },
     };
-    let digest = page.digest(kind);
+    let digest = reader.digest(kind);
     let mut findings = Vec::new();
-    if let (Trust::Signed(by), Some(digest)) = (trust, digest) {
+    if let (SignatureRequirement::Signed(by), Some(digest)) = (trust, digest) {
         findings.extend(signing::verify(source, kind, digest, by));
     }
-    let value = header::is_kind(&mut page, kind).then(|| read(&mut page, now));
-    findings.extend(page.into_findings());
+    let value = header::is_kind(&mut reader, kind).then(|| read(&mut reader, now));
+    findings.extend(reader.into_findings());
     Outcome { read: value.zip(digest), findings }
 }
 
-fn unsigned<T>(
+/// Reads a document that is part of the program.
+fn read_unsigned<T>(
     source: &Source<'_>,
     kind: Kind,
-    read: fn(&mut Page<'_>, Option<Timestamp>) -> T,
+    read: fn(&mut DocumentReader<'_>, Option<Timestamp>) -> T,
 ) -> Result<T, LoadError> {
-    let outcome = one(source, kind, Trust::Unsigned, None, read);
+    let outcome = one(source, kind, SignatureRequirement::Unsigned, None, read);
     match outcome.read {
         Some((value, _)) if outcome.findings.is_empty() => Ok(value),
         _ => Err(LoadError::new(outcome.findings)),
     }
 }
 
-/// Reads a policy that is part of the program.
-pub(crate) fn read_policy(source: &Source<'_>) -> Result<Policy, LoadError> {
-    unsigned(source, Kind::Policy, policy::read)
-}
-
-/// Reads contracts that are part of the program.
-pub(crate) fn read_contracts(source: &Source<'_>) -> Result<Contracts, LoadError> {
-    unsigned(source, Kind::Contracts, contracts::read)
-}
-
 /// Reads one document of any kind for its findings alone.
 fn read_any(source: &Source<'_>, kind: Kind) -> Result<Digest, LoadError> {
     let (digest, findings) = match kind {
-        Kind::Policy => digest_and_findings(one(source, kind, Trust::Unsigned, None, policy::read)),
-        Kind::Contracts => {
-            digest_and_findings(one(source, kind, Trust::Unsigned, None, contracts::read))
+        Kind::Policy => digest_and_findings(one(
+            source,
+            kind,
+            SignatureRequirement::Unsigned,
+            None,
+            policy::read,
+        )),
+        Kind::Contracts => digest_and_findings(one(
+            source,
+            kind,
+            SignatureRequirement::Unsigned,
+            None,
+            contracts::read,
+        )),
+        Kind::Keys => {
+            digest_and_findings(one(source, kind, SignatureRequirement::Unsigned, None, keys::read))
         }
-        Kind::Keys => digest_and_findings(one(source, kind, Trust::Unsigned, None, keys::read)),
         _ => (None, Vec::new()),
     };
     match digest {

@@ -1,4 +1,9 @@
-//! The newest version of each signed document that was ever accepted.
+//! The newest version of each signed document that was ever accepted: rollback protection.
+//!
+//! A signature says who wrote a document, not that it is the newest one. Without a high-water mark,
+//! whoever can write the folder could put back an older, laxer policy with its valid signature. The
+//! update framework (TUF, § 5.3.5 of its specification) checks versions for the same reason. A mark
+//! holds the digest too, so that one version number cannot stand for two contents.
 
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, Profile};
@@ -12,39 +17,44 @@ use crate::set::{DocumentVersion, PolicySet};
 /// The stored form of one mark.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Mark {
+struct VersionMark {
     v: u8,
     id: String,
     version: u64,
     digest: Digest,
 }
 
-/// Checks the marks and gives the batch that moves them.
-pub(crate) fn advance(
-    set: &PolicySet,
-    tenant: &Tenant,
-    ledger: &dyn Ledger,
-) -> Result<Batch, LoadError> {
-    let mut batch = Batch::new(Durability::Disk);
-    if set.basis().origin != Origin::Signed {
-        return Ok(batch);
-    }
-    let mut findings = Vec::new();
-    for (kind, version) in set.versions() {
-        let key = RecordKey::new(tenant.clone(), Namespace::HighWater, kind.as_str());
-        match one(&key, *kind, version, ledger) {
-            Ok(Some((expect, put))) => {
-                batch.expect.push(expect);
-                batch.put.push(put);
-            }
-            Ok(None) => {}
-            Err(error) => findings.extend(error.findings().iter().cloned()),
+impl PolicySet {
+    /// Refuses documents older than the last accepted ones, and gives the part of a batch that
+    /// records these as accepted. Commit it before the set comes into force. Only signed documents
+    /// have a high-water mark; for the others the part is empty.
+    ///
+    /// # Errors
+    /// [`LoadError`] with `policy.version_older` or `policy.version_reused`, or
+    /// `policy.high_water_unreadable` when the ledger does not answer.
+    pub fn high_water(&self, tenant: &Tenant, ledger: &dyn Ledger) -> Result<Batch, LoadError> {
+        let mut batch = Batch::new(Durability::Disk);
+        if self.basis().origin != Origin::Signed {
+            return Ok(batch);
         }
+        let mut findings = Vec::new();
+        for (kind, version) in self.versions() {
+            let key = RecordKey::new(tenant.clone(), Namespace::HighWater, kind.as_str());
+            match advance(&key, *kind, version, ledger) {
+                Ok(Some((expect, put))) => {
+                    batch.expect.push(expect);
+                    batch.put.push(put);
+                }
+                Ok(None) => {}
+                Err(error) => findings.extend(error.findings().iter().cloned()),
+            }
+        }
+        if findings.is_empty() { Ok(batch) } else { Err(LoadError::new(findings)) }
     }
-    if findings.is_empty() { Ok(batch) } else { Err(LoadError::new(findings)) }
 }
 
-fn one(
+/// The write that moves one mark; `None` where this version was accepted before.
+fn advance(
     key: &RecordKey,
     kind: Kind,
     new: &DocumentVersion,
@@ -52,7 +62,7 @@ fn one(
 ) -> Result<Option<(Expect, Put)>, LoadError> {
     let stored = ledger.read(key).map_err(|e| unreadable(kind, &e.to_string()))?;
     if let Some(record) = &stored {
-        let mark: Mark = serde_json::from_slice(&record.value)
+        let mark: VersionMark = serde_json::from_slice(&record.value)
             .map_err(|_| unreadable(kind, "the record is damaged or from a newer release"))?;
         if mark.v != 1 {
             return Err(unreadable(kind, "the record is from a newer release"));
@@ -78,7 +88,7 @@ fn one(
             return Err(finding(kind, "policy.version_reused", message, remedy));
         }
     }
-    let mark = Mark { v: 1, id: new.id.clone(), version: new.version, digest: new.digest };
+    let mark = VersionMark { v: 1, id: new.id.clone(), version: new.version, digest: new.digest };
     let value = canonical::of(&mark, Profile::Record)
         .map_err(|error| unreadable(kind, &error.to_string()))?;
     let expect = Expect { key: key.clone(), version: stored.map(|record| record.version) };

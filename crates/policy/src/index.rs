@@ -87,7 +87,8 @@ impl RuleIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rule::{Effect, Pattern};
+    use crate::pattern::Pattern;
+    use crate::rule::Effect;
 
     fn index(patterns: &[&str]) -> RuleIndex {
         let rule =

@@ -41,13 +41,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod analysis;
 pub mod approval;
 pub mod critical;
-pub mod propose;
+pub mod explain;
 pub mod signal;
 
 mod agents;
+mod applicability;
 mod argument;
 mod bounds;
 mod compiled;
@@ -61,8 +61,12 @@ mod index;
 mod keys;
 mod limit;
 mod matching;
+mod pattern;
 mod policy;
+mod provenance;
 mod query;
+mod rate_limit;
+mod roles;
 mod rule;
 mod schema;
 mod set;
@@ -73,7 +77,7 @@ mod window;
 
 pub use agents::AgentCapabilities;
 pub use approval::Release;
-pub use argument::{ArgumentError, ArgumentPredicate, CarriedValue, ValueOrigin, ValueOrigins};
+pub use argument::{ArgumentError, ArgumentPredicate};
 pub use bounds::{ApprovalBounds, Enforcement};
 pub use contract::{
     Contract, ContractStatus, Contracts, Drift, DriftChange, DriftClass, OutputLabel, Visibility,
@@ -84,17 +88,19 @@ pub use document::{
 };
 pub use error::{ContractError, Finding, LoadError, MAX_FINDINGS};
 pub use keys::{Approver, ApproverKey, Keys, Signer};
-pub use limit::{Counted, Limit, MAX_CALLS, MAX_WINDOW, RoleLimit};
+pub use limit::{Limit, LimitKey, MAX_CALLS, MAX_WINDOW, RoleLimit};
 pub use matching::{Match, Sensitivity};
+pub use pattern::Pattern;
 pub use policy::Policy;
+pub use provenance::{CarriedValue, ValueOrigin, ValueOrigins};
 pub use query::Query;
-pub use rule::{
-    DENY_CODES, Effect, JustificationNeed, MIN_JUSTIFICATION, Pattern, Require, Roles, Rule, Tags,
-};
+pub use roles::{Roles, Tags};
+pub use rule::{DENY_CODES, Effect, JustificationNeed, MIN_JUSTIFICATION, Require, Rule};
 pub use schema::schema;
 pub use set::{DocumentVersion, PolicySet};
 pub use time_window::{Day, TimeWindow};
 pub use tool_policy::ToolPolicy;
+pub use truth::Truth;
 pub use window::{MAX_GROUPS, MAX_REMEMBERED, Windows};
 
 #[cfg(doctest)]

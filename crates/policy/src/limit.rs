@@ -14,7 +14,7 @@ pub const MAX_WINDOW: u32 = 3_600;
 /// What calls must agree in to be counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counted {
+pub enum LimitKey {
     /// The principal.
     Principal,
     /// The capability.
@@ -46,7 +46,7 @@ pub struct Limit {
     /// In so many seconds, 1 to [`MAX_WINDOW`].
     pub window_s: u32,
     /// What calls must agree in to be counted together; empty for all calls together.
-    pub by: BTreeSet<Counted>,
+    pub by: BTreeSet<LimitKey>,
     /// More calls for certain roles.
     pub for_roles: Vec<RoleLimit>,
 }
@@ -60,7 +60,7 @@ impl Limit {
             matches: Match::default(),
             max_calls,
             window_s,
-            by: BTreeSet::from([Counted::Principal, Counted::Capability]),
+            by: BTreeSet::from([LimitKey::Principal, LimitKey::Capability]),
             for_roles: Vec::new(),
         }
     }

@@ -9,7 +9,8 @@ use weaver_types::{
 };
 
 use crate::argument::ArgumentPredicate;
-use crate::rule::{Pattern, Roles, Tags};
+use crate::pattern::Pattern;
+use crate::roles::{Roles, Tags};
 use crate::time_window::TimeWindow;
 
 /// A kind of sensitive data, or the word for none at all.
@@ -117,11 +118,9 @@ pub struct Match {
 }
 
 impl Match {
-    /// The matches nested directly in this one, with the key each stands under.
-    pub(crate) fn nested(&self) -> impl Iterator<Item = (&'static str, Option<usize>, &Match)> {
-        let any = self.any.iter().enumerate().map(|(index, one)| ("any", Some(index), one));
-        let not = self.not.iter().map(|one| ("not", None, &**one));
-        let unless = self.unless.iter().map(|one| ("unless", None, &**one));
-        any.chain(not).chain(unless)
+    /// The matches nested directly in this one, under `any`, `not` and `unless`.
+    pub fn nested(&self) -> impl Iterator<Item = &Match> {
+        let excluded = [&self.not, &self.unless].into_iter().flatten().map(|one| &**one);
+        self.any.iter().chain(excluded)
     }
 }

@@ -7,14 +7,9 @@ use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use crate::agents::AgentCapabilities;
 use crate::bounds::{ApprovalBounds, Enforcement};
-use crate::document::{self, Source};
-use crate::error::LoadError;
 use crate::limit::Limit;
 use crate::rule::Rule;
 use crate::signal::SignalTable;
-
-/// The built-in baseline, as a document in the language of policies.
-const BASELINE: &str = include_str!("../assets/baseline.toml");
 
 /// A policy. Its fields are checked when a [`PolicySet`](crate::PolicySet) is made from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,31 +60,6 @@ impl Policy {
             contract_enforcement: Enforcement::default(),
             builtin: false,
         }
-    }
-
-    /// The built-in baseline: reads for everybody, writes for `writer` or `admin`, destruction
-    /// for `admin`, the last two with a justification.
-    ///
-    /// # Errors
-    /// [`LoadError`]; the text is part of this build and is tested to have none.
-    pub fn baseline() -> Result<Self, LoadError> {
-        Ok(Self { builtin: true, ..Self::from_code(BASELINE)? })
-    }
-
-    /// The text of the baseline, to print, to read and to start from.
-    #[must_use]
-    pub fn baseline_text() -> &'static str {
-        BASELINE
-    }
-
-    /// A policy written in the host's code, in the language of documents. The text is `'static`
-    /// because it is meant to be part of the program; what comes from a file is signed and read
-    /// by [`PolicySet::load`](crate::PolicySet::load).
-    ///
-    /// # Errors
-    /// [`LoadError`] with everything that is wrong in the text.
-    pub fn from_code(text: &'static str) -> Result<Self, LoadError> {
-        document::read_policy(&Source::unsigned("code", text))
     }
 
     /// The same with one more rule.

@@ -7,7 +7,7 @@ use weaver_types::{
 };
 
 use crate::approval::Release;
-use crate::argument::ValueOrigins;
+use crate::provenance::ValueOrigins;
 use crate::signal::SignalReport;
 use crate::window::Windows;
 

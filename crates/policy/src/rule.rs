@@ -2,58 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use weaver_text::error::GlobError;
-use weaver_text::glob::Glob;
+use serde::Serialize;
+use weaver_text::glob::Kind;
 use weaver_types::{Authority, Check, Constraints, JustificationSource, ReasonCode};
 
 use crate::matching::Match;
+use crate::pattern::Pattern;
+use crate::roles::Roles;
 
 /// The least length of a justification where a rule does not say another.
 pub const MIN_JUSTIFICATION: u32 = 15;
-
-/// A pattern over names: `*` stands for any run of characters, everything else for itself.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pattern(Glob);
-
-impl Pattern {
-    /// Reads a pattern.
-    ///
-    /// # Errors
-    /// [`GlobError`] for an empty pattern or one of more than 512 bytes.
-    pub fn parse(text: &str) -> Result<Self, GlobError> {
-        Glob::parse(text).map(Self)
-    }
-
-    /// Whether the whole of `name` fits.
-    #[must_use]
-    pub fn matches(&self, name: &str) -> bool {
-        self.0.matches(name)
-    }
-
-    /// The pattern as written.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-
-    pub(crate) fn glob(&self) -> &Glob {
-        &self.0
-    }
-}
-
-impl Serialize for Pattern {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).map_err(serde::de::Error::custom)
-    }
-}
 
 /// What a rule says when it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -78,40 +36,6 @@ impl Effect {
         }
     }
 }
-
-/// Roles, of which one or all count. An empty set says nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Roles {
-    /// At least one of these.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub any: BTreeSet<String>,
-    /// Every one of these.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub all: BTreeSet<String>,
-}
-
-impl Roles {
-    /// At least one of these roles.
-    #[must_use]
-    pub fn any<'a>(roles: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { any: roles.into_iter().map(str::to_owned).collect(), all: BTreeSet::new() }
-    }
-
-    /// Whether nothing is asked for.
-    #[must_use]
-    pub fn is_silent(&self) -> bool {
-        self.any.is_empty() && self.all.is_empty()
-    }
-
-    /// Whether `held` has what is asked for.
-    #[must_use]
-    pub fn met_by(&self, held: &BTreeSet<String>) -> bool {
-        (self.any.is_empty() || !self.any.is_disjoint(held)) && self.all.is_subset(held)
-    }
-}
-
-/// Tags, of which one or all count: the same shape as roles.
-pub type Tags = Roles;
 
 /// The justification that a rule requires.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -208,6 +132,15 @@ impl Rule {
             authority: Authority::default(),
             code: None,
         }
+    }
+
+    /// Whether the index finds the rule by the capability's id. Any other rule is looked at in every
+    /// decision: one about every capability, and one with a pattern that has no fixed head or tail.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        let patterns = &self.matches.capability;
+        let general = |p: &Pattern| matches!(p.glob().kind(), Kind::General | Kind::Prefix(""));
+        !patterns.is_empty() && !patterns.iter().any(general)
     }
 
     /// The same for capabilities that fit `pattern` too.

@@ -4,25 +4,21 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use weaver_types::digest::Tag;
-use weaver_types::ledger::{Batch, Ledger};
 use weaver_types::signature::{Kind, PublicKey};
 use weaver_types::{
-    AgentId, Basis, Capability, CapabilityId, Check, Contribution, Decision, Digest, Origin,
-    Pointer, Precondition, Principal, PrincipalId, ReasonCode, Tenant, Timestamp, Verdict,
-    canonical,
+    AgentId, Basis, Capability, CapabilityId, Check, Contribution, Digest, Origin, Pointer,
+    Precondition, Principal, PrincipalId, ReasonCode, Timestamp, Verdict, canonical,
 };
 
 use crate::bounds::{ApprovalBounds, Enforcement};
 use crate::compiled::CompiledRules;
-use crate::contract::{self, ContractStatus, Contracts, Resolver};
-use crate::decide;
-use crate::document::{self, Checked, Signers, Sources, Trust};
+use crate::contract::{self, ContractResolver, ContractStatus, Contracts};
+use crate::document::{self, CheckedDocuments, SignatureRequirement, Signers, Sources};
 use crate::error::{ContractError, LoadError};
-use crate::high_water;
 use crate::keys::Keys;
 use crate::limit::Limit;
 use crate::policy::Policy;
-use crate::query::Query;
+use crate::rule::Rule;
 
 /// Which document of which version is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +40,7 @@ pub struct PolicySet {
     basis: Basis,
     versions: BTreeMap<Kind, DocumentVersion>,
     compiled: CompiledRules,
-    resolver: Resolver,
+    resolver: ContractResolver,
 }
 
 impl PolicySet {
@@ -59,7 +55,7 @@ impl PolicySet {
         root: &PublicKey,
         now: Timestamp,
     ) -> Result<Self, LoadError> {
-        let trust = Trust::Signed(Signers { root, keys: None, now });
+        let trust = SignatureRequirement::Signed(Signers { root, keys: None, now });
         let checked = document::check(sources, trust, Some(now))?;
         Ok(Self::from_checked(checked, Origin::Signed))
     }
@@ -73,7 +69,7 @@ impl PolicySet {
         sources: &Sources<'_>,
         now: Timestamp,
     ) -> Result<Self, LoadError> {
-        let checked = document::check(sources, Trust::Unsigned, Some(now))?;
+        let checked = document::check(sources, SignatureRequirement::Unsigned, Some(now))?;
         Ok(Self::from_checked(checked, Origin::UnsignedDevelopment))
     }
 
@@ -85,7 +81,7 @@ impl PolicySet {
         document::validate(&policy, &contracts)?;
         let policy_digest = code_digest("policy", &policy)?;
         let contracts_digest = code_digest("contracts", &contracts)?;
-        let checked = Checked {
+        let checked = CheckedDocuments {
             policy,
             contracts,
             keys: None,
@@ -96,9 +92,15 @@ impl PolicySet {
         Ok(Self::from_checked(checked, Origin::Code))
     }
 
-    fn from_checked(checked: Checked, origin: Origin) -> Self {
-        let Checked { mut policy, contracts, keys, policy_digest, contracts_digest, keys_digest } =
-            checked;
+    fn from_checked(checked: CheckedDocuments, origin: Origin) -> Self {
+        let CheckedDocuments {
+            mut policy,
+            contracts,
+            keys,
+            policy_digest,
+            contracts_digest,
+            keys_digest,
+        } = checked;
         // Order means nothing, so it is made one: by name.
         policy.rules.sort_by(|a, b| a.name.cmp(&b.name));
         policy.limits.sort_by(|a, b| a.name.cmp(&b.name));
@@ -112,7 +114,7 @@ impl PolicySet {
             version(Kind::Keys, &keys.id, keys.version, digest);
         }
         let compiled = CompiledRules::new(&policy.rules);
-        let resolver = Resolver::new(&contracts);
+        let resolver = ContractResolver::new(&contracts);
         let basis = Basis { policy: policy_digest, contracts: contracts_digest, origin };
         Self { policy, contracts, keys, basis, versions, compiled, resolver }
     }
@@ -262,25 +264,16 @@ impl PolicySet {
         contract::visible(&self.contracts, &self.resolver, principal, capability)
     }
 
-    /// Decides. A pure function of the documents and the query.
+    /// The rules that may match a capability with this id, in the order of their names. Rules whose
+    /// pattern the index cannot use are among them whether it fits or not.
+    pub fn candidate_rules(&self, id: &str) -> impl Iterator<Item = &Rule> {
+        let places = self.compiled.candidates(id).into_owned().into_iter();
+        places.filter_map(|place| self.policy.rules.get(usize::try_from(place).ok()?))
+    }
+
+    /// Whether the capability is hidden from everybody: prohibited, or hidden by the contracts.
     #[must_use]
-    pub fn decide(&self, query: &Query<'_>) -> Decision {
-        Decision::join(decide::contributions(self, query), self.basis.clone())
-    }
-
-    /// Refuses documents older than the last accepted ones, and gives the part of a batch that
-    /// records these as accepted. Commit it before the set comes into force. Only signed documents
-    /// have a high-water mark; for the others the part is empty.
-    ///
-    /// # Errors
-    /// [`LoadError`] with `policy.version_older` or `policy.version_reused`, or
-    /// `policy.high_water_unreadable` when the ledger does not answer.
-    pub fn high_water(&self, tenant: &Tenant, ledger: &dyn Ledger) -> Result<Batch, LoadError> {
-        high_water::advance(self, tenant, ledger)
-    }
-
-    /// Whether it is hidden from everybody: prohibited, or hidden by the contracts.
-    pub(crate) fn hides(&self, capability: &Capability) -> bool {
+    pub fn is_hidden(&self, capability: &Capability) -> bool {
         capability.rung() == weaver_types::Rung::L5
             || self.resolver.hidden(capability.id().as_str())
     }

@@ -1,7 +1,7 @@
 //! Runtime signals: what was noticed while a run went on, as one more check of the decision.
 //!
-//! A [`SignalSource`] watches finished calls ([`Seen`]) and speaks about a call that is to be
-//! decided ([`Situation`]). What it says concerns the call only where its [`Subject`] does, and the
+//! A [`SignalSource`] watches finished calls ([`FinishedCall`]) and speaks about a call that is to be
+//! decided ([`CallContext`]). What it says concerns the call only where its [`Subject`] does, and the
 //! [`SignalTable`] of the policy says from which rung on a severity holds or denies. So one
 //! tainted text holds a later write and leaves later reads alone. Signals only tighten. By default
 //! they hold and deny nothing, and a source that fails holds what writes.
@@ -15,34 +15,36 @@ mod belief;
 mod belief_book;
 mod calibration;
 mod calibration_flags;
+mod call_context;
 mod confidence;
 mod contribution;
 mod dependencies;
+mod monitor;
 mod name;
 mod report;
 mod run_memory;
 mod sequence;
-mod situation;
 mod source;
 mod table;
-mod watch;
 
 use weaver_types::CallId;
 
 pub use belief::{Belief, BeliefOrigin, Confidence};
 pub use belief_book::{BeliefBook, MAX_RUNS};
-pub use calibration::{Bounds, Calibration, Calibrator, ClassOutcomes, MAX_CLASSES, Sample};
+pub use calibration::{
+    Bounds, Calibration, CalibrationSample, Calibrator, ClassOutcomes, MAX_CLASSES,
+};
 pub use calibration_flags::CalibrationFlags;
+pub use call_context::{CallContext, FinishedCall, ProposedCall};
 pub use confidence::{BeliefFloor, LowConfidenceAction, SuspiciousMemoryOrigin};
 pub use contribution::contributions;
 pub use dependencies::{Declaration, Dependencies, MAX_BELIEFS};
+pub use monitor::SignalMonitor;
 pub use name::{BeliefClass, BeliefId, DecisionId};
-pub use report::{Failure, MAX_SIGNALS, SignalReport};
+pub use report::{MAX_SIGNALS, SignalReport, SourceFailure};
 pub use sequence::{AnomalousToolSequence, SEQUENCE_WINDOW};
-pub use situation::{Proposed, Seen, Situation};
 pub use source::{SignalError, SignalSource};
-pub use table::{Reach, SignalTable};
-pub use watch::Watch;
+pub use table::{SeverityThresholds, SignalTable};
 
 /// How grave a signal is, from mild to grave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -42,13 +42,13 @@ pub struct TimeWindow {
 impl TimeWindow {
     /// Whether the time is inside.
     #[must_use]
-    pub fn holds(&self, now: Timestamp) -> bool {
+    pub fn contains(&self, now: Timestamp) -> bool {
         self.not_before.is_none_or(|from| from <= now)
             && self.not_after.is_none_or(|to| now < to)
-            && self.holds_of_day(now.micros())
+            && self.contains_time_of_day(now.micros())
     }
 
-    fn holds_of_day(&self, micros: i64) -> bool {
+    fn contains_time_of_day(&self, micros: i64) -> bool {
         let (day, time) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
         let from = i64::from(self.from.unwrap_or(0)) * MINUTE;
         let to = i64::from(self.to.unwrap_or(END_OF_DAY)) * MINUTE;
@@ -108,36 +108,36 @@ mod tests {
     fn a_window_holds_from_its_start_and_before_its_end() {
         let office = window(9 * 60, 17 * 60, &[Day::Mon, Day::Fri]);
         // 2026-01-02 was a Friday.
-        assert!(office.holds(at("2026-01-02T09:00:00Z")));
-        assert!(office.holds(at("2026-01-02T16:59:59.999999Z")));
-        assert!(!office.holds(at("2026-01-02T17:00:00Z")));
-        assert!(!office.holds(at("2026-01-02T08:59:59.999999Z")));
-        assert!(!office.holds(at("2026-01-03T10:00:00Z")));
-        assert!(office.holds(at("2026-01-05T10:00:00+00:00")));
+        assert!(office.contains(at("2026-01-02T09:00:00Z")));
+        assert!(office.contains(at("2026-01-02T16:59:59.999999Z")));
+        assert!(!office.contains(at("2026-01-02T17:00:00Z")));
+        assert!(!office.contains(at("2026-01-02T08:59:59.999999Z")));
+        assert!(!office.contains(at("2026-01-03T10:00:00Z")));
+        assert!(office.contains(at("2026-01-05T10:00:00+00:00")));
     }
 
     #[test]
     fn a_window_past_midnight_belongs_to_the_day_it_began_on() {
         let night = window(22 * 60, 6 * 60, &[Day::Fri]);
-        assert!(night.holds(at("2026-01-02T22:00:00Z")));
-        assert!(night.holds(at("2026-01-03T05:59:00Z")));
-        assert!(!night.holds(at("2026-01-03T06:00:00Z")));
-        assert!(!night.holds(at("2026-01-03T22:00:00Z")));
-        assert!(!night.holds(at("2026-01-02T05:00:00Z")));
+        assert!(night.contains(at("2026-01-02T22:00:00Z")));
+        assert!(night.contains(at("2026-01-03T05:59:00Z")));
+        assert!(!night.contains(at("2026-01-03T06:00:00Z")));
+        assert!(!night.contains(at("2026-01-03T22:00:00Z")));
+        assert!(!night.contains(at("2026-01-02T05:00:00Z")));
     }
 
     #[test]
     fn days_and_dates_stand_alone_too() {
         let thursday = TimeWindow { days: [Day::Thu].into(), ..TimeWindow::default() };
-        assert!(thursday.holds(Timestamp::from_micros(0)));
-        assert!(!thursday.holds(Timestamp::from_micros(-1)));
+        assert!(thursday.contains(Timestamp::from_micros(0)));
+        assert!(!thursday.contains(Timestamp::from_micros(-1)));
         let january = TimeWindow {
             not_before: Some(at("2026-01-01T00:00:00Z")),
             not_after: Some(at("2026-02-01T00:00:00Z")),
             ..TimeWindow::default()
         };
-        assert!(january.holds(at("2026-01-31T23:59:59Z")));
-        assert!(!january.holds(at("2026-02-01T00:00:00Z")));
+        assert!(january.contains(at("2026-01-31T23:59:59Z")));
+        assert!(!january.contains(at("2026-02-01T00:00:00Z")));
     }
 
     #[test]

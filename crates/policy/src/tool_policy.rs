@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use weaver_types::{Constraints, ResponseMode, Rung, SafetyClass};
 
+use crate::pattern::Pattern;
 use crate::policy::Policy;
-use crate::rule::{Effect, Pattern, Rule};
+use crate::rule::{Effect, Rule};
 
 /// Makes the policies that hosts of the SecondBrain kernel know. What comes out is an ordinary
 /// [`Policy`], under the ordinary floor: what reaches outside and writes is held whatever it says.

@@ -1,8 +1,9 @@
-//! Three-valued truth: what is known to hold, what is known not to, and what is not known yet.
+//! Three-valued truth: what is known to hold, what is known not to hold, and what is not known yet.
 
-/// From `No` over `Unknown` to `Yes`, so that *and* is the least and *or* the greatest.
+/// A truth value of Kleene's strong three-valued logic. The order `No < Unknown < Yes` makes *and*
+/// the minimum (`min`) and *or* the maximum (`max`); *not* is the operator `!`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Truth {
+pub enum Truth {
     /// It does not hold.
     No,
     /// It cannot be known yet.

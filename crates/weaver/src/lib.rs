@@ -33,6 +33,8 @@ pub use weaver_drivers as drivers;
 pub use weaver_firewall as firewall;
 #[cfg(feature = "policy")]
 pub use weaver_policy as policy;
+#[cfg(feature = "policy-analysis")]
+pub use weaver_policy_analysis as policy_analysis;
 #[cfg(feature = "trace")]
 pub use weaver_trace_store as trace;
 

@@ -27,6 +27,7 @@ pub const TIERS: Tiers = Tiers {
         ("weaver-firewall", "firewall", 1),
         ("weaver-trace-store", "trace-store", 1),
         ("contextweaver", "contextweaver", 1),
+        ("weaver-policy-analysis", "policy-analysis", 2),
         ("weaver-agent-kernel", "agent-kernel", 2),
         ("weaver-drivers", "drivers", 3),
         ("weaver-stack", "weaver", 4),

@@ -1,19 +1,111 @@
-//! The tests that the documents name exist.
+//! The tests that the documents name exist, and tests are named for what they show.
 //!
 //! A reference is code in backticks of the form `path/to/file.rs::test_fn`, with the path from
 //! the root of the repository. Modules may stand between: `path/to/file.rs::tests::test_fn`. The
 //! file must exist and hold `fn test_fn`. Other code in backticks is not a reference. A document
 //! that does not exist yet is skipped.
+//!
+//! The id of a recorded case is no part of a test's name. It stands in the line `/// Cases: APR-01.`
+//! above the test, several with commas, a range as `GATE-01 to GATE-10`. A function that is named for
+//! a case is refused, and so is such a line that is malformed or stands above something else.
 
 use super::finding::Finding;
 use super::rust_text::{code, is_ident};
 use super::tree::Tree;
 
 const RULE: &str = "named test";
+/// How many lines of comments and attributes may stand between a line of cases and its test.
+const MAX_ATTRIBUTES: usize = 8;
 const DOCUMENTS: [&str; 2] = ["docs/features.md", "docs/architecture.md"];
 
-/// References to files or tests that are not there.
+/// What introduces the ids above a test.
+const CASES: &str = "/// Cases: ";
+/// Families of cases with a number behind the name.
+const FAMILIES: [&str; 10] =
+    ["APR", "ARB", "FWL", "GATE", "HOLE", "LOG", "PSIG", "RTG", "SBK", "UNI"];
+
+/// References to files or tests that are not there, tests named for a case, and lines of cases that
+/// are out of order.
 pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = references_that_lead_nowhere(tree);
+    for (path, text) in tree.rust() {
+        findings.extend(check_cases(path, text));
+    }
+    findings
+}
+
+/// The functions and the lines of cases in a file.
+fn check_cases(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let code = code(text);
+    let lines: Vec<&str> = text.lines().collect();
+    for (number, (line, code)) in lines.iter().zip(code.lines()).enumerate() {
+        let place = (path, number + 1);
+        if let Some(name) = function_name(code).filter(|name| is_named_for_a_case(name)) {
+            let message = format!("`{name}` is named for a case");
+            let remedy = "name it for what it shows, and write `/// Cases: ID.` above it";
+            findings.push(Finding::error(RULE, place, message, remedy));
+        }
+        let Some(ids) = line.trim_start().strip_prefix(CASES) else { continue };
+        if !are_case_ids(ids) {
+            let message = format!("`{ids}` are no ids of cases");
+            let remedy = "write `/// Cases: APR-01, GATE-01 to GATE-10.`";
+            findings.push(Finding::error(RULE, place, message, remedy));
+        }
+        let item = lines.iter().skip(number + 1).map(|line| line.trim_start());
+        let item = item.take(MAX_ATTRIBUTES).find(|line| !line.starts_with(['#', '/']));
+        if !item.is_some_and(|item| function_name(item).is_some()) {
+            let message = "cases stand above a test".to_owned();
+            findings.push(Finding::error(RULE, place, message, "move the line to its test"));
+        }
+    }
+    findings
+}
+
+/// The name of the function that a line begins.
+fn function_name(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("async ").unwrap_or(line);
+    let name = line.strip_prefix("fn ")?;
+    name.split(|c| !is_ident(c)).next()
+}
+
+/// Whether a name begins with the id of a case: `apr_01_…`, `gate12_…`, `x07_…`, `w2_…`.
+fn is_named_for_a_case(name: &str) -> bool {
+    let letters = name.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(name.len());
+    let (family, rest) = name.split_at(letters);
+    let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
+    let ends = |rest: &str, digits: usize| rest.chars().nth(digits).is_none_or(|c| c == '_');
+    if FAMILIES.contains(&family.to_uppercase().as_str()) {
+        let rest = rest.strip_prefix('_').unwrap_or(rest);
+        let count = digits(rest);
+        return (1..=2).contains(&count) && rest.chars().nth(count) == Some('_');
+    }
+    let count = digits(rest);
+    // `w` and `t` number weaknesses and threats with one digit; of other letters `l2` is a rung.
+    letters == 1 && (count == 2 || count == 1 && matches!(family, "w" | "t")) && ends(rest, count)
+}
+
+/// Whether a line holds ids and ranges of ids, and ends with a full stop.
+fn are_case_ids(line: &str) -> bool {
+    let Some(entries) = line.strip_suffix('.') else { return false };
+    entries.split(", ").all(|entry| {
+        let (first, last) = entry.split_once(" to ").unwrap_or((entry, entry));
+        let ids = case_id(first).zip(case_id(last));
+        ids.is_some_and(|(first, last)| first.0 == last.0 && first.1 <= last.1)
+    })
+}
+
+/// Family and number of `APR-01` or `W2`.
+fn case_id(text: &str) -> Option<(&str, u32)> {
+    let at = text.find(|c: char| c.is_ascii_digit())?;
+    let (family, number) = text.split_at_checked(at)?;
+    let letters = family.strip_suffix('-').unwrap_or(family);
+    let named = !letters.is_empty() && letters.chars().all(|c| c.is_ascii_uppercase());
+    named.then_some((letters, number.parse().ok()?))
+}
+
+fn references_that_lead_nowhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in DOCUMENTS {
         for (number, line) in tree.text(document).unwrap_or_default().lines().enumerate() {
@@ -81,6 +173,34 @@ mod tests {
         );
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found.iter().any(|m| m == "`c.rs` does not exist"), "{found:?}");
+    }
+
+    fn of_code(text: &str) -> Vec<String> {
+        let tree = Tree::planted(&[("crates/a/tests/it/b.rs", text)]);
+        check(&tree).into_iter().map(|f| f.message).collect()
+    }
+
+    #[test]
+    fn a_test_named_for_a_case_is_found() {
+        for name in ["apr_01_holds", "sbk07_ids", "x07_views", "w2_authority", "w12_a", "t6_two"] {
+            let found = of_code(&format!("#[test]\nfn {name}() {{}}\n"));
+            assert_eq!(found, [format!("`{name}` is named for a case")]);
+        }
+        for name in ["l2_and_lower_rungs", "of_64_calls", "a_log", "log2", "gate", "utf8_text"] {
+            assert_eq!(of_code(&format!("fn {name}() {{}}\n")), [""; 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn cases_stand_above_a_test_and_are_well_formed() {
+        let above = "/// Cases: APR-01, W2, GATE-01 to GATE-10.\n#[test]\nfn holds() {}\n";
+        assert_eq!(of_code(above), [""; 0]);
+        let nothing = of_code("/// Cases: APR-01.\nstruct A;\n");
+        assert_eq!(nothing, ["cases stand above a test"]);
+        for ids in ["APR-01", "apr-01.", "APR-02 to APR-01.", "APR-01 to ARB-02.", "."] {
+            let found = of_code(&format!("/// Cases: {ids}\nfn holds() {{}}\n"));
+            assert_eq!(found, [format!("`{ids}` are no ids of cases")]);
+        }
     }
 
     #[test]

@@ -10,6 +10,41 @@ pub fn code(source: &str) -> String {
     reader.out
 }
 
+/// Code without the items that are compiled for tests alone, each of which is reported.
+pub fn without_tests(code: &str, mut removed: impl FnMut(&str)) -> String {
+    const ATTRIBUTES: [&str; 2] = ["#[cfg(test)]", "#[cfg(all(test"];
+    let mut out = String::new();
+    let mut rest = code;
+    while let Some(at) = ATTRIBUTES.iter().filter_map(|attribute| rest.find(attribute)).min() {
+        let (before, item) = rest.split_at(at);
+        let (item, after) = item.split_at(item_end(item));
+        out.push_str(before);
+        removed(item);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where an item with its attributes ends: after its `;`, or after the block that it opens.
+fn item_end(item: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in item.char_indices() {
+        match c {
+            '{' | '[' | '(' => depth += 1,
+            '}' | ']' | ')' => {
+                depth = depth.saturating_sub(1);
+                if c == '}' && depth == 0 {
+                    return at + 1;
+                }
+            }
+            ';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    item.len()
+}
+
 /// The line of a byte offset, from 1.
 pub fn line_of(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
@@ -157,7 +192,17 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{code, line_of};
+    use super::{code, line_of, without_tests};
+
+    #[test]
+    fn items_for_tests_are_removed_and_reported() {
+        let source = "a;\n#[cfg(test)]\nmod t { fn f() { x } }\nb;\n#[cfg(test)]\nmod u;\nc;\n";
+        let mut items = Vec::new();
+        let rest = without_tests(source, |item| items.push(item.to_owned()));
+        assert_eq!(rest.split_whitespace().collect::<Vec<_>>(), ["a;", "b;", "c;"]);
+        assert_eq!(items.len(), 2);
+        assert!(items[1].ends_with("mod u;"), "{items:?}");
+    }
 
     #[test]
     fn comments_and_strings_become_blank() {

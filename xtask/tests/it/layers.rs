@@ -60,6 +60,16 @@ fn the_workspace_is_in_order() {
 }
 
 #[test]
+fn the_modules_are_in_order() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("layers")
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_planted_upward_edge_fails() {
     let mut planted = metadata();
     plant_resolved(&mut planted, "weaver-policy", "weaver-agent-kernel", Value::Null);

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weaver_policy::approval::{MAX_SKEW, Standing};
+use weaver_policy::approval::{MAX_SKEW, StandingApproval};
 use weaver_types::ledger::Ledger;
 use weaver_types::{EventKind, RequestId, StandingId, Timestamp};
 
@@ -86,14 +86,14 @@ impl Proof {
 
     /// Whether the log tells of more uses of a standing approval than its record, or of its end, or
     /// is too long to tell.
-    pub(crate) fn exceeds(&self, standing: &Standing, used: u32) -> bool {
+    pub(crate) fn exceeds(&self, standing: &StandingApproval, used: u32) -> bool {
         self.from > signed_from(standing.opened_at)
             || self.revoked.contains(&standing.id)
             || self.uses.get(&standing.id).is_some_and(|told| *told > used.into())
     }
 
     /// Whether the log tells of this standing approval at all, or is too long to tell.
-    pub(crate) fn knows(&self, standing: &Standing) -> bool {
+    pub(crate) fn knows(&self, standing: &StandingApproval) -> bool {
         self.accepted.contains(&standing.id) || self.exceeds(standing, 0)
     }
 }

@@ -1,8 +1,8 @@
 //! Outcomes: what turned out of what calls said, counted by class in the ledger.
 
 use serde::{Deserialize, Serialize};
-use weaver_policy::approval::Outcome;
-use weaver_policy::signal::{BeliefClass, ClassOutcomes, Sample};
+use weaver_policy::approval::BeliefOutcome;
+use weaver_policy::signal::{BeliefClass, CalibrationSample, ClassOutcomes};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{
     Batch, Durability, Ledger, LedgerError, MAX_PAGE, Namespace, Put, Record, RecordKey, Replace,
@@ -28,7 +28,7 @@ struct Stored {
 impl Kernel {
     /// Records how something turned out that a class of calls had said: an event, and the sums of
     /// its class, which outlast the process. A source of signals made with
-    /// [`Watch::with_calibration`](weaver_policy::signal::Watch::with_calibration) speaks by them.
+    /// [`SignalMonitor::with_calibration`](weaver_policy::signal::SignalMonitor::with_calibration) speaks by them.
     ///
     /// # Errors
     /// [`KernelError`], when the class is no name, the confidence is above 1,000, or it could not
@@ -36,7 +36,7 @@ impl Kernel {
     pub async fn record_outcome(
         &self,
         by: &PrincipalId,
-        outcome: &Outcome,
+        outcome: &BeliefOutcome,
     ) -> Result<(), KernelError> {
         let sample = outcome.sample().ok_or_else(unrecordable)?;
         self.count_outcome(by.as_str(), outcome, &sample, &Batch::new(Durability::Os)).await?;
@@ -64,8 +64,8 @@ impl Kernel {
     pub(super) async fn count_outcome(
         &self,
         by: &str,
-        outcome: &Outcome,
-        sample: &Sample,
+        outcome: &BeliefOutcome,
+        sample: &CalibrationSample,
         beside: &Batch,
     ) -> Result<(), LedgerError> {
         let malformed = || LedgerError::Malformed("the outcome has no recordable form".to_owned());

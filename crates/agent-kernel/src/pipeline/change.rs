@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use weaver_policy::approval::{ApprovalState, End, Phase, Rejection};
+use weaver_policy::approval::{ApprovalState, Phase, Rejection, RequestEnd};
 use weaver_types::ledger::{Batch, Durability, Expect, LedgerError, NewEvent};
 use weaver_types::{Capability, CapabilityId, EventKind, ReasonCode, RequestId};
 
@@ -129,7 +129,7 @@ impl Kernel {
         for id in ids {
             let ending = Ending {
                 id,
-                end: End::Revoked { by: KERNEL.to_owned() },
+                end: RequestEnd::Revoked { by: KERNEL.to_owned() },
                 reason: ReasonCode::ApprovalRevoked,
                 detail: "its record is not what the log tells of it".to_owned(),
             };

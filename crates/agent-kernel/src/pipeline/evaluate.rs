@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use weaver_policy::approval::Observed;
+use weaver_policy::approval::ObservedPrecondition;
 use weaver_policy::signal::SignalReport;
 use weaver_policy::{PolicySet, Query, Release};
 use weaver_types::{
@@ -36,7 +36,7 @@ pub(crate) struct Question<'a> {
     /// When it is asked.
     pub(crate) at: Moment,
     /// What was observed when the call was granted; `None` where it is being granted.
-    pub(crate) facts: Option<&'a [Observed]>,
+    pub(crate) facts: Option<&'a [ObservedPrecondition]>,
     /// Whether what was held before may be released now.
     pub(crate) resumes: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Evaluated {
     /// The label of the run at that moment.
     pub(crate) label: Label,
     /// What the preconditions were.
-    pub(crate) facts: Vec<Observed>,
+    pub(crate) facts: Vec<ObservedPrecondition>,
     /// What the sources of signals say.
     pub(crate) signals: SignalReport,
     /// Where the call stands with what holds it.

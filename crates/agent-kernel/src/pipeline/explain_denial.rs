@@ -1,7 +1,7 @@
 //! Why a call would not go on: every condition that fails, with what would change it.
 
 use serde_json::json;
-use weaver_policy::analysis::{DenialExplanation, FailedCondition, explain_denial};
+use weaver_policy::explain::{DenialExplanation, FailedCondition, explain_denial};
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weaver_policy::PolicySet;
 use weaver_policy::approval::{
-    APPROVAL_VERSION, ApprovalRequest, ApprovalState, End, HeldCheck, Nonce,
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, HeldCheck, Nonce, RequestEnd,
 };
 use weaver_types::ledger::{Batch, Durability, NewEvent};
 use weaver_types::{
@@ -46,7 +46,7 @@ impl Kernel {
             _ => None,
         };
         for mut ending in std::mem::take(&mut evaluated.endings) {
-            if let End::Superseded { by } = &mut ending.end {
+            if let RequestEnd::Superseded { by } = &mut ending.end {
                 if successor.is_none() {
                     continue;
                 }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 use weaver_policy::PolicySet;
-use weaver_policy::approval::Observed;
+use weaver_policy::approval::ObservedPrecondition;
 use weaver_types::{
     CapabilityId, Check, Contribution, Discharge, Precondition, ReasonCode, Verdict,
 };
@@ -20,11 +20,11 @@ impl Kernel {
         policy: &PolicySet,
         capability: &CapabilityId,
         arguments: Option<&Value>,
-    ) -> Result<Vec<Observed>, Box<Contribution>> {
+    ) -> Result<Vec<ObservedPrecondition>, Box<Contribution>> {
         let mut facts = Vec::new();
         for precondition in policy.preconditions(capability) {
             match self.fact(&precondition, arguments.unwrap_or(&Value::Null)) {
-                Ok(value) => facts.push(Observed { precondition, value }),
+                Ok(value) => facts.push(ObservedPrecondition { precondition, value }),
                 Err(PreconditionError::Argument { .. }) if arguments.is_none() => {
                     let detail = format!("the precondition `{precondition}` needs the arguments");
                     let reason = ReasonCode::ArgumentsRequired;
@@ -66,8 +66,11 @@ impl Kernel {
 }
 
 /// The first fact that is not what it was.
-pub(crate) fn changed(before: &[Observed], now: &[Observed]) -> Option<Contribution> {
-    let was = |observed: &Observed| {
+pub(crate) fn changed(
+    before: &[ObservedPrecondition],
+    now: &[ObservedPrecondition],
+) -> Option<Contribution> {
+    let was = |observed: &ObservedPrecondition| {
         before.iter().find(|was| was.precondition == observed.precondition).map(|was| &was.value)
     };
     let moved = now.iter().find(|observed| was(observed) != Some(&observed.value))?;

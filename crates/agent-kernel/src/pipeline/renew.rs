@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weaver_policy::PolicySet;
-use weaver_policy::approval::{ApprovalRequest, End};
+use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_types::{Operation, ReasonCode, RequestId, RunBudget, RunContext, RunSettings};
 
 use super::evaluate::Question;
@@ -51,11 +51,11 @@ impl Kernel {
     async fn renew(&self, policy: &PolicySet, open: &OpenHold) -> bool {
         let old = &open.request;
         let Some(fresh) = self.again(policy, open) else {
-            let end = End::Revoked { by: KERNEL.to_owned() };
+            let end = RequestEnd::Revoked { by: KERNEL.to_owned() };
             return self.give_way(old, end, "it is not held in the same way any more").await;
         };
         let by = Some(fresh.request.id.clone());
-        let end = End::Superseded { by };
+        let end = RequestEnd::Superseded { by };
         if !self.give_way(old, end, "another policy is in force").await {
             return false;
         }
@@ -64,7 +64,7 @@ impl Kernel {
         true
     }
 
-    async fn give_way(&self, old: &ApprovalRequest, end: End, detail: &str) -> bool {
+    async fn give_way(&self, old: &ApprovalRequest, end: RequestEnd, detail: &str) -> bool {
         let (id, reason) = (old.id.clone(), ReasonCode::PolicyChanged);
         self.end(Ending { id, end, reason, detail: detail.to_owned() }).await.is_ok()
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use weaver_policy::approval::{ApprovalRequest, End};
+use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_policy::{PolicySet, Release};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Check, Contribution, EventKind, ReasonCode, RequestId};
@@ -97,7 +97,7 @@ impl Kernel {
         let request = &hold.open.request;
         let work = contained(|| port.resolver.resolve(request));
         let answer = within(work, port.timeout, self.timer.as_ref()).await;
-        let revoked = || End::Revoked { by: RESOLVER.to_owned() };
+        let revoked = || RequestEnd::Revoked { by: RESOLVER.to_owned() };
         match answer {
             Some(Some(Ok(Answer::NoAnswer))) => Asked::Open,
             Some(Some(Ok(Answer::Granted { people }))) => {
@@ -113,7 +113,7 @@ impl Kernel {
             Some(Some(Ok(Answer::Denied { by, reason }))) => {
                 let reason = error_text(&self.firewall, &reason);
                 let detail = format!("`{by}` refused: {reason}");
-                let end = End::Denied { by, reason };
+                let end = RequestEnd::Denied { by, reason };
                 self.refuse_hold(request, end, ReasonCode::ApprovalDenied, &detail).await
             }
             Some(Some(Err(error))) => {
@@ -127,7 +127,7 @@ impl Kernel {
             None => {
                 let detail = format!("no answer within {} ms", port.timeout.as_millis());
                 let reason = ReasonCode::ApprovalTimeout;
-                self.refuse_hold(request, End::Expired, reason, &detail).await
+                self.refuse_hold(request, RequestEnd::Expired, reason, &detail).await
             }
         }
     }
@@ -158,7 +158,7 @@ impl Kernel {
     async fn refuse_hold(
         &self,
         request: &ApprovalRequest,
-        end: End,
+        end: RequestEnd,
         reason: ReasonCode,
         detail: &str,
     ) -> Asked {

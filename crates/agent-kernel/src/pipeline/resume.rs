@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use weaver_policy::approval::{ApprovalRequest, End, HeldCheck, Observed, Phase};
+use weaver_policy::approval::{
+    ApprovalRequest, HeldCheck, ObservedPrecondition, Phase, RequestEnd,
+};
 use weaver_policy::{PolicySet, Query, Release};
 use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode, RequestId, Verdict};
 
@@ -53,7 +55,7 @@ impl Released {
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     pub(crate) id: RequestId,
-    pub(crate) end: End,
+    pub(crate) end: RequestEnd,
     pub(crate) reason: ReasonCode,
     pub(crate) detail: String,
 }
@@ -71,7 +73,7 @@ pub(crate) struct Held<'a, 'q> {
     pub(crate) caller: Caller<'a>,
     pub(crate) query: &'a Query<'q>,
     pub(crate) target: &'a Target,
-    pub(crate) facts: &'a [Observed],
+    pub(crate) facts: &'a [ObservedPrecondition],
     /// The decision without any release.
     pub(crate) decision: Decision,
     /// The decision with one.
@@ -135,7 +137,7 @@ impl Kernel {
             let mut resumed =
                 Resumed::new(held.decision.clone(), Holding::Openable { instead_of: None });
             let detail = "its time is over";
-            resumed.ends(&id, End::Expired, ReasonCode::ApprovalExpired, detail);
+            resumed.ends(&id, RequestEnd::Expired, ReasonCode::ApprovalExpired, detail);
             return resumed;
         }
         let granted = hold.here.is_some() || *hold.open.state.phase() == Phase::Granted;
@@ -149,7 +151,7 @@ impl Kernel {
             let mut resumed =
                 Resumed::new(held.decision.clone(), Holding::Openable { instead_of: None });
             let (end, reason) =
-                (End::Revoked { by: KERNEL.to_owned() }, ReasonCode::ApprovalRevoked);
+                (RequestEnd::Revoked { by: KERNEL.to_owned() }, ReasonCode::ApprovalRevoked);
             resumed.ends(&id, end, reason, "what was granted to its run or principal was revoked");
             return resumed;
         }
@@ -208,11 +210,11 @@ impl Resumed {
     fn refused(held: &Held<'_, '_>, id: &RequestId, said: Contribution) -> Self {
         let (reason, detail) = (said.reason, said.detail.clone());
         let mut resumed = Self::new(held.decision.clone().tightened(said), Holding::Free);
-        resumed.ends(id, End::Revoked { by: KERNEL.to_owned() }, reason, &detail);
+        resumed.ends(id, RequestEnd::Revoked { by: KERNEL.to_owned() }, reason, &detail);
         resumed
     }
 
-    fn ends(&mut self, id: &RequestId, end: End, reason: ReasonCode, detail: &str) {
+    fn ends(&mut self, id: &RequestId, end: RequestEnd, reason: ReasonCode, detail: &str) {
         let detail = detail.to_owned();
         self.endings.push(Ending { id: id.clone(), end, reason, detail });
     }
@@ -223,7 +225,7 @@ impl Resumed {
 fn replaced(held: &Held<'_, '_>, id: RequestId, said: &Contribution) -> Resumed {
     let mut resumed =
         Resumed::new(held.decision.clone(), Holding::Openable { instead_of: Some(id.clone()) });
-    resumed.ends(&id, End::Superseded { by: None }, said.reason, &said.detail);
+    resumed.ends(&id, RequestEnd::Superseded { by: None }, said.reason, &said.detail);
     resumed
 }
 

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
 use weaver_policy::signal::{
-    Declaration, Proposed, Seen, Signal, SignalError, SignalReport, Subject,
+    Declaration, FinishedCall, ProposedCall, Signal, SignalError, SignalReport, Subject,
 };
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Capability, CapabilityId, Effects, EventKind, Label, Operation, RunId};
@@ -43,7 +43,7 @@ impl Kernel {
             return SignalReport::none();
         }
         let declaration = Declaration::default();
-        let call = Proposed { run, capability, operation, finished, declaration: &declaration };
+        let call = ProposedCall { run, capability, operation, finished, declaration: &declaration };
         catch_unwind(AssertUnwindSafe(|| self.ports.signals.report(&call))).unwrap_or_else(|_| {
             let error = SignalError::Unavailable("a source panicked".to_owned());
             SignalReport::none().with_failure(WATCH, &error)
@@ -56,7 +56,7 @@ impl Kernel {
             return;
         }
         let Some(finished) = lock(slot).map(|mut run| run.finish()) else { return };
-        let seen = Seen {
+        let seen = FinishedCall {
             run: over.run,
             call: over.call,
             capability: over.capability,

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use weaver_policy::approval::{End, Phase};
+use weaver_policy::approval::{Phase, RequestEnd};
 use weaver_types::{ReasonCode, RequestId};
 
 use super::resume::Ending;
@@ -113,6 +113,6 @@ impl Kernel {
 
     async fn expire(&self, id: RequestId) -> bool {
         let (reason, detail) = (ReasonCode::ApprovalExpired, "its time is over".to_owned());
-        self.end(Ending { id, end: End::Expired, reason, detail }).await.is_ok()
+        self.end(Ending { id, end: RequestEnd::Expired, reason, detail }).await.is_ok()
     }
 }

@@ -129,8 +129,9 @@ fn a_held_step_names_its_request() {
     assert!(record.steps[0].request.is_some() && !record.passed());
 }
 
+/// Cases: SBK-15.
 #[test]
-fn sbk_15_a_dry_run_plans_only_and_always_passes() {
+fn a_dry_run_plans_only_and_always_passes() {
     let world = world();
     let mut run = world.run();
     run.dry_run = true;
@@ -146,8 +147,9 @@ fn sbk_15_a_dry_run_plans_only_and_always_passes() {
     assert!(world.kernel.pending().is_empty());
 }
 
+/// Cases: SBK-15.
 #[test]
-fn sbk_15_without_budget_each_step_is_exhausted() {
+fn without_budget_each_step_is_exhausted() {
     let world = world();
     for budget in [
         RunBudget { max_tool_calls: Some(0), ..RunBudget::unlimited() },

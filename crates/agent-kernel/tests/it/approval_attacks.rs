@@ -41,8 +41,9 @@ fn honest(desk: &Desk, id: &RequestId) {
     assert_eq!(desk.world.executed(), 1);
 }
 
+/// Cases: APR-19, W2.
 #[test]
-fn apr_19_w2_the_authority_stands_in_the_keys_document() {
+fn the_authority_stands_in_the_keys_document() {
     let desk = Desk::under(memory(), documents(&format!("{RULES}{TRUSTED}"), ""), Ports::default());
     let id = desk.held(&push()).request.id;
     refused(&desk, &id, &desk.say(&id, GRANTED, "low", LOW), "trust");
@@ -55,8 +56,9 @@ fn apr_19_w2_the_authority_stands_in_the_keys_document() {
 
 const TRUSTED: &str = "[approvals]\nfloor = { min_trust = 800 }\n";
 
+/// Cases: APR-04, APR-14.
 #[test]
-fn apr_04_apr_14_an_answer_to_another_request_or_arguments_releases_nothing() {
+fn an_answer_to_another_request_or_arguments_releases_nothing() {
     let desk = Desk::new();
     let open = desk.held(&push());
     let id = open.request.id.clone();
@@ -82,8 +84,9 @@ fn unknown(request: &ApprovalRequest) -> ApprovalRequest {
     ApprovalRequest { id: RequestId::parse("apr_unknown").unwrap(), ..request.clone() }
 }
 
+/// Cases: W4, APR-21.
 #[test]
-fn w4_apr_21_an_answer_dated_before_its_request_or_after_now_does_not_count() {
+fn an_answer_dated_before_its_request_or_after_now_does_not_count() {
     let desk = Desk::new();
     let open = desk.held(&push());
     let id = open.request.id.clone();
@@ -94,8 +97,9 @@ fn w4_apr_21_an_answer_dated_before_its_request_or_after_now_does_not_count() {
     honest(&desk, &id);
 }
 
+/// Cases: APR-15.
 #[test]
-fn apr_15_the_deadline_is_a_moment_whatever_the_offset() {
+fn the_deadline_is_a_moment_whatever_the_offset() {
     let desk = Desk::new();
     let open = desk.held(&push());
     let file = desk.say(&open.request.id, GRANTED, "alice", ALICE);
@@ -165,8 +169,9 @@ fn shown(desk: &Desk, id: &RequestId) -> ApprovalRequest {
     }
 }
 
+/// Cases: W3, APR-20.
 #[test]
-fn w3_apr_20_a_planted_request_is_not_what_is_released() {
+fn a_planted_request_is_not_what_is_released() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     let mut planted = desk.record(&id).unwrap();
@@ -206,8 +211,9 @@ fn a_request_that_only_the_records_know_is_void() {
     honest(&desk, &id);
 }
 
+/// Cases: APR-11.
 #[test]
-fn apr_11_a_record_edited_by_hand_releases_nothing() {
+fn a_record_edited_by_hand_releases_nothing() {
     type Edit = fn(&mut Value);
     let edits: [(&str, Edit); 5] = [
         ("granted without votes", |hold| hold["state"]["state"] = json!({ "phase": "granted" })),
@@ -262,8 +268,9 @@ fn a_record_put_back_over_a_denial_releases_nothing() {
     assert_eq!(desk.world.executed(), 0);
 }
 
+/// Cases: W12.
 #[test]
-fn w12_a_hold_survives_a_restart_in_its_middle_with_one_vote_of_two() {
+fn a_hold_survives_a_restart_in_its_middle_with_one_vote_of_two() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = crate::support::sqlite(&folder.path().join("ledger.db"));
     let desk = Desk::on(ledger, Ports::default());

@@ -49,8 +49,9 @@ fn granted(people: &[&str]) -> Option<Result<Answer, ResolverError>> {
     Some(Ok(Answer::Granted { people }))
 }
 
+/// Cases: APR-01.
 #[test]
-fn apr_01_a_grant_in_the_process_lets_the_call_go_on() {
+fn a_grant_in_the_process_lets_the_call_go_on() {
     let (desk, resolver) = desk(|_| granted(&["alice"]));
     let done = desk.push();
     assert!(succeeded(&done), "{done:?}");
@@ -63,8 +64,9 @@ fn apr_01_a_grant_in_the_process_lets_the_call_go_on() {
     assert_eq!(desk.world.kernel.pending(), []);
 }
 
+/// Cases: APR-02.
 #[test]
-fn apr_02_every_other_answer_ends_the_request_and_says_so() {
+fn every_other_answer_ends_the_request_and_says_so() {
     type Case = (&'static str, ReasonCode, fn() -> Option<Result<Answer, ResolverError>>);
     let denied =
         || Some(Ok(Answer::Denied { by: "alice".to_owned(), reason: "not today".to_owned() }));
@@ -89,8 +91,9 @@ fn apr_02_every_other_answer_ends_the_request_and_says_so() {
     }
 }
 
+/// Cases: APR-02.
 #[test]
-fn apr_02_without_a_resolver_the_request_waits_for_signed_answers() {
+fn without_a_resolver_the_request_waits_for_signed_answers() {
     let (desk, _) = desk(|_| Some(Ok(Answer::NoAnswer)));
     let id = desk.held(&push()).request.id;
     assert_eq!(desk.world.kernel.phase(&id), Some(Phase::Requested));

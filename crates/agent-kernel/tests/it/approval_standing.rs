@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_agent_kernel::{Ports, Received};
 use weaver_policy::Pattern;
-use weaver_policy::approval::{APPROVAL_VERSION, Nonce, SignedStanding, Standing, Word};
+use weaver_policy::approval::{
+    APPROVAL_VERSION, Nonce, OperatorAction, SignedStandingApproval, StandingApproval,
+};
 use weaver_types::ledger::{Batch, Durability, Ledger, Namespace, Put, RecordKey};
 use weaver_types::{Clock, OsRandom, ReasonCode, StandingId, Tenant, Verdict};
 
@@ -20,9 +22,9 @@ use crate::support::{Asked, answer, log, memory, sqlite, succeeded};
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A standing approval for pushes by ana with so many uses.
-fn standing(desk: &Desk, uses: u32) -> Standing {
+fn standing(desk: &Desk, uses: u32) -> StandingApproval {
     let now = desk.world.clock.now();
-    Standing {
+    StandingApproval {
         v: APPROVAL_VERSION,
         id: StandingId::random(&OsRandom).unwrap(),
         log: desk.world.ledger.head().unwrap().log,
@@ -40,10 +42,10 @@ fn standing(desk: &Desk, uses: u32) -> Standing {
     }
 }
 
-fn signed(desk: &Desk, standing: &Standing, seeds: &[u8]) -> Vec<u8> {
+fn signed(desk: &Desk, standing: &StandingApproval, seeds: &[u8]) -> Vec<u8> {
     let at = desk.world.clock.now();
     let envelopes = seeds.iter().map(|seed| standing.envelope(&key(*seed), at).unwrap()).collect();
-    SignedStanding { standing: standing.clone(), envelopes }.to_json().unwrap()
+    SignedStandingApproval { standing: standing.clone(), envelopes }.to_json().unwrap()
 }
 
 fn accepted(desk: &Desk, uses: u32) -> StandingId {
@@ -149,7 +151,7 @@ fn it_counts_only_with_the_signatures_and_within_the_bounds() {
     let bounds = "[approvals]\nstanding = { max_uses = 5, max_lifetime_s = 3600, authority = { min_trust = 800 } }\n";
     let desk = Desk::under(memory(), documents(&format!("{RULES}{bounds}"), ""), Ports::default());
     let fine = standing(&desk, 5);
-    let refuse = |change: fn(&mut Standing), seeds: &[u8]| {
+    let refuse = |change: fn(&mut StandingApproval), seeds: &[u8]| {
         let mut other = fine.clone();
         change(&mut other);
         rejected(desk.receive(&signed(&desk, &other, seeds)))
@@ -193,7 +195,8 @@ fn a_revoked_one_releases_nothing_and_does_not_come_back() {
     desk.receive(&file);
     assert!(succeeded(&desk.push()));
     let before = record(&desk, &mine.id);
-    let revoked = weaver_policy::approval::Word::RevokeStanding { standing: mine.id.clone() };
+    let revoked =
+        weaver_policy::approval::OperatorAction::RevokeStanding { standing: mine.id.clone() };
     assert_eq!(
         desk.receive(&word(&desk, revoked)),
         Received::StandingRevoked { standing: mine.id.clone() }
@@ -229,7 +232,7 @@ fn a_record_that_is_taken_away_lets_no_file_in_again() {
     assert!(matches!(desk.receive(&files[0]), Received::StandingAccepted { .. }));
     assert!(succeeded(&desk.push()));
     assert!(matches!(desk.receive(&files[1]), Received::StandingAccepted { .. }));
-    let word = word(&desk, Word::RevokeStanding { standing: revoked.id.clone() });
+    let word = word(&desk, OperatorAction::RevokeStanding { standing: revoked.id.clone() });
     assert!(matches!(desk.receive(&word), Received::StandingRevoked { .. }));
     for id in [&used.id, &revoked.id] {
         let mut batch = Batch::new(Durability::Disk);

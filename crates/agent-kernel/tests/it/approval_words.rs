@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weaver_agent_kernel::{Ports, Received, RevocationSubject, block_on};
-use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorWord, Phase, Word};
+use weaver_policy::approval::{APPROVAL_VERSION, Nonce, OperatorAction, OperatorWord, Phase};
 use weaver_types::{
     Clock, OsRandom, PrincipalId, ReasonCode, RequestId, RunId, Timestamp, Verdict,
 };
@@ -14,11 +14,11 @@ use crate::support::{Asked, START, answer, memory, succeeded};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 /// The operator's word, signed now by the clock of the wall.
-pub(crate) fn word(desk: &Desk, word: Word) -> Vec<u8> {
+pub(crate) fn word(desk: &Desk, word: OperatorAction) -> Vec<u8> {
     said(desk, word, "operator", OPERATOR)
 }
 
-fn said(desk: &Desk, word: Word, approver: &str, seed: u8) -> Vec<u8> {
+fn said(desk: &Desk, word: OperatorAction, approver: &str, seed: u8) -> Vec<u8> {
     let word = OperatorWord {
         v: APPROVAL_VERSION,
         word,
@@ -43,7 +43,7 @@ fn a_clock_that_leaps_holds_effects_until_the_operator_confirms_it() {
     assert!(succeeded(&desk.call(&Asked::new("fs.read"))), "reads go on");
     let pushed = desk.push();
     assert_eq!((pushed.decision.verdict(), pushed.request), (Verdict::Hold, None));
-    let confirm = || Word::ConfirmClock { until: START.after(DAY * 3) };
+    let confirm = || OperatorAction::ConfirmClock { until: START.after(DAY * 3) };
     assert_eq!(rejected(desk.receive(&said(&desk, confirm(), "alice", ALICE))), "not_operator");
     assert_eq!(write(&desk).1, ReasonCode::ClockJump);
     let until = START.after(DAY * 3);
@@ -68,18 +68,19 @@ fn a_clock_that_leapt_while_closed_holds_effects_too() {
     desk.world.clock.set(START.after(DAY * 70));
     let desk = desk.restarted(documents(RULES, ""));
     assert_eq!(write(&desk).1, ReasonCode::ClockJump);
-    desk.receive(&word(&desk, Word::ConfirmClock { until: START.after(DAY * 71) }));
+    desk.receive(&word(&desk, OperatorAction::ConfirmClock { until: START.after(DAY * 71) }));
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))));
     let desk = desk.restarted(documents(RULES, ""));
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the confirmation is kept");
 }
 
+/// Cases: W12.
 #[test]
-fn w12_a_grant_is_taken_back() {
+fn a_grant_is_taken_back() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     desk.grant(&id, "alice", ALICE);
-    let revoke = Word::RevokeRequest { request: id.clone() };
+    let revoke = OperatorAction::RevokeRequest { request: id.clone() };
     let by_alice = said(&desk, revoke.clone(), "alice", ALICE);
     assert_eq!(rejected(desk.receive(&by_alice)), "not_operator");
     assert_eq!(
@@ -92,7 +93,7 @@ fn w12_a_grant_is_taken_back() {
     assert_eq!(again.decision.verdict(), Verdict::Hold);
     assert_ne!(again.request.unwrap(), id);
     assert_eq!(rejected(desk.receive(&word(&desk, revoke))), "already_resolved");
-    let nobody = Word::RevokeRequest { request: RequestId::parse("apr_none").unwrap() };
+    let nobody = OperatorAction::RevokeRequest { request: RequestId::parse("apr_none").unwrap() };
     assert_eq!(rejected(desk.receive(&word(&desk, nobody))), "wrong_request");
     assert_eq!(desk.world.executed(), 0);
 }
@@ -106,7 +107,7 @@ fn the_end_of_a_run_voids_what_was_granted_in_it() {
     let asked = Asked::new("fs.read");
     let token = block_on(desk.world.kernel.grant(caller, asked.call())).token.unwrap();
     let run = desk.run.run_id.clone();
-    let received = desk.receive(&word(&desk, Word::EndRun { run: run.clone() }));
+    let received = desk.receive(&word(&desk, OperatorAction::EndRun { run: run.clone() }));
     assert_eq!(received, Received::RunEnded { run });
     assert!(matches!(desk.world.kernel.phase(&id), Some(Phase::Revoked { .. })));
     let invoked = desk.world.kernel.invoke(caller, &token, &asked.arguments, asked.mode);
@@ -132,7 +133,7 @@ fn a_principal_that_is_revoked_loses_its_grants() {
 #[test]
 fn a_word_is_for_one_log_and_not_for_ever() {
     let desk = Desk::new();
-    let end = || Word::EndRun { run: RunId::parse("run_1").unwrap() };
+    let end = || OperatorAction::EndRun { run: RunId::parse("run_1").unwrap() };
     let file = word(&desk, end());
     let other = Desk::new();
     assert_eq!(rejected(other.receive(&file)), "wrong_log");
@@ -150,7 +151,7 @@ fn without_a_keys_document_nobody_is_heard() {
     let desk = Desk::under(memory(), policy, Ports::default());
     let id = desk.held(&push()).request.id;
     assert_eq!(rejected(desk.grant(&id, "alice", ALICE)), "unknown_approver");
-    let end = Word::EndRun { run: desk.run.run_id.clone() };
+    let end = OperatorAction::EndRun { run: desk.run.run_id.clone() };
     assert_eq!(rejected(desk.receive(&word(&desk, end))), "unknown_approver");
     assert_eq!(desk.push().decision.verdict(), Verdict::Hold);
     let _: Timestamp = START;

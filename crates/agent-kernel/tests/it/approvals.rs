@@ -203,8 +203,9 @@ pub(crate) fn rejected(received: Received) -> &'static str {
     }
 }
 
+/// Cases: APR-06.
 #[test]
-fn apr_06_a_held_call_is_refused_at_once_and_its_request_lives_on() {
+fn a_held_call_is_refused_at_once_and_its_request_lives_on() {
     let desk = Desk::new();
     let done = desk.push();
     assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::FloorHold));
@@ -262,8 +263,9 @@ fn other_arguments_another_run_and_another_principal_are_other_calls() {
     assert!(succeeded(&desk.push()));
 }
 
+/// Cases: APR-22.
 #[test]
-fn apr_22_a_granted_call_survives_a_restart_and_runs_once() {
+fn a_granted_call_survives_a_restart_and_runs_once() {
     let folder = tempfile::tempdir().unwrap();
     let policy = documents(RULES, "");
     for granted_first in [true, false] {
@@ -287,8 +289,9 @@ fn apr_22_a_granted_call_survives_a_restart_and_runs_once() {
     }
 }
 
+/// Cases: W12.
 #[test]
-fn w12_of_64_resumes_at_once_one_executes() {
+fn of_64_resumes_at_once_one_executes() {
     let folder = tempfile::tempdir().unwrap();
     for ledger in [memory(), sqlite(&folder.path().join("ledger.db"))] {
         let desk = Desk::on(ledger, Ports::default());
@@ -314,8 +317,9 @@ fn of_64_first_calls_at_once_one_opens_a_request() {
     assert_eq!((opened, desk.world.kernel.pending().len()), (1, 1));
 }
 
+/// Cases: APR-23.
 #[test]
-fn apr_23_a_quorum_counts_people() {
+fn a_quorum_counts_people() {
     let desk = Desk::new();
     let pay = Asked::new("pay.send").with(json!({ "amount": 7 }));
     let open = desk.held(&pay);
@@ -358,8 +362,9 @@ fn what_was_denied_is_not_asked_again_until_its_time_is_over() {
     assert_ne!(again.request.unwrap(), id);
 }
 
+/// Cases: APR-07.
 #[test]
-fn apr_07_nobody_answers_and_the_request_ends() {
+fn nobody_answers_and_the_request_ends() {
     let desk = Desk::new();
     let id = desk.held(&push()).request.id;
     let kernel = &desk.world.kernel;
@@ -411,8 +416,9 @@ fn whoever_waits_is_woken_by_the_answer() {
     assert_eq!(block_on(desk.world.kernel.wait_resolution(&unknown, MINUTE)), None);
 }
 
+/// Cases: APR-03.
 #[test]
-fn apr_03_without_an_answer_nothing_is_made_and_nothing_is_minted() {
+fn without_an_answer_nothing_is_made_and_nothing_is_minted() {
     let desk = Desk::new();
     let caller = Caller { run: &desk.run, principal: &desk.who };
     let asked = push();

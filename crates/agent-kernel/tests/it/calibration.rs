@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use weaver_agent_kernel::{Ports, Received, block_on};
-use weaver_policy::approval::{Outcome, Word};
-use weaver_policy::signal::{Bounds, CalibrationFlags, Watch};
+use weaver_policy::approval::{BeliefOutcome, OperatorAction};
+use weaver_policy::signal::{Bounds, CalibrationFlags, SignalMonitor};
 use weaver_types::{CallId, PrincipalId, ReasonCode, Verdict};
 
 use crate::approval_words::word;
@@ -13,13 +13,13 @@ use crate::approvals::{Desk, RULES, documents};
 use crate::support::{Asked, World, answer, log, memory, succeeded};
 
 fn ports() -> Ports {
-    let watch = Watch::default().with_calibration(Arc::new(CalibrationFlags::default()));
+    let watch = SignalMonitor::default().with_calibration(Arc::new(CalibrationFlags::default()));
     Ports { signals: Arc::new(watch), ..Ports::default() }
 }
 
-fn wrong(class: &str) -> Outcome {
+fn wrong(class: &str) -> BeliefOutcome {
     let call = CallId::parse("call_1").ok();
-    Outcome { class: class.to_owned(), confidence: 500, correct: false, call }
+    BeliefOutcome { class: class.to_owned(), confidence: 500, correct: false, call }
 }
 
 fn write_after_a_read(desk: &Desk) -> (Verdict, ReasonCode) {
@@ -59,15 +59,15 @@ fn outcomes_of_a_host_hold_what_rests_on_their_class_also_after_a_restart() {
 #[test]
 fn an_operator_records_an_outcome_and_nobody_else() {
     let desk = Desk::under(memory(), documents(RULES, ""), ports());
-    let said = Word::Outcome(wrong("fs.read"));
+    let said = OperatorAction::Outcome(wrong("fs.read"));
     let received = desk.receive(&word(&desk, said));
     assert_eq!(received, Received::OutcomeRecorded { class: "fs.read".to_owned() });
     assert_eq!(desk.world.kernel.outcomes().unwrap().len(), 1);
     for flawed in [
-        Outcome { class: "a b".to_owned(), ..wrong("x") },
-        Outcome { confidence: 1_001, ..wrong("x") },
+        BeliefOutcome { class: "a b".to_owned(), ..wrong("x") },
+        BeliefOutcome { confidence: 1_001, ..wrong("x") },
     ] {
-        let received = desk.receive(&word(&desk, Word::Outcome(flawed)));
+        let received = desk.receive(&word(&desk, OperatorAction::Outcome(flawed)));
         assert!(matches!(received, Received::Rejected { code: "malformed", .. }), "{received:?}");
     }
     assert_eq!(desk.world.kernel.outcomes().unwrap().len(), 1);

@@ -58,8 +58,9 @@ fn audited(world: &World) -> (Value, Value, Value, Value, Value) {
     )
 }
 
+/// Cases: SBK-09.
 #[test]
-fn sbk_09_a_fingerprint_is_of_the_governed_contract_and_of_nothing_else() {
+fn a_fingerprint_is_of_the_governed_contract_and_of_nothing_else() {
     let spec = || {
         ToolSpec::new("notes.write", "Write")
             .describe("Writes.")
@@ -92,8 +93,9 @@ fn sbk_09_a_fingerprint_is_of_the_governed_contract_and_of_nothing_else() {
     }
 }
 
+/// Cases: SBK-10.
 #[test]
-fn sbk_10_enforcement_says_what_a_change_after_registration_means() {
+fn enforcement_says_what_a_change_after_registration_means() {
     let cases = [
         (Enforcement::Enforce, Effects::WRITE_LOCAL, false, "changed"),
         (Enforcement::Observe, Effects::WRITE_LOCAL, true, "changed"),
@@ -132,8 +134,9 @@ fn sbk_10_enforcement_says_what_a_change_after_registration_means() {
     }
 }
 
+/// Cases: SBK-10.
 #[test]
-fn sbk_10_a_reader_that_says_it_writes_outside_is_denied() {
+fn a_reader_that_says_it_writes_outside_is_denied() {
     let world = World::new(open_policy());
     let tagged = |words: &str| CapabilityDraft {
         tags: ["side_effect_level=external_write".to_owned()].into(),
@@ -145,8 +148,9 @@ fn sbk_10_a_reader_that_says_it_writes_outside_is_denied() {
     assert_eq!(answer(&done), (Verdict::Deny, ReasonCode::ContractChanged));
 }
 
+/// Cases: SBK-11.
 #[test]
-fn sbk_11_whoever_claims_to_have_become_harmless_is_denied() {
+fn whoever_claims_to_have_become_harmless_is_denied() {
     let world = World::new(open_policy());
     world.tool("fs.wipe", Effects::DESTROY_LOCAL);
     update(&world, draft("fs.wipe", Effects::READ_LOCAL));
@@ -253,8 +257,9 @@ fn spoil(ledger: &dyn Ledger, tool: &str, bytes: &[u8]) {
     ledger.commit(batch).wait().unwrap();
 }
 
+/// Cases: SBK-12.
 #[test]
-fn sbk_12_a_baseline_denies_what_is_new_changed_or_unreadable_and_lets_readers_run() {
+fn a_baseline_denies_what_is_new_changed_or_unreadable_and_lets_readers_run() {
     let fetch = |words: &str| described("net.fetch", Effects::READ_OPEN, words);
     let read = |words: &str| described("fs.read", Effects::READ_LOCAL, words);
     let ledger = after_snapshot(&[fetch("fetches"), read("reads")]);

@@ -111,8 +111,9 @@ fn shown(id: &str, index: usize, recorded: &Value, desk: &Desk) {
     assert_eq!(fields, if only_id { vec!["id"] } else { vec!["id", "note"] }, "{what}");
 }
 
+/// Cases: P01, P02.
 #[test]
-fn p01_and_p02_come_out_the_same_through_the_kernel() {
+fn recorded_decisions_come_out_the_same_through_the_kernel() {
     for id in ["P01", "P02"] {
         for (index, (input, recorded)) in cases(id).into_iter().enumerate() {
             let what = format!("{id}[{index}] {input}");
@@ -141,8 +142,9 @@ fn p01_and_p02_come_out_the_same_through_the_kernel() {
     }
 }
 
+/// Cases: P03.
 #[test]
-fn p03_is_explained_the_same_by_the_kernel() {
+fn a_denial_is_explained_the_same_by_the_kernel() {
     for (index, (input, recorded)) in cases("P03").into_iter().enumerate() {
         let what = format!("P03[{index}] {input}");
         let Some(desk) = desk(&input) else {

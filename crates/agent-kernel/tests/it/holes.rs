@@ -80,8 +80,9 @@ impl Stored {
     }
 }
 
+/// Cases: HOLE-01.
 #[test]
-fn hole_01_operation_confusion() {
+fn an_operation_is_not_confused_with_another() {
     let world = World::new(open_policy());
     world.tool("a.read", Effects::READ_LOCAL);
     world.answering(draft("b.delete_all", Effects::DESTROY_LOCAL), |_| {
@@ -97,8 +98,9 @@ fn hole_01_operation_confusion() {
     }
 }
 
+/// Cases: HOLE-02.
 #[test]
-fn hole_02_forged_handle() {
+fn a_forged_handle_opens_nothing() {
     let stored = stored();
     // All that a caller can bring is the id: who may, how many rows and which fields is stored.
     let other = stored.view(&principal("bob", &["admin"]), &json!({}));
@@ -110,8 +112,9 @@ fn hole_02_forged_handle() {
     assert_eq!(more.decision.primary(), ReasonCode::HandleConstraintViolation);
 }
 
+/// Cases: HOLE-03.
 #[test]
-fn hole_03_filter_oracle() {
+fn a_filter_is_no_oracle() {
     let stored = stored();
     let asked = |salary: u32| stored.view(&ana(), &json!({ "filter": { "salary": salary } }));
     let (hit, miss) = (asked(1_007), asked(7));
@@ -136,8 +139,9 @@ fn hole_03_filter_oracle() {
     assert_eq!(found(json!({ "contains": "jane" })), 0);
 }
 
+/// Cases: HOLE-04.
 #[test]
-fn hole_04_stream_severing() {
+fn a_stream_is_not_severed() {
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     // Wherever the border between two chunks falls in it.
     for cut in 1..secret.len() {
@@ -166,8 +170,9 @@ fn hole_04_stream_severing() {
     }
 }
 
+/// Cases: HOLE-05.
 #[test]
-fn hole_05_error_leak() {
+fn errors_leak_nothing() {
     let world = World::new(open_policy());
     let said = "https://svc:s3cretpw@db.internal refused jane.roe@corp.example.com";
     world.answering(draft("db.rows", Effects::READ_LOCAL), move |_| {
@@ -181,8 +186,9 @@ fn hole_05_error_leak() {
     assert!(done.result.unwrap().error_message.contains("refused"));
 }
 
+/// Cases: HOLE-06.
 #[test]
-fn hole_06_roles_are_those_of_the_moment_and_of_the_token() {
+fn roles_are_those_of_the_moment_and_of_the_token() {
     let world = World::new(open_policy());
     world.tool("fs.read", Effects::READ_LOCAL);
     let (run, plain, admin) = (world.run(), ana(), principal("ana", &["admin"]));
@@ -203,8 +209,9 @@ fn hole_06_roles_are_those_of_the_moment_and_of_the_token() {
     assert_eq!(world.executed(), 0);
 }
 
+/// Cases: HOLE-07.
 #[test]
-fn hole_07_a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
+fn a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
     let first = stored();
     // No page is longer than the cap of the first call, wherever it begins; and each is decided.
     let page = |query: Value| first.view(&ana(), &query);
@@ -246,8 +253,10 @@ fn hole_07_a_view_is_revoked_charged_and_capped_and_calls_are_limited() {
 }
 
 /// What a result costs grows with its length and no faster, and no text costs much more than another.
+///
+/// Cases: HOLE-08.
 #[test]
-fn hole_08_hostile_text_costs_linear_time() {
+fn hostile_text_costs_linear_time() {
     let cost = |unit: &str, bytes: usize| {
         let world = answering(
             draft("db.rows", Effects::READ_LOCAL),
@@ -277,8 +286,9 @@ fn hole_08_hostile_text_costs_linear_time() {
     }
 }
 
+/// Cases: HOLE-09.
 #[test]
-fn hole_09_a_frame_is_bounded_as_a_whole() {
+fn a_frame_is_bounded_as_a_whole() {
     let wide = |n: usize| -> Value {
         (0..20)
             .map(|f| (format!("field{f}"), json!(format!("{n} {}", "x".repeat(5_000)))))
@@ -298,8 +308,9 @@ fn hole_09_a_frame_is_bounded_as_a_whole() {
     assert!(json_of(&frame).len() <= 4_000);
 }
 
+/// Cases: HOLE-10.
 #[test]
-fn hole_10_what_the_patterns_missed() {
+fn what_the_patterns_missed() {
     let secrets = [
         "hunter2hunter2",
         "AKIAIOSFODNN7EXAMPLE",
@@ -333,8 +344,9 @@ fn hole_10_what_the_patterns_missed() {
     assert!(json_of(&plain).contains("1767323045000"), "a time is no card");
 }
 
+/// Cases: HOLE-11.
 #[test]
-fn hole_11_a_misspelt_key_is_an_error_and_a_rule_only_tightens() {
+fn a_misspelt_key_is_an_error_and_a_rule_only_tightens() {
     let head = |kind: &str| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n");
     let loads = |matching: &str| {
         let rule = format!("[[rules]]\nname = \"r\"\nmatch = {matching}\neffect = \"allow\"\n");
@@ -370,8 +382,10 @@ fn hole_11_a_misspelt_key_is_an_error_and_a_rule_only_tightens() {
 }
 
 /// What discovery makes of a server's names and schemas is tested beside the MCP driver.
+///
+/// Cases: HOLE-12.
 #[test]
-fn hole_12_nothing_is_added_to_the_arguments_and_no_schema_is_lost() {
+fn nothing_is_added_to_the_arguments_and_no_schema_is_lost() {
     let schema = json!({
         "type": "object", "properties": { "q": { "type": "string" } }, "additionalProperties": false
     });
@@ -391,8 +405,9 @@ fn hole_12_nothing_is_added_to_the_arguments_and_no_schema_is_lost() {
     assert_eq!(kept.capability().spec().input_schema, Some(schema));
 }
 
+/// Cases: HOLE-13.
 #[test]
-fn hole_13_odd_values_fail_nothing_and_handlers_are_awaited() {
+fn odd_values_fail_nothing_and_handlers_are_awaited() {
     let odd = json!([1, "two", null, [3], { "four": 4 }, { "four": "x" }, true, 1.5]);
     for raw in [odd.clone(), json!({ "list": odd }), json!([[], {}, null]), json!(null)] {
         for mode in [ResponseMode::Table, ResponseMode::Summary] {
@@ -410,8 +425,9 @@ fn hole_13_odd_values_fail_nothing_and_handlers_are_awaited() {
     assert!(text(&done).contains("awaited"));
 }
 
+/// Cases: HOLE-14.
 #[test]
-fn hole_14_failed_tokens_and_empty_budgets_leave_a_trace_and_results_are_copies() {
+fn failed_tokens_and_empty_budgets_leave_a_trace_and_results_are_copies() {
     let world = World::new(open_policy());
     world.tool("fs.read", Effects::READ_LOCAL);
     let (who, asked) = (ana(), Asked::new("fs.read"));
@@ -449,8 +465,9 @@ fn hole_14_failed_tokens_and_empty_budgets_leave_a_trace_and_results_are_copies(
     assert!(world.kernel.explain(&who, &done.call).is_some());
 }
 
+/// Cases: HOLE-15.
 #[test]
-fn hole_15_a_justification_of_the_model_opens_nothing() {
+fn a_justification_of_the_model_opens_nothing() {
     let world = World::new(Policy::baseline().unwrap());
     world.tool("crm.write", Effects::WRITE_LOCAL);
     let why = "the customer confirmed the fix";
@@ -466,8 +483,9 @@ fn hole_15_a_justification_of_the_model_opens_nothing() {
     assert_eq!(world.executed(), 2);
 }
 
+/// Cases: HOLE-16.
 #[test]
-fn hole_16_tenants_are_compared_and_schemas_are_checked() {
+fn tenants_are_compared_and_schemas_are_checked() {
     let first = stored();
     let stranger = Principal { tenant: Tenant::parse("other").unwrap(), ..ana() };
     let done = first.world.call(&first.run, &stranger, &Asked::new("db.rows"));

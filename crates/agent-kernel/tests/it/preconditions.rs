@@ -69,8 +69,9 @@ fn facts(all: &[(&str, &str)]) -> Arc<World> {
     Arc::new(world)
 }
 
+/// Cases: APR-05.
 #[test]
-fn apr_05_a_world_that_moved_after_the_grant_refuses_the_call() {
+fn a_world_that_moved_after_the_grant_refuses_the_call() {
     let world = facts(&[("head", "abc")]);
     let desk = desk(Some(&world));
     let open = desk.held(&push());

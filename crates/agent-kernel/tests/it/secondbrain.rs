@@ -33,8 +33,9 @@ fn hexadecimal(text: &str, prefix: &str, digits: usize) -> bool {
     })
 }
 
+/// Cases: SBK-01.
 #[test]
-fn sbk01_a_run_begins_with_the_recorded_names_and_caps() {
+fn a_run_begins_with_the_recorded_names_and_caps() {
     let then = &recorded("SBK-01")["then"];
     let run = RunContext::create(RunSettings::default(), &SystemClock::default(), &OsRandom);
     let run = run.unwrap();
@@ -52,8 +53,9 @@ fn sbk01_a_run_begins_with_the_recorded_names_and_caps() {
     assert_eq!(caps["max_cost_usd_cents"].as_f64(), Some(cents as f64));
 }
 
+/// Cases: SBK-04.
 #[test]
-fn sbk04_the_third_call_of_two_is_refused_and_charges_nothing() {
+fn the_third_call_of_two_is_refused_and_charges_nothing() {
     assert!(recorded("SBK-04")["then"].as_str().unwrap().contains("tool_calls_used stays 2"));
     let world = World::new(open_policy());
     world.tool("x.y", Effects::READ_LOCAL);
@@ -89,8 +91,9 @@ fn flaky(idempotent: bool, failures: u32, error: DriverError) -> (u32, Invocatio
     (tried.load(Ordering::SeqCst), done, meters.tool_calls)
 }
 
+/// Cases: SBK-05.
 #[test]
-fn sbk05_what_always_fails_is_tried_three_times_and_charged_once() {
+fn what_always_fails_is_tried_three_times_and_charged_once() {
     assert!(recorded("SBK-05")["then"].as_str().unwrap().contains("invoked 3 times"));
     let passing = || DriverError::Unavailable("not now".to_owned());
     let (tried, done, charged) = flaky(true, u32::MAX, passing());
@@ -101,8 +104,9 @@ fn sbk05_what_always_fails_is_tried_three_times_and_charged_once() {
     assert_eq!(tried, 1);
 }
 
+/// Cases: SBK-06.
 #[test]
-fn sbk06_what_is_not_idempotent_is_called_once() {
+fn what_is_not_idempotent_is_called_once() {
     assert!(recorded("SBK-06")["then"].as_str().unwrap().starts_with("invoked once"));
     let passing = || DriverError::Unavailable("not now".to_owned());
     let (tried, done, _) = flaky(false, 1, passing());
@@ -111,8 +115,9 @@ fn sbk06_what_is_not_idempotent_is_called_once() {
     assert_eq!((tried, done.result.unwrap().success), (2, true));
 }
 
+/// Cases: SBK-07.
 #[test]
-fn sbk07_ids_and_bounds_are_those_of_the_pattern() {
+fn ids_and_bounds_are_those_of_the_pattern() {
     assert!(recorded("SBK-07")["given"].as_str().unwrap().contains("'a.b-c_d'"));
     let built = |id: &str| ToolSpec::new(id, "A tool").build().is_ok();
     assert_eq!(["Bad.Tool", "a", "1x", "a.b-c_d"].map(built), [false, false, false, true]);
@@ -124,8 +129,9 @@ fn sbk07_ids_and_bounds_are_those_of_the_pattern() {
     assert!(timeout.build().is_err());
 }
 
+/// Cases: SBK-08.
 #[test]
-fn sbk08_what_is_unknown_is_not_found_and_what_is_known_has_a_driver() {
+fn what_is_unknown_is_not_found_and_what_is_known_has_a_driver() {
     assert!(recorded("SBK-08")["then"].as_str().unwrap().starts_with("NOT_FOUND at step 1"));
     let world = World::new(open_policy());
     let done = world.call(&world.run(), &ana(), &Asked::new("no.such"));
@@ -133,8 +139,9 @@ fn sbk08_what_is_unknown_is_not_found_and_what_is_known_has_a_driver() {
     assert_eq!(done.decision.primary(), ReasonCode::NotFound);
 }
 
+/// Cases: SBK-14.
 #[test]
-fn sbk14_lists_go_by_class_and_by_agent() {
+fn lists_go_by_class_and_by_agent() {
     assert!(recorded("SBK-14")["when"].as_str().unwrap().contains("filter_by_safety(NETWORK)"));
     let registry = Registry::new();
     let copilot = AgentId::parse("meeting_copilot").unwrap();
@@ -160,8 +167,9 @@ fn sbk14_lists_go_by_class_and_by_agent() {
     assert_eq!(agents, ["a.read", "c.network", "d.destroy"]);
 }
 
+/// Cases: RTG-01.
 #[test]
-fn rtg01_what_was_never_registered_is_refused_and_recorded() {
+fn what_was_never_registered_is_refused_and_recorded() {
     assert!(recorded("RTG-01")["then"].as_str().unwrap().contains("unregistered_tool"));
     let world = World::new(open_policy());
     let done = world.call(&world.run(), &ana(), &Asked::new("no.such"));
@@ -170,8 +178,9 @@ fn rtg01_what_was_never_registered_is_refused_and_recorded() {
     assert_eq!(log(world.ledger.as_ref())[1].payload["reason"], "not_found");
 }
 
+/// Cases: RTG-02.
 #[test]
-fn rtg02_what_nobody_releases_never_runs_and_its_request_expires() {
+fn what_nobody_releases_never_runs_and_its_request_expires() {
     assert!(recorded("RTG-02")["then"].as_str().unwrap().contains("body never runs"));
     let world = World::new(open_policy());
     world.tool("x.send", Effects::WRITE_OPEN);
@@ -188,8 +197,9 @@ fn rtg02_what_nobody_releases_never_runs_and_its_request_expires() {
     assert!(kinds(world.ledger.as_ref()).contains(&"approval.expired".to_owned()));
 }
 
+/// Cases: RTG-03.
 #[test]
-fn rtg03_what_never_answers_fails_alone_and_says_timeout() {
+fn what_never_answers_fails_alone_and_says_timeout() {
     assert!(recorded("RTG-03")["then"].as_str().unwrap().contains("reason names timeout"));
     let world = World::new(open_policy());
     let spec = CapabilityDraft { timeout_ms: 100, ..draft("x.wait", Effects::READ_LOCAL) };
@@ -252,8 +262,9 @@ fn flipped(before: usize) -> impl Fn(&mut Vec<u8>) {
     }
 }
 
+/// Cases: T02.
 #[test]
-fn t02_a_token_is_good_for_what_it_names_and_for_nothing_else() {
+fn a_token_is_good_for_what_it_names_and_for_nothing_else() {
     let case = recorded("T02");
     let recorded: Vec<&str> = case["output"]["cases"]
         .as_array()
@@ -300,8 +311,9 @@ fn t02_a_token_is_good_for_what_it_names_and_for_nothing_else() {
     assert_eq!(recorded.len(), ours.len());
 }
 
+/// Cases: X03.
 #[test]
-fn x03_an_argument_named_operation_is_data() {
+fn an_argument_named_operation_is_data() {
     assert_eq!(recorded("X03")["output"]["result"], json!(["DELETED"]), "that is the defect");
     let world = World::new(open_policy());
     world.tool("b.list", Effects::READ_LOCAL);
@@ -317,8 +329,9 @@ fn x03_an_argument_named_operation_is_data() {
     assert_eq!(deleted.load(Ordering::SeqCst), 0);
 }
 
+/// Cases: X07.
 #[test]
-fn x07_a_stored_result_is_closed_with_the_grant_that_made_it() {
+fn a_stored_result_is_closed_with_the_grant_that_made_it() {
     let defect = recorded("X07");
     assert_eq!(defect["output"]["expanded_rows_after_exhaustion_and_revocation"], 50);
     let world = World::new(open_policy());

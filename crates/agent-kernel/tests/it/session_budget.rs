@@ -80,8 +80,9 @@ fn a_call_is_charged_with_the_tokens_of_its_frame_and_a_restart_remembers() {
     assert_eq!(used(&again, &again.run()), 0, "another run is another session");
 }
 
+/// Cases: K02.
 #[test]
-fn k02_an_empty_budget_refuses_before_execution() {
+fn an_empty_budget_refuses_before_execution() {
     let world = world(200);
     let run = world.run();
     while answer(&world.call(&run, &ana(), &Asked::new("crm.echo"))).0 == Verdict::Allow {}
@@ -140,8 +141,9 @@ fn modes_grow_stricter_as_tokens_run_out() {
     assert!(last.contains(&Some(ResponseMode::HandleOnly)), "{last:?}");
 }
 
+/// Cases: X07.
 #[test]
-fn x07_views_are_charged_and_refused_like_calls() {
+fn views_are_charged_and_refused_like_calls() {
     let world = world(1_500);
     let (run, who) = (world.run(), ana());
     let caller = Caller { run: &run, principal: &who };

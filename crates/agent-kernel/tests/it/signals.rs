@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use weaver_agent_kernel::Ports;
 use weaver_policy::signal::{
-    AnomalousToolSequence, BeliefFloor, LowConfidenceAction, Seen, Severity, Signal, SignalError,
-    SignalKind, SignalSource, Situation, Subject, SuspiciousMemoryOrigin, Watch,
+    AnomalousToolSequence, BeliefFloor, CallContext, FinishedCall, LowConfidenceAction, Severity,
+    Signal, SignalError, SignalKind, SignalMonitor, SignalSource, Subject, SuspiciousMemoryOrigin,
 };
 use weaver_types::{Effects, ReasonCode, Verdict};
 
@@ -13,7 +13,7 @@ use crate::approvals::{ALICE, Desk, RULES, documents};
 use crate::support::{Asked, World, answer, log, memory, succeeded};
 
 fn desk(sources: Vec<Arc<dyn SignalSource>>) -> Desk {
-    let ports = Ports { signals: Arc::new(Watch::new(sources)), ..Ports::default() };
+    let ports = Ports { signals: Arc::new(SignalMonitor::new(sources)), ..Ports::default() };
     let desk = Desk::under(memory(), documents(RULES, ""), ports);
     desk.world.tool("web.fetch", Effects::READ_OPEN);
     desk
@@ -31,8 +31,9 @@ fn read(desk: &Desk) -> bool {
     succeeded(&desk.call(&Asked::new("fs.read")))
 }
 
+/// Cases: W9.
 #[test]
-fn w9_one_tainted_text_holds_a_later_write_and_no_later_read() {
+fn one_tainted_text_holds_a_later_write_and_no_later_read() {
     let desk = desk(sentinels());
     assert!(read(&desk), "brings an untrusted text into the run");
     for _ in 0..300 {
@@ -47,8 +48,9 @@ fn w9_one_tainted_text_holds_a_later_write_and_no_later_read() {
     assert!(read(&desk));
 }
 
+/// Cases: W8.
 #[test]
-fn w8_who_declares_nothing_depends_on_everything_of_the_run() {
+fn who_declares_nothing_depends_on_everything_of_the_run() {
     let desk = desk(vec![Arc::new(BeliefFloor::default())]);
     assert!(succeeded(&desk.call(&Asked::new("fs.write"))), "the run rests on nothing yet");
     assert!(read(&desk), "a weak belief");
@@ -75,7 +77,7 @@ fn a_run_that_is_met_in_its_middle_is_not_taken_for_a_fresh_one() {
     assert!(read(&before));
     let World { kernel, ledger, .. } = before.world;
     drop(kernel);
-    let ports = Ports { signals: Arc::new(Watch::new(sentinels())), ..Ports::default() };
+    let ports = Ports { signals: Arc::new(SignalMonitor::new(sentinels())), ..Ports::default() };
     let after = Desk::under(ledger, documents(RULES, ""), ports);
     let done = after.world.call(&before.run, &before.who, &Asked::new("fs.write"));
     assert_eq!(answer(&done), (Verdict::Hold, ReasonCode::SignalRaised));
@@ -89,9 +91,9 @@ impl SignalSource for Fixed {
         "fixed"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, _: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, _: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         (self.0)()
     }
 }

@@ -32,8 +32,9 @@ fn last(world: &World, kind: &str) -> Logged {
     log(world.ledger.as_ref()).into_iter().rfind(|event| event.kind == kind).unwrap()
 }
 
+/// Cases: K01.
 #[test]
-fn k01_the_trace_says_who_what_and_redacted_arguments_and_the_statistics_count() {
+fn the_trace_says_who_what_and_redacted_arguments_and_the_statistics_count() {
     let recorded = case("K01");
     let (world, ledger) = world(open_policy());
     let sensitivity = [weaver_types::SensitivityTag::Pii].into();
@@ -66,8 +67,9 @@ fn k01_the_trace_says_who_what_and_redacted_arguments_and_the_statistics_count()
     assert!(ours.failures_by_reason.is_empty());
 }
 
+/// Cases: K02.
 #[test]
-fn k02_an_error_stands_in_the_log_redacted_and_an_unknown_capability_too() {
+fn an_error_stands_in_the_log_redacted_and_an_unknown_capability_too() {
     let recorded = case("K02");
     let (world, ledger) = world(open_policy());
     world.answering(draft("r.list", Effects::READ_LOCAL), |_| {
@@ -86,8 +88,9 @@ fn k02_an_error_stands_in_the_log_redacted_and_an_unknown_capability_too() {
     assert_eq!(ours.failures_by_reason["execution_failed"], 1);
 }
 
+/// Cases: K03.
 #[test]
-fn k03_a_denial_stands_in_the_log_and_in_the_statistics_by_its_reason() {
+fn a_denial_stands_in_the_log_and_in_the_statistics_by_its_reason() {
     let recorded = &case("K03")["deny"];
     let mut rule = Rule::new("writers", Effect::Allow);
     rule.require.roles = Roles::any(["another"]);

@@ -6,7 +6,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use weaver_policy::approval::{Outcome, Word};
+use weaver_policy::approval::{BeliefOutcome, OperatorAction};
 use weaver_policy::signal::{BeliefClass, Bounds, ClassOutcomes};
 use weaver_trace_store::query::{Facts, Field, Filter, Order, Question, ask};
 use weaver_types::ledger::Namespace;
@@ -90,7 +90,7 @@ fn record(args: &Record) -> Result<Exit, Failure> {
     let place = Place::open(&args.from)?;
     let outcome = match (&args.call, &args.class) {
         (Some(call), _) => of_call(&place, call, args)?,
-        (None, class) => Outcome {
+        (None, class) => BeliefOutcome {
             class: class.clone().unwrap_or_default(),
             confidence: args.confidence.unwrap_or(UNTRUSTED),
             correct: args.right,
@@ -105,11 +105,11 @@ fn record(args: &Record) -> Result<Exit, Failure> {
     let how = if outcome.correct { "right" } else { "wrong" };
     let class = screen::line(&outcome.class, 160);
     let shown = format!("`{class}`, sure to {} of 1000, was {how}\n", outcome.confidence);
-    word::say(&place, &args.sign, Word::Outcome(outcome), &shown, "Record this outcome?")
+    word::say(&place, &args.sign, OperatorAction::Outcome(outcome), &shown, "Record this outcome?")
 }
 
 /// What the log knows of a call that came to its end.
-fn of_call(place: &Place, id: &str, args: &Record) -> Result<Outcome, Failure> {
+fn of_call(place: &Place, id: &str, args: &Record) -> Result<BeliefOutcome, Failure> {
     let call = CallId::parse(id).map_err(|_| unknown("call", id))?;
     let filter = Filter::default()
         .with(Field::Call, call.as_str())
@@ -121,7 +121,7 @@ fn of_call(place: &Place, id: &str, args: &Record) -> Result<Outcome, Failure> {
     let class = Facts::capability(ended).ok_or_else(|| unknown("call with an outcome", id))?;
     let trusted = ended.label().is_some_and(|(_, integrity)| integrity == "trusted");
     let usual = if trusted { TRUSTED } else { UNTRUSTED };
-    Ok(Outcome {
+    Ok(BeliefOutcome {
         class: class.to_owned(),
         confidence: args.confidence.unwrap_or(usual),
         correct: args.right,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weaver_gateway::config::{self, Config};
-use weaver_policy::approval::Moment;
+use weaver_policy::approval::ReceiptTime;
 use weaver_policy::{Keys, PolicySet};
 use weaver_trace_store::Reader;
 use weaver_trace_store::entry::Header;
@@ -80,12 +80,12 @@ impl Place {
     }
 
     /// The time now, with what the clocks may differ.
-    pub(super) fn moment(&self, now: Timestamp) -> Moment {
+    pub(super) fn moment(&self, now: Timestamp) -> ReceiptTime {
         match &self.documents {
-            None => Moment::at(now),
+            None => ReceiptTime::at(now),
             Some(set) => {
                 let skew = u64::from(set.approvals().clock_skew_s);
-                Moment { now, skew: std::time::Duration::from_secs(skew) }
+                ReceiptTime { now, skew: std::time::Duration::from_secs(skew) }
             }
         }
     }

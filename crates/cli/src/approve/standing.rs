@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weaver_agent_kernel::read_standing;
 use weaver_policy::Pattern;
-use weaver_policy::approval::{Rejection, StandingUse, Word};
+use weaver_policy::approval::{OperatorAction, Rejection, StandingUse};
 use weaver_types::ledger::Namespace;
 use weaver_types::{StandingId, Timestamp};
 
@@ -141,5 +141,5 @@ fn revoke(id: &str, sign: &SignWith, from: &From) -> Result<Exit, Failure> {
     let standing = StandingId::parse(id).map_err(|_| unknown("standing approval", id))?;
     let shown = found.line(now());
     let question = "Take this standing approval back?";
-    word::say(&place, sign, Word::RevokeStanding { standing }, &shown, question)
+    word::say(&place, sign, OperatorAction::RevokeStanding { standing }, &shown, question)
 }

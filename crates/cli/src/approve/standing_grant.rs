@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::json;
 use weaver_gateway::bounded_file;
 use weaver_policy::approval::{
-    MAX_SIGNED_FILE, Rejection, SignedFile, SignedStanding, Standing, verify_standing,
+    MAX_SIGNED_FILE, Rejection, SignedFile, SignedStandingApproval, StandingApproval,
+    verify_standing,
 };
 use weaver_types::signature::Envelope;
 
@@ -27,7 +28,7 @@ pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
     let standing = Terms::read(args)?.standing(place.log()?, place.tenant.clone(), now())?;
     let question = "Approve all these calls in advance?";
     let envelope = signature(&place, &args.sign, &standing, question)?;
-    let signed = SignedStanding { standing, envelopes: vec![envelope] };
+    let signed = SignedStandingApproval { standing, envelopes: vec![envelope] };
     let missing = missing(&place, &signed)?;
     match &args.out {
         None => match missing {
@@ -69,7 +70,7 @@ pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
 fn signature(
     place: &Place,
     args: &SignWith,
-    standing: &Standing,
+    standing: &StandingApproval,
     question: &str,
 ) -> Result<Envelope, Failure> {
     let person = Person::find(args, place, now())?;
@@ -82,7 +83,7 @@ fn signature(
 }
 
 /// What the gateway would still miss: people. Anything else that it would refuse is refused here.
-fn missing(place: &Place, signed: &SignedStanding) -> Result<Option<Rejection>, Failure> {
+fn missing(place: &Place, signed: &SignedStandingApproval) -> Result<Option<Rejection>, Failure> {
     let (Some(keys), Some(set)) = (place.keys(), place.documents()) else { return Ok(None) };
     let (bounds, moment) = (&set.approvals().standing, place.moment(now()));
     match verify_standing(keys, &place.log()?, signed, bounds, moment) {
@@ -92,7 +93,7 @@ fn missing(place: &Place, signed: &SignedStanding) -> Result<Option<Rejection>, 
     }
 }
 
-fn read(path: &Path) -> Result<SignedStanding, Failure> {
+fn read(path: &Path) -> Result<SignedStandingApproval, Failure> {
     let invalid = |problem: String| {
         Failure::new(Exit::Invalid, "approve.terms", format!("{}: {problem}", path.display()))
             .next("name a file that `weaver approve standing grant --out FILE` wrote")
@@ -106,11 +107,11 @@ fn read(path: &Path) -> Result<SignedStanding, Failure> {
     }
 }
 
-fn bytes(signed: &SignedStanding) -> Result<Vec<u8>, Failure> {
+fn bytes(signed: &SignedStandingApproval) -> Result<Vec<u8>, Failure> {
     signed.to_json().map_err(|error| Failure::new(Exit::Internal, "approve.signing", error))
 }
 
-fn write(path: &Path, signed: &SignedStanding) -> Result<(), Failure> {
+fn write(path: &Path, signed: &SignedStandingApproval) -> Result<(), Failure> {
     inbox::whole(path, &bytes(signed)?).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Failure::new(Exit::Invalid, "approve.unwritable", message)
@@ -118,7 +119,7 @@ fn write(path: &Path, signed: &SignedStanding) -> Result<(), Failure> {
     })
 }
 
-fn send(place: &Place, args: &SignWith, signed: &SignedStanding) -> Result<Exit, Failure> {
+fn send(place: &Place, args: &SignWith, signed: &SignedStandingApproval) -> Result<Exit, Failure> {
     let id = &signed.standing.id;
     let file = inbox::drop(place.inbox()?, id.as_str(), &bytes(signed)?)?;
     let next = format!(
@@ -129,7 +130,7 @@ fn send(place: &Place, args: &SignWith, signed: &SignedStanding) -> Result<Exit,
 
 fn kept(
     args: &SignWith,
-    signed: &SignedStanding,
+    signed: &SignedStandingApproval,
     file: &Path,
     missing: Option<&Rejection>,
 ) -> Result<Exit, Failure> {
@@ -143,7 +144,7 @@ fn kept(
 
 fn report(
     args: &SignWith,
-    signed: &SignedStanding,
+    signed: &SignedStandingApproval,
     file: &Path,
     (sent, next): (bool, &str),
 ) -> Result<Exit, Failure> {

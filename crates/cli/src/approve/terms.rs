@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 use weaver_gateway::bounded_file;
-use weaver_policy::approval::{APPROVAL_VERSION, Nonce, Standing};
+use weaver_policy::approval::{APPROVAL_VERSION, Nonce, StandingApproval};
 use weaver_policy::{ArgumentPredicate, Pattern};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::{LogId, OsRandom, StandingId, Tenant, Timestamp};
@@ -86,9 +86,9 @@ impl Terms {
         log: LogId,
         tenant: Tenant,
         now: Timestamp,
-    ) -> Result<Standing, Failure> {
+    ) -> Result<StandingApproval, Failure> {
         let random = |error| Failure::new(Exit::Internal, "approve.random", error);
-        Ok(Standing {
+        Ok(StandingApproval {
             v: APPROVAL_VERSION,
             id: StandingId::random(&OsRandom).map_err(random)?,
             log,
@@ -152,7 +152,7 @@ fn listed(mut value: Value, names: &[&str]) -> Value {
 }
 
 /// Everything that a standing approval says, from the bytes that are signed.
-pub(super) fn shown(standing: &Standing) -> Result<String, Failure> {
+pub(super) fn shown(standing: &StandingApproval) -> Result<String, Failure> {
     let unprintable = |error: canonical::CanonicalError| {
         Failure::new(Exit::Invalid, "approve.terms", format!("it has no canonical form: {error}"))
     };

@@ -4,7 +4,7 @@
 use serde_json::json;
 use weaver_gateway::serve::{ClientKey, CurrentRun, ProcessTable};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, Nonce, OperatorWord, Rejection, Word, verify_operator_word,
+    APPROVAL_VERSION, Nonce, OperatorAction, OperatorWord, Rejection, verify_operator_word,
 };
 use weaver_types::ledger::Namespace;
 use weaver_types::{OsRandom, RunId};
@@ -36,7 +36,13 @@ pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
         }
     };
     let shown = list::line(&held, now());
-    say(&place, &args.sign, Word::RevokeRequest { request }, &shown, "Take this request back?")
+    say(
+        &place,
+        &args.sign,
+        OperatorAction::RevokeRequest { request },
+        &shown,
+        "Take this request back?",
+    )
 }
 
 pub(super) fn confirm_clock(args: &Clock) -> Result<Exit, Failure> {
@@ -53,7 +59,13 @@ pub(super) fn confirm_clock(args: &Clock) -> Result<Exit, Failure> {
         .map_or_else(String::new, |at| format!("The last event in the log is of {at}.\n"));
     let shown =
         format!("{last}The clock of this machine says {now}.\nIt is confirmed up to {until}.\n");
-    say(&place, &args.sign, Word::ConfirmClock { until }, &shown, "Is that the right time?")
+    say(
+        &place,
+        &args.sign,
+        OperatorAction::ConfirmClock { until },
+        &shown,
+        "Is that the right time?",
+    )
 }
 
 pub(super) fn end_run(args: &EndRun) -> Result<Exit, Failure> {
@@ -63,14 +75,14 @@ pub(super) fn end_run(args: &EndRun) -> Result<Exit, Failure> {
         None => current_run(&place)?,
     };
     let shown = format!("run {}\n", screen::line(run.as_str(), 160));
-    say(&place, &args.sign, Word::EndRun { run }, &shown, "End this run?")
+    say(&place, &args.sign, OperatorAction::EndRun { run }, &shown, "End this run?")
 }
 
 /// Signs a word and drops it into the inbox.
 pub(super) fn say(
     place: &Place,
     args: &SignWith,
-    word: Word,
+    word: OperatorAction,
     shown: &str,
     question: &str,
 ) -> Result<Exit, Failure> {
@@ -105,13 +117,13 @@ pub(super) fn say(
     report(args, &signed.operator_word, &file)
 }
 
-fn about(word: &Word) -> String {
+fn about(word: &OperatorAction) -> String {
     match word {
-        Word::RevokeRequest { request } => format!("revoke-{request}"),
-        Word::RevokeStanding { standing } => format!("revoke-{standing}"),
-        Word::ConfirmClock { .. } => "clock".to_owned(),
-        Word::EndRun { run } => format!("end-{run}"),
-        Word::Outcome(_) => "outcome".to_owned(),
+        OperatorAction::RevokeRequest { request } => format!("revoke-{request}"),
+        OperatorAction::RevokeStanding { standing } => format!("revoke-{standing}"),
+        OperatorAction::ConfirmClock { .. } => "clock".to_owned(),
+        OperatorAction::EndRun { run } => format!("end-{run}"),
+        OperatorAction::Outcome(_) => "outcome".to_owned(),
         _ => "word".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use weaver_gateway::config::{self, TOOLS};
 use weaver_gateway::serve;
-use weaver_policy::propose::{self, Described, Proposal};
+use weaver_policy_analysis::propose::{self, Proposal, ToolDescription};
 use weaver_text::escape;
 use weaver_types::CapabilityId;
 
@@ -20,9 +20,10 @@ pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
         Some(list) => from_list(args, list)?,
         None => from_servers(args)?,
     };
-    let document = propose::contracts(args.surface.as_deref().unwrap_or("proposal"), &proposals);
+    let document =
+        propose::contracts_document(args.surface.as_deref().unwrap_or("proposal"), &proposals);
     if let Some(folder) = &args.approvals {
-        write_terms(folder, &propose::terms(&proposals, &args.principal))?;
+        write_terms(folder, &propose::standing_terms(&proposals, &args.principal))?;
     }
     let exit = if notes.is_empty() { Exit::Ok } else { Exit::Upstream };
     for note in &notes {
@@ -97,7 +98,7 @@ impl Found {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),
         };
-        let mut proposal = propose::propose(&Described::of(&offered.tool));
+        let mut proposal = propose::propose(&ToolDescription::of(&offered.tool));
         proposal.upstream_digest = capability.spec().upstream_digest;
         let id = capability.id().clone();
         if self.proposals.contains_key(&id) {
@@ -121,7 +122,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn proposed(args: &Propose, tool: &Value) -> Result<(CapabilityId, Proposal), Failure> {
     let id = tool_list::id(args.surface.as_deref(), tool)?;
-    Ok((id, propose::propose(&Described::of(tool))))
+    Ok((id, propose::propose(&ToolDescription::of(tool))))
 }
 
 fn write_terms(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), Failure> {

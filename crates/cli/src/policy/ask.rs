@@ -1,7 +1,7 @@
 //! `weaver policy ask`.
 
 use serde_json::{Value, json};
-use weaver_policy::analysis::{Answered, Question};
+use weaver_policy_analysis::{Reachability, ReachabilityQuery};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock, Timestamp};
 
@@ -13,7 +13,7 @@ pub(super) fn run(args: &Ask) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
     let loaded = documents::load(&args.documents, now)?;
     let catalogue = catalogue::load(args.catalogue.as_deref(), &loaded.set)?;
-    let answer = question(args, now).ask(&loaded.set, &catalogue);
+    let answer = reachability_query(args, now).solve(&loaded.set, &catalogue);
     if args.output.json {
         let mut out = serde_json::to_value(&answer).unwrap_or(Value::Null);
         if let Some(out) = out.as_object_mut() {
@@ -25,15 +25,15 @@ pub(super) fn run(args: &Ask) -> Result<Exit, Failure> {
     }
     let as_expected = match (args.expect, &answer) {
         (None, _)
-        | (Some(Expected::Yes), Answered::Yes { .. })
-        | (Some(Expected::No), Answered::No { .. }) => true,
+        | (Some(Expected::Yes), Reachability::Reachable { .. })
+        | (Some(Expected::No), Reachability::Unreachable { .. }) => true,
         (Some(_), _) => false,
     };
     Ok(if as_expected { Exit::Ok } else { Exit::Failed })
 }
 
-fn question(args: &Ask, now: Timestamp) -> Question {
-    Question {
+fn reachability_query(args: &Ask, now: Timestamp) -> ReachabilityQuery {
+    ReachabilityQuery {
         operation: args.operation,
         capability: args.capability.clone(),
         class: args.class.iter().copied().collect(),
@@ -49,24 +49,24 @@ fn question(args: &Ask, now: Timestamp) -> Question {
         integrity: args.integrity.iter().copied().collect(),
         justified: args.justified,
         arguments: args.with_arguments,
-        ..Question::new(args.verdict, now)
+        ..ReachabilityQuery::new(args.verdict, now)
     }
 }
 
-fn words(answer: &Answered) -> String {
+fn words(answer: &Reachability) -> String {
     match answer {
-        Answered::Yes { witness } => {
+        Reachability::Reachable { witness } => {
             let request = escape::line(&witness.request.to_string()).into_owned();
             let (verdict, reason) = (witness.verdict, witness.primary.as_str());
             format!("{}: for example, with {verdict} ({reason}):\n{request}\n", output::bold("yes"))
         }
-        Answered::No { capabilities: 0 } => {
+        Reachability::Unreachable { capabilities: 0 } => {
             format!("{}: no capability is one that the question is about\n", output::bold("no"))
         }
-        Answered::No { capabilities } => {
+        Reachability::Unreachable { capabilities } => {
             format!("{}: nobody can, for any of {capabilities} capabilities\n", output::bold("no"))
         }
-        Answered::NotDecided { why } => {
+        Reachability::Undecided { why } => {
             format!("{}: {}\n", output::bold("not decided"), escape::line(why))
         }
     }

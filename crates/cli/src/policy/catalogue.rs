@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use weaver_policy::PolicySet;
-use weaver_policy::analysis::Catalogue;
+use weaver_policy_analysis::Catalogue;
 use weaver_types::CapabilityId;
 
 use super::documents;

@@ -1,7 +1,7 @@
 //! `weaver policy diff`.
 
 use serde_json::{Value, json};
-use weaver_policy::analysis::{Change, Comparison, Flip};
+use weaver_policy_analysis::{ChangedDecision, DocumentChange, PolicyDiff, VerdictWithReason};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 
@@ -13,13 +13,13 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
     let now = SystemClock::default().now();
     let before = documents::either(&args.a, args.contracts.as_ref(), now)?;
     let after = documents::either(&args.b, args.contracts.as_ref(), now)?;
-    let mut comparison = Comparison::new(&before, &after);
+    let mut diff = PolicyDiff::new(&before, &after);
     let mut wrong = Vec::new();
     let mut errors: u64 = 0;
     if let Some(path) = &args.replay {
         let mut requests = lines::Lines::open(path)?;
         while let Some(line) = requests.next()? {
-            if let Err(error) = line.request.and_then(|request| comparison.replay(&request)) {
+            if let Err(error) = line.request.and_then(|request| diff.replay(&request)) {
                 errors += 1;
                 if wrong.len() < 100 {
                     wrong.push(lines::error(line.number, &error));
@@ -28,64 +28,63 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
         }
     }
     if args.output.json {
-        output::json(&as_json(&comparison, &wrong))?;
+        output::json(&as_json(&diff, &wrong))?;
     } else {
-        output::text(&in_words(&comparison, &wrong))?;
+        output::text(&in_words(&diff, &wrong))?;
     }
     if errors > 0 {
         return Err(lines::invalid(errors));
     }
-    let same = comparison.changes().is_empty() && comparison.counts().is_empty();
+    let same = diff.document_changes().is_empty() && diff.counts().is_empty();
     Ok(if args.exit_code && !same { Exit::Failed } else { Exit::Ok })
 }
 
-fn as_json(comparison: &Comparison<'_>, wrong: &[Value]) -> Value {
-    let answer = |(verdict, reason)| json!({ "verdict": verdict, "reason": reason });
-    let flip = |flip: &Flip| {
+fn as_json(diff: &PolicyDiff<'_>, wrong: &[Value]) -> Value {
+    let decision = |one: VerdictWithReason| json!({ "verdict": one.verdict, "reason": one.reason });
+    let changed = |one: &ChangedDecision| {
         json!({
-            "id": flip.id,
-            "kind": flip.kind(),
-            "before": answer(flip.before),
-            "after": answer(flip.after),
+            "id": one.id,
+            "kind": one.kind(),
+            "before": decision(one.before),
+            "after": decision(one.after),
         })
     };
     json!({
-        "changes": comparison.changes(),
-        "requests": comparison.seen(),
-        "counts": comparison.counts(),
-        "flips": comparison.flips().iter().map(flip).collect::<Vec<_>>(),
+        "changes": diff.document_changes(),
+        "requests": diff.replayed(),
+        "counts": diff.counts(),
+        "flips": diff.changed_decisions().iter().map(changed).collect::<Vec<_>>(),
         "errors": wrong,
     })
 }
 
-fn in_words(comparison: &Comparison<'_>, wrong: &[Value]) -> String {
+fn in_words(diff: &PolicyDiff<'_>, wrong: &[Value]) -> String {
     let mut out = String::new();
-    for (place, change) in comparison.changes() {
+    for (place, change) in diff.document_changes() {
         let sign = match change {
-            Change::Added => "+",
-            Change::Removed => "-",
-            Change::Changed => "~",
+            DocumentChange::Added => "+",
+            DocumentChange::Removed => "-",
+            DocumentChange::Changed => "~",
         };
         out.push_str(&format!("{sign} {}\n", escape::line(place)));
     }
-    if comparison.changes().is_empty() {
+    if diff.document_changes().is_empty() {
         out.push_str("the documents say the same\n");
     }
-    for flip in comparison.flips() {
-        let ((before, why), (after, now)) = (flip.before, flip.after);
-        let (why, now) = (why.as_str(), now.as_str());
-        let id = escape::line(&flip.id);
-        out.push_str(&format!("{id}: {before} ({why}) → {after} ({now})\n"));
+    let in_words = |one: VerdictWithReason| format!("{} ({})", one.verdict, one.reason.as_str());
+    for changed in diff.changed_decisions() {
+        let (before, after) = (in_words(changed.before), in_words(changed.after));
+        out.push_str(&format!("{}: {before} → {after}\n", escape::line(&changed.id)));
     }
-    for (kind, count) in comparison.counts() {
+    for (kind, count) in diff.counts() {
         out.push_str(&format!("{count} {kind}\n"));
     }
     for one in wrong {
         out.push_str(&format!("{}\n", escape::line(&one.to_string())));
     }
-    if comparison.seen() > 0 {
-        let flipped: usize = comparison.counts().values().sum();
-        out.push_str(&format!("{flipped} of {} requests flip\n", comparison.seen()));
+    if diff.replayed() > 0 {
+        let flipped: usize = diff.counts().values().sum();
+        out.push_str(&format!("{flipped} of {} requests flip\n", diff.replayed()));
     }
     out
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use weaver_policy::PolicySet;
-use weaver_policy::analysis::{self, Explanation, RecordedRequest, RequestError};
+use weaver_policy::explain::{self, Explanation};
+use weaver_policy_analysis::{RecordedRequest, RequestError};
 use weaver_types::{Clock as _, SystemClock, canonical};
 
 use super::args::Explain;
@@ -52,8 +53,8 @@ type Explained = (Explanation, String, Value);
 fn explained(set: &PolicySet, request: &RecordedRequest) -> Result<Explained, RequestError> {
     let capability = request.capability(set)?;
     let query = request.query(&capability);
-    let denial = serde_json::to_value(analysis::explain_denial(set, &query));
-    let explanation = analysis::explain(set, &query);
+    let denial = serde_json::to_value(explain::explain_denial(set, &query));
+    let explanation = explain::explain(set, &query);
     Ok((explanation, request.id.clone(), denial.unwrap_or(Value::Null)))
 }
 

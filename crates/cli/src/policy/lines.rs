@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use weaver_policy::analysis::{MAX_LINE, RecordedRequest, RequestError};
+use weaver_policy_analysis::{MAX_LINE, RecordedRequest, RequestError};
 use weaver_types::{Clock as _, SystemClock};
 
 use crate::line_reader::LineReader;

@@ -1,7 +1,7 @@
 //! `weaver policy lint`.
 
 use serde_json::json;
-use weaver_policy::analysis::{self, LintCode};
+use weaver_policy_analysis::{self as analysis, LintCode};
 use weaver_text::escape;
 use weaver_types::{Clock as _, SystemClock};
 

@@ -1,7 +1,7 @@
 //! `weaver policy test`.
 
 use serde_json::json;
-use weaver_policy::analysis::{Cases, Outcome};
+use weaver_policy_analysis::{CaseResult, Cases};
 use weaver_text::escape;
 use weaver_types::{Clock as _, ReasonCode, SystemClock, Verdict};
 
@@ -21,46 +21,46 @@ pub(super) fn run(args: &Test) -> Result<Exit, Failure> {
         Failure::new(Exit::Invalid, error.code(), message)
             .next("`weaver policy test --help` shows the form")
     })?;
-    let outcomes = cases.run(&loaded.set);
-    let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+    let results = cases.run(&loaded.set);
+    let failed = results.iter().filter(|result| !result.passed).count();
     if args.output.json {
-        let cases: Vec<_> = outcomes.iter().map(as_json).collect();
+        let cases: Vec<_> = results.iter().map(as_json).collect();
         let origin = documents::origin(&loaded.set);
         output::json(&json!({ "ok": failed == 0, "cases": cases, "origin": origin }))?;
     } else {
-        let mut out: String = outcomes.iter().map(in_words).collect();
-        out.push_str(&format!("{} passed, {failed} failed\n", outcomes.len() - failed));
+        let mut out: String = results.iter().map(in_words).collect();
+        out.push_str(&format!("{} passed, {failed} failed\n", results.len() - failed));
         output::text(&out)?;
     }
     Ok(if failed == 0 { Exit::Ok } else { Exit::Failed })
 }
 
-fn as_json(outcome: &Outcome) -> serde_json::Value {
-    let found = match &outcome.found {
-        Ok((verdict, reason)) => json!({ "verdict": verdict, "reason": reason }),
-        Err(error) => json!({ "error": error }),
+fn as_json(result: &CaseResult) -> serde_json::Value {
+    let found = match &result.found {
+        Ok(found) => json!({ "verdict": found.verdict, "reason": found.reason }),
+        Err(error) => json!({ "error": error.to_string() }),
     };
     json!({
-        "name": outcome.name,
-        "passed": outcome.passed,
-        "expected": outcome.expected,
+        "name": result.name,
+        "passed": result.passed,
+        "expected": result.expected,
         "found": found,
     })
 }
 
-fn in_words(outcome: &Outcome) -> String {
-    let name = escape::line(&outcome.name);
-    if outcome.passed {
+fn in_words(result: &CaseResult) -> String {
+    let name = escape::line(&result.name);
+    if result.passed {
         return format!("{} {name}\n", output::verdict(true, "ok"));
     }
     let answer = |verdict: Verdict, reason: Option<ReasonCode>| match reason {
         Some(reason) => format!("{verdict} ({})", reason.as_str()),
         None => verdict.to_string(),
     };
-    let expected = answer(outcome.expected.verdict, outcome.expected.reason);
-    let found = match &outcome.found {
-        Ok((verdict, reason)) => answer(*verdict, Some(*reason)),
-        Err(error) => escape::line(error).into_owned(),
+    let expected = answer(result.expected.verdict, result.expected.reason);
+    let found = match &result.found {
+        Ok(found) => answer(found.verdict, Some(found.reason)),
+        Err(error) => escape::line(&error.to_string()).into_owned(),
     };
     format!("{} {name}: expected {expected}, found {found}\n", output::verdict(false, "failed"))
 }

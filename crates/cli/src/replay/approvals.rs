@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use weaver_policy::approval::Standing;
+use weaver_policy::approval::StandingApproval;
 use weaver_types::{LogId, Tenant, Timestamp};
 
 use crate::approve::terms::Terms;
@@ -12,7 +12,10 @@ use crate::{Exit, Failure};
 const MAX_FILES: usize = 1_024;
 
 /// Every `*.toml` of the folder, by name.
-pub(super) fn read(folder: &Path, now: Timestamp) -> Result<Vec<(String, Standing)>, Failure> {
+pub(super) fn read(
+    folder: &Path,
+    now: Timestamp,
+) -> Result<Vec<(String, StandingApproval)>, Failure> {
     let failed = |problem: String| {
         let message = format!("{}: {problem}", folder.display());
         Failure::new(Exit::Invalid, "replay.approvals", message)

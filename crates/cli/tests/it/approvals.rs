@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    ApprovalRequest, Nonce, OperatorWord, Resolution, ResolutionVerdict, SignedResolution, Word,
+    ApprovalRequest, Nonce, OperatorAction, OperatorWord, Resolution, ResolutionVerdict,
+    SignedResolution,
 };
 use weaver_trace_store::Reader;
 use weaver_types::ledger::Namespace;
@@ -127,8 +128,9 @@ fn a_signed_grant_releases_exactly_this_call_once() {
     assert_eq!((count("approval.requested"), count("approval.granted")), (3, 1));
 }
 
+/// Cases: APR-10, APR-12.
 #[test]
-fn apr_10_apr_12_what_is_not_signed_by_somebody_with_the_authority_releases_nothing() {
+fn what_is_not_signed_by_somebody_with_the_authority_releases_nothing() {
     let folder = held("");
     let mut client = Client::open(&folder);
     let id = hold(&mut client, "hello");
@@ -365,7 +367,7 @@ fn an_operator_ends_a_run_and_the_next_call_is_in_another() {
     let first = run(&folder);
     let word = OperatorWord {
         v: 1,
-        word: Word::EndRun { run: first.clone() },
+        word: OperatorAction::EndRun { run: first.clone() },
         log,
         approver: "alice".to_owned(),
         at: now(),

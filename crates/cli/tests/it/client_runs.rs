@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use weaver_policy::approval::{Nonce, OperatorWord, Word};
+use weaver_policy::approval::{Nonce, OperatorAction, OperatorWord};
 use weaver_trace_store::{OpenOptions, Reader, SqliteLedger};
 use weaver_types::ledger::{Batch, Durability, Ledger as _, Namespace, Put, RecordKey};
 use weaver_types::{LogId, OsRandom, RunId, Tenant};
@@ -297,7 +297,7 @@ fn an_operator_ends_the_run_of_a_client_that_is_away() {
     let log = Reader::open(folder.path(".weaver/ledger.db")).unwrap().head().unwrap().log;
     let word = OperatorWord {
         v: 1,
-        word: Word::EndRun { run: RunId::parse(&first).unwrap() },
+        word: OperatorAction::EndRun { run: RunId::parse(&first).unwrap() },
         log: LogId::parse(log.as_str()).unwrap(),
         approver: "alice".to_owned(),
         at: now(),

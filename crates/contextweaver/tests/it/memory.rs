@@ -32,8 +32,9 @@ fn keys(memory: &Memory) -> Vec<String> {
     memory.list_keys(None, 1_000).unwrap().items
 }
 
+/// Cases: SBK-13.
 #[test]
-fn sbk13_a_preference_expires_and_is_deleted_once() {
+fn a_preference_expires_and_is_deleted_once() {
     let all: Value = serde_json::from_str(include_str!("../data/secondbrain.json")).unwrap();
     let case = &all["cases"]["SBK-13"];
     assert_eq!(case["given"], "durable.put('user_preference','compact',ttl_s=1.0)");

@@ -20,8 +20,9 @@ fn tokens(frame: &Frame) -> u64 {
     serde_json::to_string(frame).unwrap().chars().count().div_ceil(4) as u64
 }
 
+/// Cases: B01.
 #[test]
-fn b01_the_modes_escalate_at_the_exact_boundaries() {
+fn the_modes_escalate_at_the_exact_boundaries() {
     let case = cases("B01");
     let session = budget(1_000).open(0);
     let (inputs, outputs) = (&case["input"]["cases"], &case["output"]["cases"]);
@@ -35,8 +36,9 @@ fn b01_the_modes_escalate_at_the_exact_boundaries() {
     }
 }
 
+/// Cases: B02.
 #[test]
-fn b02_reserving_settling_and_giving_back() {
+fn reserving_settling_and_giving_back() {
     let case = cases("B02");
     let session = budget(100).with_reservation(40).open(0);
     let mut held: Vec<Reservation> = Vec::new();

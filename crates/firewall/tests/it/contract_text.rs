@@ -72,7 +72,8 @@ fn encodings_hide_nothing() {
 /// An operator who has to look at each tool of an ordinary server soon looks at none.
 #[test]
 fn no_tool_of_a_real_server_is_suspect() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policy/tests/data/servers");
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../policy-analysis/tests/data/servers");
     let mut tools = 0;
     let mut suspect = Vec::new();
     for file in std::fs::read_dir(folder).unwrap() {

@@ -47,8 +47,9 @@ fn summary(value: &Value) -> Vec<String> {
     FIREWALL.frame(&RawResult::json(value.clone()), &spec(ResponseMode::Summary)).facts
 }
 
+/// Cases: R04.
 #[test]
-fn r04_values_are_redacted_at_every_depth() {
+fn values_are_redacted_at_every_depth() {
     for (at, (value, output)) in cases("R04").into_iter().enumerate() {
         let wanted = match at {
             // What was cut is no mask, and says how deep the cut is.
@@ -59,8 +60,9 @@ fn r04_values_are_redacted_at_every_depth() {
     }
 }
 
+/// Cases: R05.
 #[test]
-fn r05_only_allowed_fields_are_shown() {
+fn only_allowed_fields_are_shown() {
     for (at, (value, output)) in cases("R05").into_iter().enumerate() {
         let wanted = match at {
             // The list inside a wrapper is the rows.
@@ -94,8 +96,9 @@ fn strings(value: &Value) -> Vec<String> {
     value.as_array().unwrap().iter().map(|fact| fact.as_str().unwrap().to_owned()).collect()
 }
 
+/// Cases: S01.
 #[test]
-fn s01_rows_are_summed_up() {
+fn rows_are_summed_up() {
     for (at, (value, output)) in cases("S01").into_iter().enumerate() {
         let facts = summary(&value);
         if at == 5 {
@@ -109,8 +112,9 @@ fn s01_rows_are_summed_up() {
     }
 }
 
+/// Cases: S02.
 #[test]
-fn s02_objects_are_summed_up() {
+fn objects_are_summed_up() {
     for (at, (value, output)) in cases("S02").into_iter().enumerate() {
         let mut wanted = strings(&output);
         if at == 0 {
@@ -126,8 +130,9 @@ fn s02_objects_are_summed_up() {
     }
 }
 
+/// Cases: S04.
 #[test]
-fn s04_a_cut_summary_says_how_much_is_missing() {
+fn a_cut_summary_says_how_much_is_missing() {
     // The number of facts is no setting; the budget of characters cuts them the same way.
     let (value, output) = cases("S01").swap_remove(0);
     let total = output.as_array().unwrap().len();
@@ -146,8 +151,9 @@ fn s04_a_cut_summary_says_how_much_is_missing() {
     }
 }
 
+/// Cases: F01.
 #[test]
-fn f01_frames() {
+fn frames_are_as_recorded() {
     for (at, (input, output)) in cases("F01").into_iter().enumerate() {
         let mode = serde_json::from_value(input["mode"].clone()).unwrap();
         let mut spec = spec(mode);
@@ -193,8 +199,9 @@ fn f01_frames() {
     }
 }
 
+/// Cases: K01.
 #[test]
-fn k01_every_mode_of_one_result() {
+fn every_mode_of_one_result() {
     let (rows, output) = cases("K01").swap_remove(0);
     let narrow = capability(&["id", "status"]);
     for mode in [ResponseMode::Summary, ResponseMode::Table, ResponseMode::HandleOnly] {
@@ -211,8 +218,9 @@ fn k01_every_mode_of_one_result() {
     }
 }
 
+/// Cases: X08.
 #[test]
-fn x08_odd_results_are_no_error_and_are_redacted() {
+fn odd_results_are_no_error_and_are_redacted() {
     for (value, facts) in [
         (json!({ "1": 2 }), json!(["Keys: 1", "1: 2"])),
         (

@@ -28,8 +28,9 @@ fn masked(text: &str) -> String {
     once
 }
 
+/// Cases: R02.
 #[test]
-fn r02_texts() {
+fn recorded_texts_are_redacted_as_recorded() {
     for (at, text, theirs) in cases("R02") {
         let wanted = match at {
             // The word before a value is no secret, and three letters are none.
@@ -51,8 +52,9 @@ fn r02_texts() {
     }
 }
 
+/// Cases: R02.
 #[test]
-fn r02_short_values_count_only_after_the_name_of_a_key() {
+fn short_values_count_only_after_the_name_of_a_key() {
     for (text, wanted) in [
         ("apikey: abcdefgh", "apikey: [REDACTED]"),
         ("export MY_API_KEY=abcdefgh\n", "export MY_API_KEY=[REDACTED]\n"),
@@ -74,8 +76,9 @@ fn r02_short_values_count_only_after_the_name_of_a_key() {
     }
 }
 
+/// Cases: X05.
 #[test]
-fn x05_words_of_an_error_are_redacted() {
+fn words_of_an_error_are_redacted() {
     let text = RECORDED["X05"].as_str().unwrap();
     let ours = masked(text);
     assert_eq!(ours, text.replace("abcdefgh1234", MASK).replace("bob@corp.com", MASK));

@@ -46,8 +46,9 @@ fn end(items: &[StreamItem]) -> &Frame {
     frame
 }
 
+/// Cases: R06.
 #[test]
-fn r06_a_text_in_pieces_is_redacted_as_the_text_that_it_is() {
+fn a_text_in_pieces_is_redacted_as_the_text_that_it_is() {
     let case = cases("R06");
     let (inputs, outputs) = (&case["input"]["cases"], &case["output"]["cases"]);
     for (pieces, expected) in inputs.as_array().unwrap().iter().zip(outputs.as_array().unwrap()) {
@@ -65,8 +66,9 @@ fn r06_a_text_in_pieces_is_redacted_as_the_text_that_it_is() {
     }
 }
 
+/// Cases: R07.
 #[test]
-fn r07_rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {
+fn rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {
     let case = cases("R07");
     let inputs = case["input"]["cases"].as_array().unwrap();
     let table = spec(ResponseMode::Table);
@@ -86,8 +88,9 @@ fn r07_rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {
     assert_eq!(warned(end(&items), "redacted_email"), Some(1));
 }
 
+/// Cases: X04.
 #[test]
-fn x04_no_piece_is_cut_inside_of_a_value() {
+fn no_piece_is_cut_inside_of_a_value() {
     let case = cases("X04");
     // The recorded domain is nobody's; this one is as long.
     let text = case["input"]["text"].as_str().unwrap().replace("example.com", "company.com");

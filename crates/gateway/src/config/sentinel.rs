@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use weaver_policy::Finding;
 use weaver_policy::signal::{
-    AnomalousToolSequence, CalibrationFlags, LowConfidenceAction, SignalSource,
-    SuspiciousMemoryOrigin, Watch,
+    AnomalousToolSequence, CalibrationFlags, LowConfidenceAction, SignalMonitor, SignalSource,
+    SuspiciousMemoryOrigin,
 };
 
 use super::node::Node;
@@ -42,7 +42,10 @@ pub(super) fn read(node: &Node, out: &mut Vec<Finding>) -> BTreeSet<Sentinel> {
 }
 
 /// The sentinels, ready to watch, with one more source.
-pub(crate) fn watch(armed: &BTreeSet<Sentinel>, own: Option<Arc<dyn SignalSource>>) -> Watch {
+pub(crate) fn watch(
+    armed: &BTreeSet<Sentinel>,
+    own: Option<Arc<dyn SignalSource>>,
+) -> SignalMonitor {
     let source = |sentinel: &Sentinel| -> Option<Arc<dyn SignalSource>> {
         Some(match sentinel {
             Sentinel::LowConfidenceAction => Arc::new(LowConfidenceAction::default()),
@@ -51,7 +54,7 @@ pub(crate) fn watch(armed: &BTreeSet<Sentinel>, own: Option<Arc<dyn SignalSource
             Sentinel::CalibrationFlags => return None,
         })
     };
-    let watch = Watch::new(armed.iter().filter_map(source).chain(own).collect());
+    let watch = SignalMonitor::new(armed.iter().filter_map(source).chain(own).collect());
     if armed.contains(&Sentinel::CalibrationFlags) {
         return watch.with_calibration(Arc::new(CalibrationFlags::default()));
     }

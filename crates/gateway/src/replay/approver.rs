@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 use weaver_policy::Policy;
 use weaver_policy::approval::{
-    ApprovalRequest, Resolution, ResolutionVerdict, SignedStanding, Standing,
+    ApprovalRequest, Resolution, ResolutionVerdict, SignedStandingApproval, StandingApproval,
 };
 use weaver_types::signature::SigningKey;
 use weaver_types::{Authority, Random, RandomError, Timestamp};
@@ -49,11 +49,11 @@ impl Approver {
     }
 
     /// The same standing approval signed by all of them; `None` where it has no canonical form.
-    pub fn standing(&self, standing: &Standing) -> Option<Vec<u8>> {
+    pub fn standing(&self, standing: &StandingApproval) -> Option<Vec<u8>> {
         let at = standing.opened_at;
         let envelopes = self.people.iter().map(|(_, key)| standing.envelope(key, at));
         let envelopes = envelopes.collect::<Result<_, _>>().ok()?;
-        SignedStanding { standing: standing.clone(), envelopes }.to_json().ok()
+        SignedStandingApproval { standing: standing.clone(), envelopes }.to_json().ok()
     }
 
     /// What each of them says to a request: yes.

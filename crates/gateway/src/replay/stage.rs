@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weaver_agent_kernel::{
     Call, Caller, FnDriver, Invocation, Kernel, KernelError, Received, Registry, Settings, block_on,
 };
-use weaver_policy::approval::Standing;
+use weaver_policy::approval::StandingApproval;
 use weaver_policy::{Pattern, PolicySet};
 use weaver_trace_store::{BLOB_KEY, MemoryBlobs};
 use weaver_types::digest::Tag;
@@ -36,7 +36,7 @@ pub struct Documents {
     /// Who releases what is held.
     pub approver: Approver,
     /// Standing approvals, by the file that they come from.
-    pub standings: Vec<(String, Standing)>,
+    pub standings: Vec<(String, StandingApproval)>,
     /// Who calls.
     pub principal: Principal,
     /// Whether the host reports what the user said.
@@ -142,7 +142,7 @@ impl<'a> Stage<'a> {
     fn take_standings(&self) -> Result<(), ReplayError> {
         let log = self.ledger.head().map_err(|error| ReplayError::Ledger(error.to_string()))?.log;
         for (name, standing) in &self.documents.standings {
-            let standing = Standing { log: log.clone(), ..standing.clone() };
+            let standing = StandingApproval { log: log.clone(), ..standing.clone() };
             let problem = match self.documents.approver.standing(&standing) {
                 None => "it has no canonical form".to_owned(),
                 Some(bytes) => match block_on(self.kernel.receive(&bytes)) {

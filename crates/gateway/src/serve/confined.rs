@@ -6,7 +6,7 @@ use std::sync::RwLock;
 use weaver_drivers::confine::{Enforced, Files, Limits, Network};
 use weaver_drivers::mcp::{Endpoint, UpstreamConfig};
 use weaver_policy::signal::{
-    Seen, Severity, Signal, SignalError, SignalKind, SignalSource, Situation, Subject,
+    CallContext, FinishedCall, Severity, Signal, SignalError, SignalKind, SignalSource, Subject,
 };
 use weaver_types::UpstreamName;
 
@@ -55,9 +55,9 @@ impl SignalSource for ConfinedChildren {
         NAME
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let known = self.0.read().map_err(|_| SignalError::Poisoned)?;
         let id = situation.capability.id().as_str();
         let server = id.split_once('.').map_or(id, |(server, _)| server);

@@ -1,46 +1,18 @@
 //! The files that people drop into the inbox.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::signature::Envelope;
 
-use super::{APPROVAL_VERSION, OperatorWord, Rejection, Resolution, Standing};
+use super::{
+    APPROVAL_VERSION, Rejection, SignedOperatorWord, SignedResolution, SignedStandingApproval,
+};
 
 /// The largest signed file, in bytes.
 pub const MAX_SIGNED_FILE: usize = 256 * 1024;
 /// The most signatures under one standing approval.
 const MAX_ENVELOPES: usize = 16;
-
-/// An answer to one request with its signature: the content of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SignedResolution {
-    /// The answer.
-    pub resolution: Resolution,
-    /// Its signature.
-    pub envelope: Envelope,
-}
-
-/// A standing approval with its signatures: the content of a file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SignedStanding {
-    /// The approval.
-    pub standing: Standing,
-    /// Its signatures, 1 to 16.
-    pub envelopes: Vec<Envelope>,
-}
-
-/// An operator's word with its signature: the content of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SignedWord {
-    /// The word.
-    pub operator_word: OperatorWord,
-    /// Its signature.
-    pub envelope: Envelope,
-}
 
 /// One signed file, read but not verified: one JSON object with the statement under its name
 /// (`resolution`, `standing` or `operator_word`) and its signature under `envelope`, for a standing
@@ -51,9 +23,9 @@ pub enum SignedFile {
     /// An answer to one request.
     Resolution(SignedResolution),
     /// An approval given in advance.
-    Standing(SignedStanding),
+    Standing(SignedStandingApproval),
     /// A confirmation or revocation by an operator.
-    OperatorWord(SignedWord),
+    OperatorWord(SignedOperatorWord),
 }
 
 #[derive(Deserialize)]
@@ -87,11 +59,11 @@ impl SignedFile {
             }
             (None, Some(said), None) if envelope.is_none() => {
                 let (standing, envelopes) = (statement(said)?, several(envelopes)?);
-                Ok(Self::Standing(SignedStanding { standing, envelopes }))
+                Ok(Self::Standing(SignedStandingApproval { standing, envelopes }))
             }
             (None, None, Some(said)) if envelopes.is_none() => {
                 let (operator_word, envelope) = (statement(said)?, one(envelope)?);
-                Ok(Self::OperatorWord(SignedWord { operator_word, envelope }))
+                Ok(Self::OperatorWord(SignedOperatorWord { operator_word, envelope }))
             }
             _ => Err(Rejection::malformed(
                 "it must hold one of `resolution`, `standing`, `operator_word` and its signature",
@@ -144,4 +116,4 @@ macro_rules! to_json {
     )*};
 }
 
-to_json! { SignedResolution SignedStanding SignedWord }
+to_json! { SignedResolution SignedStandingApproval SignedOperatorWord }

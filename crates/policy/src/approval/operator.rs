@@ -8,9 +8,9 @@ use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
 use weaver_types::{CallId, Digest, LogId, RequestId, RunId, StandingId, Timestamp};
 
 use super::person::{counts, key_id, key_of, named};
-use super::{APPROVAL_VERSION, Moment, Nonce, Rejection, SignedWord};
+use super::{APPROVAL_VERSION, Nonce, ReceiptTime, Rejection};
 use crate::keys::Keys;
-use crate::signal::{BeliefClass, Confidence, Sample};
+use crate::signal::{BeliefClass, CalibrationSample, Confidence};
 
 /// How old an operator's word may be when it is received. Whoever remembers its digest for this
 /// long and the skew twice over has every replay.
@@ -20,7 +20,7 @@ pub const OPERATOR_WORD_LIFE: Duration = Duration::from_secs(900);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
-pub enum Word {
+pub enum OperatorAction {
     /// The clock is right, up to this time.
     ConfirmClock {
         /// Up to when.
@@ -42,13 +42,13 @@ pub enum Word {
         standing: StandingId,
     },
     /// It turned out whether what a call said was right.
-    Outcome(Outcome),
+    Outcome(BeliefOutcome),
 }
 
 /// How something turned out that a class of calls had said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outcome {
+pub struct BeliefOutcome {
     /// The class of beliefs: for what a call brought, the capability.
     pub class: String,
     /// How sure it was, in thousandths.
@@ -60,11 +60,11 @@ pub struct Outcome {
     pub call: Option<CallId>,
 }
 
-impl Outcome {
+impl BeliefOutcome {
     /// The sample that it is; `None` where the class is no name or the confidence is above 1,000.
     #[must_use]
-    pub fn sample(&self) -> Option<Sample> {
-        Some(Sample {
+    pub fn sample(&self) -> Option<CalibrationSample> {
+        Some(CalibrationSample {
             class: BeliefClass::parse(&self.class).ok()?,
             confidence: Confidence::thousandths(self.confidence)?,
             correct: self.correct,
@@ -80,7 +80,7 @@ pub struct OperatorWord {
     /// The version of this form: 1.
     pub v: u64,
     /// What is said.
-    pub word: Word,
+    pub word: OperatorAction,
     /// The log that it is said to.
     pub log: LogId,
     /// The person, as the keys document names them.
@@ -89,6 +89,16 @@ pub struct OperatorWord {
     pub at: Timestamp,
     /// Makes it unlike any other word.
     pub nonce: Nonce,
+}
+
+/// An operator's word with its signature: the content of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedOperatorWord {
+    /// The word.
+    pub operator_word: OperatorWord,
+    /// Its signature.
+    pub envelope: Envelope,
 }
 
 impl OperatorWord {
@@ -104,10 +114,10 @@ impl OperatorWord {
     ///
     /// # Errors
     /// [`SignatureError`], for a time beyond ±2^53.
-    pub fn sign(self, key: &SigningKey) -> Result<SignedWord, SignatureError> {
+    pub fn sign(self, key: &SigningKey) -> Result<SignedOperatorWord, SignatureError> {
         let (digest, at) = (self.signed_digest()?, self.at.micros());
         let envelope = Envelope::sign(Kind::OperatorWord, digest, key_id(key)?, key, at)?;
-        Ok(SignedWord { operator_word: self, envelope })
+        Ok(SignedOperatorWord { operator_word: self, envelope })
     }
 }
 
@@ -119,8 +129,8 @@ impl OperatorWord {
 pub fn verify_operator_word(
     keys: &Keys,
     log: &LogId,
-    signed: &SignedWord,
-    moment: Moment,
+    signed: &SignedOperatorWord,
+    moment: ReceiptTime,
     seen: impl FnOnce(&Digest) -> bool,
 ) -> Result<Digest, Rejection> {
     let said = &signed.operator_word;

@@ -7,9 +7,10 @@ use weaver_types::{
     ReasonCode, RequestId, StandingId, Tenant, Timestamp,
 };
 
+use super::grantor::Grantor;
 use super::person::{counts, has_authority, is_requester, named, quorum};
 use super::request::{arguments_digest, what_holds};
-use super::{ApprovalRequest, HeldCheck, Rejection, standing::Grantor};
+use super::{ApprovalRequest, HeldCheck, Rejection};
 use crate::keys::{Approver, Keys};
 use crate::query::Query;
 
@@ -19,7 +20,7 @@ use crate::query::Query;
 /// [`Release::in_process`] for a resolver in host code.
 #[derive(Debug, PartialEq)]
 pub struct Release {
-    source: Source,
+    source: ReleaseSource,
     tenant: Tenant,
     capability: CapabilityId,
     fingerprint: Digest,
@@ -31,7 +32,7 @@ pub struct Release {
 }
 
 #[derive(Debug, PartialEq)]
-enum Source {
+enum ReleaseSource {
     Approved {
         request: RequestId,
         holds: Vec<HeldCheck>,
@@ -50,7 +51,7 @@ impl Release {
         people: BTreeSet<String>,
     ) -> Result<Self, Rejection> {
         Ok(Self {
-            source: Source::Approved {
+            source: ReleaseSource::Approved {
                 request: request.id.clone(),
                 holds: request.holds.clone(),
                 authority: request.authority.clone(),
@@ -76,7 +77,7 @@ impl Release {
         let none = Rejection::NotCovered { problem: "the arguments are not known" };
         let arguments = query.arguments.ok_or(none)?;
         Ok(Self {
-            source: Source::Standing { standing, grantors },
+            source: ReleaseSource::Standing { standing, grantors },
             tenant: query.principal.tenant.clone(),
             capability: query.capability.id().clone(),
             fingerprint: query.capability.fingerprint(),
@@ -123,8 +124,8 @@ impl Release {
     #[must_use]
     pub fn request(&self) -> Option<&RequestId> {
         match &self.source {
-            Source::Approved { request, .. } => Some(request),
-            Source::Standing { .. } => None,
+            ReleaseSource::Approved { request, .. } => Some(request),
+            ReleaseSource::Standing { .. } => None,
         }
     }
 
@@ -132,8 +133,8 @@ impl Release {
     #[must_use]
     pub fn standing_approval(&self) -> Option<&StandingId> {
         match &self.source {
-            Source::Approved { .. } => None,
-            Source::Standing { standing, .. } => Some(standing),
+            ReleaseSource::Approved { .. } => None,
+            ReleaseSource::Standing { standing, .. } => Some(standing),
         }
     }
 
@@ -141,8 +142,10 @@ impl Release {
     #[must_use]
     pub fn people(&self) -> BTreeSet<&str> {
         match &self.source {
-            Source::Approved { people, .. } => people.iter().map(String::as_str).collect(),
-            Source::Standing { grantors, .. } => grantors.iter().map(Grantor::name).collect(),
+            ReleaseSource::Approved { people, .. } => people.iter().map(String::as_str).collect(),
+            ReleaseSource::Standing { grantors, .. } => {
+                grantors.iter().map(Grantor::name).collect()
+            }
         }
     }
 
@@ -150,8 +153,8 @@ impl Release {
     #[must_use]
     pub fn reason(&self) -> ReasonCode {
         match self.source {
-            Source::Approved { .. } => ReasonCode::ApprovalGranted,
-            Source::Standing { .. } => ReasonCode::StandingApproval,
+            ReleaseSource::Approved { .. } => ReasonCode::ApprovalGranted,
+            ReleaseSource::Standing { .. } => ReasonCode::StandingApproval,
         }
     }
 
@@ -182,14 +185,14 @@ impl Release {
             return false;
         }
         match &self.source {
-            Source::Approved { holds, authority, .. } => {
+            ReleaseSource::Approved { holds, authority, .. } => {
                 holds.iter().any(|held| {
                     held.check == contribution.check
                         && held.reason == contribution.reason
                         && held.detail == what_holds(contribution)
                 }) && within(&contribution.authority, authority)
             }
-            Source::Standing { grantors, .. } => {
+            ReleaseSource::Standing { grantors, .. } => {
                 matches!(contribution.check, Check::Rule | Check::Floor)
                     && enough(grantors, &contribution.authority)
             }
@@ -199,8 +202,8 @@ impl Release {
     /// What released it, in words.
     pub(super) fn words(&self) -> String {
         match &self.source {
-            Source::Approved { request, .. } => format!("approved in `{request}`"),
-            Source::Standing { standing, .. } => format!("standing approval `{standing}`"),
+            ReleaseSource::Approved { request, .. } => format!("approved in `{request}`"),
+            ReleaseSource::Standing { standing, .. } => format!("standing approval `{standing}`"),
         }
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn what_holds(contribution: &Contribution) -> &str {
 /// A precondition with what was observed when the request was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Observed {
+pub struct ObservedPrecondition {
     /// The fact.
     pub precondition: Precondition,
     /// Its value then, for example `sha256:…`.
@@ -114,7 +114,7 @@ pub struct ApprovalRequest {
     pub justification: Option<Justification>,
     /// Facts that must be the same when the call is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub preconditions: Vec<Observed>,
+    pub preconditions: Vec<ObservedPrecondition>,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// From when on nothing releases it.

@@ -6,7 +6,7 @@ use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
 use weaver_types::{Digest, RequestId, Timestamp};
 
 use super::person::key_id;
-use super::{APPROVAL_VERSION, ApprovalRequest, SignedResolution};
+use super::{APPROVAL_VERSION, ApprovalRequest};
 
 /// Yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,6 +37,16 @@ pub struct Resolution {
     /// Why, for the record; may be empty.
     #[serde(default)]
     pub reason: String,
+}
+
+/// An answer to one request with its signature: the content of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedResolution {
+    /// The answer.
+    pub resolution: Resolution,
+    /// Its signature.
+    pub envelope: Envelope,
 }
 
 impl Resolution {

@@ -1,28 +1,28 @@
 //! Approvals given in advance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
-use weaver_types::{
-    Authority, Confidentiality, Digest, LogId, PrincipalId, StandingId, Tenant, Timestamp,
-};
+use weaver_types::{Digest, LogId, PrincipalId, StandingId, Tenant, Timestamp};
 
-use super::person::{counts, is_requester, key_id, owner_of, quorum};
-use super::proven::Proven;
-use super::{APPROVAL_VERSION, Moment, Nonce, Rejection, Release, SignedStanding};
+use super::grantor::{Grantor, require_enough};
+use super::person::{counts, is_requester, key_id, owner_of};
+use super::verified_signatures::VerifiedSignatures;
+use super::{APPROVAL_VERSION, Nonce, ReceiptTime, Rejection, Release};
 use crate::argument::ArgumentPredicate;
-use crate::keys::{Approver, Keys};
+use crate::bounds::StandingBounds;
+use crate::keys::Keys;
+use crate::pattern::Pattern;
 use crate::query::Query;
-use crate::rule::Pattern;
 use crate::truth::Truth;
 
 /// An approval for calls that have not been asked for yet. It releases what a rule or the floor
 /// holds, never what flow, drift or a signal holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Standing {
+pub struct StandingApproval {
     /// The version of this form: 1.
     pub v: u64,
     /// Its name.
@@ -52,7 +52,17 @@ pub struct Standing {
     pub nonce: Nonce,
 }
 
-impl Standing {
+/// A standing approval with its signatures: the content of a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedStandingApproval {
+    /// The approval.
+    pub standing: StandingApproval,
+    /// Its signatures, 1 to 16.
+    pub envelopes: Vec<Envelope>,
+}
+
+impl StandingApproval {
     /// What a signature of this covers.
     ///
     /// # Errors
@@ -86,7 +96,7 @@ impl Standing {
         if !self.agents.is_empty() && !agent.is_some_and(|a| fits(&self.agents, a.as_str())) {
             return no("another agent");
         }
-        let truth = |p: &ArgumentPredicate| p.truth(query.arguments, query.origins);
+        let truth = |p: &ArgumentPredicate| p.evaluate(query.arguments, query.origins);
         if !self.arguments.iter().all(|predicate| truth(predicate) == Truth::Yes) {
             return no("other arguments");
         }
@@ -94,28 +104,8 @@ impl Standing {
     }
 }
 
-/// What the policy allows a standing approval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StandingBounds {
-    /// The most uses.
-    pub max_uses: u32,
-    /// The longest time from `opened_at` to `expires`, in seconds.
-    pub max_lifetime_s: u64,
-    /// Who must sign it, beside the authority that each held call asks for.
-    #[serde(default)]
-    pub authority: Authority,
-}
-
-impl Default for StandingBounds {
-    /// 100 uses within 30 days, one person.
-    fn default() -> Self {
-        Self { max_uses: 100, max_lifetime_s: 2_592_000, authority: Authority::default() }
-    }
-}
-
 impl StandingBounds {
-    fn admit(&self, standing: &Standing, now: Timestamp) -> Result<(), Rejection> {
+    fn admit(&self, standing: &StandingApproval, now: Timestamp) -> Result<(), Rejection> {
         let no = |problem| Err(Rejection::Bounds { problem });
         if standing.uses == 0 || standing.uses > self.max_uses {
             return no("its uses");
@@ -133,40 +123,6 @@ impl StandingBounds {
     }
 }
 
-/// A person behind a standing approval, with the authority of this moment.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Grantor {
-    name: String,
-    trust: u16,
-    clearance: Confidentiality,
-    scopes: BTreeSet<String>,
-    roles: BTreeSet<String>,
-}
-
-impl Grantor {
-    fn new(name: &str, approver: &Approver) -> Self {
-        Self {
-            name: name.to_owned(),
-            trust: approver.trust,
-            clearance: approver.clearance,
-            scopes: approver.scopes.clone(),
-            roles: approver.roles.clone(),
-        }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether this person alone has what one of the people of `authority` must have.
-    pub(super) fn has(&self, authority: &Authority) -> bool {
-        authority.min_trust.is_none_or(|least| self.trust >= least)
-            && authority.clearance.is_none_or(|least| self.clearance >= least)
-            && authority.scopes.is_subset(&self.scopes)
-            && authority.admits_roles(&self.roles)
-    }
-}
-
 /// A standing approval in force, with what was used of it. Store it as a record; take it from
 /// there, count with [`StandingUse::consume`] and write it back in the batch of the intent, with
 /// the old record as what is expected, so that no use is counted twice or lost.
@@ -174,19 +130,19 @@ impl Grantor {
 #[serde(deny_unknown_fields)]
 pub struct StandingUse {
     v: u64,
-    signed: SignedStanding,
+    signed: SignedStandingApproval,
     used: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     revoked_by: Option<String>,
     /// Shared by all copies.
     #[serde(skip)]
-    proven: Proven,
+    verified: VerifiedSignatures,
 }
 
 impl StandingUse {
     /// The standing approval.
     #[must_use]
-    pub fn standing(&self) -> &Standing {
+    pub fn standing(&self) -> &StandingApproval {
         &self.signed.standing
     }
 
@@ -254,9 +210,9 @@ impl StandingUse {
         self.usable()?;
         bounds.admit(standing, query.now)?;
         standing.speaks_of(query)?;
-        let people =
-            grantors((keys, &self.proven), &self.signed, query.now, Some(&query.principal.id))?;
-        suffice(&people, bounds)?;
+        let requester = Some(&query.principal.id);
+        let people = grantors(keys, &self.verified, &self.signed, query.now, requester)?;
+        require_enough(&people, &bounds.authority)?;
         Release::standing(standing.id.clone(), people, query, standing.expires)
     }
 }
@@ -269,9 +225,9 @@ impl StandingUse {
 pub fn verify_standing(
     keys: &Keys,
     log: &LogId,
-    signed: &SignedStanding,
+    signed: &SignedStandingApproval,
     bounds: &StandingBounds,
-    moment: Moment,
+    moment: ReceiptTime,
 ) -> Result<StandingUse, Rejection> {
     let standing = &signed.standing;
     if standing.v != APPROVAL_VERSION {
@@ -280,23 +236,24 @@ pub fn verify_standing(
     if standing.log != *log {
         return Err(Rejection::WrongLog);
     }
-    let proven = Proven::default();
-    let people = grantors((keys, &proven), signed, moment.now, None)?;
+    let verified = VerifiedSignatures::default();
+    let people = grantors(keys, &verified, signed, moment.now, None)?;
     moment.admits(standing.opened_at, standing.opened_at, standing.expires)?;
     for envelope in &signed.envelopes {
         let at = Timestamp::from_micros(envelope.signed_at());
         moment.admits(at, standing.opened_at, standing.expires)?;
     }
     bounds.admit(standing, moment.now)?;
-    suffice(&people, bounds)?;
+    require_enough(&people, &bounds.authority)?;
     let signed = signed.clone();
-    Ok(StandingUse { v: APPROVAL_VERSION, signed, used: 0, revoked_by: None, proven })
+    Ok(StandingUse { v: APPROVAL_VERSION, signed, used: 0, revoked_by: None, verified })
 }
 
 /// The distinct people who signed, by name. One signature that does not hold refuses all of them.
 fn grantors(
-    (keys, proven): (&Keys, &Proven),
-    signed: &SignedStanding,
+    keys: &Keys,
+    verified: &VerifiedSignatures,
+    signed: &SignedStandingApproval,
     now: Timestamp,
     requester: Option<&PrincipalId>,
 ) -> Result<Vec<Grantor>, Rejection> {
@@ -307,37 +264,11 @@ fn grantors(
     }
     for envelope in &signed.envelopes {
         let (name, approver, key) = owner_of(keys, envelope.key())?;
-        proven.check(envelope, digest, &key.key).map_err(Rejection::signature)?;
+        verified.check(envelope, digest, &key.key).map_err(Rejection::signature)?;
         counts(keys, key, Timestamp::from_micros(envelope.signed_at()), now)?;
         if !requester.is_some_and(|who| is_requester(name, Some(approver), who)) {
             people.insert(name, Grantor::new(name, approver));
         }
     }
     if people.is_empty() { Err(Rejection::Requester) } else { Ok(people.into_values().collect()) }
-}
-
-/// Whether enough of these people have the authority that the bounds ask for.
-fn suffice(people: &[Grantor], bounds: &StandingBounds) -> Result<(), Rejection> {
-    let need = quorum(&bounds.authority);
-    let have = people.iter().filter(|grantor| grantor.has(&bounds.authority)).count();
-    if have >= need {
-        return Ok(());
-    }
-    if people.len() < need {
-        return Err(Rejection::Quorum { have, need });
-    }
-    let lacks = |test: fn(&Grantor, &Authority) -> bool| {
-        people.iter().filter(|g| test(g, &bounds.authority)).count() < need
-    };
-    if lacks(|g, a| a.min_trust.is_none_or(|least| g.trust >= least)) {
-        Err(Rejection::Trust)
-    } else if lacks(|g, a| a.clearance.is_none_or(|least| g.clearance >= least)) {
-        Err(Rejection::Clearance)
-    } else if lacks(|g, a| a.scopes.is_subset(&g.scopes)) {
-        Err(Rejection::Scope)
-    } else if lacks(|g, a| a.admits_roles(&g.roles)) {
-        Err(Rejection::role(&bounds.authority))
-    } else {
-        Err(Rejection::Quorum { have, need })
-    }
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use weaver_types::{RequestId, Timestamp};
 
 use super::person::quorum;
-use super::verify::{MAX_SKEW, check, open};
+use super::receipt_time::MAX_SKEW;
+use super::verify::{check, open};
 use super::{
-    APPROVAL_VERSION, ApprovalRequest, Moment, Rejection, Release, Resolution, ResolutionVerdict,
-    SignedResolution,
+    APPROVAL_VERSION, ApprovalRequest, ReceiptTime, Rejection, Release, Resolution,
+    ResolutionVerdict, SignedResolution,
 };
 use crate::keys::Keys;
 
@@ -55,7 +56,7 @@ impl Phase {
 
 /// How a request ends without a call. Ending one takes no proof, because it releases nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum RequestEnd {
     /// Somebody refused, in the same process.
     Denied {
         /// Who.
@@ -180,15 +181,15 @@ impl ApprovalState {
     ///
     /// # Errors
     /// [`Rejection::AlreadyResolved`], when it has ended before.
-    pub fn end(&mut self, end: End) -> Result<(), Rejection> {
+    pub fn end(&mut self, end: RequestEnd) -> Result<(), Rejection> {
         if self.state.is_end() {
             return Err(Rejection::AlreadyResolved);
         }
         self.state = match end {
-            End::Denied { by, reason } => Phase::Denied { by, reason },
-            End::Expired => Phase::Expired,
-            End::Revoked { by } => Phase::Revoked { by },
-            End::Superseded { by } => Phase::Superseded { by },
+            RequestEnd::Denied { by, reason } => Phase::Denied { by, reason },
+            RequestEnd::Expired => Phase::Expired,
+            RequestEnd::Revoked { by } => Phase::Revoked { by },
+            RequestEnd::Superseded { by } => Phase::Superseded { by },
         };
         Ok(())
     }
@@ -229,7 +230,7 @@ impl ApprovalState {
         keys: &Keys,
         now: Timestamp,
     ) -> Result<BTreeSet<String>, Rejection> {
-        let moment = Moment { now, skew: MAX_SKEW };
+        let moment = ReceiptTime { now, skew: MAX_SKEW };
         let (mut people, mut used) = (BTreeSet::new(), BTreeSet::new());
         let mut first = None;
         for vote in self.votes.values() {

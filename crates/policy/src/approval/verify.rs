@@ -1,55 +1,16 @@
 //! Verifying an answer to a request.
 
-use std::time::Duration;
-
-use weaver_types::Timestamp;
 use weaver_types::signature::Kind;
 
 use super::person::{counts, has_authority, is_requester, key_of, named};
 use super::{
-    APPROVAL_VERSION, ApprovalRequest, ApprovalState, Phase, Rejection, ResolutionVerdict,
-    SignedResolution, Vote,
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, Phase, ReceiptTime, Rejection,
+    ResolutionVerdict, SignedResolution, Vote,
 };
 use crate::keys::Keys;
 
-/// The most that the clocks of an approver and of the gateway may differ.
-pub const MAX_SKEW: Duration = Duration::from_secs(300);
 /// The longest reason and the longest name of an approver, in bytes.
 const MAX_TEXT: usize = 4_096;
-
-/// When something was received, and how far clocks may differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
-    /// The time.
-    pub now: Timestamp,
-    /// How far the signer's clock may be off; more than [`MAX_SKEW`] counts as that.
-    pub skew: Duration,
-}
-
-impl Moment {
-    /// This time, with the skew that a policy without another has: 30 seconds.
-    #[must_use]
-    pub fn at(now: Timestamp) -> Self {
-        Self { now, skew: Duration::from_secs(30) }
-    }
-
-    /// Whether a statement about something that was opened and ends may bear this date now.
-    pub(super) fn admits(
-        self,
-        at: Timestamp,
-        opened_at: Timestamp,
-        end: Timestamp,
-    ) -> Result<(), Rejection> {
-        let skew = self.skew.min(MAX_SKEW);
-        if at.after(skew) < opened_at {
-            return Err(Rejection::TooEarly);
-        }
-        if self.now >= end || at > end.after(skew) || at > self.now.after(skew) {
-            return Err(Rejection::TooLate);
-        }
-        Ok(())
-    }
-}
 
 /// Verifies an answer to a request that this side opened, and gives a vote for
 /// [`ApprovalState::record`]. `state` and `request` must come from this side's own records, never
@@ -66,7 +27,7 @@ pub fn verify_resolution(
     request: &ApprovalRequest,
     state: &ApprovalState,
     signed: &SignedResolution,
-    moment: Moment,
+    moment: ReceiptTime,
 ) -> Result<Vote, Rejection> {
     check(keys, request, signed, moment)?;
     open(state, signed)?;
@@ -78,7 +39,7 @@ pub(super) fn check(
     keys: &Keys,
     request: &ApprovalRequest,
     signed: &SignedResolution,
-    moment: Moment,
+    moment: ReceiptTime,
 ) -> Result<(), Rejection> {
     let said = &signed.resolution;
     if said.v != APPROVAL_VERSION || said.reason.len() > MAX_TEXT || said.approver.len() > MAX_TEXT

@@ -63,15 +63,15 @@ fn presence_counts_null_as_a_value() {
 fn provenance_is_unknown_where_nobody_knows_it() {
     let user = predicate(json!({ "at": "/x", "provenance": ["user"], "max_length": 3 }));
     let arguments = json!({ "x": "abc" });
-    assert_eq!(user.truth(Some(&arguments), None), Truth::Unknown);
+    assert_eq!(user.evaluate(Some(&arguments), None), Truth::Unknown);
     assert!(!user.holds(&arguments));
-    let with = |origin| user.truth(Some(&arguments), Some(&Everywhere(origin)));
+    let with = |origin| user.evaluate(Some(&arguments), Some(&Everywhere(origin)));
     assert_eq!(with(Some(ValueOrigin::User)), Truth::Yes);
     assert_eq!(with(Some(ValueOrigin::Trusted)), Truth::No);
     assert_eq!(with(None), Truth::No);
-    assert_eq!(user.truth(Some(&json!({ "x": "abcd" })), None), Truth::No);
-    assert_eq!(user.truth(Some(&json!({})), None), Truth::No);
-    assert_eq!(user.truth(None, Some(&Everywhere(None))), Truth::Unknown);
+    assert_eq!(user.evaluate(Some(&json!({ "x": "abcd" })), None), Truth::No);
+    assert_eq!(user.evaluate(Some(&json!({})), None), Truth::No);
+    assert_eq!(user.evaluate(None, Some(&Everywhere(None))), Truth::Unknown);
 }
 
 #[test]

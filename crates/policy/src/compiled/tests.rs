@@ -8,9 +8,9 @@ use weaver_types::{
 };
 
 use super::*;
-use crate::decide::applies;
+use crate::pattern::Pattern;
 use crate::policy::Policy;
-use crate::rule::{Effect, Pattern};
+use crate::rule::Effect;
 
 fn roles() -> impl Strategy<Value = BTreeSet<String>> {
     btree_set(select(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]), 0..3)
@@ -75,10 +75,10 @@ proptest! {
         let rule = Rule { matches, ..Rule::new("r", Effect::Allow) };
         let compiled = CompiledRules::new(std::slice::from_ref(&rule));
         let truth = match compiled.candidates("t.a").first() {
-            Some(place) => compiled.sieve(*place as usize, compiled.bits(&query)),
+            Some(place) => compiled.evaluate_bits(*place as usize, compiled.bits(&query)),
             None => Truth::No,
         };
-        let whole = applies(&rule.matches, &query);
+        let whole = rule.matches.applies_to(&query);
         prop_assert!(truth == whole || truth == Truth::Unknown, "{truth:?}, {whole:?}");
     }
 }
@@ -92,7 +92,7 @@ fn roles_and_what_a_capability_does_need_no_look_at_the_match() {
     let rules = Policy::baseline().unwrap().rules;
     let compiled = CompiledRules::new(&rules);
     for place in 0..rules.len() {
-        assert_ne!(compiled.sieve(place, compiled.bits(&query)), Truth::Unknown);
+        assert_ne!(compiled.evaluate_bits(place, compiled.bits(&query)), Truth::Unknown);
     }
 }
 
@@ -106,6 +106,6 @@ fn a_name_in_a_nested_match_is_looked_at() {
     for matches in [not, Match { any: vec![other()], ..Match::default() }] {
         let compiled = CompiledRules::new(&[Rule { matches, ..Rule::new("r", Effect::Allow) }]);
         let bits = compiled.bits(&Query::new(&tool, &who, &request));
-        assert_eq!(compiled.sieve(0, bits), Truth::Unknown);
+        assert_eq!(compiled.evaluate_bits(0, bits), Truth::Unknown);
     }
 }

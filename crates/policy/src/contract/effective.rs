@@ -5,15 +5,15 @@ use weaver_types::{
     Taints,
 };
 
-use super::Resolver;
-use super::resolved::Resolved;
+use super::ContractResolver;
+use super::resolved::ResolvedContract;
 use crate::critical;
 use crate::error::ContractError;
 
 /// The capability as it counts. What a server says of itself lowers nothing: without a contract
 /// its effects are undeclared. What host code declares stands, and the contract may override it.
 pub(crate) fn effective(
-    resolver: &Resolver,
+    resolver: &ContractResolver,
     proposal: &Capability,
 ) -> Result<Capability, ContractError> {
     let resolved = resolver.resolve(proposal.id().as_str()).unwrap_or_default();
@@ -51,7 +51,7 @@ fn distrust(draft: &mut CapabilityDraft) {
 
 /// Host code may raise a rung up to L4. L2, L5 and anything lower than the effects are the
 /// operator's to declare.
-fn check_host(draft: &CapabilityDraft, resolved: &Resolved) -> Result<(), ContractError> {
+fn check_host(draft: &CapabilityDraft, resolved: &ResolvedContract) -> Result<(), ContractError> {
     let id = || draft.id.to_string();
     if let Some(rung) = draft.rung
         && resolved.contract.rung.is_none()
@@ -68,7 +68,7 @@ fn check_host(draft: &CapabilityDraft, resolved: &Resolved) -> Result<(), Contra
     Ok(())
 }
 
-fn apply(draft: &mut CapabilityDraft, resolved: &Resolved) -> Result<(), ContractError> {
+fn apply(draft: &mut CapabilityDraft, resolved: &ResolvedContract) -> Result<(), ContractError> {
     let contract = &resolved.contract;
     if let Some(effects) = contract.effects {
         draft.effects = effects;

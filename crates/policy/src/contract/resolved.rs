@@ -6,18 +6,18 @@ use weaver_text::glob::Kind;
 use weaver_types::{Agents, Capability, Confidentiality, Effects, Rung, SinkKind};
 
 use super::{Contract, ContractStatus, Contracts};
-use crate::rule::Pattern;
+use crate::pattern::Pattern;
 
 /// The contracts, split into those of one id and those of many.
 #[derive(Debug)]
-pub(crate) struct Resolver {
+pub(crate) struct ContractResolver {
     exact: HashMap<String, Contract>,
     globs: Vec<(Pattern, Contract)>,
 }
 
 /// What is said of one capability in the end.
 #[derive(Debug, Default)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedContract {
     pub(crate) contract: Contract,
     /// Whether any entry speaks of the id.
     pub(crate) declared: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Resolved {
     pub(crate) lower_effects: bool,
 }
 
-impl Resolver {
+impl ContractResolver {
     pub(crate) fn new(contracts: &Contracts) -> Self {
         let mut out = Self { exact: HashMap::new(), globs: Vec::new() };
         for (pattern, contract) in &contracts.capabilities {
@@ -44,11 +44,12 @@ impl Resolver {
     }
 
     /// What counts for the id; `None` when nothing is said of it.
-    pub(crate) fn resolve(&self, id: &str) -> Option<Resolved> {
+    pub(crate) fn resolve(&self, id: &str) -> Option<ResolvedContract> {
         let globs = self.globs.iter().filter(|(pattern, _)| pattern.matches(id));
-        let merged = globs
-            .map(|(_, contract)| contract)
-            .fold(None, |out: Option<Merge>, next| Some(out.unwrap_or_default().with(next)));
+        let merged =
+            globs.map(|(_, contract)| contract).fold(None, |out: Option<ContractMerge>, next| {
+                Some(out.unwrap_or_default().with(next))
+            });
         let exact = self.exact.get(id);
         if merged.is_none() && exact.is_none() {
             return None;
@@ -98,7 +99,7 @@ impl Resolver {
 
 /// The strictest of several globs, field by field.
 #[derive(Default)]
-struct Merge {
+struct ContractMerge {
     out: Contract,
     /// Whether an entry gives effects and no rung.
     by_effects: bool,
@@ -130,7 +131,7 @@ fn agents(a: Agents, b: Agents) -> Agents {
     }
 }
 
-impl Merge {
+impl ContractMerge {
     fn with(mut self, next: &Contract) -> Self {
         let next = next.clone();
         if next.rung.is_some() {
@@ -179,9 +180,9 @@ impl Merge {
         self
     }
 
-    fn finish(mut self) -> Resolved {
+    fn finish(mut self) -> ResolvedContract {
         self.out.records.take_if(|_| self.records_differ);
-        Resolved {
+        ResolvedContract {
             contract: self.out,
             declared: true,
             by_effects: self.by_effects,
@@ -196,7 +197,7 @@ fn or_base<T>(own: BTreeSet<T>, base: BTreeSet<T>) -> BTreeSet<T> {
 }
 
 /// What stands under the id replaces what the globs say, field by field.
-fn over(base: Resolved, exact: &Contract) -> Resolved {
+fn over(base: ResolvedContract, exact: &Contract) -> ResolvedContract {
     let exact = exact.clone();
     let (by_effects, lower_rung) = match (exact.rung, exact.effects) {
         (Some(_), _) => (false, exact.lower_rung),
@@ -231,5 +232,5 @@ fn over(base: Resolved, exact: &Contract) -> Resolved {
         critical_arguments: or_base(exact.critical_arguments, base.critical_arguments),
         sends_to: or_base(exact.sends_to, base.sends_to),
     };
-    Resolved { contract, declared: true, by_effects, lower_rung, lower_effects }
+    ResolvedContract { contract, declared: true, by_effects, lower_rung, lower_effects }
 }

@@ -2,7 +2,7 @@
 
 use weaver_types::{Capability, Principal, Rung};
 
-use super::{Contracts, Resolver, Visibility};
+use super::{ContractResolver, Contracts, Visibility};
 
 /// Whether the principal may know of the capability. It says nothing about permission.
 ///
@@ -10,7 +10,7 @@ use super::{Contracts, Resolver, Visibility};
 /// where the contracts say who sees what, everything that no entry about this principal names.
 pub(crate) fn visible(
     contracts: &Contracts,
-    resolver: &Resolver,
+    resolver: &ContractResolver,
     principal: &Principal,
     capability: &Capability,
 ) -> bool {

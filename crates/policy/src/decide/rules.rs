@@ -11,9 +11,9 @@ use weaver_types::{
     Principal, ReasonCode, Verdict,
 };
 
-use super::condition::applies;
 use crate::query::Query;
-use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Roles, Rule};
+use crate::roles::Roles;
+use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
 use crate::set::PolicySet;
 use crate::truth::Truth;
 
@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 16;
 
 /// A matching rule, with the words that it speaks with.
 #[derive(Clone, Copy)]
-struct Matched<'r> {
+struct MatchingRule<'r> {
     rule: &'r Rule,
     words: &'r str,
 }
@@ -35,20 +35,20 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     let mut mildest: Option<Shortfall<'_>> = None;
     for place in compiled.candidates(query.capability.id().as_str()).iter() {
         let Ok(place) = usize::try_from(*place) else { continue };
-        let sieved = compiled.sieve(place, bits);
-        if sieved == Truth::No {
+        let by_bits = compiled.evaluate_bits(place, bits);
+        if by_bits == Truth::No {
             continue;
         }
         let Some(rule) = all.get(place) else { continue };
-        if sieved == Truth::Unknown && !counts(rule, query) {
+        if by_bits == Truth::Unknown && !counts(rule, query) {
             continue;
         }
-        let matched = Matched { rule, words: compiled.detail(place) };
+        let matching = MatchingRule { rule, words: compiled.detail(place) };
         match rule.effect {
-            Effect::Deny => denied.push(matched),
-            Effect::RequireApproval => held.push(matched),
+            Effect::Deny => denied.push(matching),
+            Effect::RequireApproval => held.push(matching),
             Effect::Allow => match Shortfall::of(rule, query) {
-                None => met.push(matched),
+                None => met.push(matching),
                 Some(short) if mildest.as_ref().is_none_or(|m| short.rank() < m.rank()) => {
                     mildest = Some(short);
                 }
@@ -80,15 +80,15 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
 /// none from denying or holding.
 fn counts(rule: &Rule, query: &Query<'_>) -> bool {
     match rule.effect {
-        Effect::Allow => applies(&rule.matches, query) == Truth::Yes,
-        Effect::Deny | Effect::RequireApproval => applies(&rule.matches, query) != Truth::No,
+        Effect::Allow => rule.matches.applies_to(query) == Truth::Yes,
+        Effect::Deny | Effect::RequireApproval => rule.matches.applies_to(query) != Truth::No,
     }
 }
 
 /// One contribution a rule for the first [`MAX_NAMED`], and one for all others together.
 fn spoken(
     out: &mut Vec<Contribution>,
-    rules: &[Matched<'_>],
+    rules: &[MatchingRule<'_>],
     verdict: Verdict,
     reason: ReasonCode,
 ) {
@@ -101,12 +101,12 @@ fn spoken(
         },
         ..Contribution::new(Check::Rule, verdict, reason, detail)
     };
-    for Matched { rule, words } in rules.iter().take(MAX_NAMED) {
+    for MatchingRule { rule, words } in rules.iter().take(MAX_NAMED) {
         out.push(says(words, rule.authority.clone(), rule.constraints.clone()));
     }
     if let Some(rest) = rules.get(MAX_NAMED..).filter(|rest| !rest.is_empty()) {
         let (mut authority, mut constraints) = (Authority::default(), Constraints::default());
-        for Matched { rule, .. } in rest {
+        for MatchingRule { rule, .. } in rest {
             authority = authority.join(&rule.authority);
             constraints = constraints.join(&rule.constraints);
         }
@@ -115,18 +115,18 @@ fn spoken(
 }
 
 /// As [`spoken`], with the code that each rule gives; the rest speaks once for each code.
-fn denials_of(out: &mut Vec<Contribution>, rules: &[Matched<'_>]) {
+fn denials_of(out: &mut Vec<Contribution>, rules: &[MatchingRule<'_>]) {
     let says = |code: ReasonCode, detail: &str| {
         let known = DENY_CODES.into_iter().find(|(known, _)| *known == code);
         let check = known.map_or(Check::Rule, |(_, check)| check);
         Contribution::new(check, Verdict::Deny, code, detail)
     };
     let code_of = |rule: &Rule| rule.code.unwrap_or(ReasonCode::ExplicitDenyRule);
-    for Matched { rule, words } in rules.iter().take(MAX_NAMED) {
+    for MatchingRule { rule, words } in rules.iter().take(MAX_NAMED) {
         out.push(says(code_of(rule), words));
     }
     let mut rest = BTreeMap::new();
-    for Matched { rule, .. } in rules.iter().skip(MAX_NAMED) {
+    for MatchingRule { rule, .. } in rules.iter().skip(MAX_NAMED) {
         *rest.entry(code_of(rule)).or_insert(0_usize) += 1;
     }
     for (code, count) in rest {

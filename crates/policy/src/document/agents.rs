@@ -3,7 +3,7 @@
 use weaver_types::AgentId;
 
 use super::node::Node;
-use super::page::Page;
+use super::reader::DocumentReader;
 use crate::agents::AgentCapabilities;
 
 const KEYS: [&str; 6] = [
@@ -16,31 +16,35 @@ const KEYS: [&str; 6] = [
 ];
 
 /// Reads one agent. Its tools and its ceiling must be said.
-pub(super) fn agent(page: &mut Page<'_>, name: &str, node: &Node<'_>) -> Option<AgentCapabilities> {
-    let section = node.section(page, &KEYS)?;
+pub(super) fn agent(
+    reader: &mut DocumentReader<'_>,
+    name: &str,
+    node: &Node<'_>,
+) -> Option<AgentCapabilities> {
+    let section = node.section(reader, &KEYS)?;
     let id = match AgentId::parse(name) {
         Ok(id) => id,
         Err(error) => {
-            node.wrong(page, "policy.value", error.to_string(), "write another name");
+            node.wrong(reader, "policy.value", error.to_string(), "write another name");
             return None;
         }
     };
-    let tools = section.need(page, "tool_allowlist");
-    let ceiling = section.need(page, "safety_class_ceiling").and_then(|node| node.word(page));
+    let tools = section.need(reader, "tool_allowlist");
+    let ceiling = section.need(reader, "safety_class_ceiling").and_then(|node| node.word(reader));
     let mut agent = AgentCapabilities::new(id, ceiling?);
-    for node in tools?.items(page) {
-        agent.tool_allowlist.extend(node.pattern(page));
+    for node in tools?.items(reader) {
+        agent.tool_allowlist.extend(node.pattern(reader));
     }
     agent.tool_allowlist.sort();
     agent.tool_allowlist.dedup();
     if let Some(node) = section.get("decision_keys") {
-        agent.decision_keys = node.some_texts(page);
+        agent.decision_keys = node.some_texts(reader);
     }
     if let Some(node) = section.get("required_packs") {
-        agent.required_packs = node.texts(page);
+        agent.required_packs = node.texts(reader);
     }
     for (key, place) in [("description", &mut agent.description), ("version", &mut agent.version)] {
-        if let Some(text) = section.get(key).and_then(|node| node.any_text(page)) {
+        if let Some(text) = section.get(key).and_then(|node| node.any_text(reader)) {
             *place = text.to_owned();
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use weaver_types::Pointer;
 
 use super::node::{Node, Section};
-use super::page::Page;
+use super::reader::DocumentReader;
 use crate::argument::ArgumentPredicate;
 
 const PREDICATE: [&str; 14] = [
@@ -25,60 +25,63 @@ const PREDICATE: [&str; 14] = [
 ];
 
 /// Reads one predicate or a list of them.
-pub(super) fn predicates(page: &mut Page<'_>, node: &Node<'_>) -> Vec<ArgumentPredicate> {
-    node.one_or_many(page).iter().filter_map(|node| predicate(page, node)).collect()
+pub(super) fn predicates(
+    reader: &mut DocumentReader<'_>,
+    node: &Node<'_>,
+) -> Vec<ArgumentPredicate> {
+    node.one_or_many(reader).iter().filter_map(|node| predicate(reader, node)).collect()
 }
 
-fn predicate(page: &mut Page<'_>, node: &Node<'_>) -> Option<ArgumentPredicate> {
-    let before = page.noted();
-    let section = node.section(page, &PREDICATE)?;
-    let at = section.need(page, "at").and_then(|node| pointer(page, &node));
+fn predicate(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<ArgumentPredicate> {
+    let before = reader.noted();
+    let section = node.section(reader, &PREDICATE)?;
+    let at = section.need(reader, "at").and_then(|node| pointer(reader, &node));
     let mut out = ArgumentPredicate::at(at?);
-    out.present = section.get("present").and_then(|n| n.flag(page));
-    out.equals = section.get("equals").and_then(|n| n.json(page));
+    out.present = section.get("present").and_then(|n| n.flag(reader));
+    out.equals = section.get("equals").and_then(|n| n.json(reader));
     if let Some(node) = section.get("in") {
-        out.one_of = node.one_or_many(page).iter().filter_map(|n| n.json(page)).collect();
+        out.one_of = node.one_or_many(reader).iter().filter_map(|n| n.json(reader)).collect();
     }
-    out.min = section.get("min").and_then(|n| decimal(page, &n));
-    out.max = section.get("max").and_then(|n| decimal(page, &n));
-    out.prefix = texts(page, &section, "prefix");
-    out.suffix = texts(page, &section, "suffix");
-    out.inside = texts(page, &section, "inside");
-    out.domains = texts(page, &section, "domains");
-    out.glob = section.get("glob").map(|n| n.patterns(page)).unwrap_or_default();
-    out.min_length = section.get("min_length").and_then(|n| n.count(page, 0));
-    out.max_length = section.get("max_length").and_then(|n| n.count(page, 0));
+    out.min = section.get("min").and_then(|n| decimal(reader, &n));
+    out.max = section.get("max").and_then(|n| decimal(reader, &n));
+    out.prefix = texts(reader, &section, "prefix");
+    out.suffix = texts(reader, &section, "suffix");
+    out.inside = texts(reader, &section, "inside");
+    out.domains = texts(reader, &section, "domains");
+    out.glob = section.get("glob").map(|n| n.patterns(reader)).unwrap_or_default();
+    out.min_length = section.get("min_length").and_then(|n| n.count(reader, 0));
+    out.max_length = section.get("max_length").and_then(|n| n.count(reader, 0));
     if let Some(node) = section.get("provenance") {
-        let words = node.words(page);
+        let words = node.words(reader);
         out.provenance = words.into_iter().collect();
     }
     // What was noted already is not worth a second finding about what is left.
-    (page.noted() == before).then_some(out)
+    (reader.noted() == before).then_some(out)
 }
 
-fn texts(page: &mut Page<'_>, section: &Section<'_>, name: &str) -> Vec<String> {
+fn texts(reader: &mut DocumentReader<'_>, section: &Section<'_>, name: &str) -> Vec<String> {
     let Some(node) = section.get(name) else { return Vec::new() };
-    let nodes = node.one_or_many(page);
-    nodes.iter().filter_map(|node| node.text(page)).map(str::to_owned).collect()
+    let nodes = node.one_or_many(reader);
+    nodes.iter().filter_map(|node| node.text(reader)).map(str::to_owned).collect()
 }
 
-fn decimal(page: &mut Page<'_>, node: &Node<'_>) -> Option<Number> {
-    match node.json(page)? {
+fn decimal(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Number> {
+    match node.json(reader)? {
         Value::Number(number) => Some(number),
         _ => {
-            node.wrong(page, "policy.type", "this is no number", "write a number");
+            node.wrong(reader, "policy.type", "this is no number", "write a number");
             None
         }
     }
 }
 
 /// A JSON pointer, which may be empty.
-pub(super) fn pointer(page: &mut Page<'_>, node: &Node<'_>) -> Option<Pointer> {
-    let text = node.any_text(page)?;
+pub(super) fn pointer(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Pointer> {
+    let text = node.any_text(reader)?;
     match Pointer::parse(text) {
         Ok(pointer) => Some(pointer),
         Err(error) => {
-            node.wrong(page, "policy.value", error.to_string(), "write it as \"/name/0\"");
+            node.wrong(reader, "policy.value", error.to_string(), "write it as \"/name/0\"");
             None
         }
     }

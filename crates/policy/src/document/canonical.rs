@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use weaver_types::canonical::{self, Profile};
 
 /// Why a document has no canonical form, and where.
-pub(super) struct Refusal {
+pub(super) struct CanonicalRefusal {
     pub(super) span: Range<usize>,
     pub(super) code: &'static str,
     pub(super) message: String,
@@ -19,9 +19,12 @@ pub(super) struct Refusal {
 ///
 /// Tables become objects, dates and times become their text. Comments, blanks and the order of
 /// keys have no part in it: two texts that load and have equal bytes mean the same.
-pub(super) fn bytes(root: &Spanned<DeTable<'_>>, max_depth: usize) -> Result<Vec<u8>, Refusal> {
+pub(super) fn bytes(
+    root: &Spanned<DeTable<'_>>,
+    max_depth: usize,
+) -> Result<Vec<u8>, CanonicalRefusal> {
     let value = from_table(root.get_ref(), &root.span(), max_depth)?;
-    canonical::to_bytes(&value, Profile::Document).map_err(|error| Refusal {
+    canonical::to_bytes(&value, Profile::Document).map_err(|error| CanonicalRefusal {
         span: root.span(),
         code: "policy.canonical",
         message: format!("the document has no canonical form: {error}"),
@@ -29,7 +32,11 @@ pub(super) fn bytes(root: &Spanned<DeTable<'_>>, max_depth: usize) -> Result<Vec
     })
 }
 
-fn from_table(table: &DeTable<'_>, span: &Range<usize>, depth: usize) -> Result<Value, Refusal> {
+fn from_table(
+    table: &DeTable<'_>,
+    span: &Range<usize>,
+    depth: usize,
+) -> Result<Value, CanonicalRefusal> {
     let depth = deeper(span, depth)?;
     let mut out = Map::new();
     for (key, item) in table {
@@ -38,8 +45,8 @@ fn from_table(table: &DeTable<'_>, span: &Range<usize>, depth: usize) -> Result<
     Ok(Value::Object(out))
 }
 
-fn deeper(span: &Range<usize>, depth: usize) -> Result<usize, Refusal> {
-    depth.checked_sub(1).ok_or_else(|| Refusal {
+fn deeper(span: &Range<usize>, depth: usize) -> Result<usize, CanonicalRefusal> {
+    depth.checked_sub(1).ok_or_else(|| CanonicalRefusal {
         span: span.clone(),
         code: "policy.too_deep",
         message: "the document is nested too deeply".to_owned(),
@@ -52,7 +59,7 @@ pub(super) fn plain(
     value: &DeValue<'_>,
     span: &Range<usize>,
     depth: usize,
-) -> Result<Value, Refusal> {
+) -> Result<Value, CanonicalRefusal> {
     match value {
         DeValue::String(text) => Ok(Value::String(text.to_string())),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
@@ -76,8 +83,8 @@ pub(super) fn plain(
     }
 }
 
-fn unusable(span: Range<usize>) -> Refusal {
-    Refusal {
+fn unusable(span: Range<usize>) -> CanonicalRefusal {
+    CanonicalRefusal {
         span,
         code: "policy.number",
         message: "the number cannot be written exactly".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use weaver_types::{Agents, Effects, Pointer, RecordFields, Timestamp};
 
 use super::node::Node;
-use super::page::{Page, shown};
+use super::reader::{DocumentReader, shown};
 use super::{arguments, header, preconditions, validate};
 use crate::contract::{Contract, Contracts, OutputLabel, Visibility};
 
@@ -42,68 +42,68 @@ const SHORTHANDS: [(&str, Effects); 5] = [
 ];
 
 /// Reads a contracts document.
-pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Contracts {
+pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Contracts {
     let mut out = Contracts::new("");
-    let Some(root) = page.root().section(page, &KEYS) else { return out };
-    let header = header::read(page, &root, now);
+    let Some(root) = reader.root().section(reader, &KEYS) else { return out };
+    let header = header::read(reader, &root, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("capabilities") {
-        for (name, node) in node.entries(page) {
-            let contract = contract(page, &node);
-            match crate::rule::Pattern::parse(name) {
+        for (name, node) in node.entries(reader) {
+            let contract = contract(reader, &node);
+            match crate::pattern::Pattern::parse(name) {
                 Ok(pattern) => {
                     out.capabilities.insert(pattern, contract);
                 }
-                Err(error) => node.wrong(page, "policy.pattern", error.to_string(), "shorten it"),
+                Err(error) => node.wrong(reader, "policy.pattern", error.to_string(), "shorten it"),
             }
         }
     }
     if let Some(node) = root.get("visible") {
-        for node in node.items(page) {
-            out.visible.push(visibility(page, &node));
+        for node in node.items(reader) {
+            out.visible.push(visibility(reader, &node));
         }
     }
-    validate::note(page, validate::contracts(&out));
+    validate::note(reader, validate::contracts(&out));
     out
 }
 
-fn contract(page: &mut Page<'_>, node: &Node<'_>) -> Contract {
+fn contract(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Contract {
     let mut out = Contract::default();
-    let Some(section) = node.section(page, &CONTRACT) else { return out };
-    out.effects = section.get("effects").and_then(|n| effects(page, &n));
-    out.rung = section.get("rung").and_then(|n| n.word(page));
-    out.lower_rung = section.get("lower_rung").and_then(|n| n.flag(page)).unwrap_or(false);
-    out.sink = section.get("sink").and_then(|n| n.word(page));
-    out.sensitivity = section.get("sensitivity").map(|n| n.words(page)).unwrap_or_default();
-    out.reveal = section.get("reveal").map(|n| n.texts(page));
-    out.accepts_masked = section.get("accepts_masked").map(|n| n.texts(page));
-    out.tags = section.get("tags").map(|n| n.texts(page));
-    out.allowed_fields = section.get("allowed_fields").map(|n| n.some_texts(page));
-    out.agents = section.get("agents").and_then(|n| agents(page, &n));
-    out.permissions = section.get("permissions").map(|n| n.some_texts(page)).unwrap_or_default();
-    out.upstream_digest = section.get("upstream_digest").and_then(|n| n.parsed(page));
-    out.records = section.get("records").and_then(|n| records(page, &n));
-    out.output = section.get("output").map(|n| output(page, &n)).unwrap_or_default();
-    out.clearance = section.get("clearance").and_then(|n| n.word(page));
-    out.idempotent = section.get("idempotent").and_then(|n| n.flag(page));
-    out.timeout_ms = section.get("timeout_ms").and_then(|n| n.count(page, 1));
-    out.visible = section.get("visible").and_then(|n| n.flag(page));
+    let Some(section) = node.section(reader, &CONTRACT) else { return out };
+    out.effects = section.get("effects").and_then(|n| effects(reader, &n));
+    out.rung = section.get("rung").and_then(|n| n.word(reader));
+    out.lower_rung = section.get("lower_rung").and_then(|n| n.flag(reader)).unwrap_or(false);
+    out.sink = section.get("sink").and_then(|n| n.word(reader));
+    out.sensitivity = section.get("sensitivity").map(|n| n.words(reader)).unwrap_or_default();
+    out.reveal = section.get("reveal").map(|n| n.texts(reader));
+    out.accepts_masked = section.get("accepts_masked").map(|n| n.texts(reader));
+    out.tags = section.get("tags").map(|n| n.texts(reader));
+    out.allowed_fields = section.get("allowed_fields").map(|n| n.some_texts(reader));
+    out.agents = section.get("agents").and_then(|n| agents(reader, &n));
+    out.permissions = section.get("permissions").map(|n| n.some_texts(reader)).unwrap_or_default();
+    out.upstream_digest = section.get("upstream_digest").and_then(|n| n.parsed(reader));
+    out.records = section.get("records").and_then(|n| records(reader, &n));
+    out.output = section.get("output").map(|n| output(reader, &n)).unwrap_or_default();
+    out.clearance = section.get("clearance").and_then(|n| n.word(reader));
+    out.idempotent = section.get("idempotent").and_then(|n| n.flag(reader));
+    out.timeout_ms = section.get("timeout_ms").and_then(|n| n.count(reader, 1));
+    out.visible = section.get("visible").and_then(|n| n.flag(reader));
     if let Some(node) = section.get("preconditions") {
-        out.preconditions = preconditions::read(page, &node);
+        out.preconditions = preconditions::read(reader, &node);
     }
-    out.critical_arguments = pointers(page, section.get("critical_arguments"));
-    out.sends_to = pointers(page, section.get("sends_to"));
+    out.critical_arguments = pointers(reader, section.get("critical_arguments"));
+    out.sends_to = pointers(reader, section.get("sends_to"));
     out
 }
 
-fn effects(page: &mut Page<'_>, node: &Node<'_>) -> Option<Effects> {
+fn effects(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Effects> {
     if !node.is_text() {
-        let section = node.section(page, &["impact", "world"])?;
-        let impact = section.need(page, "impact").and_then(|n| n.word(page));
-        let world = section.need(page, "world").and_then(|n| n.word(page));
+        let section = node.section(reader, &["impact", "world"])?;
+        let impact = section.need(reader, "impact").and_then(|n| n.word(reader));
+        let world = section.need(reader, "world").and_then(|n| n.word(reader));
         return Some(Effects { impact: impact?, world: world? });
     }
-    let word = node.text(page)?;
+    let word = node.text(reader)?;
     let found = SHORTHANDS.iter().find(|(name, _)| *name == word).map(|(_, effects)| *effects);
     if found.is_none() {
         let names = SHORTHANDS.map(|(name, _)| name);
@@ -111,18 +111,18 @@ fn effects(page: &mut Page<'_>, node: &Node<'_>) -> Option<Effects> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("write one of {}", names.join(", ")),
         };
-        node.wrong(page, "policy.word", format!("unknown word `{}`", shown(word)), remedy);
+        node.wrong(reader, "policy.word", format!("unknown word `{}`", shown(word)), remedy);
     }
     found
 }
 
-fn agents(page: &mut Page<'_>, node: &Node<'_>) -> Option<Agents> {
+fn agents(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Agents> {
     if node.is_text() {
-        return if node.text(page)? == "any" {
+        return if node.text(reader)? == "any" {
             Some(Agents::Any)
         } else {
             node.wrong(
-                page,
+                reader,
                 "policy.word",
                 "a single word here is `any`",
                 "write \"any\" or a list of agents",
@@ -130,47 +130,47 @@ fn agents(page: &mut Page<'_>, node: &Node<'_>) -> Option<Agents> {
             None
         };
     }
-    let items = node.items(page);
-    Some(Agents::Only(items.iter().filter_map(|n| n.parsed(page)).collect()))
+    let items = node.items(reader);
+    Some(Agents::Only(items.iter().filter_map(|n| n.parsed(reader)).collect()))
 }
 
-fn pointers(page: &mut Page<'_>, node: Option<Node<'_>>) -> BTreeSet<Pointer> {
-    let nodes = node.map(|node| node.one_or_many(page)).unwrap_or_default();
-    nodes.iter().filter_map(|node| arguments::pointer(page, node)).collect()
+fn pointers(reader: &mut DocumentReader<'_>, node: Option<Node<'_>>) -> BTreeSet<Pointer> {
+    let nodes = node.map(|node| node.one_or_many(reader)).unwrap_or_default();
+    nodes.iter().filter_map(|node| arguments::pointer(reader, node)).collect()
 }
 
-fn records(page: &mut Page<'_>, node: &Node<'_>) -> Option<RecordFields> {
-    let section = node.section(page, &["id", "name"])?;
-    let id = section.need(page, "id")?.text(page)?.to_owned();
-    let name = section.get("name").and_then(|n| n.text(page).map(str::to_owned));
+fn records(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<RecordFields> {
+    let section = node.section(reader, &["id", "name"])?;
+    let id = section.need(reader, "id")?.text(reader)?.to_owned();
+    let name = section.get("name").and_then(|n| n.text(reader).map(str::to_owned));
     Some(RecordFields { id, name })
 }
 
-fn output(page: &mut Page<'_>, node: &Node<'_>) -> OutputLabel {
-    let Some(section) = node.section(page, &["confidentiality", "integrity"]) else {
+fn output(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> OutputLabel {
+    let Some(section) = node.section(reader, &["confidentiality", "integrity"]) else {
         return OutputLabel::default();
     };
     OutputLabel {
-        confidentiality: section.get("confidentiality").and_then(|n| n.word(page)),
-        integrity: section.get("integrity").and_then(|n| n.word(page)),
+        confidentiality: section.get("confidentiality").and_then(|n| n.word(reader)),
+        integrity: section.get("integrity").and_then(|n| n.word(reader)),
     }
 }
 
-fn visibility(page: &mut Page<'_>, node: &Node<'_>) -> Visibility {
+fn visibility(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Visibility {
     let mut out = Visibility::default();
     let known = ["principals", "roles", "agents", "capabilities"];
-    let Some(section) = node.section(page, &known) else { return out };
+    let Some(section) = node.section(reader, &known) else { return out };
     if let Some(node) = section.get("principals") {
-        out.principals = node.patterns(page);
+        out.principals = node.patterns(reader);
     }
     if let Some(node) = section.get("roles") {
-        out.roles = node.some_texts(page);
+        out.roles = node.some_texts(reader);
     }
     if let Some(node) = section.get("agents") {
-        out.agents = node.patterns(page);
+        out.agents = node.patterns(reader);
     }
-    if let Some(node) = section.need(page, "capabilities") {
-        out.capabilities = node.patterns(page);
+    if let Some(node) = section.need(reader, "capabilities") {
+        out.capabilities = node.patterns(reader);
     }
     out
 }

@@ -5,7 +5,7 @@ use weaver_types::signature::Kind;
 
 use super::FORMAT;
 use super::node::Section;
-use super::page::{Page, shown};
+use super::reader::{DocumentReader, shown};
 
 /// What a header says.
 pub(super) struct Header {
@@ -15,64 +15,68 @@ pub(super) struct Header {
 }
 
 /// The kind that a document says it is.
-pub(super) fn kind(page: &mut Page<'_>) -> Option<Kind> {
-    let root = page.root();
-    let all = root.entries(page);
+pub(super) fn kind(reader: &mut DocumentReader<'_>) -> Option<Kind> {
+    let root = reader.root();
+    let all = root.entries(reader);
     let Some((_, node)) = all.into_iter().find(|(name, _)| *name == "kind") else {
         root.wrong(
-            page,
+            reader,
             "policy.missing_key",
             "`kind` is missing",
             "begin with `kind = \"policy\"`, `\"contracts\"` or `\"keys\"`",
         );
         return None;
     };
-    match node.text(page)? {
+    match node.text(reader)? {
         "policy" => Some(Kind::Policy),
         "contracts" => Some(Kind::Contracts),
         "keys" => Some(Kind::Keys),
         other => {
             let message = format!("unknown kind `{}`", shown(other));
-            node.wrong(page, "policy.word", message, "write policy, contracts or keys");
+            node.wrong(reader, "policy.word", message, "write policy, contracts or keys");
             None
         }
     }
 }
 
 /// Whether the document is of the kind that is wanted and of a form that this build reads.
-pub(super) fn is_kind(page: &mut Page<'_>, wanted: Kind) -> bool {
-    let Some(found) = kind(page) else { return false };
+pub(super) fn is_kind(reader: &mut DocumentReader<'_>, wanted: Kind) -> bool {
+    let Some(found) = kind(reader) else { return false };
     if found != wanted {
         let message = format!("this is a {found} document where {wanted} is wanted");
-        page.root().wrong(page, "policy.wrong_kind", message, "swap the files");
+        reader.root().wrong(reader, "policy.wrong_kind", message, "swap the files");
         return false;
     }
     true
 }
 
 /// Reads the header. `now` is `None` where a document may have expired.
-pub(super) fn read(page: &mut Page<'_>, root: &Section<'_>, now: Option<Timestamp>) -> Header {
-    if let Some(node) = root.need(page, "format")
-        && let Some(found) = node.number(page, 1..=u64::from(u32::MAX))
+pub(super) fn read(
+    reader: &mut DocumentReader<'_>,
+    root: &Section<'_>,
+    now: Option<Timestamp>,
+) -> Header {
+    if let Some(node) = root.need(reader, "format")
+        && let Some(found) = node.number(reader, 1..=u64::from(u32::MAX))
         && found > FORMAT
     {
         let message = format!("form {found} is newer than {FORMAT}");
         node.wrong(
-            page,
+            reader,
             "policy.newer_format",
             message,
             format!("use a release that reads form {found}"),
         );
     }
-    let id = root.need(page, "id").and_then(|node| node.text(page)).unwrap_or_default();
-    let version = root.need(page, "version").and_then(|node| node.number(page, 1..=1 << 53));
+    let id = root.need(reader, "id").and_then(|node| node.text(reader)).unwrap_or_default();
+    let version = root.need(reader, "version").and_then(|node| node.number(reader, 1..=1 << 53));
     let expires = root.get("expires");
     let expires = expires.and_then(|node| {
-        let at = node.time(page)?;
+        let at = node.time(reader)?;
         if now.is_some_and(|now| at <= now) {
             let message = format!("the document expired at {at}");
             node.wrong(
-                page,
+                reader,
                 "policy.expired",
                 message,
                 "renew it: set `expires` later, raise `version`, sign again",

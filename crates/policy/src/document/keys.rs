@@ -7,7 +7,7 @@ use weaver_types::{PrincipalId, Timestamp};
 
 use super::header;
 use super::node::{Node, Section};
-use super::page::{Page, shown};
+use super::reader::{DocumentReader, shown};
 use crate::keys::{Approver, ApproverKey, Keys, Signer};
 
 const KEYS: [&str; 7] = ["kind", "format", "id", "version", "expires", "approvers", "signers"];
@@ -32,7 +32,7 @@ const SHORT: &str = "key";
 type Owners = BTreeMap<[u8; 32], String>;
 
 /// Reads a keys document.
-pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Keys {
+pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Keys {
     let mut out = Keys {
         id: String::new(),
         version: 0,
@@ -40,20 +40,20 @@ pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Keys {
         approvers: BTreeMap::new(),
         signers: BTreeMap::new(),
     };
-    let Some(root) = page.root().section(page, &KEYS) else { return out };
-    let header = header::read(page, &root, now);
+    let Some(root) = reader.root().section(reader, &KEYS) else { return out };
+    let header = header::read(reader, &root, now);
     (out.id, out.version, out.expires) = (header.id, header.version, header.expires);
     let mut owners = Owners::new();
-    for (name, node) in root.get("approvers").map(|n| n.entries(page)).unwrap_or_default() {
-        let Some(approver) = approver(page, &node) else { continue };
+    for (name, node) in root.get("approvers").map(|n| n.entries(reader)).unwrap_or_default() {
+        let Some(approver) = approver(reader, &node) else { continue };
         for key in approver.keys.values() {
-            own(page, &node, &mut owners, key, shown(name).to_string());
+            own(reader, &node, &mut owners, key, shown(name).to_string());
         }
         out.approvers.insert(name.to_owned(), approver);
     }
-    for (name, node) in root.get("signers").map(|n| n.entries(page)).unwrap_or_default() {
-        let Some(signer) = signer(page, &node) else { continue };
-        own(page, &node, &mut owners, &signer.key, format!("signer {}", shown(name)));
+    for (name, node) in root.get("signers").map(|n| n.entries(reader)).unwrap_or_default() {
+        let Some(signer) = signer(reader, &node) else { continue };
+        own(reader, &node, &mut owners, &signer.key, format!("signer {}", shown(name)));
         out.signers.insert(name.to_owned(), signer);
     }
     out
@@ -61,7 +61,7 @@ pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Keys {
 
 /// Notes whose a key is; one key serves one person in one office.
 fn own(
-    page: &mut Page<'_>,
+    reader: &mut DocumentReader<'_>,
     node: &Node<'_>,
     owners: &mut Owners,
     key: &ApproverKey,
@@ -69,34 +69,34 @@ fn own(
 ) {
     if let Some(other) = owners.insert(key.key.to_bytes(), owner) {
         let message = format!("`{other}` has the same key");
-        node.wrong(page, "policy.shared_key", message, "give each person a key of their own");
+        node.wrong(reader, "policy.shared_key", message, "give each person a key of their own");
     }
 }
 
-fn approver(page: &mut Page<'_>, node: &Node<'_>) -> Option<Approver> {
-    let section = node.section(page, &APPROVER)?;
-    let keys = keys(page, node, &section);
-    let trust = section.need(page, "trust").and_then(|n| n.number(page, 0..=1_000));
-    let clearance = section.need(page, "clearance").and_then(|n| n.word(page));
-    let scopes = section.get("scopes").map(|n| n.texts(page)).unwrap_or_default();
-    let roles = section.get("roles").map(|n| n.texts(page)).unwrap_or_default();
-    let principals = section.get("principals").map(|n| principals(page, &n)).unwrap_or_default();
-    let operator = section.get("operator").and_then(|n| n.flag(page)).unwrap_or_default();
+fn approver(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Approver> {
+    let section = node.section(reader, &APPROVER)?;
+    let keys = keys(reader, node, &section);
+    let trust = section.need(reader, "trust").and_then(|n| n.number(reader, 0..=1_000));
+    let clearance = section.need(reader, "clearance").and_then(|n| n.word(reader));
+    let scopes = section.get("scopes").map(|n| n.texts(reader)).unwrap_or_default();
+    let roles = section.get("roles").map(|n| n.texts(reader)).unwrap_or_default();
+    let principals = section.get("principals").map(|n| principals(reader, &n)).unwrap_or_default();
+    let operator = section.get("operator").and_then(|n| n.flag(reader)).unwrap_or_default();
     let trust = u16::try_from(trust?).ok()?;
     let (keys, clearance) = (keys?, clearance?);
     Some(Approver { keys, trust, clearance, scopes, roles, principals, operator })
 }
 
-fn principals(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<PrincipalId> {
+fn principals(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> BTreeSet<PrincipalId> {
     let mut out = BTreeSet::new();
-    for text in node.texts(page) {
+    for text in node.texts(reader) {
         match PrincipalId::parse(&text) {
             Ok(id) => {
                 out.insert(id);
             }
             Err(error) => {
                 let remedy = "write the ids of principals";
-                node.wrong(page, "policy.id", error.to_string(), remedy);
+                node.wrong(reader, "policy.id", error.to_string(), remedy);
             }
         }
     }
@@ -105,57 +105,61 @@ fn principals(page: &mut Page<'_>, node: &Node<'_>) -> BTreeSet<PrincipalId> {
 
 /// The keys of a person: `key` with its times, or a table `keys` of such.
 fn keys(
-    page: &mut Page<'_>,
+    reader: &mut DocumentReader<'_>,
     node: &Node<'_>,
     section: &Section<'_>,
 ) -> Option<BTreeMap<String, ApproverKey>> {
     let Some(named) = section.get("keys") else {
-        return Some(BTreeMap::from([(SHORT.to_owned(), key(page, node, section)?)]));
+        return Some(BTreeMap::from([(SHORT.to_owned(), key(reader, node, section)?)]));
     };
     for short in KEY {
         if let Some(stray) = section.get(short) {
             let message = format!("`{short}` stands beside `keys`");
             let remedy = "write every key with its times inside `keys`";
-            stray.wrong(page, "policy.two_forms", message, remedy);
+            stray.wrong(reader, "policy.two_forms", message, remedy);
         }
     }
     let mut out = BTreeMap::new();
-    for (name, entry) in named.entries(page) {
-        let inner = entry.section(page, &KEY)?;
-        out.insert(name.to_owned(), key(page, &entry, &inner)?);
+    for (name, entry) in named.entries(reader) {
+        let inner = entry.section(reader, &KEY)?;
+        out.insert(name.to_owned(), key(reader, &entry, &inner)?);
     }
     if out.is_empty() {
-        node.wrong(page, "policy.missing_key", "there is no key in `keys`", "write one");
+        node.wrong(reader, "policy.missing_key", "there is no key in `keys`", "write one");
         return None;
     }
     Some(out)
 }
 
 /// `key`, `not_before`, `not_after`.
-fn key(page: &mut Page<'_>, node: &Node<'_>, section: &Section<'_>) -> Option<ApproverKey> {
-    let key = section.need(page, "key").and_then(|n| n.parsed::<PublicKey>(page));
-    let not_before = section.get("not_before").and_then(|n| n.time(page));
-    let not_after = section.get("not_after").and_then(|n| n.time(page));
+fn key(
+    reader: &mut DocumentReader<'_>,
+    node: &Node<'_>,
+    section: &Section<'_>,
+) -> Option<ApproverKey> {
+    let key = section.need(reader, "key").and_then(|n| n.parsed::<PublicKey>(reader));
+    let not_before = section.get("not_before").and_then(|n| n.time(reader));
+    let not_after = section.get("not_after").and_then(|n| n.time(reader));
     if let (Some(from), Some(to)) = (not_before, not_after)
         && from >= to
     {
-        node.wrong(page, "policy.window", "`not_before` is not before `not_after`", "swap them");
+        node.wrong(reader, "policy.window", "`not_before` is not before `not_after`", "swap them");
     }
     Some(ApproverKey { key: key?, not_before, not_after })
 }
 
-fn signer(page: &mut Page<'_>, node: &Node<'_>) -> Option<Signer> {
-    let section = node.section(page, &SIGNER)?;
-    let key = key(page, node, &section);
-    let list = section.need(page, "documents")?;
+fn signer(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Signer> {
+    let section = node.section(reader, &SIGNER)?;
+    let key = key(reader, node, &section);
+    let list = section.need(reader, "documents")?;
     let mut documents = BTreeSet::new();
-    for word in list.some_texts(page) {
+    for word in list.some_texts(reader) {
         match word.as_str() {
             "policy" => documents.insert(Kind::Policy),
             "contracts" => documents.insert(Kind::Contracts),
             other => {
                 let message = format!("`{}` cannot be signed by anybody else", shown(other));
-                list.wrong(page, "policy.word", message, "write policy or contracts");
+                list.wrong(reader, "policy.word", message, "write policy or contracts");
                 false
             }
         };

@@ -9,10 +9,10 @@ use toml::de::{DeTable, DeValue};
 use weaver_text::suggest::nearest;
 use weaver_types::Timestamp;
 
-use super::page::{Page, shown};
-use super::words::Words;
+use super::keywords::Keywords;
+use super::reader::{DocumentReader, shown};
 use super::{MAX_DEPTH, MAX_ENTRIES, canonical};
-use crate::rule::Pattern;
+use crate::pattern::Pattern;
 
 /// The longest text inside a document, in bytes.
 const MAX_TEXT: usize = 4_096;
@@ -20,13 +20,13 @@ const MAX_TEXT: usize = 4_096;
 /// A value with its place and its key.
 #[derive(Clone)]
 pub(super) struct Node<'t> {
-    kind: Tree<'t>,
+    kind: NodeValue<'t>,
     span: Range<usize>,
     key: String,
 }
 
 #[derive(Clone, Copy)]
-enum Tree<'t> {
+enum NodeValue<'t> {
     Root(&'t DeTable<'t>),
     Inner(&'t DeValue<'t>),
 }
@@ -50,39 +50,43 @@ fn child(parent: &str, name: &str) -> String {
 
 impl<'t> Node<'t> {
     pub(super) fn table(table: &'t DeTable<'t>, span: Range<usize>, key: String) -> Self {
-        Self { kind: Tree::Root(table), span, key }
+        Self { kind: NodeValue::Root(table), span, key }
     }
 
     /// Notes what is wrong with this value.
     pub(super) fn wrong(
         &self,
-        page: &mut Page<'_>,
+        reader: &mut DocumentReader<'_>,
         code: &'static str,
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        page.report(Some(self.span.clone()), &self.key, code, message, remedy);
+        reader.report(Some(self.span.clone()), &self.key, code, message, remedy);
     }
 
-    fn of_type(&self, page: &mut Page<'_>, wanted: &str) {
+    fn of_type(&self, reader: &mut DocumentReader<'_>, wanted: &str) {
         let found = match self.kind {
-            Tree::Root(_) => "table",
-            Tree::Inner(value) => value.type_str(),
+            NodeValue::Root(_) => "table",
+            NodeValue::Inner(value) => value.type_str(),
         };
-        self.wrong(page, "policy.type", format!("this is {found}"), format!("write {wanted}"));
+        self.wrong(reader, "policy.type", format!("this is {found}"), format!("write {wanted}"));
     }
 
     fn as_table(&self) -> Option<&'t DeTable<'t>> {
         match self.kind {
-            Tree::Root(table) => Some(table),
-            Tree::Inner(value) => value.as_table(),
+            NodeValue::Root(table) => Some(table),
+            NodeValue::Inner(value) => value.as_table(),
         }
     }
 
     /// The table, after every key that is not among `known` was noted.
-    pub(super) fn section(&self, page: &mut Page<'_>, known: &[&str]) -> Option<Section<'t>> {
+    pub(super) fn section(
+        &self,
+        reader: &mut DocumentReader<'_>,
+        known: &[&str],
+    ) -> Option<Section<'t>> {
         let Some(table) = self.as_table() else {
-            self.of_type(page, "a table");
+            self.of_type(reader, "a table");
             return None;
         };
         for key in table.keys() {
@@ -94,26 +98,26 @@ impl<'t> Node<'t> {
                 };
                 let message = format!("unknown key `{}`", shown(name));
                 let place = child(&self.key, name);
-                page.report(Some(key.span()), &place, "policy.unknown_key", message, remedy);
+                reader.report(Some(key.span()), &place, "policy.unknown_key", message, remedy);
             }
         }
         Some(Section { table, span: self.span.clone(), key: self.key.clone() })
     }
 
     /// The entries of a table whose keys are free, such as names.
-    pub(super) fn entries(&self, page: &mut Page<'_>) -> Vec<(&'t str, Node<'t>)> {
+    pub(super) fn entries(&self, reader: &mut DocumentReader<'_>) -> Vec<(&'t str, Node<'t>)> {
         let Some(table) = self.as_table() else {
-            self.of_type(page, "a table");
+            self.of_type(reader, "a table");
             return Vec::new();
         };
-        self.bound(page, table.len());
+        self.bound(reader, table.len());
         let entry = |(key, value): (
             &'t toml::Spanned<std::borrow::Cow<'t, str>>,
             &'t toml::Spanned<DeValue<'t>>,
         )| {
             let name = key.get_ref().as_ref();
             let node = Node {
-                kind: Tree::Inner(value.get_ref()),
+                kind: NodeValue::Inner(value.get_ref()),
                 span: key.span(),
                 key: child(&self.key, name),
             };
@@ -123,35 +127,35 @@ impl<'t> Node<'t> {
     }
 
     /// The items of a list.
-    pub(super) fn items(&self, page: &mut Page<'_>) -> Vec<Node<'t>> {
-        let Tree::Inner(DeValue::Array(list)) = self.kind else {
-            self.of_type(page, "a list");
+    pub(super) fn items(&self, reader: &mut DocumentReader<'_>) -> Vec<Node<'t>> {
+        let NodeValue::Inner(DeValue::Array(list)) = self.kind else {
+            self.of_type(reader, "a list");
             return Vec::new();
         };
-        self.bound(page, list.len());
+        self.bound(reader, list.len());
         let item = |(index, value): (usize, &'t toml::Spanned<DeValue<'t>>)| Node {
-            kind: Tree::Inner(value.get_ref()),
+            kind: NodeValue::Inner(value.get_ref()),
             span: value.span(),
             key: format!("{}[{index}]", self.key),
         };
         list.iter().take(MAX_ENTRIES).enumerate().map(item).collect()
     }
 
-    fn bound(&self, page: &mut Page<'_>, count: usize) {
+    fn bound(&self, reader: &mut DocumentReader<'_>, count: usize) {
         if count > MAX_ENTRIES {
             let message = format!("{count} entries, the limit is {MAX_ENTRIES}");
-            self.wrong(page, "policy.too_many", message, "merge entries or remove some");
+            self.wrong(reader, "policy.too_many", message, "merge entries or remove some");
         }
     }
 
     /// One value or a list of them, at least one.
-    pub(super) fn one_or_many(&self, page: &mut Page<'_>) -> Vec<Node<'t>> {
+    pub(super) fn one_or_many(&self, reader: &mut DocumentReader<'_>) -> Vec<Node<'t>> {
         match self.kind {
-            Tree::Inner(DeValue::Array(_)) => {
-                let items = self.items(page);
+            NodeValue::Inner(DeValue::Array(_)) => {
+                let items = self.items(reader);
                 if items.is_empty() {
                     self.wrong(
-                        page,
+                        reader,
                         "policy.empty_list",
                         "an empty list fits nothing",
                         "name at least one, or leave the key out",
@@ -165,18 +169,18 @@ impl<'t> Node<'t> {
 
     /// Whether this is a text.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.kind, Tree::Inner(DeValue::String(_)))
+        matches!(self.kind, NodeValue::Inner(DeValue::String(_)))
     }
 
     /// A text of 1 to 4,096 bytes.
-    pub(super) fn text(&self, page: &mut Page<'_>) -> Option<&'t str> {
-        let Tree::Inner(DeValue::String(text)) = self.kind else {
-            self.of_type(page, "a text in quotes");
+    pub(super) fn text(&self, reader: &mut DocumentReader<'_>) -> Option<&'t str> {
+        let NodeValue::Inner(DeValue::String(text)) = self.kind else {
+            self.of_type(reader, "a text in quotes");
             return None;
         };
         if text.trim().is_empty() || text.len() > MAX_TEXT {
             self.wrong(
-                page,
+                reader,
                 "policy.text",
                 "the text is empty or too long",
                 "write 1 to 4096 bytes",
@@ -187,24 +191,24 @@ impl<'t> Node<'t> {
     }
 
     /// A text of any length, also an empty one.
-    pub(super) fn any_text(&self, page: &mut Page<'_>) -> Option<&'t str> {
-        let Tree::Inner(DeValue::String(text)) = self.kind else {
-            self.of_type(page, "a text in quotes");
+    pub(super) fn any_text(&self, reader: &mut DocumentReader<'_>) -> Option<&'t str> {
+        let NodeValue::Inner(DeValue::String(text)) = self.kind else {
+            self.of_type(reader, "a text in quotes");
             return None;
         };
         Some(text.as_ref())
     }
 
     /// Any value, as JSON.
-    pub(super) fn json(&self, page: &mut Page<'_>) -> Option<Value> {
-        let Tree::Inner(value) = self.kind else {
-            self.of_type(page, "a value");
+    pub(super) fn json(&self, reader: &mut DocumentReader<'_>) -> Option<Value> {
+        let NodeValue::Inner(value) = self.kind else {
+            self.of_type(reader, "a value");
             return None;
         };
         match canonical::plain(value, &self.span, MAX_DEPTH) {
             Ok(value) => Some(value),
             Err(refusal) => {
-                self.wrong(page, refusal.code, refusal.message, refusal.remedy);
+                self.wrong(reader, refusal.code, refusal.message, refusal.remedy);
                 None
             }
         }
@@ -216,112 +220,119 @@ impl<'t> Node<'t> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn number(&self, page: &mut Page<'_>, bounds: RangeInclusive<u64>) -> Option<u64> {
-        let Tree::Inner(DeValue::Integer(number)) = self.kind else {
-            self.of_type(page, "a whole number");
+    pub(super) fn number(
+        &self,
+        reader: &mut DocumentReader<'_>,
+        bounds: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        let NodeValue::Inner(DeValue::Integer(number)) = self.kind else {
+            self.of_type(reader, "a whole number");
             return None;
         };
         let found = u64::from_str_radix(number.as_str(), number.radix()).ok();
         let found = found.filter(|n| bounds.contains(n));
         if found.is_none() {
             let remedy = format!("write {} to {}", bounds.start(), bounds.end());
-            self.wrong(page, "policy.bounds", "the number is out of bounds", remedy);
+            self.wrong(reader, "policy.bounds", "the number is out of bounds", remedy);
         }
         found
     }
 
     /// A number of 32 bits, at least `least`.
-    pub(super) fn count(&self, page: &mut Page<'_>, least: u32) -> Option<u32> {
-        self.number(page, least.into()..=u32::MAX.into()).and_then(|n| u32::try_from(n).ok())
+    pub(super) fn count(&self, reader: &mut DocumentReader<'_>, least: u32) -> Option<u32> {
+        self.number(reader, least.into()..=u32::MAX.into()).and_then(|n| u32::try_from(n).ok())
     }
 
     /// True or false.
-    pub(super) fn flag(&self, page: &mut Page<'_>) -> Option<bool> {
-        let Tree::Inner(DeValue::Boolean(flag)) = self.kind else {
-            self.of_type(page, "true or false");
+    pub(super) fn flag(&self, reader: &mut DocumentReader<'_>) -> Option<bool> {
+        let NodeValue::Inner(DeValue::Boolean(flag)) = self.kind else {
+            self.of_type(reader, "true or false");
             return None;
         };
         Some(*flag)
     }
 
     /// A point in time: RFC 3339 with an offset, in quotes or not.
-    pub(super) fn time(&self, page: &mut Page<'_>) -> Option<Timestamp> {
+    pub(super) fn time(&self, reader: &mut DocumentReader<'_>) -> Option<Timestamp> {
         let text = match self.kind {
-            Tree::Inner(DeValue::String(text)) => Some(text.to_string()),
-            Tree::Inner(DeValue::Datetime(time)) => Some(time.to_string()),
+            NodeValue::Inner(DeValue::String(text)) => Some(text.to_string()),
+            NodeValue::Inner(DeValue::Datetime(time)) => Some(time.to_string()),
             _ => None,
         };
         let time = text.as_deref().and_then(Timestamp::parse_rfc3339);
         if time.is_none() {
             let message = "this is no point in time";
-            self.wrong(page, "policy.time", message, "write it as 2027-01-31T00:00:00Z");
+            self.wrong(reader, "policy.time", message, "write it as 2027-01-31T00:00:00Z");
         }
         time
     }
 
     /// One of the words of a type.
-    pub(super) fn word<T: Words + DeserializeOwned>(&self, page: &mut Page<'_>) -> Option<T> {
-        let text = self.text(page)?;
+    pub(super) fn word<T: Keywords + DeserializeOwned>(
+        &self,
+        reader: &mut DocumentReader<'_>,
+    ) -> Option<T> {
+        let text = self.text(reader)?;
         let found = serde_json::from_value(Value::String(text.to_owned())).ok();
         if found.is_none() {
-            let remedy = match nearest(text, T::WORDS.iter().copied()) {
+            let remedy = match nearest(text, T::KEYWORDS.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("write one of {}", T::WORDS.join(", ")),
+                None => format!("write one of {}", T::KEYWORDS.join(", ")),
             };
-            self.wrong(page, "policy.word", format!("unknown word `{}`", shown(text)), remedy);
+            self.wrong(reader, "policy.word", format!("unknown word `{}`", shown(text)), remedy);
         }
         found
     }
 
     /// One word or a list of them.
-    pub(super) fn words<T: Words + DeserializeOwned + Ord>(
+    pub(super) fn words<T: Keywords + DeserializeOwned + Ord>(
         &self,
-        page: &mut Page<'_>,
+        reader: &mut DocumentReader<'_>,
     ) -> BTreeSet<T> {
-        self.one_or_many(page).iter().filter_map(|node| node.word(page)).collect()
+        self.one_or_many(reader).iter().filter_map(|node| node.word(reader)).collect()
     }
 
     /// A pattern.
-    pub(super) fn pattern(&self, page: &mut Page<'_>) -> Option<Pattern> {
-        let text = self.text(page)?;
+    pub(super) fn pattern(&self, reader: &mut DocumentReader<'_>) -> Option<Pattern> {
+        let text = self.text(reader)?;
         match Pattern::parse(text) {
             Ok(pattern) => Some(pattern),
             Err(error) => {
-                self.wrong(page, "policy.pattern", error.to_string(), "shorten the pattern");
+                self.wrong(reader, "policy.pattern", error.to_string(), "shorten the pattern");
                 None
             }
         }
     }
 
     /// One pattern or a list of them, sorted, each once.
-    pub(super) fn patterns(&self, page: &mut Page<'_>) -> Vec<Pattern> {
-        let nodes = self.one_or_many(page);
-        let set: BTreeSet<_> = nodes.iter().filter_map(|node| node.pattern(page)).collect();
+    pub(super) fn patterns(&self, reader: &mut DocumentReader<'_>) -> Vec<Pattern> {
+        let nodes = self.one_or_many(reader);
+        let set: BTreeSet<_> = nodes.iter().filter_map(|node| node.pattern(reader)).collect();
         set.into_iter().collect()
     }
 
     /// A list of texts, which may be empty.
-    pub(super) fn texts(&self, page: &mut Page<'_>) -> BTreeSet<String> {
-        let items = self.items(page);
-        items.iter().filter_map(|node| node.text(page)).map(str::to_owned).collect()
+    pub(super) fn texts(&self, reader: &mut DocumentReader<'_>) -> BTreeSet<String> {
+        let items = self.items(reader);
+        items.iter().filter_map(|node| node.text(reader)).map(str::to_owned).collect()
     }
 
     /// A list of at least one text.
-    pub(super) fn some_texts(&self, page: &mut Page<'_>) -> BTreeSet<String> {
-        let nodes = self.one_or_many(page);
-        nodes.iter().filter_map(|node| node.text(page)).map(str::to_owned).collect()
+    pub(super) fn some_texts(&self, reader: &mut DocumentReader<'_>) -> BTreeSet<String> {
+        let nodes = self.one_or_many(reader);
+        nodes.iter().filter_map(|node| node.text(reader)).map(str::to_owned).collect()
     }
 
     /// A text that parses.
-    pub(super) fn parsed<T: std::str::FromStr>(&self, page: &mut Page<'_>) -> Option<T>
+    pub(super) fn parsed<T: std::str::FromStr>(&self, reader: &mut DocumentReader<'_>) -> Option<T>
     where
         T::Err: std::fmt::Display,
     {
-        let text = self.text(page)?;
+        let text = self.text(reader)?;
         match text.parse() {
             Ok(value) => Some(value),
             Err(error) => {
-                self.wrong(page, "policy.value", error.to_string(), "correct this value");
+                self.wrong(reader, "policy.value", error.to_string(), "correct this value");
                 None
             }
         }
@@ -337,16 +348,22 @@ impl<'t> Section<'t> {
             DeValue::Table(_) | DeValue::Array(_) => key.span(),
             _ => value.span(),
         };
-        Some(Node { kind: Tree::Inner(value.get_ref()), span, key: child(&self.key, name) })
+        Some(Node { kind: NodeValue::Inner(value.get_ref()), span, key: child(&self.key, name) })
     }
 
     /// The value under a key that must be there.
-    pub(super) fn need(&self, page: &mut Page<'_>, name: &str) -> Option<Node<'t>> {
+    pub(super) fn need(&self, reader: &mut DocumentReader<'_>, name: &str) -> Option<Node<'t>> {
         let found = self.get(name);
         if found.is_none() {
             let message = format!("`{name}` is missing");
             let code = "policy.missing_key";
-            page.report(Some(self.span.clone()), &self.key, code, message, format!("add `{name}`"));
+            reader.report(
+                Some(self.span.clone()),
+                &self.key,
+                code,
+                message,
+                format!("add `{name}`"),
+            );
         }
         found
     }

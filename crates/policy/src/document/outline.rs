@@ -13,22 +13,22 @@ const MAX_TABLES: usize = 8 * MAX_ENTRIES;
 
 /// Why a text is over the limits, and at which byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Excess {
+pub(super) struct LimitExceeded {
     pub(super) at: usize,
     pub(super) code: &'static str,
     pub(super) message: &'static str,
     pub(super) remedy: &'static str,
 }
 
-fn too_deep(at: usize) -> Excess {
+fn too_deep(at: usize) -> LimitExceeded {
     let (message, remedy) =
         ("the document is nested too deeply", "nest at most 32 tables and lists");
-    Excess { at, code: "policy.too_deep", message, remedy }
+    LimitExceeded { at, code: "policy.too_deep", message, remedy }
 }
 
-fn too_many(at: usize) -> Excess {
+fn too_many(at: usize) -> LimitExceeded {
     let message = "more than 20000 entries in one list or table, or too many tables";
-    Excess { at, code: "policy.too_many", message, remedy: "merge entries or remove some" }
+    LimitExceeded { at, code: "policy.too_many", message, remedy: "merge entries or remove some" }
 }
 
 struct Reader<'t> {
@@ -47,7 +47,7 @@ struct Reader<'t> {
 }
 
 /// What is over the limits in a text, if anything is.
-pub(super) fn excess(text: &str) -> Option<Excess> {
+pub(super) fn limit_exceeded(text: &str) -> Option<LimitExceeded> {
     let mut reader = Reader {
         text: text.as_bytes(),
         at: 0,
@@ -70,7 +70,7 @@ impl<'t> Reader<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn read(&mut self) -> Result<(), Excess> {
+    fn read(&mut self) -> Result<(), LimitExceeded> {
         let mut line_begins = true;
         while let Some(byte) = self.peek() {
             match byte {
@@ -98,7 +98,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn enter(&mut self) -> Result<(), Excess> {
+    fn enter(&mut self) -> Result<(), LimitExceeded> {
         if self.open.len() >= MAX_DEPTH {
             return Err(too_deep(self.at));
         }
@@ -108,7 +108,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A comma in a bracket, or the key of a table that is not in one.
-    fn entry(&mut self, byte: u8) -> Result<(), Excess> {
+    fn entry(&mut self, byte: u8) -> Result<(), LimitExceeded> {
         let (count, most) = match (byte, self.open.last_mut()) {
             (b',', Some(commas)) => (commas, MAX_ENTRIES),
             (b'=', None) if self.dots > 0 => (&mut self.dotted_keys, MAX_TABLES),
@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A table header, or one more entry of a list of tables.
-    fn header(&mut self) -> Result<(), Excess> {
+    fn header(&mut self) -> Result<(), LimitExceeded> {
         let begin = self.at;
         let rest = self.rest();
         let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
@@ -177,7 +177,7 @@ impl<'t> Reader<'t> {
 }
 
 /// Each dot outside of quotes is one level more.
-fn dots(name: &[u8], at: usize) -> Result<(), Excess> {
+fn dots(name: &[u8], at: usize) -> Result<(), LimitExceeded> {
     let (mut quote, mut levels) = (None, 1_usize);
     for byte in name {
         match (quote, byte) {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> Option<&'static str> {
-        excess(text).map(|excess| excess.code)
+        limit_exceeded(text).map(|exceeded| exceeded.code)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use weaver_types::{AgentId, Principal, PrincipalId, Timestamp};
 
 use super::node::Node;
-use super::page::Page;
+use super::reader::DocumentReader;
 use super::{agents, header, limits, rules, validate};
 use crate::policy::Policy;
 
@@ -24,70 +24,70 @@ const KEYS: [&str; 13] = [
 ];
 
 /// Reads a policy.
-pub(super) fn read(page: &mut Page<'_>, now: Option<Timestamp>) -> Policy {
+pub(super) fn read(reader: &mut DocumentReader<'_>, now: Option<Timestamp>) -> Policy {
     let mut policy = Policy::new("");
-    let Some(root) = page.root().section(page, &KEYS) else { return policy };
-    let header = header::read(page, &root, now);
+    let Some(root) = reader.root().section(reader, &KEYS) else { return policy };
+    let header = header::read(reader, &root, now);
     (policy.id, policy.version, policy.expires) = (header.id, header.version, header.expires);
     if let Some(node) = root.get("principals") {
-        for (name, node) in node.entries(page) {
-            if let Some(principal) = principal(page, name, &node) {
+        for (name, node) in node.entries(reader) {
+            if let Some(principal) = principal(reader, name, &node) {
                 policy.principals.insert(principal.id.clone(), principal);
             }
         }
     }
     if let Some(node) = root.get("trusted_hosts") {
-        policy.trusted_hosts = node.texts(page);
+        policy.trusted_hosts = node.texts(reader);
     }
     if let Some(node) = root.get("agents") {
-        for (name, node) in node.entries(page) {
-            if let Some(agent) = agents::agent(page, name, &node) {
+        for (name, node) in node.entries(reader) {
+            if let Some(agent) = agents::agent(reader, name, &node) {
                 policy.agents.insert(agent.agent_name.clone(), agent);
             }
         }
     }
     if let Some(node) = root.get("rules") {
-        for node in node.items(page) {
-            policy.rules.push(rules::rule(page, &node));
+        for node in node.items(reader) {
+            policy.rules.push(rules::rule(reader, &node));
         }
     }
     if let Some(node) = root.get("limits") {
-        for node in node.items(page) {
-            policy.limits.push(limits::limit(page, &node));
+        for node in node.items(reader) {
+            policy.limits.push(limits::limit(reader, &node));
         }
     }
-    let enforcement = root.get("contract_enforcement").and_then(|n| n.word(page));
+    let enforcement = root.get("contract_enforcement").and_then(|n| n.word(reader));
     policy.contract_enforcement = enforcement.unwrap_or_default();
-    policy.signals = root.get("signals").map(|n| limits::signals(page, &n)).unwrap_or_default();
+    policy.signals = root.get("signals").map(|n| limits::signals(reader, &n)).unwrap_or_default();
     policy.approvals =
-        root.get("approvals").map(|n| limits::approvals(page, &n)).unwrap_or_default();
-    validate::note(page, validate::policy(&policy));
+        root.get("approvals").map(|n| limits::approvals(reader, &n)).unwrap_or_default();
+    validate::note(reader, validate::policy(&policy));
     policy
 }
 
-fn principal(page: &mut Page<'_>, name: &str, node: &Node<'_>) -> Option<Principal> {
-    let section = node.section(page, &["roles", "attributes", "permissions", "agent"])?;
+fn principal(reader: &mut DocumentReader<'_>, name: &str, node: &Node<'_>) -> Option<Principal> {
+    let section = node.section(reader, &["roles", "attributes", "permissions", "agent"])?;
     let id = match PrincipalId::parse(name) {
         Ok(id) => id,
         Err(error) => {
-            node.wrong(page, "policy.value", error.to_string(), "write another name");
+            node.wrong(reader, "policy.value", error.to_string(), "write another name");
             return None;
         }
     };
     let mut principal = Principal::new(id);
     if let Some(node) = section.get("roles") {
-        principal.roles = node.texts(page);
+        principal.roles = node.texts(reader);
     }
     if let Some(node) = section.get("permissions") {
-        principal.permissions = node.texts(page);
+        principal.permissions = node.texts(reader);
     }
     if let Some(node) = section.get("attributes") {
-        for (name, node) in node.entries(page) {
-            if let Some(value) = node.text(page) {
+        for (name, node) in node.entries(reader) {
+            if let Some(value) = node.text(reader) {
                 principal.attributes.insert(name.to_owned(), value.to_owned());
             }
         }
     }
-    principal.agent = section.get("agent").and_then(|n| n.parsed::<AgentId>(page));
+    principal.agent = section.get("agent").and_then(|n| n.parsed::<AgentId>(reader));
     Some(principal)
 }

@@ -5,7 +5,7 @@ use weaver_types::ReasonCode;
 use super::authority;
 use super::matches::{fitting, matches, not_empty, roles};
 use super::node::Node;
-use super::page::{Page, shown};
+use super::reader::{DocumentReader, shown};
 use crate::rule::{DENY_CODES, Effect, JustificationNeed, Require, Rule};
 
 const RULE: [&str; 8] =
@@ -13,43 +13,43 @@ const RULE: [&str; 8] =
 const REQUIRE: [&str; 4] = ["roles", "permissions", "attributes", "justification"];
 
 /// Reads one rule. What could not be read was noted, so that the place of the other rules stays.
-pub(super) fn rule(page: &mut Page<'_>, node: &Node<'_>) -> Rule {
-    let Some(section) = node.section(page, &RULE) else { return Rule::new("", Effect::Deny) };
-    let name = section.need(page, "name").and_then(|n| n.text(page)).unwrap_or_default();
-    let effect = section.need(page, "effect").and_then(|n| effect(page, &n));
+pub(super) fn rule(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Rule {
+    let Some(section) = node.section(reader, &RULE) else { return Rule::new("", Effect::Deny) };
+    let name = section.need(reader, "name").and_then(|n| n.text(reader)).unwrap_or_default();
+    let effect = section.need(reader, "effect").and_then(|n| effect(reader, &n));
     let mut rule = Rule::new(name, effect.unwrap_or(Effect::Deny));
-    if let Some(node) = section.need(page, "match") {
-        rule.matches = matches(page, &node);
+    if let Some(node) = section.need(reader, "match") {
+        rule.matches = matches(reader, &node);
     }
     if let Some(node) = section.get("require") {
-        rule.require = require(page, &node);
+        rule.require = require(reader, &node);
     }
     if let Some(node) = section.get("reason") {
-        rule.reason = node.text(page).unwrap_or_default().to_owned();
+        rule.reason = node.text(reader).unwrap_or_default().to_owned();
     }
-    rule.code = section.get("code").and_then(|n| code(page, &n));
+    rule.code = section.get("code").and_then(|n| code(reader, &n));
     if let Some(node) = section.get("constraints") {
-        rule.constraints = authority::constraints(page, &node);
+        rule.constraints = authority::constraints(reader, &node);
     }
     if let Some(node) = section.get("authority") {
-        rule.authority = authority::authority(page, &node);
+        rule.authority = authority::authority(reader, &node);
     }
     rule
 }
 
-fn effect(page: &mut Page<'_>, node: &Node<'_>) -> Option<Effect> {
-    let word = node.text(page)?;
+fn effect(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<Effect> {
+    let word = node.text(reader)?;
     let all = [Effect::Allow, Effect::Deny, Effect::RequireApproval];
     let found = all.into_iter().find(|effect| effect.as_str() == word);
     if found.is_none() {
         let message = format!("unknown effect `{}`", shown(word));
-        node.wrong(page, "policy.word", message, "write allow, deny or require_approval");
+        node.wrong(reader, "policy.word", message, "write allow, deny or require_approval");
     }
     found
 }
 
-fn code(page: &mut Page<'_>, node: &Node<'_>) -> Option<ReasonCode> {
-    let word = node.text(page)?;
+fn code(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Option<ReasonCode> {
+    let word = node.text(reader)?;
     let found = DENY_CODES.iter().map(|(code, _)| *code).find(|code| code.as_str() == word);
     if found.is_none() {
         let names = DENY_CODES.map(|(code, _)| code.as_str());
@@ -58,38 +58,38 @@ fn code(page: &mut Page<'_>, node: &Node<'_>) -> Option<ReasonCode> {
             None => format!("write one of {}", names.join(", ")),
         };
         let message = format!("unknown code `{}`", shown(word));
-        node.wrong(page, "policy.word", message, remedy);
+        node.wrong(reader, "policy.word", message, remedy);
     }
     found
 }
 
-fn require(page: &mut Page<'_>, node: &Node<'_>) -> Require {
+fn require(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> Require {
     let mut out = Require::default();
-    let Some(section) = node.section(page, &REQUIRE) else { return out };
-    not_empty(page, node, section.is_empty());
+    let Some(section) = node.section(reader, &REQUIRE) else { return out };
+    not_empty(reader, node, section.is_empty());
     if let Some(node) = section.get("roles") {
-        out.roles = roles(page, &node);
+        out.roles = roles(reader, &node);
     }
     if let Some(node) = section.get("permissions") {
-        out.permissions = node.some_texts(page);
+        out.permissions = node.some_texts(reader);
     }
     if let Some(node) = section.get("attributes") {
-        out.attributes = fitting(page, &node);
+        out.attributes = fitting(reader, &node);
     }
     if let Some(node) = section.get("justification") {
-        out.justification = Some(justification(page, &node));
+        out.justification = Some(justification(reader, &node));
     }
     out
 }
 
-fn justification(page: &mut Page<'_>, node: &Node<'_>) -> JustificationNeed {
+fn justification(reader: &mut DocumentReader<'_>, node: &Node<'_>) -> JustificationNeed {
     let mut out = JustificationNeed::default();
-    let Some(section) = node.section(page, &["min_chars", "sources"]) else { return out };
-    if let Some(chars) = section.get("min_chars").and_then(|n| n.count(page, 1)) {
+    let Some(section) = node.section(reader, &["min_chars", "sources"]) else { return out };
+    if let Some(chars) = section.get("min_chars").and_then(|n| n.count(reader, 1)) {
         out.min_chars = chars;
     }
     if let Some(node) = section.get("sources") {
-        out.sources = node.words(page);
+        out.sources = node.words(reader);
     }
     out
 }

@@ -3,7 +3,7 @@
 use weaver_types::signature::{Envelope, Kind, PublicKey, SignatureError, SigningKey};
 use weaver_types::{Digest, KeyId, Timestamp};
 
-use super::page::{Page, Text, shown};
+use super::reader::{DocumentReader, DocumentText, shown};
 use super::{Signers, Source, header, read_any};
 use crate::error::{Finding, LoadError};
 use crate::keys::Signer;
@@ -14,10 +14,10 @@ use crate::keys::Signer;
 /// [`LoadError`] for a text over the limits, for a syntax error, and where `kind` is missing or
 /// unknown.
 pub fn kind_of(toml_text: &str) -> Result<Kind, LoadError> {
-    let text = Text::new("document", toml_text)?;
-    let mut page = Page::open(&text)?;
-    let kind = header::kind(&mut page);
-    kind.ok_or_else(|| LoadError::new(page.into_findings()))
+    let text = DocumentText::new("document", toml_text)?;
+    let mut reader = DocumentReader::open(&text)?;
+    let kind = header::kind(&mut reader);
+    kind.ok_or_else(|| LoadError::new(reader.into_findings()))
 }
 
 /// The digest that a signature of this document covers: over the canonical JSON of the parsed
@@ -26,12 +26,12 @@ pub fn kind_of(toml_text: &str) -> Result<Kind, LoadError> {
 /// # Errors
 /// [`LoadError`] for a text over the limits, a syntax error, or a document of another kind.
 pub fn digest_of(kind: Kind, toml_text: &str) -> Result<Digest, LoadError> {
-    let text = Text::new("document", toml_text)?;
-    let mut page = Page::open(&text)?;
-    let right = header::is_kind(&mut page, kind);
-    match page.digest(kind) {
+    let text = DocumentText::new("document", toml_text)?;
+    let mut reader = DocumentReader::open(&text)?;
+    let right = header::is_kind(&mut reader, kind);
+    match reader.digest(kind) {
         Some(digest) if right => Ok(digest),
-        _ => Err(LoadError::new(page.into_findings())),
+        _ => Err(LoadError::new(reader.into_findings())),
     }
 }
 

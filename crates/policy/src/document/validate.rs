@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use weaver_types::{Authority, CapabilityId, Constraints, TIMEOUT_MS};
 
 use super::MAX_ENTRIES;
-use super::page::{Page, Step, shown};
+use super::reader::{DocumentReader, PathStep, shown};
 use crate::contract::{Contract, Contracts};
 use crate::error::{Finding, LoadError};
+use crate::pattern::Pattern;
 use crate::policy::Policy;
-use crate::rule::{DENY_CODES, Effect, Pattern, Require, Rule};
+use crate::rule::{DENY_CODES, Effect, Require, Rule};
 
 /// The longest name of a rule, in bytes.
 const MAX_NAME: usize = 128;
@@ -20,22 +21,22 @@ const MAX_JUSTIFICATION: u32 = 1_000;
 
 /// What is wrong, and which way leads to it.
 pub(super) struct Problem {
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     code: &'static str,
     message: String,
     remedy: &'static str,
 }
 
-fn key(name: &str) -> Step {
-    Step::Key(name.to_owned())
+fn key(name: &str) -> PathStep {
+    PathStep::Key(name.to_owned())
 }
 
-fn text(steps: &[Step]) -> String {
+fn text(steps: &[PathStep]) -> String {
     let mut out = String::new();
     for step in steps {
         match step {
-            Step::Index(index) => out.push_str(&format!("[{index}]")),
-            Step::Key(name) => {
+            PathStep::Index(index) => out.push_str(&format!("[{index}]")),
+            PathStep::Key(name) => {
                 let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
                 if !out.is_empty() {
                     out.push('.');
@@ -47,12 +48,12 @@ fn text(steps: &[Step]) -> String {
     out
 }
 
-/// Turns problems into findings with places.
-pub(super) fn note(page: &mut Page<'_>, problems: Vec<Problem>) {
+/// Turns problems into findings with lines.
+pub(super) fn note(reader: &mut DocumentReader<'_>, problems: Vec<Problem>) {
     for problem in problems {
-        let span = page.locate(&problem.steps);
+        let span = reader.locate(&problem.steps);
         let steps = text(&problem.steps);
-        page.report(Some(span), &steps, problem.code, problem.message, problem.remedy);
+        reader.report(Some(span), &steps, problem.code, problem.message, problem.remedy);
     }
 }
 
@@ -89,7 +90,7 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
     let mut names = BTreeMap::new();
     for (index, rule) in policy.rules.iter().enumerate() {
         let mut problem = |field: &str, code, message: String, remedy| {
-            let steps = vec![key("rules"), Step::Index(index), key(field)];
+            let steps = vec![key("rules"), PathStep::Index(index), key(field)];
             out.push(Problem { steps, code, message, remedy });
         };
         check_rule(rule, &mut problem);
@@ -99,7 +100,7 @@ pub(super) fn policy(policy: &Policy) -> Vec<Problem> {
         }
     }
     for (index, rule) in policy.rules.iter().enumerate() {
-        let at = [key("rules"), Step::Index(index), key("match")];
+        let at = [key("rules"), PathStep::Index(index), key("match")];
         matches::check(&rule.matches, &at, 0, &mut out);
     }
     matches::limits(policy, &mut out);
@@ -197,7 +198,7 @@ pub(super) fn contracts(contracts: &Contracts) -> Vec<Problem> {
     for (index, entry) in contracts.visible.iter().enumerate() {
         if entry.capabilities.is_empty() {
             out.push(Problem {
-                steps: vec![key("visible"), Step::Index(index)],
+                steps: vec![key("visible"), PathStep::Index(index)],
                 code: "policy.empty_list",
                 message: "it names no capability".to_owned(),
                 remedy: "name at least one pattern",

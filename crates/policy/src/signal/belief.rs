@@ -4,8 +4,8 @@ use std::fmt;
 
 use weaver_types::{IdError, Integrity};
 
+use super::call_context::FinishedCall;
 use super::name::{BeliefClass, BeliefId};
-use super::situation::Seen;
 
 /// A confidence in thousandths, 0 to 1,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,7 +85,7 @@ impl Belief {
     ///
     /// # Errors
     /// [`IdError`], when the capability's id makes no name.
-    pub fn of_call(seen: &Seen<'_>) -> Result<Self, IdError> {
+    pub fn of_call(seen: &FinishedCall<'_>) -> Result<Self, IdError> {
         let (confidence, origin) = match seen.label.integrity {
             Integrity::Trusted => (Confidence::FULL, BeliefOrigin::TrustedTool),
             Integrity::Untrusted => (Confidence::HALF, BeliefOrigin::ExternalDocument),

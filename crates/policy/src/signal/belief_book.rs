@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use weaver_types::RunId;
 
 use super::belief::Belief;
+use super::call_context::FinishedCall;
 use super::dependencies::{Declaration, Dependencies, MAX_BELIEFS};
 use super::name::{BeliefClass, BeliefId};
 use super::run_memory::RunMemory;
-use super::situation::Seen;
 use super::source::SignalError;
 
 /// How many runs are remembered at once.
@@ -19,11 +19,11 @@ pub const MAX_RUNS: usize = 1_024;
 /// belief only gets worse: what makes it look better is another belief.
 #[derive(Debug)]
 pub struct BeliefBook {
-    runs: Mutex<RunMemory<Page>>,
+    runs: Mutex<RunMemory<RunBeliefs>>,
 }
 
 #[derive(Debug, Default)]
-struct Page {
+struct RunBeliefs {
     beliefs: BTreeMap<(BeliefId, BeliefClass), Belief>,
     full: bool,
 }
@@ -46,7 +46,7 @@ impl BeliefBook {
     /// # Errors
     /// [`SignalError`], when the book is in disorder, or the call makes no name: the run then
     /// counts as one of which something was forgotten.
-    pub fn observe(&self, seen: &Seen<'_>) -> Result<(), SignalError> {
+    pub fn observe(&self, seen: &FinishedCall<'_>) -> Result<(), SignalError> {
         match Belief::of_call(seen) {
             Ok(belief) => self.learn(seen.run, seen.finished, belief),
             Err(error) => {
@@ -117,7 +117,8 @@ impl BeliefBook {
     /// How many beliefs are remembered, over all runs.
     #[must_use]
     pub fn beliefs(&self) -> usize {
-        let count = |runs: &RunMemory<Page>| runs.values().map(|page| page.beliefs.len()).sum();
+        let count =
+            |runs: &RunMemory<RunBeliefs>| runs.values().map(|page| page.beliefs.len()).sum();
         self.runs.lock().map_or(0, |runs| count(&runs))
     }
 

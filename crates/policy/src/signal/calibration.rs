@@ -15,7 +15,7 @@ const BINS: usize = 10;
 
 /// One belief and how it turned out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub struct CalibrationSample {
     /// The class of the belief.
     pub class: BeliefClass,
     /// How sure the agent was.
@@ -77,7 +77,7 @@ pub struct ClassOutcomes {
 
 impl ClassOutcomes {
     /// Counts a sample, unless it is synthetic.
-    pub fn add(&mut self, sample: &Sample) {
+    pub fn add(&mut self, sample: &CalibrationSample) {
         let confidence = sample.confidence.get();
         let place = (usize::from(confidence) * BINS / 1_000).min(BINS - 1);
         if let Some(bin) = self.bins.get_mut(place).filter(|_| !sample.synthetic) {
@@ -141,7 +141,7 @@ impl Calibrator {
 
     /// Counts a sample, unless it is synthetic. A sample of a new class beyond [`MAX_CLASSES`] is
     /// lost; from then on every class that is not kept counts as flagged.
-    pub fn record(&mut self, sample: &Sample) {
+    pub fn record(&mut self, sample: &CalibrationSample) {
         if sample.synthetic {
             return;
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::belief::Belief;
-use super::calibration::{Bounds, Calibration, Calibrator, ClassOutcomes, Sample};
+use super::calibration::{Bounds, Calibration, CalibrationSample, Calibrator, ClassOutcomes};
+use super::call_context::{CallContext, FinishedCall};
 use super::name::BeliefClass;
-use super::situation::{Seen, Situation};
 use super::source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, Subject};
 
@@ -27,7 +27,7 @@ impl CalibrationFlags {
     ///
     /// # Errors
     /// [`SignalError::Poisoned`], when the memory is in disorder.
-    pub fn record(&self, sample: &Sample) -> Result<(), SignalError> {
+    pub fn record(&self, sample: &CalibrationSample) -> Result<(), SignalError> {
         self.calibrator.lock().map_err(|_| SignalError::Poisoned)?.record(sample);
         Ok(())
     }
@@ -60,9 +60,9 @@ impl SignalSource for CalibrationFlags {
         "calibration-flags"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let calibrator = self.calibrator.lock().map_err(|_| SignalError::Poisoned)?;
         let dependencies = situation.dependencies;
         let mut first: BTreeMap<&BeliefClass, &Belief> = BTreeMap::new();

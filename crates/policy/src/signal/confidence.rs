@@ -1,8 +1,8 @@
 //! The sources that look at the beliefs behind a call: weak ones, and those from somebody else.
 
 use super::belief::{Belief, BeliefOrigin, Confidence};
+use super::call_context::{CallContext, FinishedCall};
 use super::dependencies::Dependencies;
-use super::situation::{Seen, Situation};
 use super::source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, Subject};
 
@@ -46,9 +46,9 @@ impl SignalSource for BeliefFloor {
         "belief-floor"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let weak = doubtful(situation.dependencies, |b| b.is_weak(self.floor), "weak");
         let signal = |(subject, detail)| Signal {
             source: self.name().to_owned(),
@@ -81,9 +81,9 @@ impl SignalSource for LowConfidenceAction {
         "low-confidence-action"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let guess = |belief: &Belief| belief.confidence < self.floor;
         Ok(alert(self.name(), doubtful(situation.dependencies, guess, "a guess"), situation))
     }
@@ -100,9 +100,9 @@ impl SignalSource for SuspiciousMemoryOrigin {
         "suspicious-memory-origin"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let planted = |belief: &Belief| belief.origin == BeliefOrigin::ExternalDocument;
         let found = doubtful(situation.dependencies, planted, "of doubtful origin");
         Ok(alert(self.name(), found, situation))
@@ -110,7 +110,11 @@ impl SignalSource for SuspiciousMemoryOrigin {
 }
 
 /// A warning about the declared decision, or about the belief where none was declared.
-fn alert(source: &str, found: Option<(Subject, String)>, situation: &Situation<'_>) -> Vec<Signal> {
+fn alert(
+    source: &str,
+    found: Option<(Subject, String)>,
+    situation: &CallContext<'_>,
+) -> Vec<Signal> {
     let decided = situation.dependencies.decision();
     let signal = |(subject, detail): (Subject, String)| Signal {
         source: source.to_owned(),

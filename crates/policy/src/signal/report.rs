@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weaver_text::escape;
 use weaver_types::MAX_DETAIL;
 
-use super::situation::Situation;
+use super::call_context::CallContext;
 use super::source::{SignalError, SignalSource};
 use super::{Signal, Subject};
 
@@ -15,7 +15,7 @@ pub const MAX_SIGNALS: usize = 16;
 
 /// A source that could not answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Failure {
+pub struct SourceFailure {
     /// The name of the source.
     pub source: String,
     /// The stable code of the error.
@@ -30,7 +30,7 @@ pub struct Failure {
 pub struct SignalReport {
     signals: Vec<Signal>,
     aside: Vec<Signal>,
-    failed: Vec<Failure>,
+    failed: Vec<SourceFailure>,
     more: usize,
 }
 
@@ -43,7 +43,7 @@ impl SignalReport {
 
     /// Asks every source about this call and keeps apart what does not concern it.
     #[must_use]
-    pub fn gather(sources: &[Arc<dyn SignalSource>], situation: &Situation<'_>) -> Self {
+    pub fn gather(sources: &[Arc<dyn SignalSource>], situation: &CallContext<'_>) -> Self {
         let mut report = Self::none();
         for source in sources {
             match source.signals(situation) {
@@ -80,7 +80,7 @@ impl SignalReport {
     #[must_use]
     pub fn with_failure(mut self, source: &str, error: &SignalError) -> Self {
         let (code, message) = (error.code(), error.to_string());
-        self.failed.push(Failure { source: source.to_owned(), code, message });
+        self.failed.push(SourceFailure { source: source.to_owned(), code, message });
         self.failed.sort();
         self
     }
@@ -99,7 +99,7 @@ impl SignalReport {
 
     /// The sources that failed.
     #[must_use]
-    pub fn failed(&self) -> &[Failure] {
+    pub fn failed(&self) -> &[SourceFailure] {
         &self.failed
     }
 
@@ -115,7 +115,7 @@ impl SignalReport {
         self.signals.is_empty() && self.aside.is_empty() && self.failed.is_empty()
     }
 
-    fn sort_in(&mut self, signal: Signal, situation: &Situation<'_>) {
+    fn sort_in(&mut self, signal: Signal, situation: &CallContext<'_>) {
         if situation.dependencies.concerned_by(&signal.subject) {
             self.signals.push(signal);
         } else {

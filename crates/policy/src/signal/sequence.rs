@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use weaver_types::{Effects, Impact, Operation, RunId, World};
 
 use super::belief_book::MAX_RUNS;
+use super::call_context::{CallContext, FinishedCall};
 use super::run_memory::RunMemory;
-use super::situation::{Seen, Situation};
 use super::source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, Subject};
 
@@ -66,7 +66,7 @@ impl SignalSource for AnomalousToolSequence {
         "anomalous-tool-sequence"
     }
 
-    fn observe(&self, seen: &Seen<'_>) {
+    fn observe(&self, seen: &FinishedCall<'_>) {
         // A lock left in disorder shows in `signals`, which denies.
         if let Ok(mut runs) = self.runs.lock() {
             let steps = runs.touch(seen.run, seen.finished);
@@ -80,7 +80,7 @@ impl SignalSource for AnomalousToolSequence {
         }
     }
 
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         let runs = self.runs.lock().map_err(|_| SignalError::Poisoned)?;
         let writes = situation.capability.spec().effects.writes();
         if !writes || situation.operation == Operation::View {

@@ -1,7 +1,7 @@
 //! The port through which signals come.
 
 use super::Signal;
-use super::situation::{Seen, Situation};
+use super::call_context::{CallContext, FinishedCall};
 
 /// Why a source could not say anything. What that does to a call stands in the
 /// [`SignalTable`](super::SignalTable).
@@ -40,11 +40,11 @@ pub trait SignalSource: Send + Sync {
     fn name(&self) -> &str;
 
     /// Takes note of a finished call. A failure shows in the next [`SignalSource::signals`].
-    fn observe(&self, seen: &Seen<'_>);
+    fn observe(&self, seen: &FinishedCall<'_>);
 
     /// What there is to say about this call. Saying nothing is an empty list.
     ///
     /// # Errors
     /// [`SignalError`], when the source cannot tell. It never answers with an empty list then.
-    fn signals(&self, situation: &Situation<'_>) -> Result<Vec<Signal>, SignalError>;
+    fn signals(&self, situation: &CallContext<'_>) -> Result<Vec<Signal>, SignalError>;
 }

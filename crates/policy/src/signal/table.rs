@@ -6,14 +6,14 @@ use super::{Severity, Signal, SignalKind, Subject};
 
 /// The rungs from which on something is held and denied; `None` is never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct SeverityThresholds {
     /// From this rung on it is held.
     pub hold_from: Option<Rung>,
     /// From this rung on it is denied.
     pub deny_from: Option<Rung>,
 }
 
-impl Reach {
+impl SeverityThresholds {
     fn verdict(self, rung: Rung) -> Verdict {
         let reached = |from: Option<Rung>| from.is_some_and(|from| rung >= from);
         if reached(self.deny_from) {
@@ -36,22 +36,22 @@ impl Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignalTable {
     /// For [`Severity::Info`]; by default never.
-    pub info: Reach,
+    pub info: SeverityThresholds,
     /// For [`Severity::Warning`]; by default held from L2 on.
-    pub warning: Reach,
+    pub warning: SeverityThresholds,
     /// For [`Severity::Critical`]; by default held from L1 on.
-    pub critical: Reach,
+    pub critical: SeverityThresholds,
     /// For [`SignalKind::LowConfidenceBelief`]; by default held from L3 on.
-    pub low_confidence: Reach,
+    pub low_confidence: SeverityThresholds,
     /// For a source that could not answer; by default held from L2 on.
-    pub unavailable: Reach,
+    pub unavailable: SeverityThresholds,
 }
 
 impl Default for SignalTable {
     fn default() -> Self {
-        let held = |rung| Reach { hold_from: Some(rung), deny_from: None };
+        let held = |rung| SeverityThresholds { hold_from: Some(rung), deny_from: None };
         Self {
-            info: Reach::default(),
+            info: SeverityThresholds::default(),
             warning: held(Rung::L2),
             critical: held(Rung::L1),
             low_confidence: held(Rung::L3),

@@ -7,34 +7,18 @@ use ahash::RandomState;
 use hashbrown::HashTable;
 use weaver_types::{AgentId, CapabilityId, PrincipalId, RunId, Tenant, Timestamp};
 
-use crate::limit::{Counted, Limit};
-use crate::query::Query;
-
 /// Calls that one limit counts together, as a query names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct GroupRef<'a> {
-    limit: &'a str,
-    tenant: &'a Tenant,
-    principal: Option<&'a PrincipalId>,
-    capability: Option<&'a CapabilityId>,
-    run: Option<&'a RunId>,
-    agent: Option<&'a AgentId>,
+pub(crate) struct GroupRef<'a> {
+    pub(crate) limit: &'a str,
+    pub(crate) tenant: &'a Tenant,
+    pub(crate) principal: Option<&'a PrincipalId>,
+    pub(crate) capability: Option<&'a CapabilityId>,
+    pub(crate) run: Option<&'a RunId>,
+    pub(crate) agent: Option<&'a AgentId>,
 }
 
-impl<'a> GroupRef<'a> {
-    pub(super) fn of(limit: &'a Limit, query: &Query<'a>) -> Self {
-        let by = |counted| limit.by.contains(&counted);
-        let principal = query.principal;
-        Self {
-            limit: &limit.name,
-            tenant: &principal.tenant,
-            principal: by(Counted::Principal).then_some(&principal.id),
-            capability: by(Counted::Capability).then(|| query.capability.id()),
-            run: query.run.filter(|_| by(Counted::Run)),
-            agent: principal.agent.as_ref().filter(|_| by(Counted::Agent)),
-        }
-    }
-
+impl GroupRef<'_> {
     fn to_group(self) -> Group {
         Group {
             limit: self.limit.to_owned(),
@@ -73,37 +57,37 @@ impl Group {
 
 /// The times of the calls of a group, earliest first, with how long each counts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Times {
-    pub(super) window: Duration,
-    pub(super) calls: VecDeque<Timestamp>,
+pub(crate) struct Times {
+    pub(crate) window: Duration,
+    pub(crate) calls: VecDeque<Timestamp>,
 }
 
 impl Times {
     /// How many calls no longer count: those at `now - window` and before.
-    pub(super) fn past(&self, now: Timestamp, window: Duration) -> usize {
+    pub(crate) fn past(&self, now: Timestamp, window: Duration) -> usize {
         self.calls.partition_point(|at| at.after(window) <= now)
     }
 }
 
 /// The times of all groups. A group is looked up by what the query names, without a copy of it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Groups {
+pub(crate) struct Groups {
     table: HashTable<(Group, Times)>,
     hasher: RandomState,
 }
 
 impl Groups {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
 
-    pub(super) fn get(&self, group: GroupRef<'_>) -> Option<&Times> {
+    pub(crate) fn get(&self, group: GroupRef<'_>) -> Option<&Times> {
         let hash = self.hasher.hash_one(group);
         self.table.find(hash, |(own, _)| own.as_ref() == group).map(|(_, times)| times)
     }
 
     /// The times of a group, empty where it is new.
-    pub(super) fn of(&mut self, group: GroupRef<'_>) -> &mut Times {
+    pub(crate) fn of(&mut self, group: GroupRef<'_>) -> &mut Times {
         let Self { table, hasher } = self;
         let hash = hasher.hash_one(group);
         let same = |(own, _): &(Group, Times)| own.as_ref() == group;
@@ -113,12 +97,12 @@ impl Groups {
         &mut found.into_mut().1
     }
 
-    pub(super) fn times(&self) -> impl Iterator<Item = &Times> {
+    pub(crate) fn times(&self) -> impl Iterator<Item = &Times> {
         self.table.iter().map(|(_, times)| times)
     }
 
     /// Keeps the groups of which this says so, by the name of their limit.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&str, &mut Times) -> bool) {
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &mut Times) -> bool) {
         self.table.retain(|(group, times)| keep(&group.limit, times));
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_policy::Keys;
 use weaver_policy::approval::{
-    APPROVAL_VERSION, ApprovalRequest, ApprovalState, End, HeldCheck, Moment, Nonce, Phase,
-    Rejection, Release, Resolution, ResolutionVerdict, SignedFile, SignedResolution,
+    APPROVAL_VERSION, ApprovalRequest, ApprovalState, HeldCheck, Nonce, Phase, ReceiptTime,
+    Rejection, Release, RequestEnd, Resolution, ResolutionVerdict, SignedFile, SignedResolution,
     verify_resolution,
 };
 use weaver_types::signature::SigningKey;
@@ -140,7 +140,7 @@ pub(crate) fn request(quorum: u8) -> ApprovalRequest {
         detail: "push needs a senior".to_owned(),
         intent: "publish the fix".to_owned(),
         justification: None,
-        preconditions: vec![weaver_policy::approval::Observed {
+        preconditions: vec![weaver_policy::approval::ObservedPrecondition {
             precondition: Precondition::GitHead { repository: PathSource::Path("/r".to_owned()) },
             value: "abc".to_owned(),
         }],
@@ -186,7 +186,7 @@ impl Desk {
         let SignedFile::Resolution(signed) = SignedFile::parse(file)? else {
             return Err(Rejection::WrongRequest);
         };
-        let moment = Moment::at(self.now);
+        let moment = ReceiptTime::at(self.now);
         let vote = verify_resolution(&self.keys, &self.request, &self.state, &signed, moment)?;
         self.state.record(&self.request, vote).map(|_| ())
     }
@@ -213,8 +213,9 @@ fn one_person_with_the_authority_releases_once() {
     assert_eq!(desk.release(), Err(Rejection::AlreadyResolved));
 }
 
+/// Cases: W1.
 #[test]
-fn w1_a_garbage_signature_over_a_right_hash_brings_no_document_into_force() {
+fn a_garbage_signature_over_a_right_hash_brings_no_document_into_force() {
     // A document's digest proves nothing: only the signature of a pinned key does.
     let policy = crate::support::policy_text("");
     let honest = crate::support::envelope(
@@ -229,8 +230,9 @@ fn w1_a_garbage_signature_over_a_right_hash_brings_no_document_into_force() {
     assert_eq!(crate::signatures::policy_refusal(&policy, &wire), ["policy.signature_malformed"]);
 }
 
+/// Cases: W2.
 #[test]
-fn w2_authority_is_the_keys_documents_not_the_messages() {
+fn authority_is_the_keys_documents_not_the_messages() {
     // A message that brings its own authority is no message of ours.
     let honest = grant(&request(1), "low_trust", LOW_TRUST);
     let mut wire: Value = serde_json::from_slice(&honest.to_json().unwrap()).unwrap();
@@ -316,8 +318,9 @@ const CHANGES: [Change; 21] = [
     ("supersedes", |r| r.supersedes = RequestId::parse("apr_0").ok()),
 ];
 
+/// Cases: W3.
 #[test]
-fn w3_an_approval_binds_everything_that_was_shown() {
+fn an_approval_binds_everything_that_was_shown() {
     // What a planted or edited request shows is what gets signed, and that is not what is held.
     for (field, change) in CHANGES {
         let mut planted = request(1);
@@ -360,8 +363,9 @@ fn every_field_of_a_request_is_covered_by_a_change_above() {
     assert!(serde_json::from_value::<ApprovalRequest>(more).is_err());
 }
 
+/// Cases: W4.
 #[test]
-fn w4_an_answer_dated_outside_of_its_request_releases_nothing() {
+fn an_answer_dated_outside_of_its_request_releases_nothing() {
     let dated = |at: Timestamp| {
         let said = Resolution::new(&request(1), ResolutionVerdict::Granted, "alice", at).unwrap();
         said.sign(&key(ALICE)).unwrap()
@@ -394,8 +398,9 @@ fn w4_an_answer_dated_outside_of_its_request_releases_nothing() {
     assert_eq!(desk.release(), Err(Rejection::TooLate));
 }
 
+/// Cases: W12.
 #[test]
-fn w12_a_grant_can_be_taken_back_until_it_is_used() {
+fn a_grant_can_be_taken_back_until_it_is_used() {
     let granted = || {
         let mut desk = Desk::open(request(1));
         desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
@@ -403,10 +408,10 @@ fn w12_a_grant_can_be_taken_back_until_it_is_used() {
     };
     // By the operator, by another approver, by a change of the policy.
     for end in [
-        End::Revoked { by: "operator".to_owned() },
-        End::Superseded { by: None },
-        End::Expired,
-        End::Denied { by: "host".to_owned(), reason: String::new() },
+        RequestEnd::Revoked { by: "operator".to_owned() },
+        RequestEnd::Superseded { by: None },
+        RequestEnd::Expired,
+        RequestEnd::Denied { by: "host".to_owned(), reason: String::new() },
     ] {
         let mut desk = granted();
         let release = desk.release().unwrap();

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, Moment, OperatorWord, SignedFile, Standing, StandingBounds, Word,
-    verify_standing,
+    APPROVAL_VERSION, OperatorAction, OperatorWord, ReceiptTime, SignedFile, StandingApproval,
+    StandingBounds, verify_standing,
 };
 use weaver_policy::{ArgumentPredicate, Pattern};
 use weaver_types::{RequestId, StandingId, Tenant};
@@ -18,7 +18,7 @@ fn value(bytes: &[u8]) -> Value {
 }
 
 fn forms() -> Value {
-    let standing = Standing {
+    let standing = StandingApproval {
         v: APPROVAL_VERSION,
         id: StandingId::parse("std_1").unwrap(),
         log: log(),
@@ -35,12 +35,13 @@ fn forms() -> Value {
         nonce: nonce(5),
     };
     let envelope = standing.envelope(&key(ALICE), NOW).unwrap();
-    let signed = weaver_policy::approval::SignedStanding { standing, envelopes: vec![envelope] };
+    let signed =
+        weaver_policy::approval::SignedStandingApproval { standing, envelopes: vec![envelope] };
     let bounds = StandingBounds::default();
-    let used = verify_standing(&keys(), &log(), &signed, &bounds, Moment::at(NOW)).unwrap();
+    let used = verify_standing(&keys(), &log(), &signed, &bounds, ReceiptTime::at(NOW)).unwrap();
     let word = OperatorWord {
         v: APPROVAL_VERSION,
-        word: Word::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
+        word: OperatorAction::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
         log: log(),
         approver: "operator".to_owned(),
         at: NOW,

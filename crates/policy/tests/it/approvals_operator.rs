@@ -4,26 +4,26 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{
-    APPROVAL_VERSION, Moment, OperatorWord, Outcome, Rejection, SignedFile, Word,
-    verify_operator_word,
+    APPROVAL_VERSION, BeliefOutcome, OperatorAction, OperatorWord, ReceiptTime, Rejection,
+    SignedFile, verify_operator_word,
 };
 use weaver_types::{Digest, LogId, RequestId, RunId, StandingId, Timestamp};
 
 use crate::approvals::{ALICE, OPERATOR, STRANGER, key, keys, log, nonce};
 use crate::support::NOW;
 
-fn word(word: Word, approver: &str) -> OperatorWord {
+fn word(word: OperatorAction, approver: &str) -> OperatorWord {
     let approver = approver.to_owned();
     OperatorWord { v: APPROVAL_VERSION, word, log: log(), approver, at: NOW, nonce: nonce(3) }
 }
 
-fn words() -> [Word; 5] {
+fn words() -> [OperatorAction; 5] {
     [
-        Word::ConfirmClock { until: NOW },
-        Word::EndRun { run: RunId::parse("run_1").unwrap() },
-        Word::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
-        Word::RevokeStanding { standing: StandingId::parse("std_1").unwrap() },
-        Word::Outcome(Outcome {
+        OperatorAction::ConfirmClock { until: NOW },
+        OperatorAction::EndRun { run: RunId::parse("run_1").unwrap() },
+        OperatorAction::RevokeRequest { request: RequestId::parse("apr_1").unwrap() },
+        OperatorAction::RevokeStanding { standing: StandingId::parse("std_1").unwrap() },
+        OperatorAction::Outcome(BeliefOutcome {
             class: "web.search".to_owned(),
             confidence: 500,
             correct: false,
@@ -40,7 +40,7 @@ fn hear(
     let SignedFile::OperatorWord(signed) = SignedFile::parse(file)? else {
         panic!("another file");
     };
-    verify_operator_word(&keys(), &log(), &signed, Moment::at(now), seen)
+    verify_operator_word(&keys(), &log(), &signed, ReceiptTime::at(now), seen)
 }
 
 fn file(said: OperatorWord, seed: u8) -> Vec<u8> {
@@ -89,7 +89,7 @@ fn a_word_is_good_for_a_quarter_of_an_hour() {
     let mut expired = keys();
     expired.expires = Some(NOW.after(Duration::ZERO));
     let SignedFile::OperatorWord(signed) = SignedFile::parse(&bytes).unwrap() else { panic!() };
-    let refused = verify_operator_word(&expired, &log(), &signed, Moment::at(NOW), |_| false);
+    let refused = verify_operator_word(&expired, &log(), &signed, ReceiptTime::at(NOW), |_| false);
     assert_eq!(refused, Err(Rejection::KeyVoid));
 }
 

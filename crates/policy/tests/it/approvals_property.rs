@@ -97,7 +97,7 @@ proptest! {
         let need = usize::from(quorum.max(1));
         for message in &messages {
             if message.ended {
-                let end = weaver_policy::approval::End::Expired;
+                let end = weaver_policy::approval::RequestEnd::Expired;
                 let was_open = open;
                 prop_assert_eq!(desk.state.end(end).is_ok(), was_open);
                 open = false;

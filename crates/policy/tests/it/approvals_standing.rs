@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_policy::approval::{
-    APPROVAL_VERSION, HeldCheck, Moment, Rejection, SignedFile, SignedStanding, Standing,
-    StandingBounds, StandingUse, verify_standing,
+    APPROVAL_VERSION, HeldCheck, ReceiptTime, Rejection, SignedFile, SignedStandingApproval,
+    StandingApproval, StandingBounds, StandingUse, verify_standing,
 };
 use weaver_policy::{ArgumentPredicate, Keys, Pattern, PolicySet};
 use weaver_types::{
@@ -29,8 +29,8 @@ fn predicate(value: serde_json::Value) -> ArgumentPredicate {
     serde_json::from_value(value).unwrap()
 }
 
-fn standing() -> Standing {
-    Standing {
+fn standing() -> StandingApproval {
+    StandingApproval {
         v: APPROVAL_VERSION,
         id: StandingId::parse("std_1").unwrap(),
         log: log(),
@@ -46,9 +46,9 @@ fn standing() -> Standing {
     }
 }
 
-fn sign(standing: &Standing, seeds: &[u8]) -> SignedStanding {
+fn sign(standing: &StandingApproval, seeds: &[u8]) -> SignedStandingApproval {
     let envelopes = seeds.iter().map(|seed| standing.envelope(&key(*seed), NOW).unwrap()).collect();
-    SignedStanding { standing: standing.clone(), envelopes }
+    SignedStandingApproval { standing: standing.clone(), envelopes }
 }
 
 fn bounds(quorum: u8) -> StandingBounds {
@@ -56,12 +56,15 @@ fn bounds(quorum: u8) -> StandingBounds {
 }
 
 /// Reads the file and verifies it.
-fn accept(signed: &SignedStanding, bounds: &StandingBounds) -> Result<StandingUse, Rejection> {
+fn accept(
+    signed: &SignedStandingApproval,
+    bounds: &StandingBounds,
+) -> Result<StandingUse, Rejection> {
     let SignedFile::Standing(read) = SignedFile::parse(&signed.to_json().unwrap())? else {
         panic!("another file");
     };
     assert_eq!(read, *signed);
-    verify_standing(&keys(), &log(), &read, bounds, Moment::at(NOW))
+    verify_standing(&keys(), &log(), &read, bounds, ReceiptTime::at(NOW))
 }
 
 fn in_force() -> StandingUse {
@@ -137,7 +140,7 @@ fn it_releases_no_hold_that_asks_for_more_than_its_people_have() {
 
 #[test]
 fn it_speaks_of_the_calls_that_it_names() {
-    let code = |change: fn(&mut Standing), call: fn(&mut Call)| {
+    let code = |change: fn(&mut StandingApproval), call: fn(&mut Call)| {
         let mut written = standing();
         change(&mut written);
         let used = accept(&sign(&written, &[ALICE]), &bounds(1)).unwrap();
@@ -161,7 +164,7 @@ fn it_speaks_of_the_calls_that_it_names() {
     assert_eq!(code(|s| s.arguments.clear(), |c| c.arguments = Some(json!({}))), None);
     assert_eq!(code(|s| s.arguments.clear(), |c| c.arguments = None), no);
     // Where a value came from is not known here, so a condition on it does not hold.
-    let from = |s: &mut Standing| {
+    let from = |s: &mut StandingApproval| {
         s.arguments = vec![predicate(json!({ "at": "/remote", "provenance": ["user"] }))];
     };
     assert_eq!(code(from, |_| {}), no);
@@ -181,7 +184,8 @@ fn it_takes_people_of_the_role_that_the_policy_and_the_rule_ask_for() {
     };
     let bounds = StandingBounds { authority: role("cfo"), ..StandingBounds::default() };
     let signed = sign(&standing(), &[ALICE]);
-    let verify = |keys: &Keys| verify_standing(keys, &log(), &signed, &bounds, Moment::at(NOW));
+    let verify =
+        |keys: &Keys| verify_standing(keys, &log(), &signed, &bounds, ReceiptTime::at(NOW));
     assert_eq!(verify(&with(&["clerk"])).unwrap_err().code(), "role");
     let used = verify(&with(&["cfo"])).unwrap();
     let set = held("roles = [\"clerk\"]");
@@ -196,7 +200,7 @@ fn it_takes_people_of_the_role_that_the_policy_and_the_rule_ask_for() {
 
 #[test]
 fn it_stays_within_the_bounds_of_the_policy() {
-    let code = |change: fn(&mut Standing)| {
+    let code = |change: fn(&mut StandingApproval)| {
         let mut written = standing();
         change(&mut written);
         accept(&sign(&written, &[ALICE]), &bounds(1)).err().map(|rejection| rejection.code())
@@ -267,7 +271,7 @@ fn the_one_who_asks_does_not_count_in_advance_either() {
 
 #[test]
 fn what_was_not_signed_as_it_stands_comes_not_into_force() {
-    let tampered = |change: fn(&mut Standing)| {
+    let tampered = |change: fn(&mut StandingApproval)| {
         let mut signed = sign(&standing(), &[ALICE]);
         change(&mut signed.standing);
         accept(&signed, &bounds(1)).unwrap_err().code()

@@ -2,7 +2,7 @@
 //! from them stands in `docs/reference/vector-deviations.md`.
 
 use serde_json::{Value, json};
-use weaver_policy::approval::{End, Phase, Rejection};
+use weaver_policy::approval::{Phase, Rejection, RequestEnd};
 use weaver_types::canonical::{self, Profile};
 use weaver_types::signature::SigningKey;
 
@@ -15,20 +15,22 @@ fn canonical(value: &Value) -> String {
     String::from_utf8(canonical::to_bytes(value, Profile::Document).unwrap()).unwrap()
 }
 
+/// Cases: APR-02.
 #[test]
-fn apr_02_a_denial_ends_it_and_so_does_a_resolver_that_fails() {
+fn a_denial_ends_it_and_so_does_a_resolver_that_fails() {
     let mut desk = Desk::open(request(1));
     desk.hear(&deny(&desk.request, "alice", ALICE)).unwrap();
     assert!(matches!(desk.state.phase(), Phase::Denied { .. }));
     // The reference leaves the action parked when the resolver throws; here there is an end for it.
     let mut desk = Desk::open(request(1));
-    let end = End::Denied { by: "resolver".to_owned(), reason: "failed".to_owned() };
+    let end = RequestEnd::Denied { by: "resolver".to_owned(), reason: "failed".to_owned() };
     assert_eq!(desk.state.end(end), Ok(()));
     assert!(desk.state.phase().is_end() && desk.release().is_err());
 }
 
+/// Cases: APR-03.
 #[test]
-fn apr_03_a_waiting_request_releases_nothing() {
+fn a_waiting_request_releases_nothing() {
     let mut desk = Desk::open(request(1));
     assert_eq!(desk.release(), Err(Rejection::Quorum { have: 0, need: 1 }));
     // Without a release nothing can be consumed; another request's release is none.
@@ -42,8 +44,9 @@ fn apr_03_a_waiting_request_releases_nothing() {
     assert_eq!(desk.state.phase(), &Phase::Requested);
 }
 
+/// Cases: APR-04, APR-14.
 #[test]
-fn apr_04_and_14_an_answer_to_one_request_is_none_to_another() {
+fn an_answer_to_one_request_is_none_to_another() {
     let other = weaver_policy::approval::ApprovalRequest {
         id: weaver_types::RequestId::parse("apr_2").unwrap(),
         ..request(1)
@@ -54,8 +57,9 @@ fn apr_04_and_14_an_answer_to_one_request_is_none_to_another() {
     assert_eq!(desk.hear(&grant(&other, "alice", ALICE)), Err(Rejection::WrongRequest));
 }
 
+/// Cases: APR-08.
 #[test]
-fn apr_08_the_canonical_bytes_of_a_resolution() {
+fn the_canonical_bytes_of_a_resolution() {
     let said = json!({
         "request_id": "11111111-1111-4111-8111-111111111111",
         "action_id": "22222222-2222-4222-8222-222222222222",
@@ -69,8 +73,9 @@ fn apr_08_the_canonical_bytes_of_a_resolution() {
     assert_eq!(hex, "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c");
 }
 
+/// Cases: APR-09 to APR-13.
 #[test]
-fn apr_09_to_13_a_forgery_is_refused_and_a_genuine_grant_after_it_counts() {
+fn a_forgery_is_refused_and_a_genuine_grant_after_it_counts() {
     let mut desk = Desk::open(request(1));
     assert_eq!(desk.hear(&grant(&desk.request, "alice", STRANGER)), Err(Rejection::WrongKey));
     assert_eq!(desk.state.phase(), &Phase::Requested);
@@ -81,8 +86,9 @@ fn apr_09_to_13_a_forgery_is_refused_and_a_genuine_grant_after_it_counts() {
     assert!(desk.release().is_ok());
 }
 
+/// Cases: APR-15, APR-21.
 #[test]
-fn apr_15_and_21_dates_are_compared_as_points_in_time() {
+fn dates_are_compared_as_points_in_time() {
     use weaver_types::Timestamp;
     let deadline = Timestamp::parse_rfc3339("2026-01-01T10:00:00Z").unwrap();
     let at = |text: &str| Timestamp::parse_rfc3339(text).unwrap();
@@ -98,8 +104,9 @@ fn apr_15_and_21_dates_are_compared_as_points_in_time() {
     assert_eq!(desk.hear(&dated(at("2001-01-01T00:00:00Z"))), Err(Rejection::TooEarly));
 }
 
+/// Cases: APR-16.
 #[test]
-fn apr_16_a_key_that_is_no_ed25519_key_does_not_load() {
+fn a_key_that_is_no_ed25519_key_does_not_load() {
     let pem =
         "[approvers.a]\nkey = \"-----BEGIN PUBLIC KEY-----\"\ntrust = 1\nclearance = \"public\"\n";
     assert_eq!(crate::support::load("", "", pem).unwrap_err().code(), "policy.value");
@@ -107,8 +114,9 @@ fn apr_16_a_key_that_is_no_ed25519_key_does_not_load() {
     assert_eq!(crate::support::load("", "", none).unwrap_err().code(), "policy.missing_key");
 }
 
+/// Cases: APR-18, APR-19.
 #[test]
-fn apr_18_and_19_authority_belongs_to_the_key_and_is_checked_where_it_counts() {
+fn authority_belongs_to_the_key_and_is_checked_where_it_counts() {
     let mut desk = Desk::open(request(1));
     assert_eq!(desk.hear(&grant(&desk.request, "low_trust", LOW_TRUST)), Err(Rejection::Trust));
     let refused = desk.hear(&grant(&desk.request, "low_clearance", LOW_CLEARANCE));
@@ -118,8 +126,9 @@ fn apr_18_and_19_authority_belongs_to_the_key_and_is_checked_where_it_counts() {
     assert_eq!(desk.hear(&grant(&desk.request, "alice", ALICE)), Ok(()));
 }
 
+/// Cases: APR-20.
 #[test]
-fn apr_20_a_planted_request_with_the_same_ids_gets_no_valid_signature() {
+fn a_planted_request_with_the_same_ids_gets_no_valid_signature() {
     let mut planted = request(1);
     planted.detail = "run unit tests".to_owned();
     planted.authority = Default::default();
@@ -127,8 +136,9 @@ fn apr_20_a_planted_request_with_the_same_ids_gets_no_valid_signature() {
     assert_eq!(desk.hear(&grant(&planted, "alice", ALICE)), Err(Rejection::RequestChanged));
 }
 
+/// Cases: APR-23.
 #[test]
-fn apr_23_two_of_three_people() {
+fn two_of_three_people() {
     let mut desk = Desk::open(request(2));
     desk.hear(&grant(&desk.request, "alice", ALICE)).unwrap();
     assert!(desk.hear(&grant(&desk.request, "alice", ALICE)).is_err());

@@ -276,8 +276,9 @@ fn whoever_gives_a_rung_below_the_effects_or_the_declared_one_says_so() {
     assert_eq!(lowered.rung(), Rung::L3);
 }
 
+/// Cases: W10.
 #[test]
-fn w10_a_tool_that_reaches_out_meets_no_rule_about_what_stays_here() {
+fn a_tool_that_reaches_out_meets_no_rule_about_what_stays_here() {
     let rule = "[[rules]]\nname = \"local\"\neffect = \"allow\"\n\
         match = { effects = { world = \"closed\" }, rung = [\"L0\", \"L1\", \"L2\", \"L3\"] }\n";
     let policy = set(rule, "");

@@ -97,8 +97,10 @@ fn an_older_version_than_the_last_accepted_is_refused() {
 }
 
 /// PSIG-05 of the reference: version 5 was in force, version 4 is signed as well.
+///
+/// Cases: PSIG-05.
 #[test]
-fn psig_05_a_rightly_signed_older_version_is_refused() {
+fn a_rightly_signed_older_version_is_refused() {
     let ledger = Records::new();
     accept(&signed(5, "t"), &ledger).unwrap();
     assert_eq!(accept(&signed(4, "t"), &ledger).unwrap_err().code(), "policy.version_older");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_policy::PolicySet;
-use weaver_policy::analysis::explain_denial;
+use weaver_policy::explain::explain_denial;
 use weaver_types::{
     CapabilityDraft, Constraints, Effects, JustificationSource, ReasonCode, SensitivityTag, Verdict,
 };
@@ -121,15 +121,17 @@ fn decisions(id: &str, set: &PolicySet, answer: impl Fn(&Value) -> Value) {
     }
 }
 
+/// Cases: P01, P02.
 #[test]
-fn p01_and_p02_the_default_policy() {
+fn the_default_policy() {
     for id in ["P01", "P02"] {
         decisions(id, &baseline(), Value::clone);
     }
 }
 
+/// Cases: P03.
 #[test]
-fn p03_explaining_a_denial() {
+fn explaining_a_denial() {
     let (set, vector) = (baseline(), vector("P03"));
     let inputs = vector["input"]["cases"].as_array().unwrap();
     let outputs = vector["output"]["cases"].as_array().unwrap();
@@ -181,13 +183,15 @@ require = { roles = { any = ["editor", "admin"] }, justification = { min_chars =
 effect = "allow"
 "#;
 
+/// Cases: D01.
 #[test]
-fn d01_a_declared_policy() {
+fn a_declared_policy() {
     decisions("D01", &set(D01, ""), |output| output["decision"].clone());
 }
 
+/// Cases: D02, X09.
 #[test]
-fn d02_and_x09_what_is_malformed_or_misspelt_does_not_load() {
+fn what_is_malformed_or_misspelt_does_not_load() {
     let rule = |more: &str| format!("[[rules]]\nname = \"a\"\n{more}\n");
     let cases = [
         "default = \"maybe\"\n".to_owned(),

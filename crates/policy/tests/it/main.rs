@@ -1,18 +1,10 @@
 //! The public behaviour of `weaver-policy`.
 
 #[cfg(test)]
-mod propose_servers;
-#[cfg(test)]
 mod support;
 
 #[cfg(test)]
 mod agents;
-#[cfg(test)]
-mod analysis;
-#[cfg(test)]
-mod analysis_ask;
-#[cfg(test)]
-mod analysis_lint;
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
@@ -39,6 +31,8 @@ mod contracts;
 mod documents;
 #[cfg(test)]
 mod drift;
+#[cfg(test)]
+mod explain;
 #[cfg(test)]
 mod floor;
 #[cfg(test)]

@@ -9,10 +9,11 @@ use proptest::sample::select;
 use weaver_policy::PolicySet;
 use weaver_policy::signal::{
     AnomalousToolSequence, Belief, BeliefBook, BeliefClass, BeliefFloor, BeliefId, BeliefOrigin,
-    Bounds, CalibrationFlags, Calibrator, Confidence, DecisionId, Declaration, Dependencies,
-    LowConfidenceAction, MAX_BELIEFS, MAX_CLASSES, MAX_RUNS, MAX_SIGNALS, Proposed, Reach,
-    SEQUENCE_WINDOW, Sample, Seen, Severity, Signal, SignalError, SignalKind, SignalReport,
-    SignalSource, SignalTable, Situation, Subject, SuspiciousMemoryOrigin, Watch, contributions,
+    Bounds, CalibrationFlags, CalibrationSample, Calibrator, CallContext, Confidence, DecisionId,
+    Declaration, Dependencies, FinishedCall, LowConfidenceAction, MAX_BELIEFS, MAX_CLASSES,
+    MAX_RUNS, MAX_SIGNALS, ProposedCall, SEQUENCE_WINDOW, Severity, SeverityThresholds, Signal,
+    SignalError, SignalKind, SignalMonitor, SignalReport, SignalSource, SignalTable, Subject,
+    SuspiciousMemoryOrigin, contributions,
 };
 use weaver_types::{
     CallId, Capability, CapabilityId, Check, Contribution, Decision, Discharge, Effects, Label,
@@ -80,9 +81,9 @@ impl SignalSource for Says {
         "says"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, _: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, _: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         Ok(self.0.clone())
     }
 }
@@ -95,9 +96,9 @@ impl SignalSource for Fails {
         "fails"
     }
 
-    fn observe(&self, _: &Seen<'_>) {}
+    fn observe(&self, _: &FinishedCall<'_>) {}
 
-    fn signals(&self, _: &Situation<'_>) -> Result<Vec<Signal>, SignalError> {
+    fn signals(&self, _: &CallContext<'_>) -> Result<Vec<Signal>, SignalError> {
         Err(SignalError::Unavailable("the disk is\u{202e} full".to_owned()))
     }
 }
@@ -112,7 +113,7 @@ fn report(
     dependencies: &Dependencies,
 ) -> SignalReport {
     let (run, operation) = (run(0), Operation::Invoke);
-    let situation = Situation { run: &run, capability, operation, finished: 0, dependencies };
+    let situation = CallContext { run: &run, capability, operation, finished: 0, dependencies };
     SignalReport::gather(sources, &situation)
 }
 
@@ -130,8 +131,9 @@ fn verdict(
 
 // The arbitration cases of Lodestar, by their ids.
 
+/// Cases: ARB-01.
 #[test]
-fn arb_01_a_warning_on_a_backing_belief_holds() {
+fn a_warning_on_a_backing_belief_holds() {
     let tag = on("git.tag", Rung::L2);
     let sources = [Says::alert(Severity::Warning, about("bB"))];
     let decision = decide(&tag, &report(&sources, &tag, &backed_by("bB")));
@@ -144,8 +146,9 @@ fn arb_01_a_warning_on_a_backing_belief_holds() {
     assert_eq!(listed(Check::Signal).unwrap().discharge, Discharge::Approval);
 }
 
+/// Cases: ARB-02.
 #[test]
-fn arb_02_a_warning_on_another_belief_does_not_concern_the_call() {
+fn a_warning_on_another_belief_does_not_concern_the_call() {
     let tag = on("git.tag", Rung::L2);
     let sources = [Says::alert(Severity::Warning, about("bB"))];
     let report = report(&sources, &tag, &backed_by("bC"));
@@ -153,8 +156,9 @@ fn arb_02_a_warning_on_another_belief_does_not_concern_the_call() {
     assert_eq!((report.signals().len(), report.aside().len()), (0, 1));
 }
 
+/// Cases: ARB-03.
 #[test]
-fn arb_03_severity_and_subject_settle_what_an_alert_does() {
+fn severity_and_subject_settle_what_an_alert_does() {
     let tag = on("git.tag", Rung::L2);
     let call = Subject::Action(CallId::parse("a1").unwrap());
     let table = [
@@ -180,8 +184,8 @@ fn miscalibrated(class: &str) -> CalibrationFlags {
     flags
 }
 
-fn sample(class: &str, thousandths: u16, correct: bool) -> Sample {
-    Sample {
+fn sample(class: &str, thousandths: u16, correct: bool) -> CalibrationSample {
+    CalibrationSample {
         class: BeliefClass::parse(class).unwrap(),
         confidence: Confidence::thousandths(thousandths).unwrap(),
         correct,
@@ -189,8 +193,9 @@ fn sample(class: &str, thousandths: u16, correct: bool) -> Sample {
     }
 }
 
+/// Cases: ARB-04.
 #[test]
-fn arb_04_a_flagged_class_behind_the_call_holds() {
+fn a_flagged_class_behind_the_call_holds() {
     let tag = on("git.tag", Rung::L2);
     let sources: [Arc<dyn SignalSource>; 1] = [Arc::new(miscalibrated("over"))];
     let of_class = |class: &str| {
@@ -203,8 +208,9 @@ fn arb_04_a_flagged_class_behind_the_call_holds() {
     assert_eq!(verdict(&sources, &tag, &of_class("other")), Verdict::Allow);
 }
 
+/// Cases: ARB-05.
 #[test]
-fn arb_05_a_weak_belief_holds_from_l3_on() {
+fn a_weak_belief_holds_from_l3_on() {
     let table = [
         (Rung::L3, 490, true, Verdict::Hold),
         (Rung::L3, 500, true, Verdict::Allow),
@@ -219,8 +225,9 @@ fn arb_05_a_weak_belief_holds_from_l3_on() {
     }
 }
 
+/// Cases: ARB-06.
 #[test]
-fn arb_06_a_denial_stays_the_denial_it_was() {
+fn a_denial_stays_the_denial_it_was() {
     let send = on("pay.send", Rung::L2);
     let sources = [Says::alert(Severity::Warning, about("b"))];
     let decision = decide(&send, &report(&sources, &send, &backed_by("b")));
@@ -228,8 +235,9 @@ fn arb_06_a_denial_stays_the_denial_it_was() {
     assert_eq!(decision.primary(), ReasonCode::ExplicitDenyRule);
 }
 
+/// Cases: ARB-07.
 #[test]
-fn arb_07_calibration_has_the_figures_of_the_reference() {
+fn calibration_has_the_figures_of_the_reference() {
     let class = BeliefClass::parse("over").unwrap();
     let mut calibrator = Calibrator::default();
     for count in 1..=8 {
@@ -241,17 +249,19 @@ fn arb_07_calibration_has_the_figures_of_the_reference() {
     assert_eq!((measured.gap, measured.brier, measured.ece), (0.92, 0.8464, 0.92));
 }
 
+/// Cases: ARB-08.
 #[test]
-fn arb_08_what_declares_nothing_is_held_by_a_flag_on_anything_it_saw() {
-    let watch = Watch::new(vec![Arc::new(miscalibrated("general"))]);
+fn what_declares_nothing_is_held_by_a_flag_on_anything_it_saw() {
+    let watch = SignalMonitor::new(vec![Arc::new(miscalibrated("general"))]);
     watch.learn(&run(0), 0, belief("b", 900, true)).unwrap();
     let write = host("fs.write", Effects::WRITE_LOCAL);
     assert_eq!(write.rung(), Rung::L3);
     assert_eq!(asked(&watch, 0, &write, 1, &Declaration::default()), Verdict::Hold);
 }
 
+/// Cases: ARB-09.
 #[test]
-fn arb_09_after_a_text_reads_go_on_and_a_write_is_held() {
+fn after_a_text_reads_go_on_and_a_write_is_held() {
     let watch = sentinels();
     let (read, write) =
         (host("fs.read", Effects::READ_LOCAL), host("fs.write", Effects::WRITE_LOCAL));
@@ -263,17 +273,23 @@ fn arb_09_after_a_text_reads_go_on_and_a_write_is_held() {
 }
 
 /// The three sentinels, armed.
-fn sentinels() -> Watch {
-    Watch::new(vec![
+fn sentinels() -> SignalMonitor {
+    SignalMonitor::new(vec![
         Arc::new(LowConfidenceAction::default()),
         Arc::new(SuspiciousMemoryOrigin),
         Arc::new(AnomalousToolSequence::new()),
     ])
 }
 
-fn see(source: &Watch, run_number: usize, capability: &Capability, finished: u64, label: &Label) {
+fn see(
+    source: &SignalMonitor,
+    run_number: usize,
+    capability: &Capability,
+    finished: u64,
+    label: &Label,
+) {
     let (run, call) = (run(run_number), CallId::parse(format!("call_{finished}")).unwrap());
-    let seen = Seen {
+    let seen = FinishedCall {
         run: &run,
         call: &call,
         capability: capability.id(),
@@ -286,18 +302,18 @@ fn see(source: &Watch, run_number: usize, capability: &Capability, finished: u64
 }
 
 fn reported(
-    watch: &Watch,
+    watch: &SignalMonitor,
     run_number: usize,
     capability: &Capability,
     finished: u64,
     declaration: &Declaration,
 ) -> SignalReport {
     let (run, operation) = (run(run_number), Operation::Invoke);
-    watch.report(&Proposed { run: &run, capability, operation, finished, declaration })
+    watch.report(&ProposedCall { run: &run, capability, operation, finished, declaration })
 }
 
 fn asked(
-    watch: &Watch,
+    watch: &SignalMonitor,
     run_number: usize,
     capability: &Capability,
     finished: u64,
@@ -308,10 +324,11 @@ fn asked(
 
 // The weaknesses of Lodestar that signals answer.
 
+/// Cases: W8.
 #[test]
-fn w8_leaving_the_decision_out_escapes_nothing() {
+fn leaving_the_decision_out_escapes_nothing() {
     let flags = miscalibrated("general");
-    let watch = Watch::new(vec![Arc::new(flags), Arc::new(BeliefFloor::default())]);
+    let watch = SignalMonitor::new(vec![Arc::new(flags), Arc::new(BeliefFloor::default())]);
     watch.learn(&run(0), 0, belief("weak", 100, false)).unwrap();
     watch
         .learn(
@@ -336,8 +353,9 @@ fn w8_leaving_the_decision_out_escapes_nothing() {
     assert_eq!(asked(&watch, 1, &write, 0, &Declaration::default()), Verdict::Allow);
 }
 
+/// Cases: W9.
 #[test]
-fn w9_one_tainted_text_holds_no_later_read() {
+fn one_tainted_text_holds_no_later_read() {
     let watch = sentinels();
     let read = host("fs.read", Effects::READ_LOCAL);
     let fetch = host("web.fetch", Effects::READ_OPEN);
@@ -415,10 +433,10 @@ fn the_defaults_of_the_table() {
 
 #[test]
 fn a_table_cannot_make_a_graver_signal_milder() {
-    let reach = |hold_from| Reach { hold_from, deny_from: None };
+    let reach = |hold_from| SeverityThresholds { hold_from, deny_from: None };
     let table = SignalTable {
         info: reach(Some(Rung::L0)),
-        warning: Reach { hold_from: None, deny_from: Some(Rung::L3) },
+        warning: SeverityThresholds { hold_from: None, deny_from: Some(Rung::L3) },
         critical: reach(None),
         ..SignalTable::default()
     };
@@ -445,7 +463,7 @@ fn the_table_and_the_authority_of_the_policy_are_the_ones_that_count() {
 // The sequence of calls.
 
 fn walk(steps: &[&Capability], then: &Capability) -> Verdict {
-    let watch = Watch::new(vec![Arc::new(AnomalousToolSequence::new())]);
+    let watch = SignalMonitor::new(vec![Arc::new(AnomalousToolSequence::new())]);
     for (finished, step) in (0..).zip(steps) {
         see(&watch, 0, step, finished, &Label::clean());
     }
@@ -490,10 +508,18 @@ fn a_view_is_no_step() {
             let label = &label;
             let call = &call;
             let run = &run;
-            sentinel.observe(&Seen { run, call, capability, effects, label, operation, finished });
+            sentinel.observe(&FinishedCall {
+                run,
+                call,
+                capability,
+                effects,
+                label,
+                operation,
+                finished,
+            });
         }
         let (capability, operation, dependencies) = (&write, third, &Dependencies::none());
-        let situation = Situation { run: &run, capability, operation, finished: 2, dependencies };
+        let situation = CallContext { run: &run, capability, operation, finished: 2, dependencies };
         let count = sentinel.signals(&situation).unwrap().len();
         sentinel.forget(&run);
         count
@@ -514,7 +540,7 @@ fn memory_is_bounded_under_a_hundred_thousand_observations() {
         // Half of them in runs of their own, half in one run, each of another capability.
         let run = if n % 2 == 0 { run(n) } else { run(1) };
         let capability = CapabilityId::parse(format!("tool.{n}")).unwrap();
-        let seen = Seen {
+        let seen = FinishedCall {
             run: &run,
             call: &call,
             capability: &capability,
@@ -539,7 +565,7 @@ fn memory_is_bounded_under_a_hundred_thousand_observations() {
 
 #[test]
 fn pushing_a_run_out_of_memory_frees_nothing() {
-    let watch = Watch::new(vec![
+    let watch = SignalMonitor::new(vec![
         Arc::new(BeliefFloor::default()),
         Arc::new(SuspiciousMemoryOrigin),
         Arc::new(AnomalousToolSequence::new()),
@@ -563,7 +589,7 @@ fn pushing_a_run_out_of_memory_frees_nothing() {
 
 #[test]
 fn flooding_a_run_with_beliefs_hides_none() {
-    let watch = Watch::new(vec![Arc::new(BeliefFloor::default())]);
+    let watch = SignalMonitor::new(vec![Arc::new(BeliefFloor::default())]);
     for n in 0..=MAX_BELIEFS {
         watch.learn(&run(0), 0, belief(&format!("b{n}"), 990, true)).unwrap();
     }
@@ -605,7 +631,7 @@ fn synthetic_outcomes_do_not_count_and_errors_do_not_cancel_across_bins() {
     let class = BeliefClass::parse("c").unwrap();
     let mut calibrator = Calibrator::default();
     for _ in 0..50 {
-        calibrator.record(&Sample { synthetic: true, ..sample("c", 1_000, false) });
+        calibrator.record(&CalibrationSample { synthetic: true, ..sample("c", 1_000, false) });
     }
     assert_eq!(calibrator.class(&class), None);
     for _ in 0..5 {
@@ -650,8 +676,8 @@ fn any_signal() -> impl Strategy<Value = Signal> {
 fn any_table() -> impl Strategy<Value = SignalTable> {
     let rungs = vec![Rung::L0, Rung::L1, Rung::L2, Rung::L3, Rung::L4, Rung::L5];
     let from = move || option::of(select(rungs.clone()));
-    let reach =
-        (from.clone()(), from()).prop_map(|(hold_from, deny_from)| Reach { hold_from, deny_from });
+    let reach = (from.clone()(), from())
+        .prop_map(|(hold_from, deny_from)| SeverityThresholds { hold_from, deny_from });
     vec(reach, 5).prop_map(|all| SignalTable {
         info: all[0],
         warning: all[1],

@@ -169,8 +169,9 @@ fn check(id: &str, set: &PolicySet, when: &Value, then: &Value) {
     }
 }
 
+/// Cases: GATE-01 to GATE-10.
 #[test]
-fn gate_01_to_10_decide_as_the_reference_does_or_stricter() {
+fn recorded_requests_are_decided_as_the_reference_does_or_stricter() {
     let set = gate();
     for n in 1..=10 {
         let id = format!("GATE-{n:02}");
@@ -185,8 +186,9 @@ fn gate_01_to_10_decide_as_the_reference_does_or_stricter() {
     }
 }
 
+/// Cases: GATE-11.
 #[test]
-fn gate_11_a_scope_fits_by_level_and_name() {
+fn a_scope_fits_by_level_and_name() {
     let rules =
         "[[rules]]\nname = \"r\"\nmatch = { scope = { project = \"p1\" } }\neffect = \"allow\"\n";
     let set = set(rules, "");
@@ -197,8 +199,9 @@ fn gate_11_a_scope_fits_by_level_and_name() {
     assert_eq!(action(&fits).decide(&set).verdict(), Verdict::Allow);
 }
 
+/// Cases: GATE-12.
 #[test]
-fn gate_12_sensitivity_is_compared_as_a_word() {
+fn sensitivity_is_compared_as_a_word() {
     let rules = "[[rules]]\nname = \"r\"\nmatch = { tags = { any = \"data:private\" } }\neffect = \"allow\"\n";
     let set = set(rules, "");
     let case = case("GATE-12");
@@ -208,8 +211,10 @@ fn gate_12_sensitivity_is_compared_as_a_word() {
 }
 
 /// There is no preset to refuse. A rule that allows L4 loads, and frees nothing there.
+///
+/// Cases: GATE-13.
 #[test]
-fn gate_13_no_rule_approves_l4_by_itself() {
+fn no_rule_approves_l4_by_itself() {
     let rules = "[[rules]]\nname = \"r\"\nmatch = { rung = [\"L0\", \"L1\", \"L2\", \"L3\", \"L4\"] }\neffect = \"allow\"\n";
     let set = set(rules, "");
     for rung in [Rung::L3, Rung::L4] {
@@ -220,8 +225,9 @@ fn gate_13_no_rule_approves_l4_by_itself() {
     }
 }
 
+/// Cases: GATE-14.
 #[test]
-fn gate_14_malformed_documents_and_envelopes_are_refused() {
+fn malformed_documents_and_envelopes_are_refused() {
     let rule =
         "[[rules]]\nname = \"r\"\nmatch = {}\neffect = \"allow\"\nauthority = { min_trust = 1 }\n";
     assert_eq!(codes(rule).len(), 1);
@@ -243,8 +249,10 @@ fn gate_14_malformed_documents_and_envelopes_are_refused() {
 // Signatures.
 
 /// Lodestar signs the canonical form of `id`, `rules` and `version`. Ours gives the same bytes.
+///
+/// Cases: PSIG-01.
 #[test]
-fn psig_01_the_canonical_form_has_the_bytes_of_the_reference() {
+fn the_canonical_form_has_the_bytes_of_the_reference() {
     let (policy, then) = (data()["policy"].clone(), case("PSIG-01")["then"].clone());
     let bytes = canonical::to_bytes(&policy, Profile::Document).unwrap();
     assert_eq!(String::from_utf8(bytes.clone()).unwrap(), then["canonical"].as_str().unwrap());
@@ -275,24 +283,28 @@ fn refused(text: &str, policy: Option<&str>) -> Vec<&'static str> {
     load(text, policy).unwrap_err().findings().iter().map(|finding| finding.code).collect()
 }
 
+/// Cases: PSIG-02.
 #[test]
-fn psig_02_unsigned_is_refused_unless_development_says_so() {
+fn unsigned_is_refused_unless_development_says_so() {
     let (text, envelope) = signed(1);
     assert_eq!(refused(&text, None), ["policy.signature_missing"]);
     assert!(load(&text, Some(&envelope)).is_ok());
     assert_eq!(set("", "").basis().origin, Origin::UnsignedDevelopment);
 }
 
+/// Cases: PSIG-03.
 #[test]
-fn psig_03_a_rule_changed_after_signing_is_refused() {
+fn a_rule_changed_after_signing_is_refused() {
     let (text, envelope) = signed(1);
     let changed = text.replace("\"deny\"", "\"allow\"");
     assert_eq!(refused(&changed, Some(&envelope)), ["policy.signature_digest"]);
 }
 
 /// W1: a garbage signature over the right digest, under the right name.
+///
+/// Cases: PSIG-04.
 #[test]
-fn psig_04_a_right_digest_under_a_wrong_signature_is_refused() {
+fn a_right_digest_under_a_wrong_signature_is_refused() {
     let (text, envelope) = signed(1);
     let (before, rest) = envelope.split_once("\"signature\":\"").unwrap();
     let (_, after) = rest.split_once('"').unwrap();
@@ -309,8 +321,9 @@ fn psig_04_a_right_digest_under_a_wrong_signature_is_refused() {
 
 // The join.
 
+/// Cases: UNI-01.
 #[test]
-fn uni_01_being_found_changes_nothing_about_a_missing_role() {
+fn being_found_changes_nothing_about_a_missing_role() {
     let set = baseline();
     let write = Case::new(host("notes.write", Effects::WRITE_LOCAL), &[]);
     let write = write.justified("a reason that is long enough", JustificationSource::Human);
@@ -318,8 +331,9 @@ fn uni_01_being_found_changes_nothing_about_a_missing_role() {
     assert_eq!(write.answer(&set), (Verdict::Deny, ReasonCode::MissingRole));
 }
 
+/// Cases: UNI-02.
 #[test]
-fn uni_02_fifteen_characters_justify_and_fourteen_do_not() {
+fn fifteen_characters_justify_and_fourteen_do_not() {
     let set = baseline();
     let write = Case::new(host("notes.write", Effects::WRITE_LOCAL), &["writer"]);
     let answer = |length| {
@@ -329,8 +343,9 @@ fn uni_02_fifteen_characters_justify_and_fourteen_do_not() {
     assert_eq!(answer(15).0, Verdict::Allow);
 }
 
+/// Cases: UNI-03.
 #[test]
-fn uni_03_the_strictest_wins_and_every_source_is_listed() {
+fn the_strictest_wins_and_every_source_is_listed() {
     let says = |check, verdict, reason| Contribution::new(check, verdict, reason, "d");
     let all = vec![
         says(Check::Floor, Verdict::Hold, ReasonCode::FloorHold),

@@ -405,8 +405,9 @@ fn keys_change_through_events_and_an_old_one_counts_up_to_its_end() {
     assert!(verified(&ledger, &fresh, &Trust::of(key(&log, 4))).is_ok());
 }
 
+/// Cases: T7.
 #[test]
-fn t7_a_log_rewritten_with_an_attackers_key_is_refused() {
+fn a_log_rewritten_with_an_attackers_key_is_refused() {
     let honest = memory();
     let log = honest.head().unwrap().log;
     change_key(&honest, &KeyChange::declare(key(&log, 1), 0));

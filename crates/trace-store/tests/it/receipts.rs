@@ -117,8 +117,9 @@ fn fork(common: u64, one: u64, other: u64) -> (MemoryLedger, MemoryLedger) {
     (make(one, "a"), make(other, "b"))
 }
 
+/// Cases: T6.
 #[test]
-fn t6_two_histories_under_one_key_are_proven() {
+fn two_histories_under_one_key_are_proven() {
     for (common, one, other) in
         [(5, 3, 3), (5, 1, 9), (5, 9, 1), (0, 1, 2), (8, 8, 16), (7, 1, 250), (1, 63, 1)]
     {

@@ -91,8 +91,10 @@ fn change_after(change: &str) -> (Option<u64>, &'static str) {
 }
 
 /// W5: deleting or editing lines of the log was undetected by its reader and its report.
+///
+/// Cases: W5, LOG-04.
 #[test]
-fn w5_log_04_an_edited_or_deleted_event_is_found_and_the_first_one_named() {
+fn an_edited_or_deleted_event_is_found_and_the_first_one_named() {
     assert!(case("LOG-04")["lodestar_v0_5_0"].as_str().unwrap().starts_with("gap"));
     let edit = "UPDATE events SET payload = CAST(replace(CAST(payload AS TEXT), 'git.push',
         'run.tests') AS BLOB) WHERE seq = 1;";
@@ -107,8 +109,10 @@ fn w5_log_04_an_edited_or_deleted_event_is_found_and_the_first_one_named() {
 
 /// The recorded chain of agent-kernel: what it found is found; what it let through, a log cut off
 /// at its end or emptied, is found as well.
+///
+/// Cases: W5, A01.
 #[test]
-fn w5_a01_what_the_recorded_chain_found_is_found_and_what_it_missed_too() {
+fn what_the_recorded_chain_found_is_found_and_what_it_missed_too() {
     let recorded = case("A01");
     let output = &recorded["output"];
     let traces = recorded["input"]["traces"].as_array().unwrap();
@@ -159,8 +163,9 @@ fn w5_a01_what_the_recorded_chain_found_is_found_and_what_it_missed_too() {
     assert_eq!(events.len(), 3);
 }
 
+/// Cases: A02.
 #[test]
-fn a02_an_action_has_the_recorded_fields_but_three() {
+fn an_action_has_the_recorded_fields_but_three() {
     let recorded = case("A02");
     let action = ActionTrace {
         action_id: "a0".to_owned(),
@@ -187,14 +192,16 @@ fn a02_an_action_has_the_recorded_fields_but_three() {
 }
 
 /// W6: two processes gave 300 duplicate numbers in 600 appends.
+///
+/// Cases: W6, LOG-03.
 #[test]
-fn w6_log_03_two_processes_never_give_one_number_twice() {
+fn two_processes_never_give_one_number_twice() {
     assert!(case("LOG-03")["lodestar_v0_5_0"].as_str().unwrap().contains("300 duplicate seq"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let start = || -> Child {
         Command::new(std::env::current_exe().unwrap())
-            .args(["weaknesses::w6_child", "--exact", "--nocapture"])
+            .args(["weaknesses::appends_in_a_child_process", "--exact", "--nocapture"])
             .env(PLACE, &path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -218,8 +225,10 @@ fn w6_log_03_two_processes_never_give_one_number_twice() {
 }
 
 /// What each of the two processes does: 300 appends, as soon as it is alone.
+///
+/// Cases: W6.
 #[test]
-fn w6_child() {
+fn appends_in_a_child_process() {
     let Ok(path) = std::env::var(PLACE) else { return };
     let mut out = std::io::stdout();
     let ledger = loop {
@@ -241,8 +250,9 @@ fn w6_child() {
     }
 }
 
+/// Cases: LOG-01.
 #[test]
-fn log_01_many_writers_in_one_process_leave_no_gap_and_nothing_torn() {
+fn many_writers_in_one_process_leave_no_gap_and_nothing_torn() {
     assert_eq!(case("LOG-01")["then"], "seq exactly 0..99, every line parses");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
@@ -275,8 +285,9 @@ fn log_01_many_writers_in_one_process_leave_no_gap_and_nothing_torn() {
     }
 }
 
+/// Cases: LOG-02.
 #[test]
-fn log_02_the_canonical_bytes_are_the_same_and_the_log_holds_no_plain_digest_of_them() {
+fn the_canonical_bytes_are_the_same_and_the_log_holds_no_plain_digest_of_them() {
     let recorded = case("LOG-02");
     let bare = json!({"b": 1, "a": [null, 2], "d": {"z": null, "y": "\u{e9}"}});
     let bytes = canonical::to_bytes(&bare, Profile::Record).unwrap();
@@ -304,8 +315,10 @@ fn copy(path: &Path, folder: &Path, cut: usize) -> PathBuf {
 }
 
 /// W7: after a torn last line the reader threw, and the next append was glued to it.
+///
+/// Cases: W7, LOG-05.
 #[test]
-fn w7_log_05_a_torn_end_is_cut_off_and_said_so_and_the_log_goes_on() {
+fn a_torn_end_is_cut_off_and_said_so_and_the_log_goes_on() {
     assert!(case("LOG-05")["lodestar_v0_5_0"].as_str().unwrap().starts_with("gap"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

@@ -443,8 +443,10 @@ fn a_token_becomes_its_contract_scoped_bounded_and_with_its_override_declared() 
 }
 
 /// The recorded mapping of agent-kernel, where ours says the same.
+///
+/// Cases: C05.
 #[test]
-fn c05_frames_tokens_and_events_map_as_recorded() {
+fn frames_tokens_and_events_map_as_recorded() {
     let theirs = crate::formats::recorded("C05");
     let two = Frame { facts: vec!["one".to_owned(), "two".to_owned()], ..frame() };
     let ours = emitted(&contracts::Frame::from(&two));

@@ -135,8 +135,9 @@ fn a_justification_in_the_arguments_is_a_models() {
     assert_eq!((call.justification, call.arguments.len()), (None, 2));
 }
 
+/// Cases: C03.
 #[test]
-fn c03_what_cannot_be_read_is_answered_as_recorded() {
+fn what_cannot_be_read_is_answered_as_recorded() {
     let theirs = recorded("C03");
     let openai = set(Format::OpenAiResponses);
     let unread = |set: &ToolSet, message: &str| {

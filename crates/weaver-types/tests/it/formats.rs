@@ -75,8 +75,9 @@ fn sorted(mut value: Value) -> Value {
     value
 }
 
+/// Cases: C02.
 #[test]
-fn c02_definitions_are_the_recorded_ones() {
+fn definitions_are_the_recorded_ones() {
     let (case, writer) = (recorded("C02"), writer());
     let ours = definitions(Format::OpenAiResponses, &writer, STRICT);
     let theirs = optional_is_nullable(case["openai_responses"].clone(), "/0/parameters");
@@ -233,8 +234,9 @@ fn what_a_raw_frame_holds_reaches_no_model() {
     }
 }
 
+/// Cases: C03.
 #[test]
-fn c03_a_body_has_its_keys_sorted_and_says_what_the_recorded_one_says() {
+fn a_body_has_its_keys_sorted_and_says_what_the_recorded_one_says() {
     let theirs = recorded("C03");
     let body: Value =
         serde_json::from_str(theirs["responses"][0]["output"].as_str().unwrap()).unwrap();

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-const ENFORCEMENT: [&str; 5] = [
+const ENFORCEMENT: [&str; 6] = [
     "weaver-agent-kernel",
     "weaver-drivers",
     "weaver-firewall",
     "weaver-policy",
+    "weaver-policy-analysis",
     "weaver-trace-store",
 ];
 const CHOOSING: [&str; 1] = ["contextweaver"];
@@ -48,16 +49,17 @@ fn the_router_and_the_memory_bring_no_enforcement() {
 
 #[test]
 fn the_enforcement_brings_no_router() {
-    let names = packages("policy,firewall,trace,trace-sqlite,kernel,drivers");
+    let names = packages("policy,policy-analysis,firewall,trace,trace-sqlite,kernel,drivers");
     assert_eq!(among(&names, &ENFORCEMENT), ENFORCEMENT);
     assert_eq!(among(&names, &CHOOSING), [""; 0]);
 }
 
 #[test]
 fn each_feature_brings_its_own_crates_and_no_others() {
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
         ("", &[]),
         ("policy", &["weaver-policy"]),
+        ("policy-analysis", &["weaver-policy", "weaver-policy-analysis"]),
         ("firewall", &["weaver-firewall"]),
         ("trace", &["weaver-trace-store"]),
         ("trace-sqlite", &["weaver-trace-store"]),
@@ -77,7 +79,7 @@ fn each_feature_brings_its_own_crates_and_no_others() {
 
 #[test]
 fn the_tables_of_tokens_come_with_their_feature_alone() {
-    let all = "router,memory,policy,firewall,trace,trace-sqlite,kernel,drivers";
+    let all = "router,memory,policy,policy-analysis,firewall,trace,trace-sqlite,kernel,drivers";
     assert!(!packages(all).contains("tiktoken-rs"));
     assert!(packages("tiktoken").contains("tiktoken-rs"));
     assert!(packages("firewall,tiktoken").contains("tiktoken-rs"));

@@ -1,7 +1,7 @@
 //! A standing approval that comes into force.
 
 use serde_json::{Value, json};
-use weaver_policy::approval::{Rejection, SignedStanding, verify_standing};
+use weaver_policy::approval::{Rejection, SignedStandingApproval, verify_standing};
 use weaver_types::ledger::{Batch, Durability, LedgerError};
 use weaver_types::{EventKind, StandingId};
 
@@ -13,7 +13,10 @@ use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
 
 impl Kernel {
-    pub(super) async fn take_standing(&self, signed: &SignedStanding) -> Result<Received, Refusal> {
+    pub(super) async fn take_standing(
+        &self,
+        signed: &SignedStandingApproval,
+    ) -> Result<Received, Refusal> {
         let policy = self.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;

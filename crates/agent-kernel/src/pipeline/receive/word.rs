@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use weaver_policy::approval::{
-    End, MAX_SKEW, OPERATOR_WORD_LIFE, OperatorWord, Rejection, SignedWord, Word,
-    verify_operator_word,
+    MAX_SKEW, OPERATOR_WORD_LIFE, OperatorAction, OperatorWord, Rejection, RequestEnd,
+    SignedOperatorWord, verify_operator_word,
 };
 use weaver_types::ledger::{Batch, Durability, LedgerError, Namespace, NewEvent, Put, RecordKey};
 use weaver_types::{DecisionKey, Digest, EventKind, ReasonCode, RequestId, RunId, Timestamp};
@@ -16,14 +16,14 @@ use crate::record::Payload;
 use crate::revocation::RevocationSubject;
 
 impl Kernel {
-    pub(super) async fn take_word(&self, signed: &SignedWord) -> Result<Received, Refusal> {
+    pub(super) async fn take_word(&self, signed: &SignedOperatorWord) -> Result<Received, Refusal> {
         let policy = self.policy();
         let unknown = || Rejection::UnknownApprover { approver: "no keys document".to_owned() };
         let keys = policy.keys().ok_or_else(unknown)?;
         let said = &signed.operator_word;
         // Whoever confirms the clock writes by the clock that is not believed yet.
         let now = match said.word {
-            Word::ConfirmClock { .. } => self.clock.now().max(self.now()),
+            OperatorAction::ConfirmClock { .. } => self.clock.now().max(self.now()),
             _ => self.now(),
         };
         let seen = |digest: &Digest| {
@@ -37,14 +37,18 @@ impl Kernel {
             Batch::new(Durability::Disk).create(self.received(&digest), b"1".to_vec(), Some(kept));
         let by = said.approver.as_str();
         match &said.word {
-            Word::ConfirmClock { until } => self.confirm_clock(said, *until, beside).await,
-            Word::EndRun { run } => self.end_run(run, by, beside).await,
-            Word::RevokeRequest { request } => self.revoke_request(request, by, beside).await,
-            Word::RevokeStanding { standing } => {
+            OperatorAction::ConfirmClock { until } => {
+                self.confirm_clock(said, *until, beside).await
+            }
+            OperatorAction::EndRun { run } => self.end_run(run, by, beside).await,
+            OperatorAction::RevokeRequest { request } => {
+                self.revoke_request(request, by, beside).await
+            }
+            OperatorAction::RevokeStanding { standing } => {
                 self.revoke_standing(standing, by, &beside).await?;
                 Ok(Received::StandingRevoked { standing: standing.clone() })
             }
-            Word::Outcome(outcome) => {
+            OperatorAction::Outcome(outcome) => {
                 let Some(sample) = outcome.sample() else {
                     let problem = "its class is no name, or its confidence is above 1000";
                     return Err(Rejection::Malformed { problem: problem.to_owned() }.into());
@@ -118,7 +122,7 @@ impl Kernel {
         self.commit_word(beside).await?;
         self.end(Ending {
             id: id.clone(),
-            end: End::Revoked { by: by.to_owned() },
+            end: RequestEnd::Revoked { by: by.to_owned() },
             reason: ReasonCode::ApprovalRevoked,
             detail: "an operator took it back".to_owned(),
         })
@@ -145,7 +149,7 @@ impl Kernel {
             };
             if concerned {
                 let detail = format!("{} was revoked", subject.record_id());
-                let end = End::Revoked { by: by.to_owned() };
+                let end = RequestEnd::Revoked { by: by.to_owned() };
                 let (id, reason) = (request.id.clone(), ReasonCode::ApprovalRevoked);
                 // One that cannot be ended now is void all the same: its grant lies before the
                 // revocation.

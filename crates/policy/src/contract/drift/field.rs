@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use weaver_types::{Agents, Capability, CapabilityDraft, SinkKind};
 
-use super::schema::{self, Side};
+use super::schema::{self, SchemaSide};
 use super::{Drift, DriftClass};
 use crate::critical;
 
@@ -96,7 +96,7 @@ fn set<T: Ord>(
 fn input(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     match (&a.input_schema, &b.input_schema) {
         (Some(before), Some(after)) => {
-            schema::compare(before, after, Side::Input, drift);
+            schema::compare(before, after, SchemaSide::Input, drift);
             new_arguments(before, after, drift);
         }
         (None, Some(_)) => drift.add("input", "input schema added", Breaking),
@@ -117,7 +117,7 @@ fn new_arguments(before: &Value, after: &Value, drift: &mut Drift) {
 
 fn output(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     match (&a.output_schema, &b.output_schema) {
-        (Some(before), Some(after)) => schema::compare(before, after, Side::Output, drift),
+        (Some(before), Some(after)) => schema::compare(before, after, SchemaSide::Output, drift),
         (None, Some(_)) => drift.add("output", "output schema added", Compatible),
         (Some(_), None) => drift.add("output", "output schema removed", Breaking),
         (None, None) => {}

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::DriftClass;
-use super::schema::{Comparison, Thing};
+use super::schema::{ChangedAspect, SchemaComparison};
 
 /// Which way a condition went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum Direction {
     Tighter,
     Looser,
 }
@@ -21,7 +21,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "strin
 
 /// A keyword whose value is not the same before and after.
 pub(super) fn compare(
-    out: &mut Comparison<'_>,
+    out: &mut SchemaComparison<'_>,
     key: &str,
     (old, new): (Option<&Value>, Option<&Value>),
     place: &str,
@@ -33,12 +33,12 @@ pub(super) fn compare(
         }
         "default" => out.add(place, ["default changed"; 2], DriftClass::Breaking),
         "type" => match (types(old), types(new)) {
-            (Some(old), Some(new)) => sets(out, Thing::Type, (&old, &new), place),
-            _ => out.untold(place),
+            (Some(old), Some(new)) => sets(out, ChangedAspect::Type, (&old, &new), place),
+            _ => out.unrecognized(place),
         },
         "enum" => match (values(old), values(new)) {
             (Ok(old), Ok(new)) => optional_sets(out, (old, new), place),
-            _ => out.untold(place),
+            _ => out.unrecognized(place),
         },
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
             bound(out, (old, new), Ordering::Greater, place);
@@ -47,43 +47,47 @@ pub(super) fn compare(
             bound(out, (old, new), Ordering::Less, place);
         }
         "const" | "multipleOf" | "pattern" | "format" => match (old, new) {
-            (None, Some(_)) => out.turned(Turn::Tighter, Thing::Format, place),
-            (Some(_), None) => out.turned(Turn::Looser, Thing::Format, place),
-            _ => out.untold(place),
+            (None, Some(_)) => out.changed(Direction::Tighter, ChangedAspect::Format, place),
+            (Some(_), None) => out.changed(Direction::Looser, ChangedAspect::Format, place),
+            _ => out.unrecognized(place),
         },
         "uniqueItems" => match (flag(old), flag(new)) {
-            (Some(false), Some(true)) => out.turned(Turn::Tighter, Thing::Bound, place),
-            (Some(true), Some(false)) => out.turned(Turn::Looser, Thing::Bound, place),
+            (Some(false), Some(true)) => {
+                out.changed(Direction::Tighter, ChangedAspect::Bound, place)
+            }
+            (Some(true), Some(false)) => {
+                out.changed(Direction::Looser, ChangedAspect::Bound, place)
+            }
             (Some(_), Some(_)) => {}
-            _ => out.untold(place),
+            _ => out.unrecognized(place),
         },
-        _ => out.untold(place),
+        _ => out.unrecognized(place),
     }
 }
 
 /// A limit; `tighter` is how its new value compares with the old one where it allows less.
 fn bound(
-    out: &mut Comparison<'_>,
+    out: &mut SchemaComparison<'_>,
     (old, new): (Option<&Value>, Option<&Value>),
     tighter: Ordering,
     place: &str,
 ) {
-    let turn = match (old, new) {
-        (None, Some(_)) => Turn::Tighter,
-        (Some(_), None) => Turn::Looser,
+    let direction = match (old, new) {
+        (None, Some(_)) => Direction::Tighter,
+        (Some(_), None) => Direction::Looser,
         (Some(old), Some(new)) => {
             let numbers = (old.as_f64(), new.as_f64());
             match numbers.0.zip(numbers.1).and_then(|(old, new)| new.partial_cmp(&old)) {
-                Some(order) if order == tighter => Turn::Tighter,
-                Some(order) if order == tighter.reverse() => Turn::Looser,
+                Some(order) if order == tighter => Direction::Tighter,
+                Some(order) if order == tighter.reverse() => Direction::Looser,
                 Some(_) if numbers.0.is_some_and(|number| number.abs() < EXACT) => return,
                 // What is no number, or differs beyond what can be compared.
-                _ => return out.untold(place),
+                _ => return out.unrecognized(place),
             }
         }
         (None, None) => return,
     };
-    out.turned(turn, Thing::Bound, place);
+    out.changed(direction, ChangedAspect::Bound, place);
 }
 
 /// The types that are accepted. An integer is a number, so `number` holds both.
@@ -111,29 +115,29 @@ fn values(value: Option<&Value>) -> Result<Option<BTreeSet<String>>, ()> {
 }
 
 fn optional_sets(
-    out: &mut Comparison<'_>,
+    out: &mut SchemaComparison<'_>,
     sets_of: (Option<BTreeSet<String>>, Option<BTreeSet<String>>),
     place: &str,
 ) {
     match sets_of {
-        (None, Some(_)) => out.turned(Turn::Tighter, Thing::Enum, place),
-        (Some(_), None) => out.turned(Turn::Looser, Thing::Enum, place),
-        (Some(old), Some(new)) => sets(out, Thing::Enum, (&old, &new), place),
+        (None, Some(_)) => out.changed(Direction::Tighter, ChangedAspect::Enum, place),
+        (Some(_), None) => out.changed(Direction::Looser, ChangedAspect::Enum, place),
+        (Some(old), Some(new)) => sets(out, ChangedAspect::Enum, (&old, &new), place),
         (None, None) => {}
     }
 }
 
 fn sets(
-    out: &mut Comparison<'_>,
-    thing: Thing,
+    out: &mut SchemaComparison<'_>,
+    thing: ChangedAspect,
     (old, new): (&BTreeSet<String>, &BTreeSet<String>),
     place: &str,
 ) {
     if !old.is_subset(new) {
-        out.turned(Turn::Tighter, thing, place);
+        out.changed(Direction::Tighter, thing, place);
     }
     if !new.is_subset(old) {
-        out.turned(Turn::Looser, thing, place);
+        out.changed(Direction::Looser, thing, place);
     }
 }
 

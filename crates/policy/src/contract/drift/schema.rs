@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::keyword::{self, Turn};
+use super::keyword::{self, Direction};
 use super::{Drift, DriftClass};
 
 /// How deep two schemas are compared; what lies deeper cannot be told.
@@ -11,33 +11,33 @@ const MAX_DEPTH: usize = 64;
 
 /// Which of a tool's schemas is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum SchemaSide {
     Input,
     Output,
 }
 
 /// What kind of place has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thing {
+pub(super) enum ChangedAspect {
     Type,
     Enum,
     Bound,
     Others,
     Format,
-    Untold,
+    Unrecognized,
 }
 
-pub(super) fn compare(before: &Value, after: &Value, side: Side, drift: &mut Drift) {
+pub(super) fn compare(before: &Value, after: &Value, side: SchemaSide, drift: &mut Drift) {
     let place = match side {
-        Side::Input => "input",
-        Side::Output => "output",
+        SchemaSide::Input => "input",
+        SchemaSide::Output => "output",
     };
     let negated = has_negation(before, 0) || has_negation(after, 0);
-    Comparison { side, negated, drift }.schema(before, after, place, 0);
+    SchemaComparison { side, negated, drift }.schema(before, after, place, 0);
 }
 
-pub(super) struct Comparison<'d> {
-    side: Side,
+pub(super) struct SchemaComparison<'d> {
+    side: SchemaSide,
     /// Whether some part of the schemas is about what must not be, so that parts that are referred
     /// to may count the other way round.
     negated: bool,
@@ -68,22 +68,26 @@ fn has_negation(schema: &Value, depth: usize) -> bool {
     }
 }
 
-impl Comparison<'_> {
+impl SchemaComparison<'_> {
     pub(super) fn schema(&mut self, before: &Value, after: &Value, place: &str, depth: usize) {
         if before == after {
             return;
         }
         if depth > MAX_DEPTH {
-            return self.untold(place);
+            return self.unrecognized(place);
         }
         let empty = Map::new();
         match (before, after) {
-            (Value::Bool(false), _) => self.turned(Turn::Looser, Thing::Others, place),
-            (_, Value::Bool(false)) => self.turned(Turn::Tighter, Thing::Others, place),
+            (Value::Bool(false), _) => {
+                self.changed(Direction::Looser, ChangedAspect::Others, place)
+            }
+            (_, Value::Bool(false)) => {
+                self.changed(Direction::Tighter, ChangedAspect::Others, place)
+            }
             (Value::Object(a), Value::Object(b)) => self.object(a, b, place, depth),
             (Value::Bool(true), Value::Object(b)) => self.object(&empty, b, place, depth),
             (Value::Object(a), Value::Bool(true)) => self.object(a, &empty, place, depth),
-            _ => self.untold(place),
+            _ => self.unrecognized(place),
         }
     }
 
@@ -125,7 +129,7 @@ impl Comparison<'_> {
         let (Some(old), Some(new)) =
             (map(a.get("properties"), &empty), map(b.get("properties"), &empty))
         else {
-            return self.untold(place);
+            return self.unrecognized(place);
         };
         for (name, before) in old {
             let here = format!("{place}/{name}");
@@ -151,11 +155,13 @@ impl Comparison<'_> {
         (old, new): (Option<&Value>, Option<&Value>),
         place: &str,
     ) {
-        let (Some(old), Some(new)) = (names(old), names(new)) else { return self.untold(place) };
+        let (Some(old), Some(new)) = (names(old), names(new)) else {
+            return self.unrecognized(place);
+        };
         let known = |name: &str| has(a, name) && has(b, name);
         let [tighter, looser] = match self.side {
-            Side::Input => [DriftClass::Breaking, DriftClass::Compatible],
-            Side::Output => [DriftClass::Compatible, DriftClass::Breaking],
+            SchemaSide::Input => [DriftClass::Breaking, DriftClass::Compatible],
+            SchemaSide::Output => [DriftClass::Compatible, DriftClass::Breaking],
         };
         for name in new.iter().filter(|name| !old.contains(*name)) {
             let what = match known(name) {
@@ -179,7 +185,7 @@ impl Comparison<'_> {
     ) {
         let empty = Map::new();
         let (Some(old), Some(new)) = (map(old, &empty), map(new, &empty)) else {
-            return self.untold(place);
+            return self.unrecognized(place);
         };
         // One that came or went matters where it is referred to, which is another change.
         for (name, before) in old {
@@ -189,7 +195,7 @@ impl Comparison<'_> {
             self.schema(before, after, &here, depth + 1);
             let matters = self.drift.changes.iter().skip(from);
             if self.negated && matters.into_iter().any(|c| c.class > DriftClass::Documentation) {
-                self.untold(&here);
+                self.unrecognized(&here);
             }
         }
     }
@@ -204,46 +210,50 @@ impl Comparison<'_> {
         let (a, b) = (old.and_then(Value::as_array), new.and_then(Value::as_array));
         let any = key == "anyOf";
         match (a, b) {
-            (None, Some(_)) if old.is_none() => self.turned(Turn::Tighter, Thing::Type, place),
-            (Some(_), None) if new.is_none() => self.turned(Turn::Looser, Thing::Type, place),
+            (None, Some(_)) if old.is_none() => {
+                self.changed(Direction::Tighter, ChangedAspect::Type, place)
+            }
+            (Some(_), None) if new.is_none() => {
+                self.changed(Direction::Looser, ChangedAspect::Type, place)
+            }
             (Some(a), Some(b)) if a.len() == b.len() => {
                 for (n, (old, new)) in a.iter().zip(b).enumerate() {
                     self.schema(old, new, &format!("{place}/{n}"), depth + 1);
                 }
             }
             (Some(a), Some(b)) if b.starts_with(a) => {
-                let turn = if any { Turn::Looser } else { Turn::Tighter };
-                self.turned(turn, Thing::Type, place);
+                let direction = if any { Direction::Looser } else { Direction::Tighter };
+                self.changed(direction, ChangedAspect::Type, place);
             }
             (Some(a), Some(b)) if a.starts_with(b) => {
-                let turn = if any { Turn::Tighter } else { Turn::Looser };
-                self.turned(turn, Thing::Type, place);
+                let direction = if any { Direction::Tighter } else { Direction::Looser };
+                self.changed(direction, ChangedAspect::Type, place);
             }
-            _ => self.untold(place),
+            _ => self.unrecognized(place),
         }
     }
 
     /// A condition of this kind was tightened or loosened.
-    pub(super) fn turned(&mut self, turn: Turn, thing: Thing, place: &str) {
+    pub(super) fn changed(&mut self, direction: Direction, thing: ChangedAspect, place: &str) {
         let (tighter, looser) = match self.side {
-            Side::Input => (DriftClass::Breaking, DriftClass::AuthorityWidening),
-            Side::Output => (DriftClass::Compatible, DriftClass::Breaking),
+            SchemaSide::Input => (DriftClass::Breaking, DriftClass::AuthorityWidening),
+            SchemaSide::Output => (DriftClass::Compatible, DriftClass::Breaking),
         };
-        let (class, [narrow, wide]) = match turn {
-            Turn::Tighter => (tighter, thing.words()),
-            Turn::Looser => (looser, thing.words()),
+        let (class, [narrow, wide]) = match direction {
+            Direction::Tighter => (tighter, thing.words()),
+            Direction::Looser => (looser, thing.words()),
         };
-        let what = if turn == Turn::Tighter { narrow } else { wide };
+        let what = if direction == Direction::Tighter { narrow } else { wide };
         self.drift.add(place, what, class);
     }
 
     /// Something changed, and what that means cannot be told: it counts as the worst.
-    pub(super) fn untold(&mut self, place: &str) {
+    pub(super) fn unrecognized(&mut self, place: &str) {
         let class = match self.side {
-            Side::Input => DriftClass::AuthorityWidening,
-            Side::Output => DriftClass::Breaking,
+            SchemaSide::Input => DriftClass::AuthorityWidening,
+            SchemaSide::Output => DriftClass::Breaking,
         };
-        self.drift.add(place, Thing::Untold.words()[0], class);
+        self.drift.add(place, ChangedAspect::Unrecognized.words()[0], class);
     }
 
     /// A change that is called otherwise in an input than in an output.
@@ -253,12 +263,12 @@ impl Comparison<'_> {
         [input, output]: [&'static str; 2],
         class: DriftClass,
     ) {
-        let what = if self.side == Side::Input { input } else { output };
+        let what = if self.side == SchemaSide::Input { input } else { output };
         self.drift.add(place, what, class);
     }
 }
 
-impl Thing {
+impl ChangedAspect {
     /// What it is called when it was tightened, and when it was loosened.
     fn words(self) -> [&'static str; 2] {
         match self {
@@ -267,7 +277,7 @@ impl Thing {
             Self::Bound => ["bound added or tightened", "bound removed or widened"],
             Self::Others => ["closed to other arguments", "open to other arguments"],
             Self::Format => ["form of a text restricted", "form of a text no longer restricted"],
-            Self::Untold => ["schema changed in a way that cannot be compared"; 2],
+            Self::Unrecognized => ["schema changed in a way that cannot be compared"; 2],
         }
     }
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use weaver_text::values;
 use weaver_types::{Pointer, SinkKind};
 
-use crate::argument::{ValueOrigin, ValueOrigins};
-use crate::critical::{self, Role, wanted};
+use crate::critical::{self, Role};
+use crate::provenance::{RequiredTokens, ValueOrigin, ValueOrigins, argument_name};
 use crate::query::Query;
 
 /// The longest name of a place in a reason, in characters.
@@ -22,7 +22,7 @@ pub(super) fn check(query: &Query<'_>) -> Result<(), String> {
     let Some(origins) = query.origins else {
         return Err("nobody knows where the arguments come from".to_owned());
     };
-    let mut call = Call::new(query, origins);
+    let mut call = ProvenanceCheck::new(query, origins);
     call.walk(arguments, &mut Vec::new())?;
     if call.decides {
         return Ok(());
@@ -78,7 +78,7 @@ fn names_nobody<'v>(
 }
 
 /// A call that is looked through.
-struct Call<'a> {
+struct ProvenanceCheck<'a> {
     query: &'a Query<'a>,
     origins: &'a dyn ValueOrigins,
     /// Whether only the user's words count.
@@ -89,7 +89,7 @@ struct Call<'a> {
     decides: bool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ProvenanceCheck<'a> {
     fn new(query: &'a Query<'a>, origins: &'a dyn ValueOrigins) -> Self {
         let strict = critical::is_strict(query.capability.sink());
         Self { query, origins, strict, whole: false, decides: false }
@@ -126,7 +126,7 @@ impl<'a> Call<'a> {
         if empty {
             return Ok(());
         }
-        let name = wanted::named(at);
+        let name = argument_name(at);
         if self.is_critical(at, name) {
             return self.critical(value, at, name);
         }
@@ -147,7 +147,7 @@ impl<'a> Call<'a> {
             Err(_) => None,
         };
         if !self.counts(found) {
-            return Err(self.nowhere(&at, wanted::of(name, value).kind()));
+            return Err(self.nowhere(&at, RequiredTokens::of_argument(name, value).kind()));
         }
         self.decides = true;
         Ok(())
@@ -192,9 +192,9 @@ impl<'a> Call<'a> {
         if few || role == Role::Moment && values::is_time(text) {
             return Ok(());
         }
-        let wanted = wanted::content(name, value);
-        if !self.counts(wanted.met_by(&|token| self.origins.vouched(token))) {
-            return Err(self.nowhere(&place(at), wanted.kind()));
+        let required = RequiredTokens::of_content(name, value);
+        if !self.counts(required.vouched_by(&|token| self.origins.vouched(token))) {
+            return Err(self.nowhere(&place(at), required.kind()));
         }
         self.decides = true;
         Ok(())

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::{MAX_ENTRIES, Problem, bad_name, key};
 use crate::document::MAX_DEPTH;
-use crate::document::page::Step;
+use crate::document::reader::PathStep;
 use crate::limit::{Limit, MAX_CALLS, MAX_WINDOW};
 use crate::matching::Match;
 use crate::policy::Policy;
 
 /// What is wrong in a match that stands at this place.
-pub(super) fn check(matches: &Match, at: &[Step], depth: usize, out: &mut Vec<Problem>) {
-    let mut problem = |more: &[Step], code, message: String, remedy| {
+pub(super) fn check(matches: &Match, at: &[PathStep], depth: usize, out: &mut Vec<Problem>) {
+    let mut problem = |more: &[PathStep], code, message: String, remedy| {
         let steps = at.iter().chain(more).cloned().collect();
         out.push(Problem { steps, code, message, remedy });
     };
@@ -22,7 +22,7 @@ pub(super) fn check(matches: &Match, at: &[Step], depth: usize, out: &mut Vec<Pr
     }
     for (index, predicate) in matches.arguments.iter().enumerate() {
         if let Err(error) = predicate.check() {
-            let steps = [key("arguments"), Step::Index(index)];
+            let steps = [key("arguments"), PathStep::Index(index)];
             problem(&steps, error.code(), error.to_string(), "correct this condition");
         }
     }
@@ -30,10 +30,14 @@ pub(super) fn check(matches: &Match, at: &[Step], depth: usize, out: &mut Vec<Pr
         let message = format!("the window of time: {wrong}");
         problem(&[key("time")], "policy.window", message, "correct it or leave it out");
     }
-    for (name, index, inner) in matches.nested() {
-        let steps: Vec<_> =
-            at.iter().cloned().chain([key(name)]).chain(index.map(Step::Index)).collect();
-        check(inner, &steps, depth + 1, out);
+    let below = |more: &[PathStep]| -> Vec<PathStep> { at.iter().chain(more).cloned().collect() };
+    for (index, alternative) in matches.any.iter().enumerate() {
+        check(alternative, &below(&[key("any"), PathStep::Index(index)]), depth + 1, out);
+    }
+    for (name, excluded) in [("not", &matches.not), ("unless", &matches.unless)] {
+        if let Some(excluded) = excluded {
+            check(excluded, &below(&[key(name)]), depth + 1, out);
+        }
     }
 }
 
@@ -50,7 +54,7 @@ pub(super) fn limits(policy: &Policy, out: &mut Vec<Problem>) {
     }
     let mut names = BTreeMap::new();
     for (index, limit) in policy.limits.iter().enumerate() {
-        let at = [key("limits"), Step::Index(index)];
+        let at = [key("limits"), PathStep::Index(index)];
         if let Some(other) = names.insert(limit.name.as_str(), index) {
             out.push(Problem {
                 steps: at.iter().cloned().chain([key("name")]).collect(),
@@ -63,7 +67,7 @@ pub(super) fn limits(policy: &Policy, out: &mut Vec<Problem>) {
     }
 }
 
-fn one_limit(limit: &Limit, at: &[Step], out: &mut Vec<Problem>) {
+fn one_limit(limit: &Limit, at: &[PathStep], out: &mut Vec<Problem>) {
     let mut problem = |field: &str, code, message: &str, remedy| {
         let steps = at.iter().cloned().chain([key(field)]).collect();
         out.push(Problem { steps, code, message: message.to_owned(), remedy });

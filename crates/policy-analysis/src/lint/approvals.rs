@@ -1,0 +1,91 @@
+//! Findings about who releases what, and about what ends.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use weaver_policy::{Approver, Effect, Keys, PolicySet};
+use weaver_types::{Authority, Capability, Rung, SinkKind, Timestamp};
+
+use super::{Findings, LintCode};
+
+/// What ends within this time ends soon.
+const SOON: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+fn can(approver: &Approver, authority: &Authority, now: Timestamp) -> bool {
+    authority.min_trust.is_none_or(|trust| approver.trust >= trust)
+        && authority.clearance.is_none_or(|clearance| approver.clearance >= clearance)
+        && authority.scopes.is_subset(&approver.scopes)
+        && authority.admits_roles(&approver.roles)
+        && approver.keys.values().any(|key| key.counts_at(now))
+}
+
+/// Holds that not enough people can release.
+pub(super) fn releasable(
+    set: &PolicySet,
+    tools: &[Capability],
+    now: Timestamp,
+    findings: &mut Findings,
+) {
+    // A policy in code has approvers of its own.
+    let Some(keys) = set.keys() else { return };
+    let carried: BTreeSet<&String> =
+        keys.approvers.values().flat_map(|approver| &approver.roles).collect();
+    let mut check = |place: String, authority: &Authority| {
+        for role in authority.roles.iter().flatten().filter(|role| !carried.contains(role)) {
+            let message = format!("no approver has the role `{role}`");
+            let remedy = "give it to an approver in the keys document, or leave it out";
+            findings.add(LintCode::UnknownApproverRole, place.clone(), message, remedy);
+        }
+        let needed = usize::from(authority.quorum.max(1));
+        let able = able(keys, authority, now);
+        if able < needed {
+            let message =
+                format!("it needs {needed} of the approvers, and {able} have the authority now");
+            let remedy = "give approvers the trust, clearance, scopes and roles, or ask for less";
+            findings.add(LintCode::NobodyCanRelease, place, message, remedy);
+        }
+    };
+    for rule in &set.policy().rules {
+        if rule.effect == Effect::RequireApproval {
+            check(format!("rule `{}`", rule.name), &rule.authority);
+        }
+    }
+    let bounds = set.approvals();
+    if tools.iter().any(|tool| tool.rung() == Rung::L4) {
+        check("floor".to_owned(), &bounds.floor);
+    }
+    if tools.iter().any(|tool| tool.sink() != SinkKind::None) {
+        check("flow".to_owned(), &bounds.flow);
+    }
+    if bounds.signal != Authority::default() {
+        check("signal".to_owned(), &bounds.signal);
+    }
+}
+
+fn able(keys: &Keys, authority: &Authority, now: Timestamp) -> usize {
+    keys.approvers.values().filter(|approver| can(approver, authority, now)).count()
+}
+
+/// What has ended or ends soon.
+pub(super) fn ending(set: &PolicySet, now: Timestamp, findings: &mut Findings) {
+    let mut check = |place: String, end: Option<Timestamp>, remedy: &str| {
+        let Some(end) = end.filter(|end| *end <= now.after(SOON)) else { return };
+        let word = if end <= now { "ended" } else { "ends" };
+        findings.add(LintCode::EndsSoon, place, format!("it {word} at {end}"), remedy);
+    };
+    let renew = "set `expires` later, raise `version`, sign it again";
+    check("policy".to_owned(), set.policy().expires, renew);
+    check("contracts".to_owned(), set.contracts().expires, renew);
+    let Some(keys) = set.keys() else { return };
+    check("keys".to_owned(), keys.expires, renew);
+    for (person, approver) in &keys.approvers {
+        // A person with another key that counts for longer goes on.
+        let last = approver.keys.values().map(|key| key.not_after);
+        let last = last.map(|end| end.unwrap_or(Timestamp::from_micros(i64::MAX))).max();
+        check(format!("approver `{person}`"), last, "add a key that counts for longer");
+    }
+    for (name, signer) in &keys.signers {
+        let end = signer.key.not_after;
+        check(format!("signer `{name}`"), end, "add a signer whose key counts for longer");
+    }
+}

@@ -1,0 +1,155 @@
+//! Proposals written as documents, each entry with its reasons.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use weaver_text::escape;
+use weaver_types::{CapabilityId, Confidentiality, Effects, Integrity, SensitivityTag, SinkKind};
+
+use super::Proposal;
+
+/// The contracts document of these proposals, by the id of each capability. Reasons stand above
+/// each entry.
+#[must_use]
+pub fn contracts_document(id: &str, proposals: &BTreeMap<CapabilityId, Proposal>) -> String {
+    let mut out = format!(
+        "# Proposed by code from names, descriptions and schemas. Read it through before you sign it:\n\
+         # what a tool really does, and who writes what it answers, only its operator knows.\n\
+         kind = \"contracts\"\nformat = 1\nid = {}\nversion = 1\n",
+        text(id)
+    );
+    for (id, proposal) in proposals {
+        entry(&mut out, id, proposal);
+    }
+    out
+}
+
+// Writing to a string cannot fail, here and below.
+fn entry(out: &mut String, id: &CapabilityId, proposal: &Proposal) {
+    out.push('\n');
+    for (field, why) in &proposal.reasons {
+        let _ = writeln!(out, "# {field}: {}", escape::line(why));
+    }
+    let _ = writeln!(out, "[capabilities.{}]", text(id.as_str()));
+    let _ = writeln!(out, "effects = \"{}\"", effects(proposal.effects));
+    if let Some(sink) = proposal.sink {
+        let _ = writeln!(out, "sink = \"{}\"", sink_word(sink));
+    }
+    if !proposal.tags.is_empty() {
+        let _ = writeln!(out, "tags = [{}]", list(proposal.tags.iter().map(String::as_str)));
+    }
+    if !proposal.critical_arguments.is_empty() {
+        let places = proposal.critical_arguments.iter().map(weaver_types::Pointer::as_str);
+        let _ = writeln!(out, "critical_arguments = [{}]", list(places));
+    }
+    if !proposal.sensitivity.is_empty() {
+        let words = proposal.sensitivity.iter().map(|tag| sensitivity_word(*tag));
+        let _ = writeln!(out, "sensitivity = [{}]", list(words));
+    }
+    if proposal.idempotent {
+        let _ = writeln!(out, "idempotent = true");
+    }
+    if let Some(digest) = proposal.upstream_digest {
+        let _ = writeln!(out, "upstream_digest = \"{digest}\"");
+    }
+    let mut label = Vec::new();
+    if let Some(confidentiality) = proposal.output.confidentiality {
+        label.push(format!("confidentiality = \"{}\"", confidentiality_word(confidentiality)));
+    }
+    if let Some(integrity) = proposal.output.integrity {
+        let word = if integrity == Integrity::Trusted { "trusted" } else { "untrusted" };
+        label.push(format!("integrity = \"{word}\""));
+    }
+    if !label.is_empty() {
+        let _ = writeln!(out, "output = {{ {} }}", label.join(", "));
+    }
+}
+
+/// The terms of standing approvals for what these proposals send or change, by the name of the
+/// file: one for each kind of sink. They release the floor alone; what information flow holds, a
+/// person still releases.
+#[must_use]
+pub fn standing_terms(
+    proposals: &BTreeMap<CapabilityId, Proposal>,
+    principal: &str,
+) -> BTreeMap<String, String> {
+    let mut kinds: BTreeMap<SinkKind, Vec<&str>> = BTreeMap::new();
+    for (id, proposal) in proposals {
+        // What nobody could read is left to people.
+        let known = proposal.sink.is_some() && proposal.effects.writes();
+        if known && proposal.counted_sink() != SinkKind::None {
+            kinds.entry(proposal.counted_sink()).or_default().push(id.as_str());
+        }
+    }
+    let file = |(sink, ids): (SinkKind, Vec<&str>)| {
+        let word = sink_word(sink);
+        let text = format!(
+            "# Proposed by code. What the floor holds of these goes on; what information flow holds\n\
+             # does not: there a person still decides.\n\
+             capability = [{}]\nprincipals = {}\nuses = 100\nexpires = \"30d\"\n",
+            list(ids.into_iter()),
+            text(principal)
+        );
+        (format!("{word}.toml"), text)
+    };
+    kinds.into_iter().map(file).collect()
+}
+
+fn effects(effects: Effects) -> &'static str {
+    match effects {
+        Effects::READ_LOCAL => "read_local",
+        Effects::READ_OPEN => "read_open",
+        Effects::WRITE_LOCAL => "write_local",
+        Effects::WRITE_OPEN => "write_open",
+        _ => "destructive",
+    }
+}
+
+fn sink_word(sink: SinkKind) -> &'static str {
+    match sink {
+        SinkKind::None => "none",
+        SinkKind::ExternalSend => "external_send",
+        SinkKind::Payment => "payment",
+        SinkKind::Credential => "credential",
+        SinkKind::Destructive => "destructive",
+    }
+}
+
+fn confidentiality_word(of: Confidentiality) -> &'static str {
+    match of {
+        Confidentiality::Public => "public",
+        Confidentiality::Internal => "internal",
+        Confidentiality::Confidential => "confidential",
+        Confidentiality::Restricted => "restricted",
+    }
+}
+
+fn sensitivity_word(tag: SensitivityTag) -> &'static str {
+    match tag {
+        SensitivityTag::Memory => "memory",
+        SensitivityTag::Pii => "pii",
+        SensitivityTag::Pci => "pci",
+        SensitivityTag::Secrets => "secrets",
+    }
+}
+
+fn list<'t>(texts: impl Iterator<Item = &'t str>) -> String {
+    texts.map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// A text as TOML writes it.
+fn text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().saturating_add(2));
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,302 @@
+//! What English nouns say in general.
+
+use std::collections::BTreeSet;
+
+use super::tool_text::ToolText;
+
+/// The word without the `s` of a plural.
+pub(super) fn singular(word: &str) -> &str {
+    let plural =
+        word.len() > 3 && !["ss", "us", "is", "news"].iter().any(|ending| word.ends_with(ending));
+    let stem = ["sses", "shes", "ches", "xes"]
+        .iter()
+        .find(|ending| word.ends_with(**ending))
+        .and_then(|_| word.strip_suffix("es"));
+    stem.or_else(|| word.strip_suffix('s').filter(|_| plural)).unwrap_or(word)
+}
+
+/// Whether a write is about money.
+pub(super) fn is_about_money(text: &ToolText) -> bool {
+    text.is_named(&[
+        "payment",
+        "transaction",
+        "invoice",
+        "charge",
+        "transfer",
+        "order",
+        "purchase",
+        "reservation",
+        "booking",
+        "subscription",
+        "bid",
+        "trade",
+        "refund",
+        "donation",
+        "money",
+        "fund",
+        "deposit",
+        "withdrawal",
+        "payout",
+        "loan",
+        "wallet",
+        "cash",
+        "salary",
+        "bill",
+        "cheque",
+        "debit",
+        "credit",
+        "asset",
+        "crypto",
+        "budget",
+        "flight",
+        "hotel",
+        "taxi",
+        "ride",
+    ])
+}
+
+/// Whether a tool is about means of access: what is sent with it opens something.
+pub(super) fn is_about_credentials(text: &ToolText) -> bool {
+    const MEANS: [&str; 15] = [
+        "password",
+        "passcode",
+        "passphrase",
+        "secret",
+        "token",
+        "credential",
+        "permission",
+        "role",
+        "privilege",
+        "mfa",
+        "otp",
+        "acl",
+        "firewall",
+        "certificate",
+        "access",
+    ];
+    text.is_named(&MEANS)
+}
+
+/// Whether a write is about access: about the means of it, or about whom it is given to.
+pub(super) fn is_about_access(text: &ToolText) -> bool {
+    const SUBJECTS: [&str; 10] = [
+        "user",
+        "account",
+        "profile",
+        "member",
+        "key",
+        "identity",
+        "security",
+        "authentication",
+        "admin",
+        "policy",
+    ];
+    is_about_credentials(text) || text.is_named(&SUBJECTS)
+}
+
+/// Whether a write adds to what is the user's own and nobody else looks at.
+pub(super) fn adds_to_own_things(text: &ToolText) -> bool {
+    const OWN: [&str; 17] = [
+        "note",
+        "draft",
+        "todo",
+        "reminder",
+        "alarm",
+        "timer",
+        "bookmark",
+        "playlist",
+        "journal",
+        "memory",
+        "file",
+        "document",
+        "folder",
+        "diary",
+        "favorite",
+        "wishlist",
+        "scratchpad",
+    ];
+    // `add note to claim` is about the claim.
+    let to = text
+        .name
+        .iter()
+        .position(|word| matches!(word.as_str(), "to" | "in" | "into" | "on" | "for"));
+    let place = to.map(|at| text.name.iter().skip(at));
+    let elsewhere = place.is_some_and(|mut words| !words.any(|word| OWN.contains(&singular(word))));
+    text.is_named(&OWN)
+        && !elsewhere
+        && !names_receiver(text)
+        && !text.takes(&[
+            "repo",
+            "repository",
+            "branch",
+            "project",
+            "team",
+            "workspace",
+            "board",
+            "space",
+            "site",
+            "server",
+            "database",
+            "table",
+            "url",
+            "host",
+            "overwrite",
+            "public",
+            "visibility",
+            "permission",
+        ])
+}
+
+/// Whether what is made is there for others to read.
+pub(super) fn is_read_by_others(text: &ToolText) -> bool {
+    let told = ["comment", "reply", "message", "announcement", "post", "tweet", "invitation"];
+    text.is_named(&told) && !text.is_named(&["draft"])
+}
+
+/// Whether somebody else gets what is written.
+pub(super) fn names_receiver(text: &ToolText) -> bool {
+    text.takes(&[
+        "recipient",
+        "attendee",
+        "participant",
+        "invitee",
+        "guest",
+        "to",
+        "cc",
+        "bcc",
+        "email",
+        "channel",
+        "assignee",
+        "member",
+        "audience",
+        "phone",
+        "reviewer",
+        "collaborator",
+        "receiver",
+    ])
+}
+
+/// A secret that a read may answer with.
+pub(super) fn is_secret(text: &ToolText) -> bool {
+    let pair = |first: &[&str], second: &str| {
+        text.name.windows(2).any(|two| match two {
+            [a, b] => first.contains(&a.as_str()) && singular(b) == second,
+            _ => false,
+        })
+    };
+    // `get_account_keys`: what a list of keys is of, only its operator knows.
+    let keys = text.name.last().is_some_and(|word| word == "keys");
+    text.is_named(&[
+        "password",
+        "passcode",
+        "passphrase",
+        "secret",
+        "credential",
+        "otp",
+        "apikey",
+        "env",
+        "environment",
+    ]) || keys
+        || pair(&["api", "access", "private", "secret", "ssh"], "key")
+        || pair(&["access", "auth", "api", "session", "bearer", "refresh"], "token")
+}
+
+/// The noun that says that others write what is read.
+pub(super) fn written_by_others(text: &ToolText) -> Option<&str> {
+    const NOUNS: [&str; 57] = [
+        "email",
+        "mail",
+        "inbox",
+        "message",
+        "chat",
+        "channel",
+        "thread",
+        "comment",
+        "review",
+        "rating",
+        "web",
+        "webpage",
+        "website",
+        "page",
+        "url",
+        "news",
+        "article",
+        "post",
+        "tweet",
+        "feed",
+        "file",
+        "document",
+        "attachment",
+        "transaction",
+        "notification",
+        "invitation",
+        "event",
+        "calendar",
+        "appointment",
+        "issue",
+        "ticket",
+        "pull",
+        "commit",
+        "forum",
+        "social",
+        "feedback",
+        "blog",
+        "wiki",
+        "internet",
+        "site",
+        "folder",
+        "drive",
+        "note",
+        "meeting",
+        "request",
+        "conversation",
+        "reply",
+        "podcast",
+        "video",
+        "book",
+        "listing",
+        "search",
+        "survey",
+        "image",
+        "log",
+        "invoice",
+        "bill",
+    ];
+    let all = text.name.iter().chain(text.sentences.first().into_iter().flatten());
+    all.map(|word| singular(word)).find(|word| NOUNS.contains(word))
+}
+
+/// Names of arguments that name an address in a network.
+pub(super) const ADDRESSES: [&str; 11] = [
+    "url", "uri", "link", "href", "webpage", "website", "host", "hostname", "domain", "endpoint",
+    "webhook",
+];
+
+/// Whether a text of this name says what something is called.
+pub(super) fn is_title(name: &str) -> bool {
+    let words = weaver_text::split::identifier(name);
+    words.last().is_some_and(|word| {
+        ["title", "subject", "name", "summary", "headline", "label"].contains(&word.as_str())
+    })
+}
+
+/// What a tool is about.
+pub(super) fn tags(nouns: &[&str]) -> BTreeSet<String> {
+    const TAGS: [(&str, &[&str]); 9] = [
+        ("mail", &["email", "mail", "inbox"]),
+        ("calendar", &["calendar", "event", "appointment", "meeting"]),
+        ("files", &["file", "document", "folder", "drive", "directory"]),
+        ("messages", &["message", "chat", "channel", "sms", "dm"]),
+        (
+            "money",
+            &["payment", "transaction", "money", "invoice", "iban", "balance", "bank", "order"],
+        ),
+        ("web", &["web", "webpage", "website", "url", "internet"]),
+        ("travel", &["hotel", "flight", "restaurant", "car", "trip", "reservation"]),
+        ("people", &["contact", "user", "member", "person"]),
+        ("access", &["password", "token", "permission", "role", "secret", "credential"]),
+    ];
+    let fits = |words: &[&str]| nouns.iter().any(|noun| words.contains(noun));
+    let found = TAGS.iter().filter(|(_, words)| fits(words));
+    found.map(|(tag, _)| (*tag).to_owned()).collect()
+}

@@ -1,0 +1,170 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use weaver_policy::{Pattern, PolicySet, Source, Sources};
+use weaver_types::{CapabilityId, Integrity, Timestamp};
+
+use super::*;
+
+const TOOLS: &str = include_str!("tests/tools.txt");
+
+fn schema(arguments: &str) -> Value {
+    let names = arguments.split(',').filter(|name| !name.is_empty());
+    let properties = names.map(|name| (name.to_owned(), json!({ "type": "string" })));
+    json!({ "type": "object", "properties": Value::Object(properties.collect()) })
+}
+
+fn words(proposal: &Proposal) -> (&'static str, &'static str, &'static str) {
+    let effects = match proposal.effects {
+        Effects::READ_LOCAL => "read_local",
+        Effects::READ_OPEN => "read_open",
+        Effects::WRITE_LOCAL => "write_local",
+        Effects::WRITE_OPEN => "write_open",
+        _ => "destructive",
+    };
+    let sink = match proposal.sink {
+        None => "-",
+        Some(SinkKind::None) => "none",
+        Some(SinkKind::ExternalSend) => "external_send",
+        Some(SinkKind::Payment) => "payment",
+        Some(SinkKind::Credential) => "credential",
+        Some(SinkKind::Destructive) => "destructive",
+    };
+    let trusted = proposal.output.integrity == Some(Integrity::Trusted);
+    (effects, sink, if trusted { "trusted" } else { "untrusted" })
+}
+
+#[test]
+fn made_up_tools_get_the_proposals_that_an_operator_would_write() {
+    let mut wrong = Vec::new();
+    let lines = TOOLS.lines().filter(|line| !line.starts_with('#'));
+    for line in lines.clone() {
+        let parts: Vec<&str> = line.split('|').collect();
+        let [name, arguments, description, effects, sink, origin] = parts[..] else {
+            panic!("{line}")
+        };
+        let schema = schema(arguments);
+        let proposal = propose(&ToolDescription {
+            name,
+            description,
+            input: Some(&schema),
+            ..ToolDescription::default()
+        });
+        if words(&proposal) != (effects, sink, origin) {
+            wrong.push(format!("{line}: {:?} {:?}", words(&proposal), proposal.reasons));
+        }
+    }
+    assert!(lines.count() >= 120);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_secret_read_is_restricted() {
+    for name in
+        ["get_api_key", "read_password", "fetch_access_token", "show_secret", "list_account_keys"]
+    {
+        let label =
+            propose(&ToolDescription { name, description: "", ..ToolDescription::default() })
+                .output;
+        assert_eq!(label.confidentiality, Some(Confidentiality::Restricted), "{name}");
+    }
+    let count =
+        ToolDescription { name: "count_tokens", description: "", ..ToolDescription::default() };
+    assert_eq!(propose(&count).output.confidentiality, Some(Confidentiality::Internal));
+}
+
+#[test]
+fn critical_are_the_defaults_and_the_title_of_what_can_go_without_people() {
+    let schema = json!({ "type": "object", "required": ["title", "start"], "properties": {
+        "title": { "type": "string" }, "start": { "type": "string" },
+        "attendees": { "type": "array", "items": { "type": "string" } },
+        "description": { "type": "string" } } });
+    let tool = ToolDescription {
+        name: "create_meeting",
+        description: "",
+        input: Some(&schema),
+        ..ToolDescription::default()
+    };
+    let places = |tool: &ToolDescription<'_>| -> Vec<String> {
+        let found = propose(tool).critical_arguments;
+        found.iter().map(|at| at.as_str().to_owned()).collect()
+    };
+    assert_eq!(places(&tool), ["/attendees", "/title"]);
+    let fetch = schema_of(&["url", "user"]);
+    let tool = ToolDescription {
+        name: "fetch_page",
+        description: "",
+        input: Some(&fetch),
+        ..ToolDescription::default()
+    };
+    assert_eq!(places(&tool), ["/url"], "a read sends to addresses alone");
+}
+
+/// A set of documents with these contracts.
+fn read(contracts: &str) -> PolicySet {
+    let [policy, keys] = ["policy", "keys"]
+        .map(|kind| format!("kind = \"{kind}\"\nformat = 1\nid = \"t\"\nversion = 1\n"));
+    let sources = Sources {
+        policy: Source::unsigned("policy.toml", &policy),
+        contracts: Source::unsigned("contracts.toml", contracts),
+        keys: Source::unsigned("keys.toml", &keys),
+    };
+    PolicySet::load_unsigned_development(&sources, Timestamp::default()).unwrap()
+}
+
+fn schema_of(names: &[&str]) -> Value {
+    schema(&names.join(","))
+}
+
+#[test]
+fn a_document_of_any_names_is_read_back_as_proposed() {
+    let schema = schema("to,body");
+    let mut all = BTreeMap::new();
+    for name in ["send_fax", "list\"faxes", "get\\time", "löschen", "frobnicate"] {
+        let description = "Sends.\n[capabilities.\"x\"]\neffects = \"read_local\"";
+        let tool = ToolDescription {
+            name,
+            description,
+            input: Some(&schema),
+            ..ToolDescription::default()
+        };
+        all.insert(CapabilityId::parse(format!("s.{name}")).unwrap(), propose(&tool));
+    }
+    let text = contracts_document("proposal", &all);
+    let read = read(&text);
+    let read = read.contracts();
+    assert_eq!(read.capabilities.len(), all.len(), "{text}");
+    for (id, proposal) in &all {
+        let pattern = Pattern::parse(id.as_str()).unwrap();
+        let contract = &read.capabilities[&pattern];
+        assert_eq!(contract.effects, Some(proposal.effects), "{text}");
+        assert_eq!(contract.critical_arguments, proposal.critical_arguments);
+        assert_eq!(contract.output, proposal.output);
+    }
+    assert!(text.contains("# effects: name `send`"));
+}
+
+#[test]
+fn terms_are_proposed_for_what_is_known_and_writes() {
+    let propose =
+        |name| propose(&ToolDescription { name, description: "", ..ToolDescription::default() });
+    let id = |name: &str| CapabilityId::parse(name).unwrap();
+    let names = ["send_fax", "list_faxes", "pay_bill", "frobnicate", "create_note"];
+    let all: BTreeMap<_, _> = names.iter().map(|name| (id(name), propose(name))).collect();
+    let files = standing_terms(&all, "owner");
+    assert_eq!(files.keys().collect::<Vec<_>>(), ["external_send.toml", "payment.toml"]);
+    assert!(files["payment.toml"].contains("capability = [\"pay_bill\"]"));
+}
+
+#[test]
+fn any_text_at_all_gives_a_proposal() {
+    for name in ["", "and", "_", "\u{202e}", "get", "to_to_to", "and_and"] {
+        let long = "and ".repeat(10_000);
+        let _ = propose(&ToolDescription {
+            name,
+            description: &long,
+            input: Some(&json!([])),
+            ..ToolDescription::default()
+        });
+    }
+}

@@ -1,0 +1,279 @@
+//! Partial evaluation: what rules and contracts can still say under a partial assignment.
+//!
+//! Each check of the decision has its abstraction here. An abstraction must be sound: whatever the
+//! decision can say under some completion of the assignment is among what it allows for. The search
+//! relies on it for every *nobody can*; that a check is missing here would be noticed by the property
+//! tests that compare answers with decisions of random requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weaver_policy::{Effect, Match, Pattern, PolicySet, Roles, Rule, Truth};
+use weaver_types::{
+    Agents, Capability, Integrity, Operation, Rung, SafetyClass, SafetyMode, SinkKind, Verdict,
+};
+
+use super::search_space::SearchSpace;
+use super::truth_set::TruthSet;
+use super::variables::Assignment;
+
+/// The documents about one capability, evaluated under partial assignments.
+#[derive(Debug)]
+pub(super) struct PartialEvaluation<'s> {
+    pub(super) set: &'s PolicySet,
+    pub(super) capability: &'s Capability,
+    pub(super) operation: Operation,
+    pub(super) rules: Vec<&'s Rule>,
+    pub(super) space: SearchSpace<'s>,
+}
+
+/// How an allow rule can come out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AllowRule {
+    pub(super) applies: TruthSet,
+    /// Whether its roles, permissions and attributes are met.
+    pub(super) access: TruthSet,
+    pub(super) justified: TruthSet,
+}
+
+/// A check that can stand in the way: with this verdict, if it speaks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Obstacle {
+    pub(super) verdict: Verdict,
+    pub(super) speaks: TruthSet,
+}
+
+fn fits(patterns: &[Pattern], name: Option<&str>) -> bool {
+    patterns.is_empty() || name.is_some_and(|name| patterns.iter().any(|p| p.matches(name)))
+}
+
+fn admits<T: Ord>(set: &BTreeSet<T>, value: &T) -> bool {
+    set.is_empty() || set.contains(value)
+}
+
+const YES: TruthSet = TruthSet::YES;
+const NO: TruthSet = TruthSet::NO;
+
+impl PartialEvaluation<'_> {
+    fn roles(&self, roles: &Roles, assignment: &Assignment) -> TruthSet {
+        let variables = &self.space.variables;
+        let held = |role: &String| variables.flag(variables.roles.get(role), assignment);
+        let any = match roles.any.is_empty() {
+            true => YES,
+            false => roles.any.iter().map(held).fold(NO, TruthSet::or),
+        };
+        roles.all.iter().map(held).fold(any, TruthSet::and)
+    }
+
+    fn values(
+        &self,
+        required: &BTreeMap<String, Pattern>,
+        variables: &BTreeMap<String, usize>,
+        assignment: &Assignment,
+    ) -> TruthSet {
+        required.iter().fold(YES, |out, (name, pattern)| {
+            let fits = |value: Option<&str>| value.is_some_and(|v| pattern.matches(v));
+            let variable = variables.get(name);
+            out.and(variable.map_or(NO, |at| self.space.variables.text(*at, assignment, fits)))
+        })
+    }
+
+    /// Whether a match can apply; unknown where the documents leave it unknown.
+    pub(super) fn matches(&self, matches: &Match, assignment: &Assignment) -> TruthSet {
+        let own = matches.fits_capability(self.capability);
+        if !own || !admits(&matches.operation, &self.operation) {
+            return NO;
+        }
+        let mut out = self.caller(matches, assignment).and(self.run(matches, assignment));
+        for predicate in &matches.arguments {
+            let known = self.space.predicates.iter().find(|known| known.predicate == predicate);
+            let variables = &self.space.variables;
+            out = out.and(known.map_or(NO, |one| variables.predicate(one.variable, assignment)));
+        }
+        if !matches.any.is_empty() {
+            let any = matches.any.iter().map(|one| self.matches(one, assignment));
+            out = out.and(any.fold(NO, TruthSet::or));
+        }
+        for excluded in [&matches.not, &matches.unless].into_iter().flatten() {
+            out = out.and(self.matches(excluded, assignment).negated());
+        }
+        out
+    }
+
+    /// The fields about the principal and what it asks for.
+    fn caller(&self, matches: &Match, assignment: &Assignment) -> TruthSet {
+        let variables = &self.space.variables;
+        let text = |variable: usize, patterns: &[Pattern]| {
+            variables.text(variable, assignment, |name| fits(patterns, name))
+        };
+        self.roles(&matches.roles, assignment)
+            .and(text(variables.principal, &matches.principal))
+            .and(text(variables.agent, &matches.agent))
+            .and(self.values(&matches.attributes, &variables.attributes, assignment))
+            .and(text(variables.intent, &matches.intent))
+            .and(self.values(&matches.scope, &variables.scope, assignment))
+    }
+
+    /// The fields about the run and the time.
+    fn run(&self, matches: &Match, assignment: &Assignment) -> TruthSet {
+        let variables = &self.space.variables;
+        let run = variables
+            .mode(assignment, |mode| admits(&matches.mode, &mode))
+            .and(variables.confidentiality(assignment, |c| admits(&matches.confidentiality, &c)))
+            .and(variables.integrity(assignment, |i| admits(&matches.integrity, &i)));
+        match &matches.time {
+            Some(window) => run.and(variables.time(assignment, |at| window.contains(at))),
+            None => run,
+        }
+    }
+
+    /// The allow rules that can apply.
+    pub(super) fn allow_rules(&self, assignment: &Assignment) -> Vec<AllowRule> {
+        let variables = &self.space.variables;
+        let rules = self.rules.iter().filter(|rule| rule.effect == Effect::Allow);
+        rules
+            .map(|rule| (rule, self.matches(&rule.matches, assignment).unknown_as_no()))
+            .filter(|(_, applies)| applies.contains(Truth::Yes))
+            .map(|(rule, applies)| {
+                let require = &rule.require;
+                let permissions = require.permissions.iter();
+                let access = permissions
+                    .map(|name| variables.flag(variables.permissions.get(name), assignment))
+                    .fold(self.roles(&require.roles, assignment), TruthSet::and)
+                    .and(self.values(&require.attributes, &variables.attributes, assignment));
+                let justified = match &require.justification {
+                    Some(need) if self.operation == Operation::Invoke => {
+                        variables.justification(assignment, |given| {
+                            given.length >= need.min_chars && need.sources.contains(&given.source)
+                        })
+                    }
+                    _ => YES,
+                };
+                AllowRule { applies, access, justified }
+            })
+            .collect()
+    }
+
+    /// Everything else that can stand in the way.
+    pub(super) fn obstacles(&self, assignment: &Assignment) -> Vec<Obstacle> {
+        let mut out = Vec::new();
+        self.floor_mode_and_flow(assignment, &mut out);
+        self.access(assignment, &mut out);
+        for rule in &self.rules {
+            let verdict = match rule.effect {
+                Effect::Allow => continue,
+                Effect::Deny => Verdict::Deny,
+                Effect::RequireApproval => Verdict::Hold,
+            };
+            let speaks = self.matches(&rule.matches, assignment).unknown_as_yes();
+            out.push(Obstacle { verdict, speaks });
+        }
+        out
+    }
+
+    /// Whether some deny or approval rule speaks.
+    pub(super) fn restricting_rule_speaks(&self, assignment: &Assignment) -> TruthSet {
+        let rules = self.rules.iter().filter(|rule| rule.effect != Effect::Allow);
+        rules
+            .map(|rule| self.matches(&rule.matches, assignment).unknown_as_yes())
+            .fold(NO, TruthSet::or)
+    }
+
+    fn floor_mode_and_flow(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {
+        let (variables, capability) = (&self.space.variables, self.capability);
+        let invoked = self.operation == Operation::Invoke;
+        match capability.rung() {
+            Rung::L5 => out.push(Obstacle { verdict: Verdict::Deny, speaks: YES }),
+            Rung::L4 if invoked => out.push(Obstacle { verdict: Verdict::Hold, speaks: YES }),
+            _ => {}
+        }
+        if capability.class() != SafetyClass::ReadOnly || capability.rung() != Rung::L0 {
+            let limited = variables.mode(assignment, |mode| mode != SafetyMode::Normal);
+            out.push(Obstacle { verdict: Verdict::Deny, speaks: limited });
+        }
+        if invoked && capability.sink() != SinkKind::None {
+            let clearance = capability.spec().clearance;
+            let above = variables.confidentiality(assignment, |c| c > clearance);
+            let untrusted = variables.integrity(assignment, |i| i == Integrity::Untrusted);
+            out.push(Obstacle { verdict: Verdict::Hold, speaks: above });
+            out.push(Obstacle { verdict: Verdict::Hold, speaks: untrusted });
+        }
+    }
+
+    /// Permissions, agents, visibility, expiry: all of them deny.
+    fn access(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {
+        let (variables, spec) = (&self.space.variables, self.capability.spec());
+        let mut deny = |speaks| out.push(Obstacle { verdict: Verdict::Deny, speaks });
+        let permitted = spec
+            .permissions
+            .iter()
+            .map(|name| variables.flag(variables.permissions.get(name), assignment))
+            .fold(YES, TruthSet::and);
+        deny(permitted.negated());
+        if let Agents::Only(admitted) = &spec.agents {
+            let admits = |name: Option<&str>| {
+                name.is_some_and(|name| admitted.iter().any(|agent| agent.as_str() == name))
+            };
+            deny(variables.text(variables.agent, assignment, admits).negated());
+        }
+        deny(self.visible(assignment).negated());
+        self.declared_agents(assignment, out);
+        for end in [self.set.policy().expires, self.set.contracts().expires].into_iter().flatten() {
+            let speaks = variables.time(assignment, |at| end <= at);
+            out.push(Obstacle { verdict: Verdict::Deny, speaks });
+        }
+    }
+
+    /// What the policy declares of agents.
+    fn declared_agents(&self, assignment: &Assignment, out: &mut Vec<Obstacle>) {
+        let (variables, declared) = (&self.space.variables, &self.set.policy().agents);
+        if declared.is_empty() {
+            return;
+        }
+        let mut deny = |speaks| out.push(Obstacle { verdict: Verdict::Deny, speaks });
+        let find = |name: &str| declared.iter().find(|(id, _)| id.as_str() == name);
+        let admitted = variables.text(variables.agent, assignment, |name| {
+            name.is_none_or(|name| find(name).is_some_and(|(_, one)| one.admits(self.capability)))
+        });
+        deny(admitted.negated());
+        if self.operation != Operation::Invoke {
+            return;
+        }
+        for (id, agent) in declared.iter().filter(|(_, agent)| !agent.decision_keys.is_empty()) {
+            let acts = |name: Option<&str>| name == Some(id.as_str());
+            let acts = variables.text(variables.agent, assignment, acts);
+            let intends = |intent: Option<&str>| agent.intends(intent);
+            let intends = variables.text(variables.intent, assignment, intends);
+            deny(acts.and(intends.negated()));
+        }
+    }
+
+    fn visible(&self, assignment: &Assignment) -> TruthSet {
+        let (variables, id) = (&self.space.variables, self.capability.id().as_str());
+        let entries = &self.set.contracts().visible;
+        if self.set.is_hidden(self.capability) {
+            return NO;
+        }
+        if entries.is_empty() {
+            return YES;
+        }
+        let named = |variable: usize, patterns: &[Pattern]| {
+            variables.text(variable, assignment, |name| {
+                name.is_some_and(|name| patterns.iter().any(|p| p.matches(name)))
+            })
+        };
+        let about = entries.iter().filter(|entry| entry.capabilities.iter().any(|p| p.matches(id)));
+        about.fold(NO, |out, entry| {
+            if entry.principals.is_empty() && entry.roles.is_empty() && entry.agents.is_empty() {
+                return YES;
+            }
+            let role = |role: &String| variables.flag(variables.roles.get(role), assignment);
+            entry
+                .roles
+                .iter()
+                .map(role)
+                .fold(out, TruthSet::or)
+                .or(named(variables.principal, &entry.principals))
+                .or(named(variables.agent, &entry.agents))
+        })
+    }
+}

@@ -1,0 +1,396 @@
+//! The search for a witness: backtracking over partial assignments.
+//!
+//! The variables of a request with their finite domains make a constraint-satisfaction problem. The
+//! search assigns one variable after the other, depth first, and evaluates the documents after each
+//! assignment by abstract interpretation ([`super::partial_evaluation`]). It prunes an assignment
+//! under which the verdict can no longer come out, and branches only on variables that the verdict
+//! still depends on.
+//!
+//! *Sound:* a witness is a request that [`PolicySet::decide`] gave the verdict; the abstraction never
+//! answers yes by itself. *Complete within its bounds:* the domains represent every value that the
+//! documents tell apart, and the abstraction allows for every outcome that a completion can have, so
+//! a search that exhausts the space proves that there is no such request. Whatever breaks one of the
+//! two premises is recorded as [`Incomplete`], and the answer is then *not decided*.
+
+use std::collections::BTreeSet;
+
+use weaver_policy::{PolicySet, Rule, Truth};
+use weaver_types::{
+    AgentId, Capability, CapabilityRequest, Confidentiality, Integrity, Label, Principal,
+    PrincipalId, SafetyMode, Timestamp, Verdict,
+};
+
+use super::arguments::{self, PredicateOutcome, Synthesis};
+use super::incomplete::Incomplete;
+use super::partial_evaluation::{AllowRule, Obstacle, PartialEvaluation};
+use super::search_space::SearchSpace;
+use super::truth_set::TruthSet;
+use super::variables::{Assignment, Domain};
+use super::{ReachabilityQuery, Witness};
+use crate::request::RecordedRequest;
+
+/// What making arguments for one condition costs, in rules looked at.
+const CONDITION_COST: usize = 16;
+
+/// How a search ended.
+pub(super) enum SearchResult {
+    /// With a request that gets the verdict.
+    Witness(Box<Witness>),
+    /// The whole space was searched and there is none.
+    Exhausted,
+    /// Something was left out.
+    Incomplete(Incomplete),
+}
+
+/// What to do under an assignment.
+enum Step {
+    /// The verdict cannot come out any more.
+    Prune,
+    /// All that matters is assigned: decide the request that it makes.
+    Evaluate(Expectation),
+    /// Assign this variable next.
+    Branch(usize),
+}
+
+/// What the abstraction says of the request that an assignment makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expectation {
+    /// It gets the verdict looked for.
+    Certain,
+    /// It may get another one.
+    Possible,
+}
+
+/// A search about one capability.
+pub(super) struct Search<'s> {
+    documents: PartialEvaluation<'s>,
+    verdict: Verdict,
+    /// The one principal that the search is about, where it is not about anybody.
+    fixed_principal: Option<Principal>,
+    with_roles: BTreeSet<String>,
+}
+
+impl<'s> Search<'s> {
+    pub(super) fn new(
+        query: &ReachabilityQuery,
+        set: &'s PolicySet,
+        capability: &'s Capability,
+        fixed_principal: Option<&Principal>,
+    ) -> Self {
+        let candidates = set.candidate_rules(capability.id().as_str());
+        let rules: Vec<&'s Rule> =
+            candidates.filter(|rule| rule.matches.fits_capability(capability)).collect();
+        let space = SearchSpace::new(query, set, capability, &rules, fixed_principal);
+        let operation = query.operation;
+        Self {
+            documents: PartialEvaluation { set, capability, operation, rules, space },
+            verdict: query.verdict,
+            fixed_principal: fixed_principal.cloned(),
+            with_roles: query.with_roles.clone(),
+        }
+    }
+
+    fn space(&self) -> &SearchSpace<'s> {
+        &self.documents.space
+    }
+
+    /// Searches until a witness is found, the space is exhausted, or `steps` are used up.
+    pub(super) fn run(&self, steps: &mut u64) -> SearchResult {
+        let domains = &self.space().variables.domains;
+        if domains.iter().any(|domain| domain.len() == 0) {
+            return SearchResult::Exhausted;
+        }
+        let mut assignment: Assignment = vec![None; domains.len()];
+        let mut path: Vec<usize> = Vec::new();
+        let mut incomplete = self.space().incomplete.clone();
+        let cost = self.cost();
+        loop {
+            if *steps < cost {
+                return SearchResult::Incomplete(Incomplete::Steps);
+            }
+            *steps -= cost;
+            match self.step(&assignment) {
+                Step::Branch(variable) => {
+                    path.push(variable);
+                    assign(&mut assignment, variable, Some(0));
+                    continue;
+                }
+                Step::Evaluate(expectation) => match self.witness(&assignment) {
+                    Ok(Some(witness)) => return SearchResult::Witness(Box::new(witness)),
+                    Ok(None) if expectation == Expectation::Certain => {
+                        incomplete = incomplete.or(Some(Incomplete::Disagreement));
+                    }
+                    Ok(None) => {}
+                    Err(gap) => incomplete = incomplete.or(Some(gap)),
+                },
+                Step::Prune => {}
+            }
+            if !self.backtrack(&mut assignment, &mut path) {
+                return incomplete.map_or(SearchResult::Exhausted, SearchResult::Incomplete);
+            }
+        }
+    }
+
+    /// What one step costs: about the number of rules that it looks at.
+    fn cost(&self) -> u64 {
+        let conditions = self.space().predicates.len().saturating_mul(CONDITION_COST);
+        let cost = self.documents.rules.len().saturating_add(conditions).saturating_add(1);
+        u64::try_from(cost).unwrap_or(u64::MAX)
+    }
+
+    /// Goes on to the next value of the last variable that has one; false where none has.
+    fn backtrack(&self, assignment: &mut Assignment, path: &mut Vec<usize>) -> bool {
+        while let Some(variable) = path.last().copied() {
+            let next = assignment.get(variable).copied().flatten().map_or(0, |place| place + 1);
+            if next < self.space().variables.domains.get(variable).map_or(0, Domain::len) {
+                assign(assignment, variable, Some(next));
+                return true;
+            }
+            assign(assignment, variable, None);
+            path.pop();
+        }
+        false
+    }
+
+    fn step(&self, assignment: &Assignment) -> Step {
+        let outcomes = self.predicate_outcomes(assignment);
+        if matches!(arguments::synthesize(&outcomes), Synthesis::Impossible) {
+            return Step::Prune;
+        }
+        let obstacles = self.documents.obstacles(assignment);
+        let certain = obstacles.iter().filter(|one| one.speaks.is_exactly(Truth::Yes));
+        let strictest = certain.map(|one| one.verdict).max().unwrap_or(Verdict::Allow);
+        if strictest > self.verdict {
+            return Step::Prune;
+        }
+        if self.verdict == Verdict::Deny && strictest == Verdict::Deny {
+            return Step::Evaluate(Expectation::Certain);
+        }
+        let rules = self.documents.allow_rules(assignment);
+        let allow = AllowOutcome::of(&rules);
+        if self.verdict == Verdict::Allow && !allow.possible {
+            return Step::Prune;
+        }
+        let reached = strictest == self.verdict;
+        let reachable =
+            |one: &Obstacle| one.verdict == self.verdict && one.speaks.contains(Truth::Yes);
+        if self.verdict != Verdict::Allow && !obstacles.iter().any(reachable) && allow.certain {
+            return Step::Prune;
+        }
+        let matters = |one: &&Obstacle| {
+            one.verdict > self.verdict || (one.verdict == self.verdict && !reached)
+        };
+        let obstacle = obstacles.iter().filter(matters).find_map(|one| one.speaks.branch);
+        let next = if self.verdict == Verdict::Allow {
+            allow.branch.filter(|_| !allow.certain).or(obstacle)
+        } else {
+            obstacle.or_else(|| self.branch_of_allow_rules(&rules, &allow, assignment))
+        };
+        let expectation = if allow.certain { Expectation::Certain } else { Expectation::Possible };
+        next.map_or(Step::Evaluate(expectation), Step::Branch)
+    }
+
+    /// The variable that the allow rules depend on, where the verdict looked for is not allow.
+    fn branch_of_allow_rules(
+        &self,
+        rules: &[AllowRule],
+        allow: &AllowOutcome,
+        assignment: &Assignment,
+    ) -> Option<usize> {
+        if allow.certain {
+            return None;
+        }
+        let branch = rules.iter().find_map(|rule| {
+            let justified = rule.justified.branch.filter(|_| rule.access.contains(Truth::Yes));
+            rule.applies.branch.or(rule.access.branch).or(justified)
+        });
+        let human = self.space().variables.human;
+        let human = assignment.get(human).is_some_and(Option::is_none).then_some(human);
+        let restricting = || self.documents.restricting_rule_speaks(assignment).branch;
+        branch.or_else(restricting).or(human.filter(|_| !rules.is_empty()))
+    }
+
+    /// How the assignment has the conditions on arguments come out.
+    fn predicate_outcomes(&self, assignment: &Assignment) -> Vec<PredicateOutcome<'s>> {
+        let space = self.space();
+        let truth = |variable: usize| match (
+            space.variables.domains.get(variable),
+            assignment.get(variable),
+        ) {
+            (Some(Domain::Predicate(all)), Some(Some(place))) => all.get(*place).copied(),
+            _ => None,
+        };
+        let outcomes = space.predicates.iter().filter_map(|one| {
+            Some(PredicateOutcome { predicate: one.predicate, truth: truth(one.variable)? })
+        });
+        outcomes.collect()
+    }
+
+    /// The request that the assignment makes, if it really gets the verdict.
+    fn witness(&self, assignment: &Assignment) -> Result<Option<Witness>, Incomplete> {
+        let request = self.request(assignment)?;
+        let decision = self.documents.set.decide(&request.query(self.documents.capability));
+        Ok((decision.verdict() == self.verdict).then(|| Witness {
+            request: request.to_json(),
+            verdict: decision.verdict(),
+            primary: decision.primary(),
+        }))
+    }
+
+    fn request(&self, assignment: &Assignment) -> Result<RecordedRequest, Incomplete> {
+        let variables = &self.space().variables;
+        let given = variables.flag(Some(&variables.arguments), assignment);
+        let arguments = if given.contains(Truth::Yes) {
+            match arguments::synthesize(&self.predicate_outcomes(assignment)) {
+                Synthesis::Found(value) => Some(value),
+                Synthesis::Impossible | Synthesis::NotFound => return Err(Incomplete::Arguments),
+            }
+        } else {
+            None
+        };
+        let justification = match variables.domains.get(variables.justification) {
+            Some(Domain::Justification(all)) => {
+                let place = variables.place_of(variables.justification, assignment);
+                all.get(place).copied().flatten()
+            }
+            _ => None,
+        };
+        let mut request = CapabilityRequest::new(self.documents.capability.id().clone(), "");
+        request.intent = variables.text_of(variables.intent, assignment).map(str::to_owned);
+        let scope = variables.scope.iter();
+        request.scope = scope
+            .filter_map(|(name, variable)| {
+                Some((name.clone(), variables.text_of(*variable, assignment)?.to_owned()))
+            })
+            .collect();
+        if let Some(shape) = justification {
+            request = request.justified(justification_text(shape.length), shape.source);
+        }
+        let run = self.run_settings(assignment);
+        Ok(RecordedRequest {
+            id: "witness".to_owned(),
+            principal: self.principal(assignment)?,
+            request,
+            arguments,
+            operation: self.documents.operation,
+            mode: run.mode,
+            label: run.label,
+            run: None,
+            at: run.at,
+            human_channel: variables.place_of(variables.human, assignment) == 0,
+        })
+    }
+
+    fn principal(&self, assignment: &Assignment) -> Result<Principal, Incomplete> {
+        if let Some(fixed) = &self.fixed_principal {
+            return Ok(fixed.clone());
+        }
+        let variables = &self.space().variables;
+        let name = variables.text_of(variables.principal, assignment).unwrap_or("someone");
+        let id = PrincipalId::parse(name)?;
+        let agent = variables.text_of(variables.agent, assignment).map(AgentId::parse);
+        let attributes = variables.attributes.iter();
+        let roles = variables.held(&variables.roles, assignment);
+        Ok(Principal {
+            roles: roles.into_iter().chain(self.with_roles.iter().cloned()).collect(),
+            permissions: variables.held(&variables.permissions, assignment).into_iter().collect(),
+            attributes: attributes
+                .filter_map(|(name, variable)| {
+                    Some((name.clone(), variables.text_of(*variable, assignment)?.to_owned()))
+                })
+                .collect(),
+            agent: agent.transpose()?,
+            ..Principal::new(id)
+        })
+    }
+
+    fn run_settings(&self, assignment: &Assignment) -> RunSettings {
+        let variables = &self.space().variables;
+        let place = |variable: usize| variables.place_of(variable, assignment);
+        let mode = match variables.domains.get(variables.mode) {
+            Some(Domain::Mode(all)) => all.get(place(variables.mode)).copied(),
+            _ => None,
+        };
+        let confidentiality = match variables.domains.get(variables.confidentiality) {
+            Some(Domain::Confidentiality(all)) => {
+                all.get(place(variables.confidentiality)).copied()
+            }
+            _ => None,
+        };
+        let integrity = match variables.domains.get(variables.integrity) {
+            Some(Domain::Integrity(all)) => all.get(place(variables.integrity)).copied(),
+            _ => None,
+        };
+        let at = match variables.domains.get(variables.time) {
+            Some(Domain::Time(all)) => all.get(place(variables.time)).copied(),
+            _ => None,
+        };
+        let label = Label::of(
+            confidentiality.unwrap_or(Confidentiality::Public),
+            integrity.unwrap_or(Integrity::Trusted),
+        );
+        RunSettings { mode: mode.unwrap_or_default(), label, at: at.unwrap_or_default() }
+    }
+}
+
+/// What a request says of its run.
+struct RunSettings {
+    mode: SafetyMode,
+    label: Label,
+    at: Timestamp,
+}
+
+fn assign(assignment: &mut Assignment, variable: usize, place: Option<usize>) {
+    if let Some(slot) = assignment.get_mut(variable) {
+        *slot = place;
+    }
+}
+
+/// A justification of exactly so many characters, none of which is lost when it is trimmed.
+fn justification_text(length: u32) -> String {
+    let words = "because it has been asked for and is needed now ";
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let mut out: String = words.chars().cycle().take(length).collect();
+    if out.ends_with(' ') {
+        out.pop();
+        out.push('.');
+    }
+    out
+}
+
+/// What the allow rules come to together.
+struct AllowOutcome {
+    /// One of them allows under every completion.
+    certain: bool,
+    /// One of them allows under some completion.
+    possible: bool,
+    /// The variable that the first one that can allow depends on.
+    branch: Option<usize>,
+}
+
+impl AllowOutcome {
+    fn of(rules: &[AllowRule]) -> Self {
+        let allows =
+            |rule: &AllowRule| -> TruthSet { rule.applies.and(rule.access).and(rule.justified) };
+        let possible: Vec<_> =
+            rules.iter().map(allows).filter(|one| one.contains(Truth::Yes)).collect();
+        Self {
+            certain: possible.iter().any(|one| one.is_exactly(Truth::Yes)),
+            possible: !possible.is_empty(),
+            branch: possible.iter().find_map(|one| one.branch),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_justification_has_the_length_that_counts() {
+        for length in 1..200 {
+            let text = justification_text(length);
+            assert_eq!(text.trim().chars().count(), usize::try_from(length).unwrap());
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The variables that make up a request, the domain of each, and partial assignments to them.
+
+use std::collections::BTreeMap;
+
+use weaver_policy::Truth;
+use weaver_types::{Confidentiality, Integrity, JustificationSource, SafetyMode, Timestamp};
+
+use super::truth_set::TruthSet;
+
+/// What the decision looks at of a justification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JustificationShape {
+    /// Characters after trimming.
+    pub(super) length: u32,
+    pub(super) source: JustificationSource,
+}
+
+/// The values of one variable; the plainest comes first.
+#[derive(Debug, Clone)]
+pub(super) enum Domain {
+    /// A name, a value, or none.
+    Text(Vec<Option<String>>),
+    /// Whether something is so: a role is held, the arguments are known.
+    Flag(Vec<bool>),
+    Mode(Vec<SafetyMode>),
+    Confidentiality(Vec<Confidentiality>),
+    Integrity(Vec<Integrity>),
+    Time(Vec<Timestamp>),
+    Justification(Vec<Option<JustificationShape>>),
+    /// How a condition on arguments comes out.
+    Predicate(Vec<Truth>),
+}
+
+impl Domain {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Text(all) => all.len(),
+            Self::Flag(all) => all.len(),
+            Self::Mode(all) => all.len(),
+            Self::Confidentiality(all) => all.len(),
+            Self::Integrity(all) => all.len(),
+            Self::Time(all) => all.len(),
+            Self::Justification(all) => all.len(),
+            Self::Predicate(all) => all.len(),
+        }
+    }
+}
+
+/// For each variable the place of its value in the domain; `None` while it is unassigned.
+pub(super) type Assignment = Vec<Option<usize>>;
+
+/// Every variable, by what it is about.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    pub(super) domains: Vec<Domain>,
+    pub(super) principal: usize,
+    pub(super) agent: usize,
+    pub(super) intent: usize,
+    pub(super) mode: usize,
+    pub(super) confidentiality: usize,
+    pub(super) integrity: usize,
+    pub(super) time: usize,
+    pub(super) arguments: usize,
+    pub(super) justification: usize,
+    pub(super) human: usize,
+    pub(super) roles: BTreeMap<String, usize>,
+    pub(super) permissions: BTreeMap<String, usize>,
+    pub(super) attributes: BTreeMap<String, usize>,
+    pub(super) scope: BTreeMap<String, usize>,
+}
+
+impl Variables {
+    pub(super) fn add(&mut self, domain: Domain) -> usize {
+        self.domains.push(domain);
+        self.domains.len() - 1
+    }
+
+    /// The places of the values that are still possible.
+    fn candidates(&self, at: usize, assignment: &Assignment) -> std::ops::Range<usize> {
+        match assignment.get(at).copied().flatten() {
+            Some(place) => place..place + 1,
+            None => 0..self.domains.get(at).map_or(0, Domain::len),
+        }
+    }
+
+    /// Whether the test holds for the text.
+    pub(super) fn text(
+        &self,
+        at: usize,
+        assignment: &Assignment,
+        test: impl Fn(Option<&str>) -> bool,
+    ) -> TruthSet {
+        let Some(Domain::Text(all)) = self.domains.get(at) else { return TruthSet::NO };
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(test(value.as_deref()))), at)
+    }
+
+    /// Whether the flag is set; a name without a variable is never held.
+    pub(super) fn flag(&self, at: Option<&usize>, assignment: &Assignment) -> TruthSet {
+        let Some((at, Domain::Flag(all))) = at.and_then(|at| Some((*at, self.domains.get(*at)?)))
+        else {
+            return TruthSet::NO;
+        };
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(*value)), at)
+    }
+
+    pub(super) fn mode(
+        &self,
+        assignment: &Assignment,
+        test: impl Fn(SafetyMode) -> bool,
+    ) -> TruthSet {
+        let Some(Domain::Mode(all)) = self.domains.get(self.mode) else { return TruthSet::NO };
+        let values = self.candidates(self.mode, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), self.mode)
+    }
+
+    pub(super) fn confidentiality(
+        &self,
+        assignment: &Assignment,
+        test: impl Fn(Confidentiality) -> bool,
+    ) -> TruthSet {
+        let at = self.confidentiality;
+        let Some(Domain::Confidentiality(all)) = self.domains.get(at) else { return TruthSet::NO };
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), at)
+    }
+
+    pub(super) fn integrity(
+        &self,
+        assignment: &Assignment,
+        test: impl Fn(Integrity) -> bool,
+    ) -> TruthSet {
+        let at = self.integrity;
+        let Some(Domain::Integrity(all)) = self.domains.get(at) else { return TruthSet::NO };
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), at)
+    }
+
+    pub(super) fn time(
+        &self,
+        assignment: &Assignment,
+        test: impl Fn(Timestamp) -> bool,
+    ) -> TruthSet {
+        let Some(Domain::Time(all)) = self.domains.get(self.time) else { return TruthSet::NO };
+        let values = self.candidates(self.time, assignment).filter_map(|place| all.get(place));
+        TruthSet::any_of(values.map(|value| Truth::from(test(*value))), self.time)
+    }
+
+    pub(super) fn justification(
+        &self,
+        assignment: &Assignment,
+        test: impl Fn(JustificationShape) -> bool,
+    ) -> TruthSet {
+        let at = self.justification;
+        let Some(Domain::Justification(all)) = self.domains.get(at) else { return TruthSet::NO };
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
+        let holds = |value: &Option<JustificationShape>| {
+            Truth::from(value.is_some_and(|shape| test(shape)))
+        };
+        TruthSet::any_of(values.map(holds), at)
+    }
+
+    /// How a condition on arguments comes out; unknown while there are none.
+    pub(super) fn predicate(&self, at: usize, assignment: &Assignment) -> TruthSet {
+        let given = self.flag(Some(&self.arguments), assignment);
+        let Some(Domain::Predicate(all)) = self.domains.get(at) else { return TruthSet::NO };
+        let values = self.candidates(at, assignment).filter_map(|place| all.get(place)).copied();
+        if given.is_exactly(Truth::No) {
+            return TruthSet::exactly(Truth::Unknown);
+        }
+        if given.is_exactly(Truth::Yes) {
+            return TruthSet::any_of(values, at);
+        }
+        TruthSet::any_of(values.chain([Truth::Unknown]), self.arguments)
+    }
+
+    /// The text assigned, or the plainest one.
+    pub(super) fn text_of(&self, at: usize, assignment: &Assignment) -> Option<&str> {
+        let Some(Domain::Text(all)) = self.domains.get(at) else { return None };
+        all.get(self.candidates(at, assignment).start)?.as_deref()
+    }
+
+    /// The names of the flags that are set.
+    pub(super) fn held(
+        &self,
+        flags: &BTreeMap<String, usize>,
+        assignment: &Assignment,
+    ) -> Vec<String> {
+        let set = |at: usize| match self.domains.get(at) {
+            Some(Domain::Flag(all)) => {
+                all.get(self.candidates(at, assignment).start) == Some(&true)
+            }
+            _ => false,
+        };
+        flags.iter().filter(|(_, at)| set(**at)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The place of the assigned value, or that of the plainest one.
+    pub(super) fn place_of(&self, at: usize, assignment: &Assignment) -> usize {
+        self.candidates(at, assignment).start
+    }
+}

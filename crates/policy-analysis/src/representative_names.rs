@@ -1,0 +1,126 @@
+//! Names that represent all names that fit the same patterns.
+
+use std::collections::BTreeSet;
+use weaver_policy::Pattern;
+
+/// The most names that are made for one list of patterns.
+const MAX_NAMES: usize = 1_024;
+
+/// Names with which every combination of patterns is seen that any name can bring about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// The names, those that fit the least first.
+    pub(crate) all: Vec<String>,
+    /// False where a combination may be missing.
+    pub(crate) complete: bool,
+}
+
+/// A text of which no pattern speaks.
+fn fresh(patterns: &[&Pattern]) -> Option<String> {
+    let free = ['x', 'q', 'z', 'j', '7', '0', '_', 'Q', 'Z', 'X', '%', '+', '~', '§'];
+    let used = |c: char| patterns.iter().any(|pattern| pattern.as_str().contains(c));
+    free.into_iter().find(|c| !used(*c)).map(|c| String::from_iter([c, c, c]))
+}
+
+/// Head and tail of a pattern with stars, and whether anything fixed stands between.
+fn ends(pattern: &Pattern) -> Option<(&str, &str, bool)> {
+    let (head, rest) = pattern.as_str().split_once('*')?;
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    Some((head, tail, middle.chars().any(|c| c != '*')))
+}
+
+/// One name for each pattern, and one that fits none of them but `*`.
+pub(crate) fn one_per_pattern(patterns: Vec<&Pattern>) -> BTreeSet<String> {
+    let fresh = fresh(&patterns).unwrap_or_else(|| "xxx".to_owned());
+    let mut out: BTreeSet<_> =
+        patterns.iter().map(|pattern| pattern.as_str().replace('*', &fresh)).collect();
+    out.insert(fresh);
+    out
+}
+
+/// Representatives of all names under these patterns.
+///
+/// Which patterns with only a fixed head and tail a name fits depends on the longest head that it
+/// begins with, on the longest tail that it ends with, and on whether the two overlap in the name.
+/// A name is built for each of these cases, which makes the list complete. A pattern with something
+/// fixed between two stars is tried too, but its combinations are not exhausted.
+pub(crate) fn covering(patterns: &[&Pattern]) -> Names {
+    let free = fresh(patterns);
+    let mut complete = free.is_some();
+    let free = free.unwrap_or_else(|| "xxx".to_owned());
+    let mut out = BTreeSet::new();
+    let (mut heads, mut tails) = (BTreeSet::from([""]), BTreeSet::from([""]));
+    for pattern in patterns {
+        match ends(pattern) {
+            None => {
+                out.insert(pattern.as_str().to_owned());
+            }
+            Some((head, tail, middle)) => {
+                complete &= !middle;
+                heads.insert(head);
+                tails.insert(tail);
+                if middle {
+                    out.insert(pattern.as_str().replace('*', &free));
+                    out.insert(pattern.as_str().replace('*', ""));
+                }
+            }
+        }
+    }
+    for head in &heads {
+        for tail in &tails {
+            if out.len() >= MAX_NAMES {
+                complete = false;
+                break;
+            }
+            out.insert(format!("{head}{free}{tail}"));
+            overlaps(head, tail, &mut out);
+        }
+    }
+    out.remove("");
+    let mut all: Vec<_> = out.into_iter().collect();
+    all.sort_by_key(|name| patterns.iter().filter(|pattern| pattern.matches(name)).count());
+    Names { all, complete }
+}
+
+/// The names that begin with the head and end with the tail and are shorter than both.
+fn overlaps(head: &str, tail: &str, out: &mut BTreeSet<String>) {
+    for (at, _) in tail.char_indices().skip(1).chain([(tail.len(), ' ')]) {
+        if let Some((shared, rest)) = tail.split_at_checked(at)
+            && !shared.is_empty()
+            && head.ends_with(shared)
+        {
+            out.insert(format!("{head}{rest}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fits(patterns: &[&Pattern], name: &str) -> Vec<bool> {
+        patterns.iter().map(|pattern| pattern.matches(name)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_brings_about_what_no_representative_does(
+            texts in proptest::collection::vec("[ab]{0,3}\\*[ab]{0,3}|[ab]{1,4}", 1..6),
+            name in "[abc]{1,7}",
+        ) {
+            let patterns: Vec<_> = texts.iter().map(|t| Pattern::parse(t).unwrap()).collect();
+            let patterns: Vec<_> = patterns.iter().collect();
+            let names = covering(&patterns);
+            prop_assert!(names.complete);
+            let expected = fits(&patterns, &name);
+            prop_assert!(names.all.iter().any(|n| fits(&patterns, n) == expected), "{name}: {names:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_exhausted_says_so() {
+        let pattern = Pattern::parse("a*b*c").unwrap();
+        assert!(!covering(&[&pattern]).complete);
+    }
+}

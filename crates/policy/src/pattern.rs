@@ -1,0 +1,48 @@
+//! Patterns over names.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use weaver_text::error::GlobError;
+use weaver_text::glob::Glob;
+
+/// A pattern over names: `*` stands for any run of characters, everything else for itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pattern(Glob);
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// [`GlobError`] for an empty pattern or one of more than 512 bytes.
+    pub fn parse(text: &str) -> Result<Self, GlobError> {
+        Glob::parse(text).map(Self)
+    }
+
+    /// Whether the whole of `name` fits.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        self.0.matches(name)
+    }
+
+    /// The pattern as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    pub(crate) fn glob(&self) -> &Glob {
+        &self.0
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}

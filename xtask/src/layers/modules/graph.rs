@@ -1,0 +1,63 @@
+//! Dependencies between sibling modules, and their strongly connected components.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::source::{Module, ModulePath};
+
+/// For each module the ones that it uses.
+pub type Edges = BTreeMap<String, BTreeSet<String>>;
+
+/// The children of a parent: one uses another when anything below it uses anything below the other.
+pub fn children_graph(modules: &BTreeMap<ModulePath, Module>, parent: &[String]) -> Edges {
+    let child_of =
+        |path: &[String]| -> Option<String> { path.strip_prefix(parent)?.first().cloned() };
+    let mut edges = Edges::new();
+    for (path, module) in modules {
+        let Some(from) = child_of(path) else { continue };
+        let targets = module.uses.iter().filter_map(|used| child_of(used));
+        let targets: Vec<String> = targets.filter(|to| *to != from).collect();
+        edges.entry(from).or_default().extend(targets);
+    }
+    edges
+}
+
+/// The strongly connected components with more than one module, each sorted.
+///
+/// Kosaraju's algorithm: modules in the order in which a depth-first search leaves them, then
+/// searches against the edges from the last one left to the first. Each of these reaches exactly one
+/// component (Sharir, *A strong-connectivity algorithm and its applications*, 1981).
+pub fn components(edges: &Edges) -> Vec<Vec<String>> {
+    let mut reversed = Edges::new();
+    for (from, targets) in edges {
+        for to in targets {
+            reversed.entry(to.clone()).or_default().insert(from.clone());
+        }
+    }
+    let mut left = Vec::new();
+    let mut seen = BTreeSet::new();
+    for module in edges.keys() {
+        visit(module, edges, &mut seen, &mut left);
+    }
+    let mut components = Vec::new();
+    let mut assigned = BTreeSet::new();
+    for module in left.iter().rev() {
+        let mut component = Vec::new();
+        visit(module, &reversed, &mut assigned, &mut component);
+        component.sort();
+        if component.len() > 1 {
+            components.push(component);
+        }
+    }
+    components
+}
+
+/// Depth first; appends each module when the search leaves it.
+fn visit(module: &str, edges: &Edges, seen: &mut BTreeSet<String>, left: &mut Vec<String>) {
+    if !seen.insert(module.to_owned()) {
+        return;
+    }
+    for to in edges.get(module).into_iter().flatten() {
+        visit(to, edges, seen, left);
+    }
+    left.push(module.to_owned());
+}

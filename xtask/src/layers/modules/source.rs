@@ -1,0 +1,281 @@
+//! Which module uses which, read from the sources with a light scanner.
+//!
+//! Comments, strings and test code are left out. A path counts when it begins with `crate`, `self`,
+//! `super` or the name of a child module; it leads to the deepest module that it names, through
+//! imports and re-exports on the way. Paths that a macro makes are not seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::SourceFile;
+use crate::tidy::rust_text::{code, is_ident, without_tests};
+
+/// The names from the root of the crate; the root itself is empty.
+pub type ModulePath = Vec<String>;
+
+/// How many imports are followed from one path.
+const MAX_HOPS: usize = 8;
+
+/// A module with the modules that it uses.
+#[derive(Debug, Default)]
+pub struct Module {
+    pub uses: BTreeSet<ModulePath>,
+}
+
+/// A module as it is written.
+#[derive(Debug, Default)]
+struct Scanned {
+    /// Paths that stand in the code, as written.
+    paths: Vec<Vec<String>>,
+    /// Imported names with the paths they stand for.
+    imports: BTreeMap<String, Vec<String>>,
+    /// Modules that are compiled for tests alone.
+    test_modules: BTreeSet<String>,
+}
+
+impl Scanned {
+    fn add(&mut self, other: Self) {
+        self.paths.extend(other.paths);
+        self.imports.extend(other.imports);
+        self.test_modules.extend(other.test_modules);
+    }
+}
+
+/// The modules of a crate.
+pub fn modules(files: &[SourceFile<'_>]) -> BTreeMap<ModulePath, Module> {
+    let mut scanned: BTreeMap<ModulePath, Scanned> = BTreeMap::new();
+    for file in files {
+        if let Some(path) = module_path(file.path) {
+            // A library and a binary of one crate share the root.
+            let module = scanned.entry(path).or_default();
+            module.add(scan(&code(file.text)));
+        }
+    }
+    let tests: Vec<ModulePath> = scanned
+        .iter()
+        .flat_map(|(path, one)| {
+            one.test_modules.iter().map(|name| [path.as_slice(), &[name.clone()]].concat())
+        })
+        .collect();
+    scanned.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
+    let resolved = |path: &ModulePath, one: &Scanned| {
+        // A path into another crate leads to the module that it stands in, and drops out here.
+        let targets = one.paths.iter().filter_map(|to| resolve(&scanned, path, to, MAX_HOPS));
+        Module { uses: targets.filter(|to| to != path).collect() }
+    };
+    scanned.iter().map(|(path, one)| (path.clone(), resolved(path, one))).collect()
+}
+
+/// The module that a file below `src` is; `None` for binaries beside the library.
+fn module_path(path: &str) -> Option<ModulePath> {
+    let stem = path.strip_suffix(".rs")?;
+    let mut parts: ModulePath = stem.split('/').map(str::to_owned).collect();
+    if parts.first().is_some_and(|first| first == "bin") {
+        return None;
+    }
+    if matches!(parts.last().map(String::as_str), Some("lib" | "main" | "mod")) {
+        parts.pop();
+    }
+    Some(parts)
+}
+
+/// The deepest module that a path leads to. The root of the crate is none: it only declares.
+fn resolve(
+    modules: &BTreeMap<ModulePath, Scanned>,
+    from: &ModulePath,
+    path: &[String],
+    hops: usize,
+) -> Option<ModulePath> {
+    let (mut at, mut rest) = (from.clone(), path);
+    while let Some((first, more)) = rest.split_first() {
+        match first.as_str() {
+            "crate" => at = ModulePath::new(),
+            "super" => {
+                at.pop()?;
+            }
+            "self" => {}
+            name => {
+                let below = [at.as_slice(), &[name.to_owned()]].concat();
+                if !modules.contains_key(&below) {
+                    break;
+                }
+                at = below;
+            }
+        }
+        rest = more;
+    }
+    let import = rest.first().and_then(|name| modules.get(&at)?.imports.get(name));
+    if let Some(import) = import.filter(|_| hops > 0)
+        && let Some(target) = resolve(modules, &at, import, hops - 1)
+    {
+        return Some(target);
+    }
+    (!at.is_empty()).then_some(at)
+}
+
+/// Reads the code of one module.
+fn scan(code: &str) -> Scanned {
+    let mut out = Scanned::default();
+    let text = without_tests(code, |item| out.test_modules.extend(declared_module(item)));
+    let tokens = tokens(&text);
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        if *token == "use" {
+            let exported = is_exported(tokens.get(..at).unwrap_or_default());
+            let end = tokens.iter().skip(at).position(|token| *token == ";");
+            let end = end.map_or(tokens.len(), |offset| at + offset);
+            let mut tree = UseTree { tokens: tokens.get(at + 1..end).unwrap_or_default(), at: 0 };
+            for import in tree.read(&[]) {
+                out.imports.insert(import.name, import.path.clone());
+                // A re-export is no use: whoever takes the name from here uses its origin.
+                if !exported {
+                    out.paths.push(import.path);
+                }
+            }
+            at = end;
+        } else if token.starts_with(is_ident) {
+            let path = inline_path(tokens.get(at..).unwrap_or_default());
+            at += path.len().saturating_mul(2).saturating_sub(2);
+            if path.len() > 1 {
+                out.paths.push(path);
+            }
+        }
+        at += 1;
+    }
+    out
+}
+
+/// The path that begins here: names joined by `::`.
+fn inline_path(tokens: &[&str]) -> Vec<String> {
+    let mut path = Vec::new();
+    let mut rest = tokens;
+    while let Some((name, more)) = rest.split_first() {
+        if !name.starts_with(is_ident) {
+            break;
+        }
+        path.push((*name).to_owned());
+        match more.split_first() {
+            Some((&"::", after)) if after.first().is_some_and(|t| t.starts_with(is_ident)) => {
+                rest = after;
+            }
+            _ => break,
+        }
+    }
+    path
+}
+
+/// Whether what stands before a `use` makes it a re-export: `pub`, `pub(crate)`, `pub(super)`.
+fn is_exported(before: &[&str]) -> bool {
+    match before.last() {
+        Some(&"pub") => true,
+        Some(&")") => {
+            let open = before.iter().rposition(|token| *token == "(");
+            open.and_then(|at| before.get(at.checked_sub(1)?)) == Some(&"pub")
+        }
+        _ => false,
+    }
+}
+
+/// One name that a `use` brings in.
+struct Import {
+    name: String,
+    path: Vec<String>,
+}
+
+/// The tree of a `use` declaration.
+struct UseTree<'t> {
+    tokens: &'t [&'t str],
+    at: usize,
+}
+
+impl UseTree<'_> {
+    fn next(&mut self) -> Option<&str> {
+        let token = self.tokens.get(self.at).copied();
+        self.at += 1;
+        token
+    }
+
+    fn peek(&self) -> Option<&str> {
+        self.tokens.get(self.at).copied()
+    }
+
+    /// Everything that the tree at this place imports.
+    fn read(&mut self, prefix: &[String]) -> Vec<Import> {
+        let mut path = prefix.to_vec();
+        loop {
+            match self.peek() {
+                Some("{") => {
+                    self.at += 1;
+                    return self.group(&path);
+                }
+                Some("::") => self.at += 1,
+                Some("*") => {
+                    self.at += 1;
+                    return vec![Import { name: "*".to_owned(), path }];
+                }
+                Some("as") => {
+                    self.at += 1;
+                    let name = self.next().unwrap_or_default().to_owned();
+                    return vec![Import { name, path }];
+                }
+                Some(token) if token.starts_with(is_ident) => {
+                    let token = token.to_owned();
+                    self.at += 1;
+                    // `use a::{self}` imports `a`.
+                    if token != "self" || path.is_empty() {
+                        path.push(token);
+                    }
+                }
+                _ => {
+                    let name = path.last().cloned().unwrap_or_default();
+                    return vec![Import { name, path }];
+                }
+            }
+        }
+    }
+
+    fn group(&mut self, prefix: &[String]) -> Vec<Import> {
+        let mut out = Vec::new();
+        loop {
+            match self.peek() {
+                None => return out,
+                Some("}") => {
+                    self.at += 1;
+                    return out;
+                }
+                Some(",") => self.at += 1,
+                Some(_) => {
+                    let before = self.at;
+                    out.extend(self.read(prefix));
+                    // What this scanner does not know is skipped, never read forever.
+                    self.at = self.at.max(before + 1);
+                }
+            }
+        }
+    }
+}
+
+/// Names, `::`, and every other character by itself.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let length = if is_ident(first) {
+            rest.find(|c| !is_ident(c)).unwrap_or(rest.len())
+        } else if rest.starts_with("::") {
+            2
+        } else {
+            first.len_utf8()
+        };
+        let (token, more) = rest.split_at(length);
+        out.push(token);
+        rest = more.trim_start();
+    }
+    out
+}
+
+/// The name of the module that an item declares in a file of its own.
+fn declared_module(item: &str) -> Option<String> {
+    let words: Vec<&str> = item.split_whitespace().collect();
+    let [.., "mod", name] = words.as_slice() else { return None };
+    name.strip_suffix(';').map(str::to_owned)
+}
