@@ -164,7 +164,9 @@ fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, 
 pub fn compile_speed(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", "compile-speed"];
     let features = ["--no-default-features", "--features", "compile"];
-    process::run(process::cargo(sh).args(["build", "--profile", "dist"]).args(package).args(features))?;
+    process::run(
+        process::cargo(sh).args(["build", "--profile", "dist"]).args(package).args(features),
+    )?;
     Ok(program(target, "compile-speed"))
 }
 
