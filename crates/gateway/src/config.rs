@@ -53,10 +53,10 @@ use resolve::{Parsed, Resolved};
 use crate::bounded_file;
 
 pub use error::ConfigErrors;
-pub use log::{Log, Place, Signing, Target};
+pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
 pub use sentinel::Sentinel;
-pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, Way};
+pub use tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 pub use upstream::{Limits, Transport, Upstream};
 pub use weaver_policy::Finding;
 pub use word_table::{WordTable, WordTableError};

@@ -3,7 +3,7 @@
 //! Data flows one way: `stdio` reads `lines`, `message` sorts them, `requests` keeps
 //! account of what is under way, `dispatch` answers by method, `meta_tools` and `proxy` turn
 //! tool calls into a kernel `call`, `render` turns what comes back into MCP results.
-//! `upstreams` brings the tools in, `shelf` is the snapshot of what there is, `described` is
+//! `upstreams` brings the tools in, `snapshot` is the snapshot of what there is, `described` is
 //! how a server's own words are shown.
 //!
 //! What holds for every client:
@@ -23,13 +23,11 @@ mod confined;
 mod covered;
 mod current_run;
 mod definitions;
-mod described;
 mod dispatch;
 mod entry;
 mod error;
-mod exposed;
+mod exported_name;
 mod gateway;
-mod heard;
 mod import;
 mod inbox;
 mod justification;
@@ -46,11 +44,12 @@ mod render;
 mod requests;
 mod run_keeper;
 mod salt;
-mod shelf;
+mod sanitised_description;
 mod stdio;
 mod timer;
+mod tool_snapshot;
 mod upstreams;
-mod wanted;
+mod user_statements;
 
 use std::sync::Arc;
 

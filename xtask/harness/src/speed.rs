@@ -164,7 +164,9 @@ fn measure_compile(sh: &Shell, target: &Path, args: &Compile) -> Result<(Value, 
 pub fn compile_speed(sh: &Shell, target: &Path) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", "compile-speed"];
     let features = ["--no-default-features", "--features", "compile"];
-    process::run(process::cargo(sh).args(["build", "--release"]).args(package).args(features))?;
+    process::run(
+        process::cargo(sh).args(["build", "--profile", "dist"]).args(package).args(features),
+    )?;
     Ok(program(target, "compile-speed"))
 }
 
@@ -192,12 +194,12 @@ fn measure_routing(
 
 fn built(sh: &Shell, target: &Path, bin: &str) -> Result<PathBuf> {
     let package = ["--package", "weaver-benches", "--bin", bin];
-    process::run(process::cargo(sh).args(["build", "--release"]).args(package))?;
+    process::run(process::cargo(sh).args(["build", "--profile", "dist"]).args(package))?;
     Ok(program(target, bin))
 }
 
 fn program(target: &Path, bin: &str) -> PathBuf {
-    target.join("release").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX))
+    target.join("dist").join(format!("{bin}{}", std::env::consts::EXE_SUFFIX))
 }
 
 fn read(command: xshell::Cmd<'_>) -> Result<Value> {

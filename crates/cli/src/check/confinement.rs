@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use weaver_drivers::confine::{ConfineError, Enforced, Files, Launcher, Protection};
-use weaver_gateway::config::{Config, TOOLS, Transport, Way};
+use weaver_gateway::config::{Config, TOOLS, ToolImplementation, Transport};
 use weaver_gateway::serve::LAUNCH;
 
 /// The process of one server.
@@ -23,7 +23,7 @@ pub(super) fn of(config: &Config) -> Vec<Child> {
         Some(Child { name: upstream.name.to_string(), outcome })
     });
     let own = config.tools.iter().filter_map(|tool| {
-        let Way::Program(program) = &tool.way else { return None };
+        let ToolImplementation::Program(program) = &tool.implementation else { return None };
         let outcome = launcher.probe(&config.confinement(program.confine.as_ref()));
         Some(Child { name: format!("{TOOLS}.{}", tool.name), outcome })
     });

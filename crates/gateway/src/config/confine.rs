@@ -10,8 +10,8 @@ use weaver_policy::Finding;
 
 use super::interpolate::expand;
 use super::node::Node;
-use super::server::Context;
-use super::{Config, Place, SecretSource, Way, memory};
+use super::server::ExpansionContext;
+use super::{CheckpointTarget, Config, SecretSource, ToolImplementation, memory};
 
 const KEYS: [&str; 13] = [
     "read",
@@ -51,7 +51,7 @@ const BESIDE_MEMORY: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 /// Reads a section. The gateway's state is denied later, when a server is started.
 pub(super) fn read(
     node: &Node,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<Confinement> {
     let table = node.section(&KEYS, out)?;
@@ -106,7 +106,7 @@ fn user(node: &Node, out: &mut Vec<Finding>) -> Option<String> {
 fn paths(
     table: &BTreeMap<String, Node>,
     name: &str,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> BTreeSet<PathBuf> {
     let Some(node) = table.get(name) else { return BTreeSet::new() };
@@ -153,8 +153,8 @@ impl Config {
         let signing = self.log.signing.iter();
         let mut written = signing.flat_map(|signing| {
             let targets = signing.targets.iter().filter_map(|target| match &target.place {
-                Place::File(path) => Some(path),
-                Place::Command(_) | Place::Http(_) => None,
+                CheckpointTarget::File(path) => Some(path),
+                CheckpointTarget::Command(_) | CheckpointTarget::Http(_) => None,
             });
             targets.chain([&signing.key])
         });
@@ -194,14 +194,14 @@ impl Config {
             state.insert(signing.key.clone());
             state.extend(entries(&signing.key, starts_with));
             let files = signing.targets.iter().filter_map(|target| match &target.place {
-                Place::File(path) => Some(self.base().join(path)),
-                Place::Command(_) | Place::Http(_) => None,
+                CheckpointTarget::File(path) => Some(self.base().join(path)),
+                CheckpointTarget::Command(_) | CheckpointTarget::Http(_) => None,
             });
             state.extend(files);
         }
-        let secrets = self.tools.iter().filter_map(|tool| match &tool.way {
-            Way::Http(http) => Some(http.secrets.values()),
-            Way::Program(_) => None,
+        let secrets = self.tools.iter().filter_map(|tool| match &tool.implementation {
+            ToolImplementation::Http(http) => Some(http.secrets.values()),
+            ToolImplementation::Program(_) => None,
         });
         state.extend(secrets.flatten().filter_map(|(_, source)| match source {
             SecretSource::File(path) => Some(path.clone()),

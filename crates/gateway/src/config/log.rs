@@ -10,7 +10,7 @@ use weaver_trace_store::retention::{LEAST_AGE, Retention, Rule};
 use weaver_types::{EventKind, PrincipalId};
 
 use super::node::{Node, shown};
-use super::server::Context;
+use super::server::ExpansionContext;
 
 /// The most targets, witnesses and rules.
 const MAX_ENTRIES: usize = 16;
@@ -51,14 +51,14 @@ pub struct Signing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The place.
-    pub place: Place,
+    pub place: CheckpointTarget,
     /// How long one attempt may take.
     pub timeout: Duration,
 }
 
 /// A place for checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum CheckpointTarget {
     /// A file, replaced whole.
     File(PathBuf),
     /// A program and its arguments; the note is its standard input.
@@ -67,7 +67,7 @@ pub enum Place {
     Http(String),
 }
 
-impl Place {
+impl CheckpointTarget {
     /// What it is called in records and messages. Arguments and queries may be secret.
     #[must_use]
     pub fn name(&self) -> String {
@@ -83,7 +83,11 @@ impl Place {
     }
 }
 
-pub(super) fn read(node: Option<&Node>, context: &Context<'_>, out: &mut Vec<Finding>) -> Log {
+pub(super) fn read(
+    node: Option<&Node>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Log {
     let Some(table) = node.and_then(|node| node.section(&LOG, out)) else { return Log::default() };
     let rules = table.get("retention");
     let retention = rules.and_then(|node| retention(node, out));
@@ -140,7 +144,7 @@ fn entries<'n>(node: Option<&'n Node>, out: &mut Vec<Finding>) -> &'n [Node] {
 }
 
 /// A text with its variables replaced.
-fn text(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<String> {
+fn text(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<String> {
     let found = node.text(out)?;
     match super::interpolate::expand(found, context.lookup) {
         Ok(text) if text.trim().is_empty() || text.contains('\0') => {
@@ -155,18 +159,18 @@ fn text(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<St
     }
 }
 
-fn path(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<PathBuf> {
+fn path(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<PathBuf> {
     text(node, context, out).map(|text| context.base.join(text))
 }
 
-fn target(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Target> {
+fn target(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<Target> {
     let table = node.section(&PUBLISH, out)?;
     let timeout = table.get("timeout_ms").and_then(|node| node.whole(100..=60_000, out));
     let timeout = Duration::from_millis(timeout.unwrap_or(10_000));
     let place = match (table.get("file"), table.get("command"), table.get("http")) {
-        (Some(node), None, None) => Place::File(path(node, context, out)?),
-        (None, Some(node), None) => Place::Command(command(node, context, out)?),
-        (None, None, Some(node)) => Place::Http(address(node, context, out)?),
+        (Some(node), None, None) => CheckpointTarget::File(path(node, context, out)?),
+        (None, Some(node), None) => CheckpointTarget::Command(command(node, context, out)?),
+        (None, None, Some(node)) => CheckpointTarget::Http(address(node, context, out)?),
         _ => {
             let remedy = "write one of `file = \"…\"`, `command = [\"…\"]`, `http = \"https://…\"`";
             out.push(node.finding("config.target", "a target has exactly one place", remedy));
@@ -176,7 +180,11 @@ fn target(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<
     Some(Target { place, timeout })
 }
 
-fn command(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Vec<String>> {
+fn command(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<Vec<String>> {
     let list = node.list(out);
     let words: Vec<String> = list.iter().filter_map(|node| text(node, context, out)).collect();
     if list.is_empty() || list.len() > MAX_ARGUMENTS {
@@ -186,7 +194,7 @@ fn command(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option
     (words.len() == list.len() && !words.is_empty()).then_some(words)
 }
 
-fn address(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<String> {
+fn address(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<String> {
     let url = text(node, context, out)?;
     match Post::check(&url) {
         Ok(()) => Some(url),

@@ -18,7 +18,7 @@ use super::memory;
 use super::node::{Node, shown};
 use super::redaction;
 use super::sentinel;
-use super::server::{self, Context};
+use super::server::{self, ExpansionContext};
 use super::tool::TOOLS;
 use super::tool_section;
 use super::upstream::Upstream;
@@ -79,7 +79,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let store = section("store", &["path", "inbox"], &mut out);
     let trust = section("trust", &["root", "folder"], &mut out);
 
-    let context = Context { base: &base, lookup };
+    let context = ExpansionContext { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
     let own = root.and_then(|root| root.get("tools"));
@@ -363,7 +363,7 @@ fn upstreams(
     (file, own): (&Path, bool),
     toml: Option<&Node>,
     json: Option<&Node>,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Vec<Upstream> {
     let before = out.len();

@@ -48,7 +48,7 @@ const KINDS: [(&str, Kind); 4] = [
 ];
 
 /// What entries are read with.
-pub(super) struct Context<'a> {
+pub(super) struct ExpansionContext<'a> {
     /// Relative paths start here.
     pub(super) base: &'a Path,
     pub(super) lookup: Lookup<'a>,
@@ -58,7 +58,7 @@ pub(super) struct Context<'a> {
 pub(super) fn read(
     name: &str,
     node: &Node,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<Upstream> {
     let parsed = parse_name(name, node, out);
@@ -126,7 +126,7 @@ fn fixed_name(name: &str) -> String {
 struct Entry<'a> {
     node: &'a Node,
     table: &'a BTreeMap<String, Node>,
-    context: &'a Context<'a>,
+    context: &'a ExpansionContext<'a>,
 }
 
 impl Entry<'_> {
@@ -283,7 +283,7 @@ impl Entry<'_> {
 /// A text in which variables are replaced.
 pub(super) fn expanded(
     node: &Node,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<String> {
     let text = node.text(out)?;
@@ -301,7 +301,7 @@ pub(super) fn expanded(
 }
 
 /// A bare name is looked up in `PATH`; a relative path starts at the configuration.
-pub(super) fn program(context: &Context<'_>, command: &str) -> String {
+pub(super) fn program(context: &ExpansionContext<'_>, command: &str) -> String {
     let path = PathBuf::from(command);
     if path.is_relative() && path.components().count() > 1 {
         return context.base.join(path).to_string_lossy().into_owned();

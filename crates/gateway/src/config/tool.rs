@@ -28,12 +28,12 @@ pub struct Tool {
     /// The schema of its arguments.
     pub input_schema: Option<Value>,
     /// What does it.
-    pub way: Way,
+    pub implementation: ToolImplementation,
 }
 
 /// What does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum ToolImplementation {
     /// A request.
     Http(HttpTool),
     /// A program.
@@ -127,9 +127,9 @@ impl Tool {
     /// What it does, as a text that changes when that changes: a contract pins it with the rest.
     #[must_use]
     pub fn deed(&self) -> String {
-        match &self.way {
-            Way::Http(http) => http.deed().to_string(),
-            Way::Program(program) => json!({
+        match &self.implementation {
+            ToolImplementation::Http(http) => http.deed().to_string(),
+            ToolImplementation::Program(program) => json!({
                 "command": program.command,
                 "args": program.args,
                 "stdin": program.stdin,

@@ -12,8 +12,8 @@ use weaver_types::canonical::{self, Profile};
 use weaver_types::{CapabilityId, Millicents};
 
 use super::node::{Node, Shape, shown};
-use super::server::{Context, expanded, program};
-use super::tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, Way};
+use super::server::{ExpansionContext, expanded, program};
+use super::tool::{HttpTool, ProgramTool, SecretSource, TOOLS, Tool, ToolImplementation};
 use super::{MAX_CONFIG, confine};
 use crate::bounded_file;
 
@@ -58,7 +58,7 @@ type Table = BTreeMap<String, Node>;
 /// Reads all of them; those that are wrong are left out.
 pub(super) fn read(
     node: Option<&Node>,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Vec<Tool> {
     let Some(node) = node else { return Vec::new() };
@@ -70,7 +70,12 @@ pub(super) fn read(
     table.iter().filter_map(|(name, node)| tool(name, node, context, out)).collect()
 }
 
-fn tool(name: &str, node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Tool> {
+fn tool(
+    name: &str,
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<Tool> {
     let table = node.section(&TOOL, out)?;
     let before = out.len();
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
@@ -88,9 +93,9 @@ fn tool(name: &str, node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) 
         }
     };
     let input_schema = table.get("input_schema").and_then(|node| schema(node, context, out));
-    let way = match (table.get("http"), table.get("program")) {
-        (Some(node), None) => http(node, context, out).map(Way::Http),
-        (None, Some(node)) => process(node, context, out).map(Way::Program),
+    let implementation = match (table.get("http"), table.get("program")) {
+        (Some(node), None) => http(node, context, out).map(ToolImplementation::Http),
+        (None, Some(node)) => process(node, context, out).map(ToolImplementation::Program),
         _ => {
             let message = "a tool is either a request or a program";
             let remedy = "write `[tools.NAME.http]` or `[tools.NAME.program]`";
@@ -98,12 +103,17 @@ fn tool(name: &str, node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) 
             None
         }
     };
-    let way = way?;
-    (out.len() == before).then(|| Tool { name: name.to_owned(), description, input_schema, way })
+    let implementation = implementation?;
+    (out.len() == before).then(|| Tool {
+        name: name.to_owned(),
+        description,
+        input_schema,
+        implementation,
+    })
 }
 
 /// A schema: a table, or the file that holds it as JSON.
-fn schema(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Value> {
+fn schema(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<Value> {
     if let Shape::Table(_) = &node.shape {
         let value = json(node);
         if value.is_none() {
@@ -149,7 +159,7 @@ fn json(node: &Node) -> Option<Value> {
     })
 }
 
-fn http(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<HttpTool> {
+fn http(node: &Node, context: &ExpansionContext<'_>, out: &mut Vec<Finding>) -> Option<HttpTool> {
     let table = node.section(&HTTP, out)?;
     let before = out.len();
     let methods: Vec<(&str, Method)> =
@@ -190,7 +200,11 @@ fn http(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Ht
 }
 
 /// The certificates in a file.
-fn authority(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<Authority> {
+fn authority(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<Authority> {
     let path = context.base.join(expanded(node, context, out)?);
     let read = bounded_file::text(&path, MAX_CONFIG).map_err(|error| error.to_string());
     let read = read.and_then(|text| {
@@ -204,7 +218,11 @@ fn authority(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Opti
     .ok()
 }
 
-fn process(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option<ProgramTool> {
+fn process(
+    node: &Node,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Option<ProgramTool> {
     let table = node.section(&PROGRAM, out)?;
     let before = out.len();
     let command = text(table, "command", context, out).unwrap_or_default();
@@ -245,7 +263,7 @@ fn process(node: &Node, context: &Context<'_>, out: &mut Vec<Finding>) -> Option
 fn text(
     table: &Table,
     name: &str,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<String> {
     table.get(name).and_then(|node| expanded(node, context, out))
@@ -254,7 +272,7 @@ fn text(
 fn texts(
     table: &Table,
     name: &str,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> BTreeMap<String, String> {
     let entries = table.get(name).and_then(|node| node.table(out)).into_iter().flatten();
@@ -265,7 +283,12 @@ fn texts(
     entries.into_iter().filter_map(|entry| read(entry, out)).collect()
 }
 
-fn list(table: &Table, name: &str, context: &Context<'_>, out: &mut Vec<Finding>) -> Vec<String> {
+fn list(
+    table: &Table,
+    name: &str,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Vec<String> {
     let Some(node) = table.get(name) else { return Vec::new() };
     let items = node.list(out);
     if items.len() > MAX_ENTRIES {
@@ -330,7 +353,7 @@ fn body(node: &Node, out: &mut Vec<Finding>) -> Option<Body> {
 
 fn secrets(
     table: &Table,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> BTreeMap<String, (String, SecretSource)> {
     let entries = table.get("secrets").and_then(|node| node.table(out)).into_iter().flatten();
@@ -346,7 +369,7 @@ fn secrets(
 
 fn secret(
     node: &Node,
-    context: &Context<'_>,
+    context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Option<(String, SecretSource)> {
     let table = node.section(&SECRET, out)?;

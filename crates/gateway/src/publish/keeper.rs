@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(250);
 const LAST: Duration = Duration::from_secs(10);
 
 /// A target and how it went.
-struct Slot {
+struct TargetState {
     name: String,
     target: Box<dyn Target>,
     /// The size and the number of signatures that arrived.
@@ -43,7 +43,7 @@ pub(crate) struct Keeper {
     trust: Trust,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    slots: Vec<Slot>,
+    slots: Vec<TargetState>,
     status: Status,
     latest: Option<(Checkpoint, Note)>,
     /// The last checkpoint that was signed, also by an earlier process.
@@ -56,13 +56,13 @@ pub(crate) struct Keeper {
     forked: bool,
 }
 
-/// A keeper at work. It ends with [`Keeping::end`].
-pub(crate) struct Keeping {
+/// A keeper at work. It ends with [`KeeperTask::end`].
+pub(crate) struct KeeperTask {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
-impl Keeping {
+impl KeeperTask {
     /// Signs once more and brings it everywhere, within bounded time.
     pub(crate) async fn end(self) {
         let _ = self.stop.send(true);
@@ -94,7 +94,7 @@ impl Keeper {
             let name = target.place.name();
             reached.insert(name.clone(), status.targets.remove(&name).unwrap_or_default());
             let target = target::of(target, folder.clone()).map_err(|error| other(&error))?;
-            slots.push(Slot { name, target, sent: None, failures: 0, next: now });
+            slots.push(TargetState { name, target, sent: None, failures: 0, next: now });
         }
         status.targets = reached;
         let signing = Signing::new(Arc::clone(&ledger), signer, &settings.key);
@@ -120,9 +120,9 @@ impl Keeper {
     }
 
     /// Starts on the current runtime.
-    pub(crate) fn start(self) -> Keeping {
+    pub(crate) fn start(self) -> KeeperTask {
         let (stop, stopped) = watch::channel(false);
-        Keeping { stop, task: tokio::spawn(self.run(stopped)) }
+        KeeperTask { stop, task: tokio::spawn(self.run(stopped)) }
     }
 
     async fn run(mut self, mut stop: watch::Receiver<bool>) {
@@ -155,7 +155,7 @@ impl Keeper {
             Some(signed.checkpoint(&origin))
         });
         let files = self.settings.targets.iter().filter_map(|target| match &target.place {
-            config::Place::File(path) => Some(path.clone()),
+            config::CheckpointTarget::File(path) => Some(path.clone()),
             _ => None,
         });
         let files: Vec<PathBuf> = files.collect();
@@ -306,7 +306,7 @@ impl Keeper {
     }
 }
 
-impl Slot {
+impl TargetState {
     fn note(&mut self, came: &Result<(), PublishError>, mark: (u64, usize), random: &dyn Random) {
         if came.is_ok() {
             (self.sent, self.failures) = (Some(mark), 0);

@@ -51,23 +51,25 @@ pub(super) fn of(
 ) -> Result<Box<dyn Target>, PublishError> {
     let timeout = target.timeout;
     Ok(match &target.place {
-        config::Place::File(path) => {
-            Box::new(Replaced { path: path.clone(), writing: Arc::default() })
+        config::CheckpointTarget::File(path) => {
+            Box::new(FileTarget { path: path.clone(), writing: Arc::default() })
         }
-        config::Place::Command(words) => {
+        config::CheckpointTarget::Command(words) => {
             Box::new(Command { words: words.clone(), folder, timeout })
         }
-        config::Place::Http(url) => Box::new(Address(Post::new(url, timeout, MAX_NOTE)?)),
+        config::CheckpointTarget::Http(url) => {
+            Box::new(Address(Post::new(url, timeout, MAX_NOTE)?))
+        }
     })
 }
 
-struct Replaced {
+struct FileTarget {
     path: PathBuf,
     /// One at a time: an attempt that nobody waits for any more still writes.
     writing: Arc<Mutex<()>>,
 }
 
-impl Target for Replaced {
+impl Target for FileTarget {
     fn publish<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<Option<Note>, PublishError>> {
         let (path, text, writing) =
             (self.path.clone(), note.to_string(), Arc::clone(&self.writing));

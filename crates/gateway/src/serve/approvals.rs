@@ -45,7 +45,7 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
     }
 }
 
-async fn take_in(gateway: &Gateway, dropped: &inbox::Dropped) {
+async fn take_in(gateway: &Gateway, dropped: &inbox::InboxFile) {
     let name = dropped.name();
     // What is wrong with a file itself is no signed statement either, and is recorded as such.
     let bytes = dropped.bytes.as_deref().unwrap_or_else(|problem| problem.as_bytes());

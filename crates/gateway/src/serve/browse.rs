@@ -16,12 +16,12 @@ use weaver_text::token::{Estimate, TokenCounter};
 use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
 
 use super::definitions::MAX_SHORTLIST;
-use super::described;
 use super::dispatch::shown;
-use super::entry::Missing;
+use super::entry::UnavailableServer;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::render::Reply;
+use super::sanitised_description;
 
 /// The longest query, in bytes.
 const MAX_QUERY: usize = 4_000;
@@ -101,7 +101,7 @@ async fn list(
     let mut reply = Reply::text(text.join("\n"));
     reply.meta.insert("weaver/tools".to_owned(), json!(ids));
     let missing = gateway.upstreams.missing().into_iter().map(|missing| {
-        let Missing { server, status, problem } = missing;
+        let UnavailableServer { server, status, problem } = missing;
         json!({ "server": server, "status": status.as_str(), "problem": problem })
     });
     let missing: Vec<Value> = missing.collect();
@@ -135,7 +135,7 @@ fn last_lines(
              shows its schema.)",
         );
     }
-    for Missing { server, problem, .. } in gateway.upstreams.missing() {
+    for UnavailableServer { server, problem, .. } in gateway.upstreams.missing() {
         out.push_str(&format!("\n(Server `{server}` is missing: {problem})"));
     }
     for ((server, reason), tools) in gateway.waiting_tools() {
@@ -149,8 +149,8 @@ fn last_lines(
 
 /// Every tool on offer: those that fit the question first.
 fn ranked(gateway: &Gateway, query: &str) -> Vec<CapabilityId> {
-    let shelf = gateway.shelf();
-    let Some(router) = &shelf.router else { return Vec::new() };
+    let snapshot = gateway.tool_snapshot();
+    let Some(router) = &snapshot.router else { return Vec::new() };
     let mut ids: Vec<CapabilityId> = if query.trim().is_empty() {
         Vec::new()
     } else {
@@ -249,8 +249,8 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
             let firewall = gateway.kernel.firewall();
             Reply::ok(json!({
                 "capability": spec.id,
-                "description": described::words(firewall, &spec.description),
-                "inputSchema": spec.input_schema.as_ref().map(|schema| described::schema(firewall, schema)),
+                "description": sanitised_description::text(firewall, &spec.description),
+                "inputSchema": spec.input_schema.as_ref().map(|schema| sanitised_description::schema(firewall, schema)),
             }))
         }
         None => refused(
@@ -263,8 +263,8 @@ fn schema(gateway: &Gateway, id: &str) -> Reply {
 /// The id that a card has shown: itself, or the long one that was cut for the card. What may not be
 /// seen is not looked for.
 pub(crate) fn full_id(gateway: &Gateway, text: &str) -> String {
-    let shelf = gateway.shelf();
-    let catalog = shelf.router.as_ref().map(Router::catalog);
+    let snapshot = gateway.tool_snapshot();
+    let catalog = snapshot.router.as_ref().map(Router::catalog);
     let items =
         catalog.filter(|_| card::looks_cut(text)).map(contextweaver::catalog::Catalog::iter);
     let ids = items.into_iter().flatten().map(|item| &item.id).filter(|id| gateway.visible(id));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use weaver_agent_kernel::{Call, Caller, Invocation};
 use weaver_policy::approval::Phase;
 use weaver_types::{
@@ -12,7 +13,6 @@ use weaver_types::{
 
 use super::error::ServeError;
 use super::gateway::Gateway;
-use super::wanted::Wanted;
 
 /// How long a call waits for the first attempt to connect its server.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -21,62 +21,67 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// MCP libraries give a request up.
 const DEFAULT_WAIT: Duration = Duration::from_secs(45);
 
-/// How a call was asked for.
-pub(crate) struct Manner {
-    /// What is wrong with the line in which it was asked.
-    pub(crate) flaw: Option<String>,
-    /// Whether its answer is still wanted.
-    pub(crate) wanted: Wanted,
-    /// Who is told how far it is.
+/// What comes with a call beside its arguments.
+pub(crate) struct CallOptions {
+    /// What is wrong with the arguments as they arrived; such a call is refused and recorded.
+    pub(crate) argument_problem: Option<String>,
+    /// Cancelled when the client no longer waits for the answer.
+    pub(crate) cancellation: CancellationToken,
+    /// Where the progress of the call goes.
     pub(crate) progress: Option<ProgressSink>,
 }
 
-/// What is called.
-pub(crate) struct Asked<'a> {
+/// One call: what is to be called, with which arguments, and how.
+pub(crate) struct CallRequest<'a> {
     pub(crate) request: CapabilityRequest,
     pub(crate) arguments: &'a Value,
     pub(crate) mode: ResponseMode,
-    pub(crate) manner: Manner,
+    pub(crate) options: CallOptions,
 }
 
 /// What a call came to.
-pub(crate) struct Called {
-    pub(crate) done: Invocation,
+pub(crate) struct CallOutcome {
+    pub(crate) invocation: Invocation,
     /// True when it waited for an approval that did not come.
-    pub(crate) waited: bool,
+    pub(crate) approval_timed_out: bool,
 }
 
-impl Called {
-    pub(crate) fn at_once(done: Invocation) -> Self {
-        Self { done, waited: false }
+impl CallOutcome {
+    pub(crate) fn immediate(invocation: Invocation) -> Self {
+        Self { invocation, approval_timed_out: false }
     }
 }
 
 /// Runs a call through the kernel. A held one waits for an approval as long as the configuration
 /// says; what comes of the approval is decided by making the same call again.
-pub(crate) async fn run(gateway: &Gateway, asked: Asked<'_>) -> Result<Called, ServeError> {
-    let Asked { request, arguments, mode, manner } = asked;
-    if let Some(flaw) = manner.flaw {
+pub(crate) async fn run(
+    gateway: &Gateway,
+    call: CallRequest<'_>,
+) -> Result<CallOutcome, ServeError> {
+    let CallRequest { request, arguments, mode, options } = call;
+    if let Some(argument_problem) = options.argument_problem {
         let reason = ReasonCode::InvalidArguments;
-        let said = Contribution::new(Check::Justification, Verdict::Ask, reason, flaw)
+        let said = Contribution::new(Check::Justification, Verdict::Ask, reason, argument_problem)
             .discharged_by(Discharge::Arguments);
-        return reject(gateway, &request, said).await.map(Called::at_once);
+        return reject(gateway, &request, said).await.map(CallOutcome::immediate);
     }
     let call = Call { request: &request, arguments: Some(arguments), mode };
-    let progress = manner.progress;
+    let progress = options.progress;
     let done = once(gateway, call, progress.clone()).await?;
     let wait = gateway.config.approval_wait.unwrap_or_else(|| default_wait(progress.as_ref()));
     let held = done.decision.verdict() == Verdict::Hold && !wait.is_zero();
     let Some(id) = done.request.clone().filter(|_| held) else {
-        return Ok(Called::at_once(done));
+        return Ok(CallOutcome::immediate(done));
     };
     let phase = tokio::select! {
         phase = gateway.kernel.wait_resolution(&id, wait) => phase,
-        () = manner.wanted.no_more() => Some(Phase::Requested),
+        () = options.cancellation.cancelled() => Some(Phase::Requested),
     };
     match phase {
-        Some(Phase::Requested) | None => Ok(Called { done, waited: true }),
-        Some(_) => once(gateway, call, progress).await.map(Called::at_once),
+        Some(Phase::Requested) | None => {
+            Ok(CallOutcome { invocation: done, approval_timed_out: true })
+        }
+        Some(_) => once(gateway, call, progress).await.map(CallOutcome::immediate),
     }
 }
 

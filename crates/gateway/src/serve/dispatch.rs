@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
-use super::call::Manner;
+use super::call::CallOptions;
 use super::gateway::Gateway;
 use super::message::{Request, RpcError, code};
-use super::{definitions, heard, meta_tools, proxy, render};
+use super::{definitions, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
 
 /// The versions that open with `initialize`, newest first.
@@ -38,7 +38,7 @@ pub(crate) struct Session {
     /// What the client called itself when it opened the session.
     client: OnceLock<String>,
     /// It was told that its words of the user do not count.
-    unheard: AtomicBool,
+    untrusted_host_noted: AtomicBool,
 }
 
 /// In which era a request speaks.
@@ -62,11 +62,13 @@ impl Session {
         &self,
         gateway: &Arc<Gateway>,
         request: Request,
-        manner: Manner,
+        options: CallOptions,
     ) -> Result<Value, RpcError> {
         // A tool call says so itself, since it is recorded.
-        if let (Some(flaw), true) = (&request.flaw, request.method != "tools/call") {
-            return Err(RpcError::new(code::INVALID_REQUEST, flaw.clone()));
+        if let (Some(argument_problem), true) =
+            (&request.argument_problem, request.method != "tools/call")
+        {
+            return Err(RpcError::new(code::INVALID_REQUEST, argument_problem.clone()));
         }
         let era = era(&request.params)?;
         let open = era == Era::Modern || self.opened.load(Ordering::Acquire);
@@ -81,7 +83,7 @@ impl Session {
             "tools/list" => Ok(list(gateway, era).await),
             "tools/call" => {
                 self.hear(gateway, &request.params).await;
-                call(gateway, era, request, manner).await
+                call(gateway, era, request, options).await
             }
             other => Err(RpcError::new(
                 code::NOT_FOUND,
@@ -93,16 +95,16 @@ impl Session {
     /// Takes in what the user said, where the client is one that the operator trusts to say so.
     /// Words of any other are passed over, which is said once.
     async fn hear(&self, gateway: &Gateway, params: &Map<String, Value>) {
-        let Some(texts) = heard::texts(params) else { return };
+        let Some(texts) = user_statements::of_request(params) else { return };
         let client = self.client.get().map(String::as_str);
-        let client = client.or_else(|| heard::modern_client(params)).unwrap_or_default();
+        let client = client.or_else(|| user_statements::request_client(params)).unwrap_or_default();
         if !gateway.kernel.policy().trusts_host(client) {
-            if !self.unheard.swap(true, Ordering::AcqRel) {
-                heard::refused(gateway, client).await;
+            if !self.untrusted_host_noted.swap(true, Ordering::AcqRel) {
+                user_statements::note_untrusted(gateway, client).await;
             }
             return;
         }
-        if let Err(error) = gateway.heard(&texts).await {
+        if let Err(error) = gateway.record_user_statements(&texts).await {
             tracing::error!(%error, "what the user said could not be taken in");
         }
     }
@@ -111,7 +113,7 @@ impl Session {
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
         let version = LEGACY.iter().find(|version| **version == asked).or(LEGACY.first());
         self.opened.store(true, Ordering::Release);
-        if let Some(name) = heard::client(params) {
+        if let Some(name) = user_statements::session_client(params) {
             // The first name stays: a session is one client's.
             let _ = self.client.set(name.to_owned());
         }
@@ -188,9 +190,9 @@ async fn call(
     gateway: &Arc<Gateway>,
     era: Era,
     request: Request,
-    manner: Manner,
+    options: CallOptions,
 ) -> Result<Value, RpcError> {
-    let Request { mut params, flaw, .. } = request;
+    let Request { mut params, argument_problem, .. } = request;
     let Some(Value::String(name)) = params.remove("name") else {
         return Err(RpcError::new(code::INVALID_PARAMS, "`name` must be a string"));
     };
@@ -198,10 +200,10 @@ async fn call(
         None => Value::Object(Map::new()),
         Some(arguments) => arguments,
     };
-    let manner = Manner { flaw, ..manner };
+    let options = CallOptions { argument_problem, ..options };
     let reply = match gateway.config.mode {
-        Mode::Gateway => meta_tools::call(gateway, &name, arguments, manner).await,
-        Mode::Proxy => proxy::call(gateway, &name, arguments, manner).await,
+        Mode::Gateway => meta_tools::call(gateway, &name, arguments, options).await,
+        Mode::Proxy => proxy::call(gateway, &name, arguments, options).await,
     };
     reply.map(|reply| render::result(reply, era))
 }

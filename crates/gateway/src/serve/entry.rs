@@ -71,7 +71,7 @@ struct State {
 }
 
 /// A server whose tools are not there.
-pub(crate) struct Missing {
+pub(crate) struct UnavailableServer {
     pub(crate) server: UpstreamName,
     pub(crate) status: MissingStatus,
     /// Why, in words.
@@ -97,7 +97,7 @@ impl MissingStatus {
 }
 
 /// What a listing came to.
-struct Taken {
+struct Listing {
     listed: BTreeMap<CapabilityId, Arc<Value>>,
     left_out: Vec<String>,
 }
@@ -229,7 +229,7 @@ impl Entry {
     }
 
     /// That its tools are not there, and why; `None` while they are.
-    pub(crate) fn missing(&self) -> Option<Missing> {
+    pub(crate) fn missing(&self) -> Option<UnavailableServer> {
         let (status, problem) = match self.problem() {
             Some(problem) => (MissingStatus::Failed, problem),
             None if self.is_settled() || self.is_ready() => return None,
@@ -239,7 +239,7 @@ impl Entry {
                 (MissingStatus::Starting, problem)
             }
         };
-        Some(Missing { server: self.name.clone(), status, problem })
+        Some(UnavailableServer { server: self.name.clone(), status, problem })
     }
 
     /// The tools that it listed last.
@@ -338,10 +338,10 @@ impl Entry {
         if let Some(enforced) = connection.enforced() {
             gateway.confined.note(self.name.clone(), self.upstream().config(), enforced);
         }
-        let Taken { listed, mut left_out } = self.register(gateway, tools, connection);
+        let Listing { listed, mut left_out } = self.register(gateway, tools, connection);
         let count = listed.len();
         if self.set_ready(listed) {
-            left_out.extend(gateway.restock(&self.name));
+            left_out.extend(gateway.tools_changed(&self.name));
             for problem in &left_out {
                 tracing::warn!(upstream = %self.name, "a tool was left out: {problem}");
             }
@@ -380,7 +380,12 @@ impl Entry {
         }
     }
 
-    fn register(&self, gateway: &Gateway, tools: &[ListedTool], connection: &Connection) -> Taken {
+    fn register(
+        &self,
+        gateway: &Gateway,
+        tools: &[ListedTool],
+        connection: &Connection,
+    ) -> Listing {
         let (instructions, generation) =
             (connection.server().instructions(), connection.generation());
         let mut set: Vec<(Capability, Arc<dyn Driver>)> = Vec::new();
@@ -403,7 +408,7 @@ impl Entry {
             Err(error) => left_out.push(error.to_string()),
         }
         listed.retain(|id, _| gateway.registry.contains(id));
-        Taken { listed, left_out }
+        Listing { listed, left_out }
     }
 
     fn set_ready(&self, tools: BTreeMap<CapabilityId, Arc<Value>>) -> bool {

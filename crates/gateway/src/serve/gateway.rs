@@ -1,8 +1,9 @@
 //! The gateway: everything a request needs, shared by all requests.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use contextweaver::route::TokenTable;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -17,10 +18,10 @@ use weaver_types::{
 use super::confined::ConfinedChildren;
 use super::error::ServeError;
 use super::memory;
-use super::open::Opened;
+use super::open::GatewayParts;
 use super::own_tools;
 use super::run_keeper::RunKeeper;
-use super::shelf::{Shelf, ShelfSlot};
+use super::tool_snapshot::ToolSnapshot;
 use super::upstreams::Upstreams;
 use crate::config::{Config, WordTable};
 
@@ -36,12 +37,12 @@ pub(crate) struct Gateway {
     pub(crate) confined: Arc<ConfinedChildren>,
     /// What was found in the store when it was opened.
     found: weaver_trace_store::Opened,
-    principal: RwLock<Arc<Principal>>,
+    principal: ArcSwap<Principal>,
     pub(crate) upstreams: Upstreams,
-    shelf: ShelfSlot,
+    tools: ArcSwap<ToolSnapshot>,
     /// What helps to find tools, beside their words.
     table: Option<Arc<TokenTable>>,
-    restocking: std::sync::Mutex<()>,
+    rebuild_lock: std::sync::Mutex<()>,
     runs: RunKeeper,
     changes: (mpsc::Sender<()>, std::sync::Mutex<Option<mpsc::Receiver<()>>>),
     /// Builds the index of the log until the gateway ends.
@@ -49,8 +50,8 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    pub(crate) async fn new(config: Config, opened: Opened) -> Result<Self, ServeError> {
-        let Opened {
+    pub(crate) async fn new(config: Config, opened: GatewayParts) -> Result<Self, ServeError> {
+        let GatewayParts {
             kernel,
             registry,
             principal,
@@ -77,18 +78,18 @@ impl Gateway {
             unsigned_development,
             confined,
             found,
-            principal: RwLock::new(Arc::new(principal)),
+            principal: ArcSwap::from_pointee(principal),
             upstreams,
-            shelf: ShelfSlot::default(),
+            tools: ArcSwap::default(),
             table,
-            restocking: std::sync::Mutex::default(),
+            rebuild_lock: std::sync::Mutex::default(),
             runs,
             changes: (tell, std::sync::Mutex::new(Some(told))),
             _index: index,
         };
         own_tools::register(&gateway.config, &gateway.registry)?;
         memory::register(&gateway.config, &gateway.clock, &gateway.registry)?;
-        gateway.restock_all();
+        gateway.rebuild_snapshot();
         gateway.note_start().await?;
         Ok(gateway)
     }
@@ -98,9 +99,9 @@ impl Gateway {
         self.runs.current(&self.kernel).await
     }
 
-    /// Takes in what the user said in the current run, through a client that may report it.
-    pub(crate) async fn heard(&self, texts: &[String]) -> Result<(), ServeError> {
-        self.runs.heard(&self.kernel, texts).await
+    /// Records what the user said in the current run, as reported by a trusted host.
+    pub(crate) async fn record_user_statements(&self, texts: &[String]) -> Result<(), ServeError> {
+        self.runs.record_user_statements(&self.kernel, texts).await
     }
 
     /// The client's session is over.
@@ -115,10 +116,7 @@ impl Gateway {
 
     /// The principal, as the policy in force grants it.
     pub(crate) fn principal(&self) -> Arc<Principal> {
-        match self.principal.read() {
-            Ok(principal) => Arc::clone(&principal),
-            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
+        self.principal.load_full()
     }
 
     /// Puts other documents into force, and with them what they grant the principal.
@@ -127,40 +125,38 @@ impl Gateway {
             .principal(&self.config.principal)
             .ok_or_else(|| ServeError::Principal { id: self.config.principal.clone() })?;
         self.kernel.replace_policy(Arc::new(set)).await;
-        match self.principal.write() {
-            Ok(mut slot) => *slot = Arc::new(principal),
-            Err(poisoned) => *poisoned.into_inner() = Arc::new(principal),
-        }
-        self.restock_all();
+        self.principal.store(Arc::new(principal));
+        self.rebuild_snapshot();
         self.note_policy().await
     }
 
-    /// What there is now.
-    pub(crate) fn shelf(&self) -> Arc<Shelf> {
-        self.shelf.get()
+    /// The tools as they are now. Readers never wait for a rebuild.
+    pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
+        self.tools.load_full()
     }
 
-    /// Takes stock again, after an upstream's tools have changed. Gives those of its tools that
-    /// could get no name.
-    pub(crate) fn restock(&self, upstream: &UpstreamName) -> Vec<String> {
+    /// Rebuilds the snapshot after an upstream's tools have changed. Returns one problem for each of
+    /// its tools that could not be given an exported name.
+    pub(crate) fn tools_changed(&self, upstream: &UpstreamName) -> Vec<String> {
         let prefix = format!("{upstream}.");
-        let nameless = self.restock_all();
-        let own = nameless.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
+        let unnamed = self.rebuild_snapshot();
+        let own = unnamed.into_iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
         own.map(|(_, problem)| problem).collect()
     }
 
-    /// Takes stock again. Gives every tool that could get no name.
-    fn restock_all(&self) -> Vec<(CapabilityId, String)> {
-        // One after the other, or an older stock could replace a newer one.
-        let _turn = self.restocking.lock();
+    /// Rebuilds the snapshot. Returns every tool that could not be given an exported name.
+    fn rebuild_snapshot(&self) -> Vec<(CapabilityId, String)> {
+        // One rebuild at a time: an older snapshot must not replace a newer one.
+        let _turn = self.rebuild_lock.lock();
         let table = self.table.as_ref();
         let policy = self.kernel.policy();
-        let shelf = Shelf::build(&self.registry, &policy, &self.upstreams, &self.config, table);
-        let nameless = shelf.nameless.clone();
-        self.shelf.put(shelf);
-        // One waiting notice is enough.
+        let snapshot =
+            ToolSnapshot::build(&self.registry, &policy, &self.upstreams, &self.config, table);
+        let unnamed = snapshot.unnamed.clone();
+        self.tools.store(Arc::new(snapshot));
+        // The channel holds one notice; a second says nothing new.
         let _ = self.changes.0.try_send(());
-        nameless
+        unnamed
     }
 
     /// The notices that the list of tools has changed; the first caller gets them.

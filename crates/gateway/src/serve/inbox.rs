@@ -26,13 +26,13 @@ const ENDING: &str = "json";
 
 /// A file that lay in the inbox.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Dropped {
+pub(crate) struct InboxFile {
     path: PathBuf,
     /// Its bytes, or what was wrong with the file itself.
     pub(crate) bytes: Result<Vec<u8>, String>,
 }
 
-impl Dropped {
+impl InboxFile {
     /// The name of the file, for the log.
     pub(crate) fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -56,7 +56,7 @@ impl Dropped {
 ///
 /// # Errors
 /// [`io::Error`], when the folder cannot be read.
-pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<Dropped>> {
+pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<InboxFile>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
@@ -67,11 +67,11 @@ pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<
         .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    let mut found: Vec<Found> = paths.map(|path| Found::of(path, waiting)).collect();
+    let mut found: Vec<InboxEntry> = paths.map(|path| InboxEntry::of(path, waiting)).collect();
     found.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.path.cmp(&b.path)));
     let mut of_request: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     // The newest of each request first, then the second of each; other files after the answers.
-    let mut ranked: Vec<(bool, usize, &Found)> = Vec::with_capacity(found.len());
+    let mut ranked: Vec<(bool, usize, &InboxEntry)> = Vec::with_capacity(found.len());
     for one in &found {
         let turn = of_request.entry(one.request.as_deref()).or_default();
         ranked.push((one.request.is_none(), *turn, one));
@@ -79,7 +79,7 @@ pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<
     }
     ranked.sort_by_key(|(other, turn, _)| (*other, *turn));
     let answers = ranked.iter().filter(|(other, ..)| !other).take(MAX_LOOK - MIN_OTHERS);
-    let mut taken: Vec<&Found> = answers.map(|(.., one)| *one).collect();
+    let mut taken: Vec<&InboxEntry> = answers.map(|(.., one)| *one).collect();
     let room = MAX_LOOK - taken.len();
     let others = ranked.iter().filter(|(other, ..)| *other).take(room);
     taken.extend(others.map(|(.., one)| *one));
@@ -88,12 +88,12 @@ pub(crate) fn look(folder: &Path, waiting: &BTreeSet<String>) -> io::Result<Vec<
     });
     Ok(taken
         .into_iter()
-        .map(|one| Dropped { bytes: read(&one.path), path: one.path.clone() })
+        .map(|one| InboxFile { bytes: read(&one.path), path: one.path.clone() })
         .collect())
 }
 
 /// A file by its name and time, not opened yet.
-struct Found {
+struct InboxEntry {
     path: PathBuf,
     /// When it was written last.
     at: Option<SystemTime>,
@@ -101,7 +101,7 @@ struct Found {
     request: Option<String>,
 }
 
-impl Found {
+impl InboxEntry {
     fn of(path: PathBuf, waiting: &BTreeSet<String>) -> Self {
         let about = path.symlink_metadata().ok();
         let at = about.and_then(|about| about.modified().ok());
@@ -149,7 +149,7 @@ mod tests {
             write_at(&folder.path().join(name), name, at);
         }
         let found = look(folder.path(), &BTreeSet::new()).unwrap();
-        let names: Vec<_> = found.iter().map(Dropped::name).collect();
+        let names: Vec<_> = found.iter().map(InboxFile::name).collect();
         assert_eq!(names, ["a.json", "b.json"]);
         assert_eq!(found[0].bytes.as_deref(), Ok(b"a.json".as_slice()));
         found[0].remove().unwrap();
@@ -193,7 +193,7 @@ mod tests {
         let waiting = BTreeSet::from(["req_1".to_owned(), "req_2".to_owned()]);
         let found = look(folder.path(), &waiting).unwrap();
         assert_eq!(found.len(), MAX_LOOK);
-        let names: Vec<_> = found.iter().map(Dropped::name).collect();
+        let names: Vec<_> = found.iter().map(InboxFile::name).collect();
         for name in ["req_1-abc.json", "zz-word.json"] {
             assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
         }

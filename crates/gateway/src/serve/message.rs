@@ -36,7 +36,7 @@ pub(crate) struct Request {
     pub(crate) params: Map<String, Value>,
     /// Set when the line is JSON but not acceptable as it stands (a duplicate key, an integer
     /// beyond 64 bits): a tool call is then refused by name instead of failing without a trace.
-    pub(crate) flaw: Option<String>,
+    pub(crate) argument_problem: Option<String>,
 }
 
 /// What a line is.
@@ -58,7 +58,7 @@ pub(crate) enum Incoming {
 
 /// Sorts a line.
 pub(crate) fn read(line: &[u8]) -> Incoming {
-    let (value, flaw) = match canonical::parse(line, Profile::Foreign) {
+    let (value, argument_problem) = match canonical::parse(line, Profile::Foreign) {
         Ok(value) => (value, None),
         Err(error) => match serde_json::from_slice::<Value>(line) {
             Ok(value) => (value, Some(error.to_string())),
@@ -100,7 +100,7 @@ pub(crate) fn read(line: &[u8]) -> Incoming {
     };
     match (message.remove("method"), id, known) {
         (Some(Value::String(method)), Some(_), Some(id)) => {
-            Incoming::Request(Request { id, method, params, flaw })
+            Incoming::Request(Request { id, method, params, argument_problem })
         }
         (Some(Value::String(method)), None, _) => Incoming::Notification { method, params },
         (None, Some(_), _) if message.contains_key("result") || message.contains_key("error") => {
@@ -158,7 +158,11 @@ mod tests {
         let line = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"x":2}}}"#;
         let Incoming::Request(request) = read(line) else { panic!("no request") };
         assert_eq!(request.id, json!(7));
-        assert!(request.flaw.is_some_and(|flaw| flaw.contains("duplicate")));
+        assert!(
+            request
+                .argument_problem
+                .is_some_and(|argument_problem| argument_problem.contains("duplicate"))
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use weaver_types::{
 };
 
 use super::browse;
-use super::call::{self, Asked, Called, Manner};
+use super::call::{self, CallOptions, CallOutcome, CallRequest};
 use super::definitions::MAX_ROWS;
 use super::dispatch::shown;
 use super::error::ServeError;
@@ -29,7 +29,7 @@ pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
     arguments: Value,
-    mut manner: Manner,
+    mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
     let known: &[&str] = match name {
         "tool_browse" => &["query", "capability", "k", "page"],
@@ -59,10 +59,12 @@ pub(crate) async fn call(
     };
     let stray = arguments.keys().find(|key| !known.contains(&key.as_str()));
     let stray = stray.map(|key| unknown_key(key, known));
-    let flaw = stray.or(manner.flaw.take());
-    let answered = match (name, flaw) {
-        ("tool_execute", flaw) => execute(gateway, arguments, Manner { flaw, ..manner }).await,
-        (_, Some(flaw)) => return Ok(Reply::usage(flaw)),
+    let argument_problem = stray.or(options.argument_problem.take());
+    let answered = match (name, argument_problem) {
+        ("tool_execute", argument_problem) => {
+            execute(gateway, arguments, CallOptions { argument_problem, ..options }).await
+        }
+        (_, Some(argument_problem)) => return Ok(Reply::usage(argument_problem)),
         ("tool_browse", None) => browse::call(gateway, &arguments).await,
         (_, None) => view(gateway, arguments).await,
     };
@@ -91,7 +93,7 @@ fn unknown_key(key: &str, known: &[&str]) -> String {
 async fn execute(
     gateway: &Gateway,
     mut arguments: Map<String, Value>,
-    manner: Manner,
+    options: CallOptions,
 ) -> Result<Reply, ServeError> {
     if let Some(Value::String(id)) = arguments.get_mut("capability") {
         *id = browse::full_id(gateway, id);
@@ -101,7 +103,8 @@ async fn execute(
         Err(problem) => return malformed(gateway, &arguments, problem).await,
     };
     let inner = arguments.remove("arguments").unwrap_or_else(|| Value::Object(Map::new()));
-    let called = call::run(gateway, Asked { request, arguments: &inner, mode, manner }).await?;
+    let called =
+        call::run(gateway, CallRequest { request, arguments: &inner, mode, options }).await?;
     Ok(render::invocation(gateway, &called, None))
 }
 
@@ -146,7 +149,7 @@ async fn malformed(
     let said = Contribution::new(Check::Justification, Verdict::Ask, reason, problem)
         .discharged_by(Discharge::Arguments);
     let done = call::reject(gateway, &CapabilityRequest::new(id, ""), said).await?;
-    Ok(render::invocation(gateway, &Called::at_once(done), None))
+    Ok(render::invocation(gateway, &CallOutcome::immediate(done), None))
 }
 
 async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Reply, ServeError> {
@@ -169,5 +172,5 @@ async fn view(gateway: &Gateway, mut arguments: Map<String, Value>) -> Result<Re
     let run = gateway.run().await?;
     let caller = Caller { run: &run, principal: &gateway.principal() };
     let done = gateway.kernel.expand(caller, &id, &query).await;
-    Ok(render::invocation(gateway, &Called::at_once(done), Some(&question)))
+    Ok(render::invocation(gateway, &CallOutcome::immediate(done), Some(&question)))
 }

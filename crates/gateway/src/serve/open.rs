@@ -27,7 +27,7 @@ use crate::publish::Keeper;
 const MAX_STORED: u64 = 512 * 1024 * 1024;
 
 /// What the gateway stands on.
-pub(crate) struct Opened {
+pub(crate) struct GatewayParts {
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
     pub(crate) principal: Principal,
@@ -50,7 +50,7 @@ pub(crate) fn open(
     config: &Config,
     unsigned_development: bool,
     log_key: Option<SigningKey>,
-) -> Result<Opened, ServeError> {
+) -> Result<GatewayParts, ServeError> {
     let clock: Arc<dyn Clock> = Arc::new(WakingClock::default());
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let policy = config::load_policy(config, unsigned_development, clock.now())?;
@@ -115,7 +115,7 @@ pub(crate) fn open(
         .with_settings(settings)
         .with_ports(ports)
         .open()?;
-    Ok(Opened {
+    Ok(GatewayParts {
         kernel,
         registry,
         principal,

@@ -19,7 +19,7 @@ use weaver_types::{Capability, CapabilityId};
 use super::LAUNCH;
 use super::error::ServeError;
 use super::import;
-use crate::config::{Config, TOOLS, Tool, Way};
+use crate::config::{Config, TOOLS, Tool, ToolImplementation};
 
 /// The tools as a client is told of them.
 pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>> {
@@ -51,14 +51,14 @@ pub(crate) fn register(config: &Config, registry: &Registry) -> Result<(), Serve
 
 fn driver(tool: &Tool, config: &Config) -> Result<Arc<dyn Driver>, String> {
     let runtime = Handle::current();
-    match &tool.way {
-        Way::Http(http) => {
+    match &tool.implementation {
+        ToolImplementation::Http(http) => {
             let driver = HttpDriver::new(&http.operation(), http.access(), runtime);
             driver
                 .map(|driver| Arc::new(driver) as Arc<dyn Driver>)
                 .map_err(|error| error.to_string())
         }
-        Way::Program(program) => {
+        ToolImplementation::Program(program) => {
             let confined = Confined {
                 launcher: Launcher::this_program(LAUNCH),
                 confinement: config.confinement(program.confine.as_ref()),
@@ -77,7 +77,7 @@ fn driver(tool: &Tool, config: &Config) -> Result<Arc<dyn Driver>, String> {
 pub(crate) fn etags(config: &Config) -> Result<EtagObserver, ServeError> {
     let mut observer = EtagObserver::new();
     for tool in &config.tools {
-        if let Way::Http(http) = &tool.way {
+        if let ToolImplementation::Http(http) = &tool.implementation {
             observer = observer.knowing(&http.operation(), &http.access()).map_err(|error| {
                 ServeError::Tool { name: tool.name.clone(), problem: error.to_string() }
             })?;

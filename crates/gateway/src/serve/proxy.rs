@@ -9,12 +9,12 @@ use weaver_types::{
     ResponseMode, Verdict,
 };
 
-use super::call::{self, Asked, Manner};
+use super::call::{self, CallOptions, CallRequest};
 use super::dispatch::shown;
 use super::gateway::Gateway;
 use super::message::{RpcError, code};
 use super::render::{self, Reply};
-use super::{definitions, described, justification, meta_tools, output_schema};
+use super::{definitions, justification, meta_tools, output_schema, sanitised_description};
 
 /// The name under which a proxy's client looks further into stored results.
 pub(crate) const VIEW: &str = "tool_view";
@@ -28,14 +28,14 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// masked result fits, all without hidden characters.
 pub(crate) async fn list(gateway: &Arc<Gateway>) -> Vec<Value> {
     gateway.upstreams.fresh(PATIENCE).await;
-    let shelf = gateway.shelf();
+    let snapshot = gateway.tool_snapshot();
     let own = (VIEW.to_owned(), definitions::view_definition());
-    let mut tools: Vec<(String, Value)> = shelf
+    let mut tools: Vec<(String, Value)> = snapshot
         .names
         .iter()
         .filter(|(_, id)| gateway.offered(id))
         .filter_map(|(name, id)| {
-            Some((name.clone(), tool(gateway, name, id, shelf.tools.get(id)?)))
+            Some((name.clone(), tool(gateway, name, id, snapshot.tools.get(id)?)))
         })
         .chain([own])
         .collect();
@@ -47,18 +47,21 @@ fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Val
     let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
     let schema = listed.get("inputSchema").filter(|schema| schema.is_object());
     let firewall = gateway.kernel.firewall();
-    let mut input = schema
-        .map_or_else(|| json!({ "type": "object" }), |schema| described::schema(firewall, schema));
+    let mut input = schema.map_or_else(
+        || json!({ "type": "object" }),
+        |schema| sanitised_description::schema(firewall, schema),
+    );
     if justification::is_added(&input) {
         justification::add(&mut input);
     }
     let annotations = listed.get("annotations").and_then(Value::as_object);
     let title = listed.get("title").or_else(|| annotations?.get("title")).and_then(Value::as_str);
-    let title = title.map_or_else(|| id.to_string(), |title| described::words(firewall, title));
+    let title =
+        title.map_or_else(|| id.to_string(), |title| sanitised_description::text(firewall, title));
     let mut tool = json!({
         "name": name,
         "title": title,
-        "description": described::words(firewall, description),
+        "description": sanitised_description::text(firewall, description),
         "inputSchema": input,
     });
     let Some(fields) = tool.as_object_mut() else { return tool };
@@ -71,12 +74,12 @@ fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Val
         fields.insert("annotations".to_owned(), Value::Object(hints));
     }
     if let Some(schema) = listed.get("outputSchema") {
-        match output_schema::loosened(&described::schema(firewall, schema)) {
+        match output_schema::loosened(&sanitised_description::schema(firewall, schema)) {
             Some(schema) => {
                 fields.insert("outputSchema".to_owned(), schema);
             }
             None => {
-                let said = described::words(firewall, description);
+                let said = sanitised_description::text(firewall, description);
                 fields.insert("description".to_owned(), json!(format!("{said}{NO_SCHEMA}")));
             }
         }
@@ -89,10 +92,10 @@ pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
     mut arguments: Value,
-    mut manner: Manner,
+    mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
     if name == VIEW {
-        return meta_tools::call(gateway, name, arguments, manner).await;
+        return meta_tools::call(gateway, name, arguments, options).await;
     }
     let Some(id) = find(gateway, name).await else { return unknown(gateway, name).await };
     let (added, mode) = (is_justification_added(gateway, &id), ResponseMode::Auto);
@@ -101,10 +104,11 @@ pub(crate) async fn call(
         match justification::take(arguments) {
             Ok(Some(text)) => request = request.justified(text, JustificationSource::Model),
             Ok(None) => {}
-            Err(problem) => manner.flaw = manner.flaw.or(Some(problem)),
+            Err(problem) => options.argument_problem = options.argument_problem.or(Some(problem)),
         }
     }
-    let called = call::run(gateway, Asked { request, arguments: &arguments, mode, manner }).await;
+    let called =
+        call::run(gateway, CallRequest { request, arguments: &arguments, mode, options }).await;
     let mut reply =
         called.map_or_else(meta_tools::failed, |called| render::invocation(gateway, &called, None));
     if added {
@@ -116,15 +120,16 @@ pub(crate) async fn call(
 /// True when the tool is listed with the argument for a justification. A tool whose server is away
 /// counts as one: nothing is called there.
 fn is_justification_added(gateway: &Gateway, id: &CapabilityId) -> bool {
-    let shelf = gateway.shelf();
-    let schema = shelf.tools.get(id).and_then(|tool| tool.get("inputSchema"));
+    let snapshot = gateway.tool_snapshot();
+    let schema = snapshot.tools.get(id).and_then(|tool| tool.get("inputSchema"));
     // As in the list: what is no object there is shown as the schema of one.
     schema.filter(|schema| schema.is_object()).is_none_or(justification::is_added)
 }
 
 /// The tool of a name: one that the principal may know of, or one whose server is away.
 async fn find(gateway: &Arc<Gateway>, name: &str) -> Option<CapabilityId> {
-    let known = || gateway.shelf().names.get(name).filter(|id| gateway.visible(id)).cloned();
+    let known =
+        || gateway.tool_snapshot().names.get(name).filter(|id| gateway.visible(id)).cloned();
     if let Some(id) = known() {
         return Some(id);
     }

@@ -58,14 +58,14 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
     let now = gateway.clock.now();
     let read = config::load_policy(&gateway.config, gateway.unsigned_development, now);
     let problem = match read {
-        Err(errors) => Refused::of(errors.code(), errors.findings()),
+        Err(errors) => ReloadRefusal::of(errors.code(), errors.findings()),
         Ok(set)
             if set.basis() == gateway.kernel.policy().basis()
                 && set.versions() == gateway.kernel.policy().versions() =>
         {
             return Ok(());
         }
-        Ok(set) if set.principal(&gateway.config.principal).is_none() => Refused {
+        Ok(set) if set.principal(&gateway.config.principal).is_none() => ReloadRefusal {
             code: "config.unknown_principal".to_owned(),
             findings: vec![format!(
                 "the policy does not name the principal `{}`",
@@ -74,7 +74,7 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
         },
         Ok(set) => {
             match set.high_water(&gateway.principal().tenant, gateway.kernel.ledger().as_ref()) {
-                Err(error) => Refused::of(error.code(), error.findings()),
+                Err(error) => ReloadRefusal::of(error.code(), error.findings()),
                 Ok(accepted) => {
                     gateway.kernel.ledger().commit(accepted).await?;
                     return gateway.put_in_force(set).await;
@@ -89,12 +89,12 @@ async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
 }
 
 /// Why documents were refused.
-struct Refused {
+struct ReloadRefusal {
     code: String,
     findings: Vec<String>,
 }
 
-impl Refused {
+impl ReloadRefusal {
     fn of(code: &str, findings: &[config::Finding]) -> Self {
         let findings = findings.iter().take(MAX_FINDINGS);
         let shown = findings.map(|f| format!("{}: {} [{}]", f.file, f.message, f.code));

@@ -7,7 +7,7 @@ use weaver_types::{
     ToolResult, Verdict,
 };
 
-use super::call::Called;
+use super::call::CallOutcome;
 use super::dispatch::Era;
 use super::gateway::Gateway;
 
@@ -71,8 +71,8 @@ pub(crate) fn result(reply: Reply, era: Era) -> Value {
 
 /// The answer to a call. Every refusal and every failure has `verdict`, `reason` and `message`.
 /// `view` is the question that a look at a stored result asked.
-pub(crate) fn invocation(gateway: &Gateway, called: &Called, view: Option<&Value>) -> Reply {
-    let done = &called.done;
+pub(crate) fn invocation(gateway: &Gateway, called: &CallOutcome, view: Option<&Value>) -> Reply {
+    let done = &called.invocation;
     let decision = &done.decision;
     if !decision.allowed() {
         return Reply::error(refusal(called));
@@ -185,8 +185,8 @@ fn after_failure(reason: ReasonCode) -> &'static str {
     }
 }
 
-fn refusal(called: &Called) -> Value {
-    let (done, decision) = (&called.done, &called.done.decision);
+fn refusal(called: &CallOutcome) -> Value {
+    let (done, decision) = (&called.invocation, &called.invocation.decision);
     let obstacles: Vec<Value> = decision
         .obstacles()
         .take(8)
@@ -208,11 +208,17 @@ fn refusal(called: &Called) -> Value {
         "call": done.call,
     });
     if let (Some(request), Some(fields)) = (&done.request, body.as_object_mut()) {
-        let reason =
-            if called.waited { ReasonCode::ApprovalTimeout } else { ReasonCode::ApprovalRequired };
+        let reason = if called.approval_timed_out {
+            ReasonCode::ApprovalTimeout
+        } else {
+            ReasonCode::ApprovalRequired
+        };
         fields.insert("reason".to_owned(), json!(reason));
         fields.insert("approval".to_owned(), json!({ "request": request }));
-        fields.insert("message".to_owned(), json!(held(decision, request, called.waited)));
+        fields.insert(
+            "message".to_owned(),
+            json!(held(decision, request, called.approval_timed_out)),
+        );
     }
     body
 }

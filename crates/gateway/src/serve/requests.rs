@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 use weaver_types::ProgressSink;
 
-use super::call::Manner;
+use super::call::CallOptions;
 use super::call_progress;
 use super::dispatch::Session;
 use super::gateway::Gateway;
 use super::lines::MAX_LINE;
 use super::message::{self, Incoming, Request, RpcError, code};
-use super::wanted::{self, Wanted, Wanting};
 
 /// How many requests are worked on at once.
 const MAX_IN_FLIGHT: u32 = 256;
@@ -39,49 +39,58 @@ struct Open(Mutex<Numbers>);
 #[derive(Default)]
 struct Numbers {
     last: u64,
-    by_id: BTreeMap<String, (u64, Wanting)>,
+    by_id: BTreeMap<String, OpenRequest>,
+}
+
+/// A request that is still to be answered.
+struct OpenRequest {
+    number: u64,
+    cancellation: CancellationToken,
 }
 
 impl Open {
     /// The number of a fresh request; `None` when its id is taken.
-    fn begin(&self, id: &str) -> Option<(u64, Wanted)> {
+    fn begin(&self, id: &str) -> Option<(u64, CancellationToken)> {
         let mut open = self.0.lock().ok()?;
         if open.by_id.contains_key(id) {
             return None;
         }
         open.last += 1;
         let number = open.last;
-        let (wanting, wanted) = wanted::pair();
-        open.by_id.insert(id.to_owned(), (number, wanting));
-        Some((number, wanted))
+        let cancellation = CancellationToken::new();
+        let request = OpenRequest { number, cancellation: cancellation.clone() };
+        open.by_id.insert(id.to_owned(), request);
+        Some((number, cancellation))
     }
 
     /// True while the request is still to be answered.
     fn is_open(&self, id: &str, number: u64) -> bool {
         let open = self.0.lock();
-        open.is_ok_and(|open| open.by_id.get(id).is_some_and(|(current, _)| *current == number))
+        open.is_ok_and(|open| open.by_id.get(id).is_some_and(|request| request.number == number))
     }
 
     /// True when the request is still to be answered.
     fn end(&self, id: &str, number: u64) -> bool {
         let Ok(mut open) = self.0.lock() else { return false };
-        let wanted = open.by_id.get(id).is_some_and(|(current, _)| *current == number);
-        if wanted {
+        let is_open = open.by_id.get(id).is_some_and(|request| request.number == number);
+        if is_open {
             open.by_id.remove(id);
         }
-        wanted
+        is_open
     }
 
     fn cancel(&self, id: &str) {
         if let Ok(mut open) = self.0.lock() {
-            open.by_id.remove(id);
+            if let Some(request) = open.by_id.remove(id) {
+                request.cancellation.cancel();
+            }
         }
     }
 
-    /// Nobody waits for people any more; every request is still answered.
-    fn hurry(&self) {
+    /// Ends every wait for an approval; every request is still answered.
+    fn stop_waiting(&self) {
         if let Ok(open) = self.0.lock() {
-            open.by_id.values().for_each(|(_, wanting)| wanting.hurry());
+            open.by_id.values().for_each(|request| request.cancellation.cancel());
         }
     }
 }
@@ -117,8 +126,8 @@ impl Requests {
     }
 
     /// Ends every wait for a person: the client has nothing more to say.
-    pub(crate) fn hurry(&self) {
-        self.open.hurry();
+    pub(crate) fn stop_waiting(&self) {
+        self.open.stop_waiting();
     }
 
     /// Waits until nothing is under way.
@@ -143,7 +152,7 @@ impl Requests {
             return self.send(refuse("too many requests at once; wait for answers")).await;
         };
         let name = request.id.to_string();
-        let Some((number, wanted)) = self.open.begin(&name) else {
+        let Some((number, cancellation)) = self.open.begin(&name) else {
             return self.send(refuse("a request with this id is being worked on")).await;
         };
         let work = Work {
@@ -153,7 +162,7 @@ impl Requests {
             open: Arc::clone(&self.open),
             name,
             number,
-            wanted,
+            cancellation,
             _permits: permits,
         };
         // A handshake is answered before the next line is read.
@@ -184,7 +193,7 @@ struct Work {
     open: Arc<Open>,
     name: String,
     number: u64,
-    wanted: Wanted,
+    cancellation: CancellationToken,
     _permits: [OwnedSemaphorePermit; 2],
 }
 
@@ -193,10 +202,14 @@ impl Work {
         let id = request.id.clone();
         let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
         let progress = call_progress::token(&request.params).map(|token| self.tell(token));
-        let manner = Manner { flaw: None, wanted: self.wanted.clone(), progress };
+        let options = CallOptions {
+            argument_problem: None,
+            cancellation: self.cancellation.clone(),
+            progress,
+        };
         // In a task of its own, so that a fault in it is answered too.
         let answering =
-            tokio::spawn(async move { session.answer(&gateway, request, manner).await });
+            tokio::spawn(async move { session.answer(&gateway, request, options).await });
         let outcome = answering.await.unwrap_or_else(|_| {
             tracing::error!("a request ended without an answer");
             Err(RpcError::new(code::INTERNAL, "the request failed inside"))
@@ -233,5 +246,17 @@ mod tests {
         assert!(!open.end("7", first), "cancelled");
         assert!(open.end("7", second));
         assert!(!open.end("7", second), "answered already");
+    }
+
+    #[test]
+    fn cancelling_and_the_end_of_the_session_both_end_the_wait() {
+        let open = Open::default();
+        let (_, cancelled) = open.begin("1").unwrap();
+        let (number, waiting) = open.begin("2").unwrap();
+        open.cancel("1");
+        assert!(cancelled.is_cancelled() && !waiting.is_cancelled());
+        open.stop_waiting();
+        assert!(waiting.is_cancelled());
+        assert!(open.end("2", number), "it is still answered");
     }
 }

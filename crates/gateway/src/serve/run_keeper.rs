@@ -26,7 +26,7 @@ pub(crate) struct RunKeeper {
     idle: Duration,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    current: Mutex<Option<Kept>>,
+    current: Mutex<Option<ActiveRun>>,
 }
 
 /// What becomes of the record of a current run.
@@ -38,7 +38,7 @@ enum Fate {
     Removed,
 }
 
-struct Kept {
+struct ActiveRun {
     run: RunContext,
     last_used: Timestamp,
     last_written: Timestamp,
@@ -109,31 +109,35 @@ impl RunKeeper {
     pub(crate) async fn current(&self, kernel: &Kernel) -> Result<RunContext, ServeError> {
         let mut current = self.current.lock().await;
         let now = self.clock.now();
-        let (kept, idle) = match current.take() {
-            Some(kept) if now.since(kept.last_used) <= self.idle => (kept, None),
-            Some(kept) => (self.begin(now)?, Some(kept.run)),
+        let (active, idle) = match current.take() {
+            Some(active) if now.since(active.last_used) <= self.idle => (active, None),
+            Some(active) => (self.begin(now)?, Some(active.run)),
             None => self.resume(kernel, now)?,
         };
-        let mut kept = Kept { last_used: now, ..kept };
+        let mut active = ActiveRun { last_used: now, ..active };
         // Written now and then, so that a call costs no batch of its own.
-        let stale = now.since(kept.last_written) >= self.idle / 16;
-        if stale || kept.last_written == Timestamp::default() {
-            self.write(kernel, &kept, idle.as_ref()).await?;
-            (kept.last_written, kept.inherited) = (now, false);
+        let stale = now.since(active.last_written) >= self.idle / 16;
+        if stale || active.last_written == Timestamp::default() {
+            self.write(kernel, &active, idle.as_ref()).await?;
+            (active.last_written, active.inherited) = (now, false);
         }
-        let run = kept.run.clone();
-        *current = Some(kept);
+        let run = active.run.clone();
+        *current = Some(active);
         Ok(run)
     }
 
     /// Takes in what the user said. What the run knows already, and what it has no room for, is
     /// passed over.
-    pub(crate) async fn heard(&self, kernel: &Kernel, texts: &[String]) -> Result<(), ServeError> {
+    pub(crate) async fn record_user_statements(
+        &self,
+        kernel: &Kernel,
+        texts: &[String],
+    ) -> Result<(), ServeError> {
         self.current(kernel).await?;
         let mut current = self.current.lock().await;
-        let Some(kept) = current.as_mut() else { return Ok(()) };
+        let Some(active) = current.as_mut() else { return Ok(()) };
         for text in texts {
-            if !kept.run.said().contains(text) && !kept.run.user_said(text) {
+            if !active.run.said().contains(text) && !active.run.user_said(text) {
                 tracing::warn!("the run has no room for what the user said");
             }
         }
@@ -144,12 +148,12 @@ impl RunKeeper {
     pub(crate) async fn end(&self, kernel: &Kernel, run: &RunId) -> Result<(), ServeError> {
         let mut current = self.current.lock().await;
         let now = self.clock.now();
-        let kept = match current.take() {
-            Some(kept) => kept,
+        let active = match current.take() {
+            Some(active) => active,
             None => self.resume(kernel, now)?.0,
         };
-        if kept.run.run_id != *run {
-            *current = Some(kept);
+        if active.run.run_id != *run {
+            *current = Some(active);
             // It may be that of a client whose gateway does not run now.
             let fate = |stored: &CurrentRun| match stored.run == *run {
                 true => Fate::Removed,
@@ -157,19 +161,20 @@ impl RunKeeper {
             };
             return self.remove(kernel, fate).await;
         }
-        let fresh = Kept { last_written: now, inherited: kept.inherited, ..self.begin(now)? };
+        let fresh =
+            ActiveRun { last_written: now, inherited: active.inherited, ..self.begin(now)? };
         self.write(kernel, &fresh, None).await?;
-        *current = Some(Kept { inherited: false, ..fresh });
+        *current = Some(ActiveRun { inherited: false, ..fresh });
         Ok(())
     }
 
-    fn begin(&self, now: Timestamp) -> Result<Kept, ServeError> {
+    fn begin(&self, now: Timestamp) -> Result<ActiveRun, ServeError> {
         let mut run =
             RunContext::create(self.settings.clone(), self.clock.as_ref(), self.random.as_ref())?;
         if let Some(agent) = &self.principal.agent {
             run = run.for_agent(agent.clone());
         }
-        Ok(Kept { run, last_used: now, last_written: Timestamp::default(), inherited: false })
+        Ok(ActiveRun { run, last_used: now, last_written: Timestamp::default(), inherited: false })
     }
 
     /// The run to go on in, and the one that ended by idle time.
@@ -177,8 +182,8 @@ impl RunKeeper {
         &self,
         kernel: &Kernel,
         now: Timestamp,
-    ) -> Result<(Kept, Option<RunContext>), ServeError> {
-        let mut kept = self.begin(now)?;
+    ) -> Result<(ActiveRun, Option<RunContext>), ServeError> {
+        let mut active = self.begin(now)?;
         let ledger = kernel.ledger();
         let key = CurrentRun::key(&self.tenant, &self.principal.id, &self.client);
         let key_v1 = CurrentRun::key_v1(&self.tenant, &self.principal.id);
@@ -187,14 +192,14 @@ impl RunKeeper {
         // Of version 1 there is one run for all clients of the principal. The first client that
         // has none of its own takes it over: with a fresh one, an upgrade would wash its taint off.
         let old = ledger.read(&key_v1)?.map(|record| read(&key_v1, record)).transpose()?;
-        kept.inherited = own.is_none() && old.is_some();
-        let Some(stored) = own.or(old) else { return Ok((kept, None)) };
-        let run = self.context(&kept.run, &stored);
+        active.inherited = own.is_none() && old.is_some();
+        let Some(stored) = own.or(old) else { return Ok((active, None)) };
+        let run = self.context(&active.run, &stored);
         if self.is_over(stored.last_used, now) {
-            return Ok((kept, Some(run)));
+            return Ok((active, Some(run)));
         }
-        kept.run = run;
-        Ok((kept, None))
+        active.run = run;
+        Ok((active, None))
     }
 
     /// The run of a record.
@@ -214,20 +219,20 @@ impl RunKeeper {
     async fn write(
         &self,
         kernel: &Kernel,
-        kept: &Kept,
+        active: &ActiveRun,
         idle: Option<&RunContext>,
     ) -> Result<(), ServeError> {
         let record = CurrentRun {
             principal: self.principal.id.clone(),
             client: None,
-            run: kept.run.run_id.clone(),
-            trace_id: kept.run.trace_id.clone(),
-            last_used: kept.last_used,
+            run: active.run.run_id.clone(),
+            trace_id: active.run.trace_id.clone(),
+            last_used: active.last_used,
         };
         let key = CurrentRun::key(&self.tenant, &self.principal.id, &self.client);
         let mut batch = Batch::new(Durability::Os);
         batch.put.push(Put { key, value: record.write(&self.client)?, expires_at: None });
-        if kept.inherited {
+        if active.inherited {
             batch.delete.push(CurrentRun::key_v1(&self.tenant, &self.principal.id));
         }
         match idle {

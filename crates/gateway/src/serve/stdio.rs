@@ -40,7 +40,7 @@ pub(crate) async fn serve(gateway: &Arc<Gateway>) -> Result<(), ServeError> {
             Err(error) => break Err(ServeError::Pipe { problem: error.to_string() }),
         }
     };
-    requests.hurry();
+    requests.stop_waiting();
     // Every call under way ends, and its end is recorded, before the pipes close. What has not
     // ended by itself loses its server.
     let _ = tokio::time::timeout(STARTING, requests.all_done()).await;

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use weaver_drivers::mcp::Redactor;
 use weaver_types::CapabilityId;
 
-use super::entry::{Entry, Missing};
+use super::entry::{Entry, UnavailableServer};
 use super::gateway::Gateway;
 use super::own_tools;
 use crate::config::Config;
@@ -84,7 +84,7 @@ impl Upstreams {
     }
 
     /// The servers whose tools are not there, and why.
-    pub(crate) fn missing(&self) -> Vec<Missing> {
+    pub(crate) fn missing(&self) -> Vec<UnavailableServer> {
         self.entries.iter().filter_map(|entry| entry.missing()).collect()
     }
 

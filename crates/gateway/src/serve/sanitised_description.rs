@@ -24,7 +24,7 @@ const EXACT: [&str; 11] = [
 ];
 
 /// A description.
-pub(crate) fn words(firewall: &Firewall, text: &str) -> String {
+pub(crate) fn text(firewall: &Firewall, text: &str) -> String {
     escape::block(&firewall.redact_text(text).text).into_owned()
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn schema(firewall: &Firewall, schema: &Value) -> Value {
         Value::Array(items) => {
             Value::Array(items.iter().map(|item| self::schema(firewall, item)).collect())
         }
-        Value::String(text) => Value::String(words(firewall, text)),
+        Value::String(string) => Value::String(text(firewall, string)),
         other => other.clone(),
     }
 }

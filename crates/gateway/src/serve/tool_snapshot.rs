@@ -1,7 +1,7 @@
-//! The shelf: a snapshot of the tools there are, with their index and their names.
+//! A snapshot of the tools, with their index and their exported names.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use contextweaver::catalog::{Catalog, SelectableItem};
 use contextweaver::route::{Router, TokenTable};
@@ -11,12 +11,12 @@ use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
 use super::upstreams::Upstreams;
-use super::{exposed, memory, proxy};
+use super::{exported_name, memory, proxy};
 use crate::config::{Config, Mode};
 
-/// What there is, at one moment.
+/// The tools at one moment. It is replaced whole when anything changes.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct ToolSnapshot {
     /// The index; `None` when there is nothing to index.
     pub(crate) router: Option<Router>,
     /// The tools by the names under which the proxy offers them.
@@ -24,31 +24,10 @@ pub(crate) struct Shelf {
     /// The tools as their servers list them.
     pub(crate) tools: BTreeMap<CapabilityId, Arc<Value>>,
     /// The tools that the proxy cannot offer, because something else has their name.
-    pub(crate) nameless: Vec<(CapabilityId, String)>,
+    pub(crate) unnamed: Vec<(CapabilityId, String)>,
 }
 
-/// Where the current shelf stands; readers never wait for a writer's work.
-#[derive(Default)]
-pub(crate) struct ShelfSlot(RwLock<Arc<Shelf>>);
-
-impl ShelfSlot {
-    pub(crate) fn get(&self) -> Arc<Shelf> {
-        match self.0.read() {
-            Ok(shelf) => Arc::clone(&shelf),
-            Err(poisoned) => Arc::clone(&poisoned.into_inner()),
-        }
-    }
-
-    pub(crate) fn put(&self, shelf: Shelf) {
-        let shelf = Arc::new(shelf);
-        match self.0.write() {
-            Ok(mut slot) => *slot = shelf,
-            Err(poisoned) => *poisoned.into_inner() = shelf,
-        }
-    }
-}
-
-impl Shelf {
+impl ToolSnapshot {
     pub(crate) fn build(
         registry: &Registry,
         policy: &PolicySet,
@@ -83,7 +62,7 @@ impl Shelf {
                 None
             }
         };
-        Self { router, names: names.given, tools, nameless: names.nameless }
+        Self { router, names: names.given, tools, unnamed: names.unnamed }
     }
 }
 
@@ -91,13 +70,13 @@ impl Shelf {
 #[derive(Default)]
 struct Names {
     given: BTreeMap<String, CapabilityId>,
-    nameless: Vec<(CapabilityId, String)>,
+    unnamed: Vec<(CapabilityId, String)>,
 }
 
 impl Names {
     fn add(&mut self, id: &CapabilityId, unprefixed: bool) {
         let Some((upstream, tool)) = id.as_str().split_once('.') else { return };
-        let name = if unprefixed { tool.to_owned() } else { exposed::name(upstream, tool) };
+        let name = if unprefixed { tool.to_owned() } else { exported_name::of(upstream, tool) };
         let holder = match self.given.get(&name) {
             _ if name == proxy::VIEW => "a tool of Weaver",
             Some(other) => other.as_str(),
@@ -106,7 +85,7 @@ impl Names {
                 return;
             }
         };
-        self.nameless.push((id.clone(), format!("`{id}`: its name `{name}` is that of {holder}")));
+        self.unnamed.push((id.clone(), format!("`{id}`: its name `{name}` is that of {holder}")));
     }
 }
 
@@ -139,8 +118,8 @@ mod tests {
             ["a.b", "c.b", "a.tool_view"].map(|id| CapabilityId::parse(id).unwrap());
         [&one, &other, &own].into_iter().for_each(|id| names.add(id, true));
         assert_eq!(names.given, BTreeMap::from([("b".to_owned(), one)]));
-        let nameless: Vec<&CapabilityId> = names.nameless.iter().map(|(id, _)| id).collect();
-        assert_eq!(nameless, [&other, &own]);
-        assert_eq!(names.nameless[0].1, "`c.b`: its name `b` is that of a.b");
+        let unnamed: Vec<&CapabilityId> = names.unnamed.iter().map(|(id, _)| id).collect();
+        assert_eq!(unnamed, [&other, &own]);
+        assert_eq!(names.unnamed[0].1, "`c.b`: its name `b` is that of a.b");
     }
 }

@@ -1,4 +1,4 @@
-//! Names that any MCP client accepts, one for each capability and no two alike.
+//! The names under which the proxy exports tools: names that any MCP client accepts, one for each capability and no two alike.
 //!
 //! A plain tool keeps its name behind its server's: `files__read_note`. What is not plain (other
 //! characters, too long, or underscores where the two parts meet) becomes `x-`, a readable part
@@ -12,7 +12,7 @@ const MAX: usize = 64;
 const READABLE: usize = 40;
 
 /// The name under which `tool` of `upstream` is offered.
-pub(crate) fn name(upstream: &str, tool: &str) -> String {
+pub(crate) fn of(upstream: &str, tool: &str) -> String {
     let plain = format!("{upstream}__{tool}");
     if is_plain(upstream, tool) && plain.len() <= MAX {
         return plain;
@@ -43,9 +43,9 @@ mod tests {
 
     #[test]
     fn plain_names_stay_readable() {
-        assert_eq!(name("files", "getUser"), "files__getUser");
-        assert_eq!(name("files", "read-file"), "files__read-file");
-        assert_eq!(name("files", "a__b"), "files__a__b");
+        assert_eq!(of("files", "getUser"), "files__getUser");
+        assert_eq!(of("files", "read-file"), "files__read-file");
+        assert_eq!(of("files", "a__b"), "files__a__b");
     }
 
     #[test]
@@ -57,7 +57,7 @@ mod tests {
         let mut seen = BTreeMap::new();
         for upstream in upstreams {
             for tool in tools {
-                let name = name(upstream, tool);
+                let name = of(upstream, tool);
                 assert!(name.len() <= MAX, "{name}");
                 assert!(
                     name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),

@@ -15,7 +15,7 @@ const KEY: &str = "weaver/user_said";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 
 /// What the user said, as this request tells it.
-pub(super) fn texts(params: &Map<String, Value>) -> Option<Vec<String>> {
+pub(super) fn of_request(params: &Map<String, Value>) -> Option<Vec<String>> {
     let said = params.get("_meta")?.get(KEY)?;
     let one = said.as_str().map(|text| vec![text.to_owned()]);
     one.or_else(|| {
@@ -25,17 +25,17 @@ pub(super) fn texts(params: &Map<String, Value>) -> Option<Vec<String>> {
 }
 
 /// What a client calls itself when it opens a session.
-pub(super) fn client(params: &Map<String, Value>) -> Option<&str> {
+pub(super) fn session_client(params: &Map<String, Value>) -> Option<&str> {
     params.get("clientInfo")?.get("name")?.as_str()
 }
 
 /// What the client of a request that stands alone calls itself.
-pub(super) fn modern_client(params: &Map<String, Value>) -> Option<&str> {
+pub(super) fn request_client(params: &Map<String, Value>) -> Option<&str> {
     params.get("_meta")?.get(CLIENT)?.get("name")?.as_str()
 }
 
 /// Notes that a client reported words of its user and is not trusted to.
-pub(super) async fn refused(gateway: &Gateway, client: &str) {
+pub(super) async fn note_untrusted(gateway: &Gateway, client: &str) {
     let client = shown(client);
     tracing::warn!(client, "what the user said does not count: the client is no trusted host");
     let said = fields([("client", json!(client)), ("counts", json!(false))]);
