@@ -31,6 +31,7 @@ mod kernel;
 mod late;
 mod log_tail;
 mod masks;
+mod partial_results;
 mod pipeline;
 mod ports;
 mod precondition;
@@ -68,10 +69,11 @@ pub use contract::{
     Approval, Baseline, BaselineError, BaselineState, Baselines, Contract, ContractState,
     KERNEL_SURFACE, MAX_BASELINES, suspicions,
 };
-pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
+pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
 pub use kernel::{Call, Caller, Kernel, Settings};
+pub use partial_results::PartialResults;
 pub use pipeline::{
     BudgetRemaining, DryRun, Explanation, Grant, Invocation, MemoryAccess, MemoryNote, Received,
     RevocationSubject, RunEnd,
