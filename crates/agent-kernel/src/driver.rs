@@ -271,6 +271,25 @@ impl DriverError {
 pub trait ChunkSource: Send {
     /// The next chunk, or `None` when all of them came. An error ends the stream.
     fn next(&mut self) -> BoxFuture<'_, Option<Result<RawChunk, DriverError>>>;
+
+    /// What is to be said of the stream once all of it came. By default nothing.
+    fn summary(&mut self) -> StreamSummary {
+        StreamSummary::default()
+    }
+}
+
+/// What a driver says of a stream that is over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StreamSummary {
+    /// True when the tool itself says that it failed.
+    pub is_error: bool,
+    /// Findings of the driver, as stable words.
+    pub findings: Vec<&'static str>,
+    /// What the attempt cost, if its driver knows.
+    pub cost: Option<Millicents>,
+    /// The result that is stored, where it is another than the chunks one after the other: chunks
+    /// that told how far the tool was are no part of it.
+    pub whole: Option<RawResult>,
 }
 
 /// Something that can execute a capability.
@@ -280,7 +299,8 @@ pub trait Driver: Send + Sync {
 
     /// The result of one attempt bit by bit, where the driver can; by default it cannot, and
     /// [`Driver::execute`] stands in. Dropping the source abandons the call. A stream is never
-    /// tried again, and [`AuthorizedCall::timeout`] bounds the wait for each chunk.
+    /// tried again, and [`AuthorizedCall::timeout`] bounds all of it, from its first chunk to its
+    /// last.
     fn execute_stream(&self, _call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
         None
     }

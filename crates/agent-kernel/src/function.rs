@@ -9,6 +9,7 @@ use weaver_types::{BoxFuture, RawResult};
 
 use crate::chunk_queue::{ChunkQueue, ChunkSender};
 use crate::driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
+use crate::partial_results::PartialResults;
 use crate::worker::Workers;
 
 type Blocking = dyn Fn(AuthorizedCall) -> Result<RawResult, DriverError> + Send + Sync;
@@ -81,10 +82,17 @@ fn started(f: &Arc<Streaming>, workers: &Workers, call: AuthorizedCall) -> Chunk
     })
 }
 
-async fn joined(mut source: ChunkQueue) -> Result<RawResult, DriverError> {
+async fn joined(
+    mut source: ChunkQueue,
+    mut partial: Option<PartialResults>,
+) -> Result<RawResult, DriverError> {
     let mut whole = StreamWhole::default();
     while let Some(chunk) = source.next().await {
-        whole.push(chunk?);
+        let chunk = chunk?;
+        if let Some(partial) = &mut partial {
+            partial.push(&chunk);
+        }
+        whole.push(chunk);
     }
     Ok(whole.into_raw())
 }
@@ -105,7 +113,10 @@ impl Driver for FnDriver {
                 workers.run(move || f(call), move |result| own.report_late(result))
             }
             Body::Async(f) => f(call),
-            Body::Streaming(f, workers) => Box::pin(joined(started(f, workers, call))),
+            Body::Streaming(f, workers) => {
+                let partial = PartialResults::of(&call);
+                Box::pin(joined(started(f, workers, call), partial))
+            }
         }
     }
 
@@ -114,6 +125,10 @@ impl Driver for FnDriver {
             Body::Streaming(f, workers) => Some(Box::new(started(f, workers, call.clone()))),
             Body::Inline(_) | Body::Blocking(..) | Body::Async(_) => None,
         }
+    }
+
+    fn reports_progress(&self) -> bool {
+        matches!(self.body, Body::Streaming(..))
     }
 
     fn name(&self) -> &str {

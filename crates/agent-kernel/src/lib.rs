@@ -36,6 +36,7 @@ mod log_tail;
 mod masked_arguments;
 mod masks;
 mod open_call;
+mod partial_results;
 mod pending_grants;
 mod pipeline;
 mod ports;
@@ -78,11 +79,12 @@ pub use contract::{
     Approval, Baseline, BaselineError, BaselineState, Baselines, Contract, ContractState,
     KERNEL_SURFACE, MAX_BASELINES,
 };
-pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError};
+pub use driver::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 pub use error::{KernelError, KeyRingError, RegistryError, TokenError};
 pub use function::FnDriver;
 pub use invocation::{Explanation, Grant, Invocation};
 pub use kernel::Kernel;
+pub use partial_results::PartialResults;
 pub use pipeline::{
     DryRun, MemoryAccess, MemoryNote, Received, RevocationSubject, RunEnd, instrument,
 };

@@ -21,6 +21,15 @@ const MAX_SHOWN: u32 = 1_000;
 /// secret at its end would be cut in two and be recognised no more.
 const MAX_MESSAGE: usize = 4_096;
 
+/// How much is kept of messages that were not taken, in bytes: what the next one may go on with.
+const MAX_SKIPPED: usize = 1_024;
+
+/// A report that was taken, and the end of what was said before it and not taken.
+pub(crate) struct Taken {
+    pub(crate) report: Progress,
+    pub(crate) skipped: String,
+}
+
 /// Where a driver leaves progress.
 #[derive(Default)]
 pub(crate) struct ProgressSlot(Mutex<Newest>);
@@ -31,6 +40,8 @@ struct Newest {
     seen: Option<(f64, f64)>,
     /// What was not taken yet.
     report: Option<Progress>,
+    /// The messages of those that another one took the place of.
+    skipped: String,
     /// Who takes it.
     taker: Option<Waker>,
 }
@@ -48,21 +59,36 @@ impl ProgressSlot {
         report.message = report.message.filter(|message| message.len() <= MAX_MESSAGE);
         newest.seen = Some((report.progress, report.total.unwrap_or(most)));
         // Whoever was woken for the one before takes this one instead.
-        if newest.report.replace(report).is_none()
-            && let Some(taker) = newest.taker.take()
-        {
-            taker.wake();
+        match newest.report.replace(report) {
+            Some(Progress { message: Some(message), .. }) => {
+                keep_end(&mut newest.skipped, &message, MAX_SKIPPED);
+            }
+            Some(_) => {}
+            None => {
+                if let Some(taker) = newest.taker.take() {
+                    taker.wake();
+                }
+            }
         }
     }
 
-    fn take(&self) -> Option<Progress> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).report.take()
+    fn take(&self) -> Option<Taken> {
+        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = newest.report.take()?;
+        Some(Taken { report, skipped: std::mem::take(&mut newest.skipped) })
     }
 
     fn wake(&self, taker: &Waker) {
         let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         newest.taker = Some(taker.clone());
     }
+}
+
+/// Adds to a text of which the end is kept.
+pub(crate) fn keep_end(text: &mut String, more: &str, most: usize) {
+    text.push_str(more);
+    let surplus = text.len().saturating_sub(most);
+    text.drain(..text.ceil_char_boundary(surplus));
 }
 
 /// How much of a call's progress was passed on.
@@ -79,7 +105,7 @@ impl Pace {
         &mut self,
         work: F,
         slot: &ProgressSlot,
-        show: impl Fn(Progress),
+        show: impl Fn(Taken),
         timer: &dyn Timer,
     ) -> F::Output {
         let mut work = pin!(work);
@@ -161,7 +187,7 @@ mod tests {
             reports.into_iter().for_each(|report| slot.report(report));
             Poll::Pending
         });
-        let show = |report| seen.lock().unwrap().push(report);
+        let show = |taken: Taken| seen.lock().unwrap().push(taken.report);
         block_on(Pace::default().showing(work, &slot, show, timer));
         seen.into_inner().unwrap()
     }
@@ -206,6 +232,22 @@ mod tests {
         let shown = steps(&shown(many, &NextLook));
         assert_eq!(shown.len(), 1_000);
         assert_eq!(shown.last(), Some(&4_999.0));
+    }
+
+    #[test]
+    fn what_was_said_between_two_reports_is_handed_on_with_the_second() {
+        let slot = ProgressSlot::default();
+        let say = |n: i32, message: &str| {
+            slot.report(Progress { message: Some(message.to_owned()), ..at(n.into()) });
+        };
+        say(1, "one");
+        assert_eq!(slot.take().unwrap().skipped, "");
+        (2..5).for_each(|n| say(n, "more "));
+        let taken = slot.take().unwrap();
+        assert_eq!((taken.skipped.as_str(), taken.report.progress), ("more more ", 4.0));
+        (5..5_000).for_each(|n| say(n, "ü"));
+        let skipped = slot.take().unwrap().skipped;
+        assert!(skipped.len() <= MAX_SKIPPED && skipped.ends_with("üü"));
     }
 
     #[test]

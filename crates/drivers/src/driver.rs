@@ -6,14 +6,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
-use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
+use weaver_agent_kernel::{AuthorizedCall, ChunkSource, Driver, DriverError, StreamSummary};
 use weaver_types::{BoxFuture, ContentBlocks, JsonRows, RawContent, RawResult, Structured};
 
+use crate::chunk_task::{self, ChunkTask};
 use crate::confine::{self, Enforced};
+use crate::http::pieces::chunk_of;
 use crate::mcp::{
     CallOutcome, CallRequest, Confined, HttpFault, McpError, Reply, RpcError, STRUCTURED, Upstream,
     escape, whole,
 };
+use crate::progress_messages::{MAX_MESSAGES, MESSAGES_LOST, ProgressMessages};
 use crate::task;
 
 /// Most of a server's message that an error repeats, in characters.
@@ -61,6 +64,13 @@ impl McpDriver {
         self
     }
 
+    fn request(&self, call: &AuthorizedCall) -> CallRequest {
+        let late = call.clone();
+        CallRequest::new(self.tool.clone(), call.arguments().clone())
+            .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
+            .late(move |outcome| late.report_late(&result(outcome)))
+    }
+
     /// The tool's name at the server.
     #[must_use]
     pub fn tool(&self) -> &str {
@@ -71,18 +81,33 @@ impl McpDriver {
 impl Driver for McpDriver {
     fn execute(&self, call: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
         let upstream = Arc::clone(&self.upstream);
-        let (late, told) = (call.clone(), call.clone());
-        let mut request = CallRequest::new(self.tool.clone(), call.arguments().clone())
-            .timeout(call.timeout().min(self.upstream.config().limits.call_timeout))
-            .late(move |outcome| late.report_late(&result(outcome)));
+        let mut request = self.request(&call);
         if call.wants_progress() {
-            request = request.progress(move |progress| told.report_progress(progress));
+            request = request.progress(move |progress| call.report_progress(progress));
         }
         let generation = self.generation;
         Box::pin(async move {
             let work = async move { run(&upstream, generation, request).await };
             task::on(&self.runtime, work).await
         })
+    }
+
+    /// The messages of its progress, each a row, then its result.
+    fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        let upstream = Arc::clone(&self.upstream);
+        let (request, generation) = (self.request(call), self.generation);
+        Some(Box::new(ChunkTask::with_room(MAX_MESSAGES, &self.runtime, |chunks| async move {
+            let messages = ProgressMessages::new(chunks.clone());
+            let request = request.progress(messages.sink());
+            let raw = run(&upstream, generation, request).await?;
+            let mut findings = raw.findings.clone();
+            findings.extend(messages.has_lost().then_some(MESSAGES_LOST));
+            chunk_task::send(&chunks, chunk_of(raw.content.clone())).await?;
+            let is_error = raw.is_error;
+            // What was said of the progress is no part of the result.
+            let whole = Some(RawResult { findings: Vec::new(), ..raw });
+            Ok(StreamSummary { is_error, findings, whole, ..StreamSummary::default() })
+        })))
     }
 
     fn reports_progress(&self) -> bool {

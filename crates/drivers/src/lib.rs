@@ -29,15 +29,18 @@
 //! ```
 
 mod child;
+mod chunk_task;
 pub mod confine;
 mod driver;
 pub mod http;
+mod lines;
 pub mod mcp;
 #[cfg(feature = "memory")]
 pub mod memory;
 mod post;
 pub mod precondition;
 pub mod process;
+mod progress_messages;
 mod task;
 
 pub use driver::{McpDriver, raw_result};

@@ -237,6 +237,13 @@ impl Firewall {
         Redacted { text, counts }
     }
 
+    /// Masks a text that follows on `before`, which was shown already: also what goes on with a value
+    /// that began there, and what is a value for what stands there.
+    #[must_use]
+    pub fn redact_continued(&self, before: &str, text: &str) -> String {
+        self.redactor.continued(before, text)
+    }
+
     /// Arguments that a model wrote, with the values in place of the masks of this run. Without a
     /// table every mask is unknown.
     #[must_use]
@@ -253,6 +260,11 @@ impl Firewall {
     /// The rules.
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
+    }
+
+    /// The rules, shared.
+    pub(crate) fn shared_redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor)
     }
 
     /// Masks a text that comes in pieces.

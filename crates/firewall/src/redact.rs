@@ -10,10 +10,12 @@ mod engine;
 mod examples;
 pub(crate) mod field;
 mod file;
+mod joined_text;
 pub(crate) mod json_text;
 mod lexicon;
 mod machine;
 mod mask_table;
+mod open_tail;
 mod output;
 mod page;
 mod pem;
@@ -50,6 +52,8 @@ use machine::Machine;
 pub(crate) use mask_table::Form;
 use mask_table::{KnownValues, Masked};
 use output::{Output, Places, Spans};
+
+pub(crate) use joined_text::{JoinedText, MaskedPart};
 
 pub use disclosure::Disclosure;
 pub use file::RuleFileError;

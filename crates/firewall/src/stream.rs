@@ -3,6 +3,7 @@
 mod frames;
 mod intake;
 mod line;
+mod row_window;
 mod whole;
 
 use weaver_types::Frame;

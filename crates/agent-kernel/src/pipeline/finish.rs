@@ -156,17 +156,7 @@ impl Kernel {
         let first = firewall.frame(&raw, &spec);
         let frame = share.fit(first, &spec, |spec| Some(firewall.frame(&raw, spec)));
         let shown = Some(frame.label.clone());
-        let failed = frame.status == Status::Error;
-        let provenance = frame.provenance.clone();
-        let mut result = ToolResult::ok(ready.call.clone(), capability.id().clone(), frame);
-        result.provenance = provenance;
-        if failed {
-            result.success = false;
-            result.error_code = Some(ToolErrorCode::Unexpected);
-            result.error_message =
-                "the tool reports an error; what it says is in the data".to_owned();
-        }
-        let failure = failed.then_some(ReasonCode::ExecutionFailed);
+        let (result, failure) = answered(ready, frame);
         let tokens = share.tokens();
         let kept = stored.map(|stored| Box::new((stored, raw)));
         Ended { failure, kept, tokens, shown, records, ..Ended::new(result, EventKind::Outcome) }
@@ -343,6 +333,21 @@ fn memory_key(ready: &Ready<'_>, success: bool) -> Option<DecisionKey> {
         Impact::Write => Some(DecisionKey::MemoryPut),
         Impact::Destroy => None,
     }
+}
+
+/// The answer of a tool, and what is to be recorded of it where the tool says that it failed.
+pub(crate) fn answered(ready: &Ready<'_>, frame: Frame) -> (ToolResult<Frame>, Option<ReasonCode>) {
+    let failed = frame.status == Status::Error;
+    let provenance = frame.provenance.clone();
+    let id = ready.target.capability.id().clone();
+    let mut result = ToolResult::ok(ready.call.clone(), id, frame);
+    result.provenance = provenance;
+    if failed {
+        result.success = false;
+        result.error_code = Some(ToolErrorCode::Unexpected);
+        result.error_message = "the tool reports an error; what it says is in the data".to_owned();
+    }
+    (result, failed.then_some(ReasonCode::ExecutionFailed))
 }
 
 fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {

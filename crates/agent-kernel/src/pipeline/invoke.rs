@@ -86,8 +86,8 @@ impl Kernel {
     /// Executes what a token stands for, once, and shows its result as it comes, where the driver
     /// can stream; otherwise in one frame. The same checks, one intent and one outcome.
     ///
-    /// What a stream may show is bounded as for one frame. The time limit of a call bounds the
-    /// wait for each chunk. The run takes on the label of the result with the intent, since parts
+    /// What a stream may show is bounded as for one frame, and the time limit of the call bounds all
+    /// of it: a tool that keeps sending is cut off. The run takes on the label of the result with the intent, since parts
     /// are shown before the end is recorded; the last frame is shown after it.
     pub fn invoke_stream<'k>(
         &'k self,

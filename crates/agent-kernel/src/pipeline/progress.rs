@@ -1,18 +1,20 @@
 //! Progress of a call under way, as its caller gets it.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use weaver_firewall::Firewall;
 use weaver_types::{Progress, ProgressSink, ResponseMode};
 
 use super::invoke::Ready;
 use crate::kernel::Kernel;
-use crate::progress::{Pace, ProgressSlot};
+use crate::progress::{Pace, ProgressSlot, Taken, keep_end};
 
 /// The longest message that is passed on, in characters.
 const MAX_MESSAGE: usize = 200;
+/// How much of what was said before is read with a message, in bytes.
+const MAX_BEFORE: usize = 1_024;
 
 /// Where the progress of one call goes.
 pub(crate) struct ProgressOutlet {
@@ -21,11 +23,13 @@ pub(crate) struct ProgressOutlet {
     sink: ProgressSink,
     /// A message was passed on.
     told: AtomicBool,
+    /// The end of all messages so far, as the driver gave them.
+    before: Mutex<String>,
 }
 
 impl ProgressOutlet {
     pub(crate) fn new(sink: ProgressSink) -> Self {
-        Self { slot: Arc::default(), sink, told: AtomicBool::new(false) }
+        Self { slot: Arc::default(), sink, told: AtomicBool::new(false), before: Mutex::default() }
     }
 
     /// True when a message was passed on: words of the tool were shown.
@@ -33,8 +37,15 @@ impl ProgressOutlet {
         self.told.load(Ordering::Relaxed)
     }
 
-    fn pass_on(&self, report: Progress, firewall: &Firewall, texts: bool) {
-        let message = report.message.filter(|_| texts).map(|said| message(firewall, &said));
+    fn pass_on(&self, taken: Taken, firewall: &Firewall, texts: bool) {
+        let Taken { report, skipped } = taken;
+        let message = report.message.filter(|_| texts).map(|said| {
+            let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+            keep_end(&mut before, &skipped, MAX_BEFORE);
+            let shown = message(firewall, &before, &said);
+            keep_end(&mut before, &said, MAX_BEFORE);
+            shown
+        });
         if message.is_some() {
             self.told.store(true, Ordering::Relaxed);
         }
@@ -65,14 +76,15 @@ impl Kernel {
     ) -> F::Output {
         let firewall = self.firewall_for(ready, None);
         let texts = ready.effective_mode() <= ResponseMode::Table;
-        let show = |report| outlet.pass_on(report, &firewall, texts);
+        let show = |taken| outlet.pass_on(taken, &firewall, texts);
         Pace::default().showing(work, &outlet.slot, show, self.timer.as_ref()).await
     }
 }
 
 /// A message as it is shown. It is redacted first: a secret that is cut in two is not recognised.
-fn message(firewall: &Firewall, said: &str) -> String {
-    let masked = firewall.redact_text(said).text;
+/// What it goes on with from the messages before it is masked too.
+fn message(firewall: &Firewall, before: &str, said: &str) -> String {
+    let masked = firewall.redact_continued(before, said);
     weaver_text::escape::line(&masked).chars().take(MAX_MESSAGE).collect()
 }
 
@@ -85,10 +97,17 @@ mod tests {
         let secret = "ghp_x7Kq2mV9tRb4Lw8ZpN3sYd6FhJ1cGu5Ae0Xi";
         for before in [0, 150, 190, 198] {
             let said = format!("{}{secret} {secret}\n", "x ".repeat(before / 2));
-            let shown = message(&Firewall::new(), &said);
+            let shown = message(&Firewall::new(), "", &said);
             assert!(!shown.contains("ghp_") && !shown.contains("x7Kq"), "{shown}");
             assert!(shown.chars().count() <= MAX_MESSAGE && !shown.contains('\n'));
         }
-        assert_eq!(message(&Firewall::new(), "a\u{1b}[2J\tb\u{202e}"), "a\\u{1b}[2J\\tb\\u{202e}");
+        let spread = message(&Firewall::new(), "step 1: mail jane.roe@", "corp.example.com done");
+        assert_eq!(spread, "[REDACTED] done");
+        assert_eq!(message(&Firewall::new(), "password: ", "hunter2!"), "[REDACTED]");
+        assert_eq!(message(&Firewall::new(), "step 1 of 3", "step 2 of 3"), "step 2 of 3");
+        assert_eq!(
+            message(&Firewall::new(), "", "a\u{1b}[2J\tb\u{202e}"),
+            "a\\u{1b}[2J\\tb\\u{202e}"
+        );
     }
 }

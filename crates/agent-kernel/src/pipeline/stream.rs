@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
-use weaver_types::{EventKind, Millicents, ResponseMode, Timestamp, ToolResult};
+use weaver_types::{EventKind, ResponseMode, Timestamp};
 
 use super::attempt::want;
-use super::finish::Ended;
+use super::finish::{Ended, answered};
 use super::invoke::Ready;
 use super::share::Share;
 use super::unfinished::Watch;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::Outlet;
-use crate::driver::{AuthorizedCall, ChunkSource, DriverError};
+use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
 use crate::wait::{contained, within};
@@ -23,6 +23,19 @@ use crate::wait::{contained, within};
 struct Over {
     how: StreamEnd,
     error: Option<DriverError>,
+    summary: StreamSummary,
+}
+
+impl Over {
+    fn complete(source: &mut dyn ChunkSource) -> Self {
+        // All chunks came: a driver that panics here takes none of them back.
+        let summary = catch_unwind(AssertUnwindSafe(|| source.summary())).unwrap_or_default();
+        Self { how: StreamEnd::Complete, error: None, summary }
+    }
+
+    fn broken(how: StreamEnd, error: DriverError) -> Self {
+        Self { how, error: Some(error), summary: StreamSummary::default() }
+    }
 }
 
 impl Kernel {
@@ -82,19 +95,46 @@ impl Kernel {
         let spec = ready.target.capability.spec();
         watch.harmless = !spec.effects.writes() || spec.idempotent;
         watch.open.tokens = 0;
+        let price = want(ready).price;
+        let over = self.read(ready, watch, (source.as_mut(), limit), stream, outlet).await;
+        let unknown = over.error.as_ref().is_some_and(DriverError::is_ambiguous);
+        watch.paid = match over.summary.cost {
+            Some(cost) => cost,
+            // The tool may have done all that it is paid for.
+            None if unknown || over.how == StreamEnd::Cancelled => price,
+            None => watch.paid,
+        };
+        over
+    }
+
+    /// Reads until the source is over, or its time.
+    async fn read(
+        &self,
+        ready: &Ready<'_>,
+        watch: &mut Watch<'_>,
+        (source, limit): (&mut dyn ChunkSource, Duration),
+        stream: &mut FrameStream<'_>,
+        outlet: &Outlet,
+    ) -> Over {
+        let price = want(ready).price;
+        let begun = self.clock.monotonic();
         loop {
-            let price = Millicents(0);
-            let room = watch.room.as_mut().map_or(Ok(()), |room| {
-                room.again((watch.spent, watch.paid), AttemptNeeds { time: limit, price })
-            });
+            let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(begun));
+            let room = watch
+                .room
+                .as_mut()
+                .map_or(Ok(()), |room| room.again((watch.spent, watch.paid), AttemptNeeds { time, price }));
             if let Err(cap) = room {
                 let error = DriverError::Failed(format!("the run's cap `{cap}` is used up"));
-                return Over { how: StreamEnd::Cancelled, error: Some(error) };
+                return Over::broken(StreamEnd::Cancelled, error);
             }
-            let limit = watch.time_left(limit);
+            let left = watch.time_left(time);
+            if left.is_zero() {
+                return Over::broken(StreamEnd::TimedOut, DriverError::Timeout(limit));
+            }
             watch.begin();
-            let next = within(contained(|| source.next()), limit, self.timer.as_ref()).await;
-            watch.end(next.is_none().then_some(limit));
+            let next = within(contained(|| source.next()), left, self.timer.as_ref()).await;
+            watch.end(next.is_none().then_some(left));
             let (how, error) = match next {
                 Some(Some(Some(Ok(chunk)))) if !self.is_revoked(ready.claims) => {
                     if let Some(part) = stream.push(chunk) {
@@ -105,17 +145,17 @@ impl Kernel {
                 }
                 Some(Some(Some(Ok(_)))) => {
                     let revoked = DriverError::Failed("the grant was revoked".to_owned());
-                    (StreamEnd::Cancelled, Some(revoked))
+                    (StreamEnd::Cancelled, revoked)
                 }
-                Some(Some(Some(Err(error)))) => (StreamEnd::Failed, Some(error)),
-                Some(Some(None)) => (StreamEnd::Complete, None),
+                Some(Some(Some(Err(error)))) => (StreamEnd::Failed, error),
+                Some(Some(None)) => return Over::complete(source),
                 Some(None) => {
                     let panicked = DriverError::Lost("the tool's function panicked".to_owned());
-                    (StreamEnd::Failed, Some(panicked))
+                    (StreamEnd::Failed, panicked)
                 }
-                None => (StreamEnd::Silent, Some(DriverError::Timeout(limit))),
+                None => (StreamEnd::TimedOut, DriverError::Timeout(limit)),
             };
-            return Over { how, error };
+            return Over::broken(how, error);
         }
     }
 
@@ -128,10 +168,12 @@ impl Kernel {
         over: Over,
         share: &mut Share,
     ) -> Ended {
-        let Over { how, error } = over;
-        let capability = &ready.target.capability;
+        let Over { how, error, summary } = over;
         let (chunks, parts) = (stream.chunks(), stream.parts());
-        let mut whole = stream.whole();
+        let came = stream.whole();
+        let mut whole = summary.whole.unwrap_or(came);
+        whole.is_error |= summary.is_error;
+        whole.findings.extend(summary.findings);
         whole.findings.extend(share.finding());
         let stored = self.keep(ready, &self.frame_spec(ready, mode, now), &mut whole, true);
         let handle = stored.as_ref().map(|stored| &stored.handle);
@@ -141,9 +183,8 @@ impl Kernel {
         let mut ended = match &error {
             Some(error) => self.failed(ready, error),
             None => {
-                let result =
-                    ToolResult::ok(ready.call.clone(), capability.id().clone(), frame.clone());
-                Ended::new(result, EventKind::Outcome)
+                let (result, failure) = answered(ready, frame.clone());
+                Ended { failure, ..Ended::new(result, EventKind::Outcome) }
             }
         };
         let said = ended.shown.take().map(|said| match &shown {

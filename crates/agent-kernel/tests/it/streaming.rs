@@ -6,14 +6,14 @@ use std::sync::mpsc;
 
 use serde_json::{Value, json};
 use weaver_agent_kernel::{
-    CallStream, Caller, ChunkSender, DriverError, FnDriver, Invocation, RevocationSubject, Token,
-    block_on,
+    AuthorizedCall, CallStream, Caller, ChunkSender, ChunkSource, Driver, DriverError, FnDriver,
+    Invocation, RevocationSubject, StreamSummary, Token, block_on,
 };
 use weaver_firewall::{HandleQuery, SessionBudget, StreamItem};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
-    CapabilityDraft, Effects, Frame, Principal, RawChunk, RawResult, ReasonCode, ResponseMode,
-    RunContext, Status, Verdict,
+    BoxFuture, CapabilityDraft, CapabilityId, Effects, Frame, Millicents, Principal, ProgressSink,
+    RawChunk, RawResult, ReasonCode, ResponseMode, RunContext, Status, Verdict,
 };
 
 use crate::support::{
@@ -23,7 +23,7 @@ use crate::support::{
 const ID: &str = "db.rows";
 
 fn row(n: usize) -> RawChunk {
-    RawChunk::Json(json!({ "id": n, "note": "something to read" }))
+    RawChunk::Json(json!({ "id": n, "open": true }))
 }
 
 fn waiting(effects: Effects, timeout_ms: u32) -> CapabilityDraft {
@@ -187,7 +187,7 @@ fn a_refused_stream_has_no_items_and_executes_nothing() {
 }
 
 #[test]
-fn silence_ends_a_stream_and_the_last_frame_says_so() {
+fn silence_ends_a_stream_with_the_time_of_its_call_and_the_last_frame_says_so() {
     let (release, gate) = mpsc::channel::<()>();
     let gate = std::sync::Mutex::new(gate);
     let world = World::new(open_policy());
@@ -201,7 +201,7 @@ fn silence_ends_a_stream_and_the_last_frame_says_so() {
     let (items, done) = play.whole();
     let frame = end(&items);
     assert_eq!((items.len(), frame.status), (2, Status::Partial));
-    assert!(warned(frame, "stream_silent"), "{frame:?}");
+    assert!(warned(frame, "stream_timed_out"), "{frame:?}");
     assert!(!succeeded(&done));
     let outcome = play.outcome();
     assert_eq!(
@@ -268,6 +268,131 @@ fn who_goes_away_ends_the_call() {
         assert_eq!(u64::from(session.remaining()), u64::from(session.total()) - shown);
         assert_eq!(fold(world.ledger.as_ref(), &play.run.run_id).meters.prompt_tokens, shown);
     }
+}
+
+#[test]
+fn a_stream_that_keeps_sending_ends_with_the_time_of_its_call() {
+    let world = World::new(open_policy());
+    let clock = Arc::clone(&world.clock);
+    let driver = FnDriver::streaming(move |_, sender| {
+        (0..).try_for_each(|n| {
+            // Each row by itself comes fast enough.
+            clock.advance(std::time::Duration::from_millis(900));
+            sender.send(row(n))
+        })
+    });
+    world.driven(waiting(Effects::READ_LOCAL, 5_000), driver);
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    assert!(warned(end(&items), "stream_timed_out") && !succeeded(&done), "{items:?}");
+    assert_eq!(end(&items).status, Status::Partial);
+    let outcome = play.outcome();
+    assert_eq!(outcome["payload"]["reason"], "timeout");
+    assert!(outcome["payload"]["stream"]["chunks"].as_u64().unwrap() <= 6, "{outcome}");
+}
+
+/// A source that ends with this summary.
+struct Summed(Option<RawChunk>, StreamSummary);
+
+impl ChunkSource for Summed {
+    fn next(&mut self) -> BoxFuture<'_, Option<Result<RawChunk, DriverError>>> {
+        Box::pin(std::future::ready(self.0.take().map(Ok)))
+    }
+
+    fn summary(&mut self) -> StreamSummary {
+        self.1.clone()
+    }
+}
+
+struct SummedDriver(StreamSummary);
+
+impl Driver for SummedDriver {
+    fn execute(&self, _: AuthorizedCall) -> BoxFuture<'_, Result<RawResult, DriverError>> {
+        Box::pin(std::future::ready(Err(DriverError::Failed("not streamed".to_owned()))))
+    }
+
+    fn execute_stream(&self, _: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        Some(Box::new(Summed(Some(RawChunk::Text("step 1\n".to_owned())), self.0.clone())))
+    }
+
+    fn price(&self, _: &CapabilityId) -> Millicents {
+        Millicents(500)
+    }
+
+    fn name(&self) -> &str {
+        "summed"
+    }
+}
+
+fn summed(summary: StreamSummary) -> (Vec<StreamItem>, Invocation, Value) {
+    let session = SessionBudget::named("chars4").unwrap();
+    let world = World::bounded(memory(), open_policy(), session);
+    world.driven(waiting(Effects::READ_LOCAL, 60_000), SummedDriver(summary));
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    (items, done, play.outcome())
+}
+
+#[test]
+fn a_tool_that_fails_in_its_stream_has_failed_and_what_it_cost_is_charged() {
+    let summary = StreamSummary {
+        is_error: true,
+        findings: vec!["output_cut"],
+        cost: Some(Millicents(300)),
+        whole: None,
+    };
+    let (items, done, outcome) = summed(summary);
+    assert!(!succeeded(&done) && end(&items).status == Status::Error, "{items:?}");
+    assert!(warned(end(&items), "output_cut"));
+    assert_eq!(outcome["payload"]["reason"], "execution_failed");
+    assert_eq!(outcome["payload"]["run"]["cost"], 300, "{outcome}");
+}
+
+#[test]
+fn what_only_told_of_progress_is_not_behind_the_handle() {
+    let whole = Some(RawResult::json(json!([{ "id": 42 }])));
+    let session = SessionBudget::named("chars4").unwrap();
+    let world = World::bounded(memory(), open_policy(), session);
+    let driver = SummedDriver(StreamSummary { whole, ..StreamSummary::default() });
+    world.driven(waiting(Effects::READ_LOCAL, 60_000), driver);
+    let play = Play::new(&world, ResponseMode::Table);
+    let (items, done) = play.whole();
+    assert!(succeeded(&done) && format!("{items:?}").contains("step 1"));
+    let handle = &end(&items).handle.as_ref().unwrap().handle_id;
+    let view = block_on(world.kernel.expand(play.caller(), handle, &HandleQuery::default()));
+    assert_eq!(view.result.unwrap().data.unwrap().table[0]["id"], 42);
+}
+
+#[test]
+fn a_value_that_is_spread_over_rows_is_in_no_frame_and_not_behind_the_handle() {
+    let pieces = ["mail ja", "ne.roe@", "corp.example", ".com or call"];
+    let world = streaming(Effects::READ_LOCAL, move |sender| {
+        pieces.iter().try_for_each(|t| sender.send(RawChunk::Json(json!({ "t": t }))))
+    });
+    let (items, _) = Play::new(&world, ResponseMode::Table).whole();
+    let seen = format!("{items:?}");
+    assert!(
+        !seen.contains("jane") && !seen.contains("ne.roe") && !seen.contains("corp.e"),
+        "{seen}"
+    );
+    assert!(seen.contains("mail ") && seen.contains(" or call"), "{seen}");
+}
+
+#[test]
+fn partial_results_are_progress_of_a_call_that_is_answered_in_one() {
+    let world = streaming(Effects::READ_LOCAL, |sender| {
+        sender.send(RawChunk::Text("mail jane.roe@corp.example.com\nhalf of a li".to_owned()))
+    });
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let (run, who, asked) = (world.run(), ana(), Asked::new(ID));
+    let caller = Caller { run: &run, principal: &who };
+    let told: ProgressSink = Arc::new(move |report| sink.lock().unwrap().push(report));
+    let done = block_on(world.kernel.execute_with_progress(caller, asked.call(), told));
+    assert!(succeeded(&done));
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 1, "half of a line is none: {seen:?}");
+    assert_eq!((seen[0].progress, seen[0].message.as_deref()), (1.0, Some("mail [EMAIL_1]")));
 }
 
 #[test]

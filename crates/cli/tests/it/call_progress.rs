@@ -93,6 +93,53 @@ fn a_message_is_masked_as_a_result_is_and_short() {
 }
 
 #[test]
+fn a_value_that_is_spread_over_messages_is_masked_in_those_that_go_on_with_it() {
+    let folder = stepping("");
+    let mut client = Client::open(&folder);
+    let (told, answer) = steps(&mut client, "spread", &json!("t"));
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(told[1]["message"], "[REDACTED] is done");
+    client.finish();
+}
+
+#[test]
+fn lines_of_a_program_are_progress_of_its_call() {
+    let contract = "[capabilities.\"tools.lines\"]\neffects = \"read_local\"\ntimeout_ms = 60000\n\
+        output = { integrity = \"untrusted\" }\n\n";
+    let folder = folder(&[], "", contract);
+    let go = folder.path("files/go");
+    let script = format!(
+        "echo one for jane.doe@corp.example.org; while [ ! -e {} ]; do sleep 0.02; done; echo two",
+        go.display()
+    );
+    folder.append(
+        "weaver.toml",
+        &format!(
+            "\n[tools.lines]\ndescription = \"Writes lines\"\n\
+             [tools.lines.program]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"{script}\"]\n"
+        ),
+    );
+    let mut client = Client::open(&folder);
+    let call = json!({ "name": "tool_execute", "_meta": { "progressToken": "p" },
+        "arguments": { "capability": "tools.lines", "arguments": {} } });
+    let id = client.begin("tools/call", call);
+    // The program goes on only when its first line was told.
+    let told = client.line().unwrap();
+    assert_eq!(told["method"], "notifications/progress", "{told}");
+    let said = told["params"]["message"].as_str().unwrap();
+    assert!(said.starts_with("one for [") && !said.contains("jane.doe"), "{said}");
+    assert_eq!(
+        (&told["params"]["progressToken"], &told["params"]["progress"]),
+        (&json!("p"), &json!(1))
+    );
+    std::fs::write(&go, "").unwrap();
+    let answer = client.answer(&id);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(numbers(&client.progress()), [json!(2)]);
+    client.finish();
+}
+
+#[test]
 fn a_flood_is_thinned_out_and_its_last_word_is_told() {
     let folder = stepping("");
     let mut client = Client::open(&folder);

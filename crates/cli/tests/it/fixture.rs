@@ -293,6 +293,11 @@ fn steps(id: &Value, params: &Value) {
             tell(json!({"progress": 2, "message": "long ".repeat(100)}));
             return text(id, &format!("sent with {key}"));
         }
+        "spread" => {
+            tell(json!({"progress": 1, "message": "mail jane.doe@"}));
+            pause();
+            tell(json!({"progress": 2, "message": "corp.example.org is done"}));
+        }
         "flood" => (1..=100_000).for_each(|n| tell(json!({"progress": n, "message": "on"}))),
         "back and forth" => {
             for progress in [json!(5), json!(3), json!(5), json!("6"), json!(null), json!(7)] {

@@ -4,20 +4,24 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::time::timeout;
-use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
+use weaver_agent_kernel::{
+    AuthorizedCall, ChunkSource, Driver, DriverError, PartialResults, StreamSummary,
+};
 use weaver_types::{BoxFuture, CapabilityId, Millicents, RawResult};
 
 use super::error::Failure;
+use super::pieces;
 use super::request::{Form, Request};
-use super::web::Web;
+use super::web::{Answer, Web};
 use super::{Access, Operation, OperationError, Refusal, media};
+use crate::chunk_task::{ChunkTask, Chunks};
 use crate::mcp::escape;
 use crate::task;
 
 /// Most of what a server says to an error that the error repeats, in characters.
 const MAX_SAID: usize = 300;
 /// The word that says that a secret came back and was taken out.
-const MASKED: &str = "secret_masked";
+pub(super) const MASKED: &str = "secret_masked";
 
 /// An operation that is requested once for each attempt of a call.
 ///
@@ -33,6 +37,8 @@ pub struct HttpDriver {
 struct Tool {
     form: Form,
     web: Web,
+    /// Whether an answer may mean something bit by bit.
+    streams: bool,
     price: Millicents,
 }
 
@@ -52,7 +58,8 @@ impl HttpDriver {
         let name = host.as_ref().map_or_else(|| "http".to_owned(), |host| format!("http:{host}"));
         let web = Web::new(access, host);
         web.prepare(&form.origin()?)?;
-        let tool = Tool { form, web, price: operation.price };
+        let streams = media::Pieces::may_come(&form.content);
+        let tool = Tool { form, web, streams, price: operation.price };
         Ok(Self { tool: Arc::new(tool), name, runtime })
     }
 }
@@ -64,12 +71,34 @@ impl Driver for HttpDriver {
         Box::pin(async move {
             let request = tool.form.fill(call.arguments(), call.call_id().as_str());
             let request = request.map_err(Failure::into_driver_error)?;
+            let partial = PartialResults::of(&call).filter(|_| tool.streams);
             let work = async move {
-                let done = timeout(limit, tool.run(request)).await;
+                let done = timeout(limit, tool.run(request, partial)).await;
                 done.unwrap_or(Err(DriverError::Timeout(limit)))
             };
             task::on(&self.runtime, work).await
         })
+    }
+
+    /// The events, rows or lines of the answer as they come; nothing for an operation that answers
+    /// with one value.
+    fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        if !self.tool.streams {
+            return None;
+        }
+        let (tool, limit) = (Arc::clone(&self.tool), call.timeout());
+        let request = tool.form.fill(call.arguments(), call.call_id().as_str());
+        Some(Box::new(match request {
+            Ok(request) => ChunkTask::start(&self.runtime, |chunks| async move {
+                let done = timeout(limit, tool.stream(request, chunks)).await;
+                done.unwrap_or(Err(DriverError::Timeout(limit)))
+            }),
+            Err(failure) => ChunkTask::failed(&self.runtime, failure.into_driver_error()),
+        }))
+    }
+
+    fn reports_progress(&self) -> bool {
+        self.tool.streams
     }
 
     fn price(&self, _call: &CapabilityId) -> Millicents {
@@ -82,12 +111,19 @@ impl Driver for HttpDriver {
 }
 
 impl Tool {
-    async fn run(&self, request: Request) -> Result<RawResult, DriverError> {
+    async fn run(
+        &self,
+        request: Request,
+        mut partial: Option<PartialResults>,
+    ) -> Result<RawResult, DriverError> {
         let (outgoing, secrets) =
             request.with_secrets().await.map_err(Failure::into_driver_error)?;
         let changes = !outgoing.method.is_safe();
         let secrets: Vec<&str> = secrets.iter().map(super::Secret::expose).collect();
-        let answer = self.web.send(outgoing).await;
+        let answer = match &mut partial {
+            None => self.web.send(outgoing).await,
+            Some(partial) => self.reported(outgoing, partial, &secrets).await,
+        };
         let read = answer.and_then(|answer| {
             let failed = |refusal| Failure { refusal, acted: false, changes };
             media::result(answer, &self.form.content).map_err(failed)
@@ -101,6 +137,42 @@ impl Tool {
             }
             Err(failure) => Err(quoted(failure, &secrets).into_driver_error()),
         }
+    }
+
+    /// An answer, whole, of which the pieces are reported as they come.
+    async fn reported(
+        &self,
+        outgoing: super::web::Outgoing,
+        partial: &mut PartialResults,
+        secrets: &[&str],
+    ) -> Result<Answer, Failure> {
+        let mut begun = self.web.begin(outgoing).await?;
+        let mut body = Vec::new();
+        let mut reader = pieces::Reader::of(&begun.headers, secrets);
+        let is_declared = media::is_declared(&begun.headers, &self.form.content);
+        while let Some(chunk) = begun.chunk().await? {
+            body.extend_from_slice(&chunk);
+            if is_declared {
+                reader.push(&chunk).iter().for_each(|piece| partial.push(piece));
+            }
+        }
+        Ok(Answer { status: begun.status, headers: begun.headers, body })
+    }
+
+    async fn stream(&self, request: Request, chunks: Chunks) -> Result<StreamSummary, DriverError> {
+        let (outgoing, secrets) =
+            request.with_secrets().await.map_err(Failure::into_driver_error)?;
+        let secrets: Vec<&str> = secrets.iter().map(super::Secret::expose).collect();
+        let sent = pieces::send(&self.web, outgoing, (&self.form.content, &secrets), &chunks).await;
+        let mut summary = match sent {
+            Ok(summary) => summary,
+            Err(pieces::Ended::Failed(failure)) => {
+                return Err(quoted(failure, &secrets).into_driver_error());
+            }
+            Err(pieces::Ended::Unread(error)) => return Err(error),
+        };
+        summary.cost = Some(self.price).filter(|price| price.0 > 0);
+        Ok(summary)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
-use weaver_types::{RawContent, RawResult};
+use weaver_types::{RawChunk, RawContent, RawResult};
 
 use super::web::Answer;
 use super::{OperationError, Refusal};
@@ -42,6 +42,74 @@ fn admits(declared: &[String], essence: &str) -> bool {
         Some(front) => essence.starts_with(front),
         None => one == essence || (one == "application/json" && is_json(essence)),
     })
+}
+
+/// How the body of an answer is read bit by bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pieces {
+    /// Server-sent events: the data of each is a row, or a line of text.
+    Events,
+    /// JSON values, one a line.
+    Rows,
+    /// Text, line by line.
+    Lines,
+    /// Nothing but the whole means anything.
+    Whole,
+}
+
+/// The types of rows in lines.
+const ROWS: [&str; 3] = ["application/x-ndjson", "application/jsonl", "application/json-seq"];
+
+impl Pieces {
+    /// Of an answer with these headers.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        match essence(headers).as_str() {
+            "text/event-stream" => Self::Events,
+            kind if ROWS.contains(&kind) => Self::Rows,
+            kind if kind.starts_with("text/") && is_utf8(headers) => Self::Lines,
+            _ => Self::Whole,
+        }
+    }
+
+    /// Whether an answer of one of these declared types may be read so.
+    pub(super) fn may_come(declared: &[String]) -> bool {
+        let comes = |kind: &String| kind.starts_with("text/") || ROWS.contains(&kind.as_str());
+        declared.is_empty() || declared.iter().any(comes)
+    }
+}
+
+/// Whether an answer with these headers is of a declared type.
+pub(super) fn is_declared(headers: &HeaderMap, types: &[String]) -> bool {
+    admits(types, &essence(headers))
+}
+
+/// The value of one event, or of one line of rows; as text where it is no JSON.
+pub(super) fn row(data: &[u8]) -> RawChunk {
+    match strict::read(data) {
+        Ok(read) => RawChunk::Json(read.value),
+        Err(_) => RawChunk::Text(format!("{}\n", String::from_utf8_lossy(data).trim_end())),
+    }
+}
+
+/// Takes secrets out of a piece of an answer. Gives whether there was any.
+pub(super) fn masked_chunk(chunk: &mut RawChunk, secrets: &[&str]) -> bool {
+    match chunk {
+        RawChunk::Json(value) => mask_json(value, secrets),
+        RawChunk::Text(text) => mask_text(text, secrets),
+        RawChunk::Bytes(bytes) => {
+            let found = holds(bytes, secrets);
+            if found {
+                bytes.clear();
+            }
+            found
+        }
+    }
+}
+
+fn holds(bytes: &[u8], secrets: &[&str]) -> bool {
+    let is_in =
+        |secret: &str| bytes.windows(secret.len().max(1)).any(|window| window == secret.as_bytes());
+    secrets.iter().any(|secret| is_in(secret))
 }
 
 /// What an answer brings, by its declared type: JSON, text, or bytes. Without a body it is the
@@ -92,9 +160,7 @@ pub(super) fn masked(content: &mut RawContent, secrets: &[&str]) -> bool {
             found
         }
         RawContent::Binary { bytes, .. } => {
-            let found = secrets.iter().any(|secret| {
-                bytes.windows(secret.len().max(1)).any(|window| window == secret.as_bytes())
-            });
+            let found = holds(bytes, secrets);
             if found {
                 bytes.clear();
             }

@@ -17,6 +17,7 @@ mod host;
 mod media;
 mod network;
 mod operation;
+pub(crate) mod pieces;
 mod request;
 mod secret;
 mod template;

@@ -68,7 +68,18 @@ impl Web {
     }
 
     /// Sends a request and follows its redirects. An answer that is no success is a failure.
-    pub(crate) async fn send(&self, mut outgoing: Outgoing) -> Result<Answer, Failure> {
+    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Answer, Failure> {
+        let head_only = outgoing.head_only;
+        let mut begun = self.begin(outgoing).await?;
+        let mut body = Vec::new();
+        while !head_only && let Some(chunk) = begun.chunk().await? {
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status: begun.status, headers: begun.headers, body })
+    }
+
+    /// The same for an answer whose body is read bit by bit.
+    pub(crate) async fn begin(&self, mut outgoing: Outgoing) -> Result<Begun, Failure> {
         let mut acted = false;
         let mut followed = 0;
         loop {
@@ -78,7 +89,10 @@ impl Web {
             let response = self.once(&outgoing).await.map_err(failed)?;
             let status = response.status().as_u16();
             let Some(to) = target(&response) else {
-                return self.read(response, outgoing.head_only).await.map_err(failed);
+                let accepted = self.accepted(response, outgoing.head_only).await;
+                let (response, headers) = accepted.map_err(failed)?;
+                let (status, left) = (response.status(), self.access.response_bytes);
+                return Ok(Begun { status, headers, response, left, most: left, acted, changes });
             };
             if followed >= self.access.redirects {
                 return Err(failed(Refusal::Redirects(status)));
@@ -124,12 +138,16 @@ impl Web {
         response.map_err(|_| Refusal::Silent(limit))?.map_err(|error| broken(&error))
     }
 
-    /// Reads an answer whole, within bounds.
-    async fn read(&self, mut response: Response, head_only: bool) -> Result<Answer, Refusal> {
+    /// An answer of which the body may be read, and its headers.
+    async fn accepted(
+        &self,
+        mut response: Response,
+        head_only: bool,
+    ) -> Result<(Response, HeaderMap), Refusal> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
         if head_only && status.is_success() {
-            return Ok(Answer { status, headers, body: Vec::new() });
+            return Ok((response, headers));
         }
         let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
         if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
@@ -140,15 +158,7 @@ impl Web {
             let (status, wait) = (status.as_u16(), pause(&headers));
             return Err(Refusal::Status { status, said, wait });
         }
-        let most = self.access.response_bytes;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| Refusal::Broken)? {
-            if body.len().saturating_add(chunk.len()) > most {
-                return Err(Refusal::TooLarge(most));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Answer { status, headers, body })
+        Ok((response, headers))
     }
 
     fn client(&self, url: &Url) -> Result<&Client, String> {
@@ -158,6 +168,33 @@ impl Web {
         }
         let made = client::client(url, Some(self.guard.clone()), self.access.authority.as_ref())?;
         Ok(slot.get_or_init(|| made))
+    }
+}
+
+/// An answer whose body comes bit by bit, within bounds. Dropping it closes the connection.
+pub(crate) struct Begun {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    response: Response,
+    left: usize,
+    most: usize,
+    acted: bool,
+    changes: bool,
+}
+
+impl Begun {
+    /// The next piece of the body; nothing when all of it came.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let chunk = self.response.chunk().await.map_err(|_| self.failed(Refusal::Broken))?;
+        let Some(chunk) = chunk else { return Ok(None) };
+        let left = self.left.checked_sub(chunk.len());
+        self.left = left.ok_or_else(|| self.failed(Refusal::TooLarge(self.most)))?;
+        Ok(Some(chunk.to_vec()))
+    }
+
+    /// A failure after the answer began.
+    pub(crate) fn failed(&self, refusal: Refusal) -> Failure {
+        Failure { refusal, acted: self.acted, changes: self.changes }
     }
 }
 

@@ -18,7 +18,7 @@ mod lifecycle;
 mod message;
 mod pending;
 mod rate;
-mod sse;
+pub(crate) mod sse;
 mod stdio;
 pub(crate) mod strict;
 mod tool;

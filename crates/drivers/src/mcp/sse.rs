@@ -8,6 +8,8 @@ pub(crate) struct SseDecoder {
     data: Vec<u8>,
     has_data: bool,
     named: bool,
+    /// Whether events of other names are given too.
+    any_name: bool,
     after_cr: bool,
     started: bool,
 }
@@ -19,7 +21,21 @@ pub(crate) struct TooLong;
 impl SseDecoder {
     pub(crate) fn new(limit: usize) -> Self {
         let (line, data) = (Vec::new(), Vec::new());
-        Self { limit, line, data, has_data: false, named: false, after_cr: false, started: false }
+        Self {
+            limit,
+            line,
+            data,
+            has_data: false,
+            named: false,
+            any_name: false,
+            after_cr: false,
+            started: false,
+        }
+    }
+
+    /// The same for events of any name.
+    pub(crate) fn of_any_name(limit: usize) -> Self {
+        Self { any_name: true, ..Self::new(limit) }
     }
 
     /// Takes a piece of the stream and gives the events that it completes.
@@ -53,7 +69,8 @@ impl SseDecoder {
         }
         if line.is_empty() {
             let data = std::mem::take(&mut self.data);
-            let wanted = std::mem::take(&mut self.has_data) & !std::mem::take(&mut self.named);
+            let other = std::mem::take(&mut self.named) && !self.any_name;
+            let wanted = std::mem::take(&mut self.has_data) && !other;
             return Ok((wanted && !data.is_empty()).then_some(data));
         }
         let (field, value) = match line.iter().position(|&byte| byte == b':') {
@@ -99,6 +116,13 @@ mod tests {
         for chunk in 1..STREAM.len() {
             assert_eq!(events(STREAM, chunk), ["one", "two\n2", "three"], "chunk {chunk}");
         }
+    }
+
+    #[test]
+    fn events_of_any_name_are_given_where_they_are_wanted() {
+        let found = SseDecoder::of_any_name(1000).push(STREAM).unwrap();
+        assert_eq!(found[2], b"no");
+        assert_eq!(found.len(), 4);
     }
 
     #[test]

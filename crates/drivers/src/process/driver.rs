@@ -1,18 +1,23 @@
 //! One program as a driver.
 
+use std::future::Future;
+use std::process::ExitStatus;
 use std::sync::Arc;
 
 use tokio::io::{AsyncWriteExt as _, BufReader};
-use tokio::process::{Child, ChildStdin};
+use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
-use weaver_agent_kernel::{AuthorizedCall, Driver, DriverError};
-use weaver_types::{BoxFuture, CapabilityId, Millicents, RawResult};
+use weaver_agent_kernel::{
+    AuthorizedCall, ChunkSource, Driver, DriverError, PartialResults, StreamSummary,
+};
+use weaver_types::{BoxFuture, CapabilityId, Millicents, RawChunk, RawResult};
 
 use super::output::{self, Output};
 use super::template::{Filled, Template};
-use super::{ProcessConfig, TemplateError};
+use super::{OutputForm, ProcessConfig, TemplateError};
 use crate::child::{self, Group, Tail};
+use crate::chunk_task::{self, ChunkTask, Chunks};
 use crate::task;
 
 /// A program that is started once for each call.
@@ -24,6 +29,14 @@ pub struct ProcessDriver {
     program: Arc<Program>,
     name: String,
     runtime: Handle,
+}
+
+/// What a program that ended left behind.
+struct Ran<T> {
+    status: ExitStatus,
+    output: T,
+    /// The end of its standard error.
+    stderr: String,
 }
 
 struct Program {
@@ -49,12 +62,32 @@ impl Driver for ProcessDriver {
         let limit = call.timeout();
         Box::pin(async move {
             let filled = program.template.fill(call.arguments())?;
+            let partial = PartialResults::of(&call).filter(|_| program.streams());
             let work = async move {
-                let ran = timeout(limit, program.run(filled)).await;
+                let ran = timeout(limit, program.answer(filled, partial)).await;
                 ran.unwrap_or(Err(DriverError::Timeout(limit)))
             };
             task::on(&self.runtime, work).await
         })
+    }
+
+    /// The lines of its standard output as they come; nothing for one whose output is one value.
+    fn execute_stream(&self, call: &AuthorizedCall) -> Option<Box<dyn ChunkSource + '_>> {
+        if !self.program.streams() {
+            return None;
+        }
+        let (program, limit) = (Arc::clone(&self.program), call.timeout());
+        Some(Box::new(match program.template.fill(call.arguments()) {
+            Ok(filled) => ChunkTask::start(&self.runtime, |chunks| async move {
+                let ran = timeout(limit, program.stream(filled, chunks)).await;
+                ran.unwrap_or(Err(DriverError::Timeout(limit)))
+            }),
+            Err(error) => ChunkTask::failed(&self.runtime, error),
+        }))
+    }
+
+    fn reports_progress(&self) -> bool {
+        self.program.streams()
     }
 
     fn price(&self, _call: &CapabilityId) -> Millicents {
@@ -67,7 +100,45 @@ impl Driver for ProcessDriver {
 }
 
 impl Program {
-    async fn run(&self, filled: Filled) -> Result<RawResult, DriverError> {
+    /// Whether its output means something line by line.
+    fn streams(&self) -> bool {
+        self.config.output == OutputForm::Text
+    }
+
+    async fn answer(
+        &self,
+        filled: Filled,
+        mut partial: Option<PartialResults>,
+    ) -> Result<RawResult, DriverError> {
+        let config = &self.config;
+        let seen = |bytes: &[u8]| {
+            if let Some(partial) = &mut partial {
+                partial.push_bytes(bytes);
+            }
+        };
+        let read = |stdout| Output::read(stdout, config.output_bytes, seen);
+        let Ran { status, output, stderr } = self.run(filled, read).await?;
+        let result = output::result(config, status, output, &stderr)?;
+        Ok(if config.price.0 > 0 { result.costing(config.price) } else { result })
+    }
+
+    async fn stream(&self, filled: Filled, chunks: Chunks) -> Result<StreamSummary, DriverError> {
+        let config = &self.config;
+        let read = |stdout| Output::forward(stdout, config.output_bytes, &chunks);
+        let Ran { status, output, stderr } = self.run(filled, read).await?;
+        let (summary, last) = output::summary(config, status, &output?, &stderr)?;
+        if let Some(last) = last {
+            chunk_task::send(&chunks, RawChunk::Text(last)).await?;
+        }
+        Ok(summary)
+    }
+
+    /// Runs the program, whose output is read by `read`.
+    async fn run<T: Future>(
+        &self,
+        filled: Filled,
+        read: impl FnOnce(ChildStdout) -> T,
+    ) -> Result<Ran<T::Output>, DriverError> {
         let config = &self.config;
         let not_started = |reason: String| {
             DriverError::Unavailable(format!("cannot start `{}`: {reason}", config.command))
@@ -91,15 +162,10 @@ impl Program {
             drop(group);
             status
         };
-        let (status, output, (), ()) = tokio::join!(
-            ended,
-            Output::read(stdout, config.output_bytes),
-            tail.follow(stderr),
-            write(stdin, &filled.stdin),
-        );
+        let (status, output, (), ()) =
+            tokio::join!(ended, read(stdout), tail.follow(stderr), write(stdin, &filled.stdin),);
         let status = status.map_err(|error| DriverError::Lost(error.kind().to_string()))?;
-        let result = output::result(config, status, output, &tail.text())?;
-        Ok(if config.price.0 > 0 { result.costing(config.price) } else { result })
+        Ok(Ran { status, output, stderr: tail.text() })
     }
 
     fn start(&self, argv: Vec<String>) -> Result<Child, String> {

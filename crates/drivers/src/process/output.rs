@@ -4,10 +4,12 @@ use std::process::ExitStatus;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use weaver_agent_kernel::DriverError;
-use weaver_types::{RawContent, RawResult};
+use weaver_agent_kernel::{DriverError, StreamSummary};
+use weaver_types::{RawChunk, RawContent, RawResult};
 
 use super::{OutputForm, ProcessConfig};
+use crate::chunk_task::{self, Chunks};
+use crate::lines::LineCutter;
 
 /// The word that says that output was cut.
 const CUT: &str = "output_cut";
@@ -23,22 +25,91 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Reads to the end and keeps the first bytes.
-    pub(super) async fn read(mut source: impl AsyncRead + Unpin, most: usize) -> Self {
+    /// Reads to the end and keeps the first bytes, which `seen` is told of.
+    pub(super) async fn read(
+        mut source: impl AsyncRead + Unpin,
+        most: usize,
+        mut seen: impl FnMut(&[u8]),
+    ) -> Self {
         let mut output = Self::default();
         let mut chunk = [0_u8; 16 * 1024];
         while let Ok(count @ 1..) = source.read(&mut chunk).await {
             let bytes = chunk.get(..count).unwrap_or_default();
-            let room = most.saturating_sub(output.kept.len());
-            output.kept.extend(bytes.iter().take(room));
+            let room = most.saturating_sub(output.kept.len()).min(count);
+            let kept = bytes.get(..room).unwrap_or_default();
+            output.kept.extend_from_slice(kept);
+            seen(kept);
             output.whole = output.whole.saturating_add(bytes.len() as u64);
         }
         output
     }
 
+    /// Reads to the end and sends the first bytes on, line by line. Nothing is kept.
+    pub(super) async fn forward(
+        mut source: impl AsyncRead + Unpin,
+        most: usize,
+        chunks: &Chunks,
+    ) -> Result<Forwarded, DriverError> {
+        let mut lines = LineCutter::default();
+        let mut chunk = [0_u8; 16 * 1024];
+        let mut sent = Forwarded::default();
+        while let Ok(count @ 1..) = source.read(&mut chunk).await {
+            let bytes = chunk.get(..count).unwrap_or_default();
+            let room = most.saturating_sub(sent.sent).min(count);
+            let kept = bytes.get(..room).unwrap_or_default();
+            sent.sent = sent.sent.saturating_add(kept.len());
+            sent.whole = sent.whole.saturating_add(bytes.len() as u64);
+            sent.ends_line = kept.last().map_or(sent.ends_line, |last| *last == b'\n');
+            if let Some(lines) = lines.push(kept) {
+                chunk_task::send(chunks, RawChunk::Bytes(lines)).await?;
+            }
+        }
+        if let Some(rest) = lines.finish() {
+            chunk_task::send(chunks, RawChunk::Bytes(rest)).await?;
+        }
+        Ok(sent)
+    }
+
     fn is_cut(&self) -> bool {
         self.whole > self.kept.len() as u64
     }
+}
+
+/// How much output was sent on.
+#[derive(Debug, Default)]
+pub(super) struct Forwarded {
+    sent: usize,
+    whole: u64,
+    /// Whether what was sent ends with a line break.
+    ends_line: bool,
+}
+
+/// What is said of a program that ended, whose output was sent on; and its last lines, where there
+/// is something to be said in them.
+pub(super) fn summary(
+    config: &ProcessConfig,
+    status: ExitStatus,
+    output: &Forwarded,
+    stderr: &str,
+) -> Result<(StreamSummary, Option<String>), DriverError> {
+    let Some(code) = status.code() else {
+        return Err(DriverError::Lost(format!("`{}` was ended: {status}", config.command)));
+    };
+    let mut summary = StreamSummary::default();
+    let mut last = String::new();
+    if output.whole > output.sent as u64 {
+        summary.findings.push(CUT);
+        last = format!("[cut: {} of {} bytes]\n", output.sent, output.whole);
+    }
+    if !config.success.contains(&code) {
+        summary.is_error = true;
+        last = format!("{last}[exit code {code}]\n{stderr}\n");
+    }
+    if !last.is_empty() && output.sent > 0 && !output.ends_line {
+        last.insert(0, '\n');
+    }
+    summary.cost = Some(config.price).filter(|price| price.0 > 0);
+    Ok((summary, Some(last).filter(|last| !last.is_empty())))
 }
 
 /// The result of a program that ended.

@@ -193,6 +193,20 @@ impl Server {
                 }
                 reply(id, json!({"content": []}));
             }
+            "speak" => {
+                let token = &params["_meta"]["progressToken"];
+                for (n, message) in arguments["messages"].as_array().unwrap().iter().enumerate() {
+                    let step = json!({"progressToken": token, "progress": n, "message": message});
+                    send(
+                        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": step}),
+                    );
+                }
+                reply(id, json!({"content": [{"type": "text", "text": "done"}]}));
+            }
+            "fail" => {
+                let content = json!([{"type": "text", "text": "no"}]);
+                reply(id, json!({"content": content, "isError": true}));
+            }
             "environment" => {
                 let names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
                 reply(id, json!({"content": [], "names": names, "pid": std::process::id()}));

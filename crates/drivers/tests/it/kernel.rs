@@ -10,7 +10,8 @@ use weaver_drivers::mcp::Upstream;
 use weaver_policy::{Contracts, Policy, PolicySet};
 use weaver_types::ledger::Ledger;
 use weaver_types::{
-    CapabilityId, CapabilityRequest, Principal, PrincipalId, ResponseMode, RunSettings, ToolSpec,
+    CapabilityId, CapabilityRequest, Frame, Principal, PrincipalId, ResponseMode, RunSettings,
+    ToolSpec,
 };
 
 use crate::support::{config, request};
@@ -51,6 +52,66 @@ pub(crate) fn recorded(
     let request = CapabilityRequest::new(CapabilityId::parse("docs.read").unwrap(), "read");
     let call = Call { request: &request, arguments: Some(arguments), mode: ResponseMode::Summary };
     (block_on(kernel.execute(Caller { run: &run, principal: &principal }, call)), ledger)
+}
+
+/// The frames of one call of this driver that is streamed, and what came of it. A call that may take
+/// so many milliseconds; `look` sees each frame as it comes, and ends the call with `false`.
+pub(crate) fn streamed(
+    limit: u32,
+    driver: impl Driver + 'static,
+    arguments: &Value,
+    mut look: impl FnMut(&Frame) -> bool,
+) -> (Vec<Frame>, Option<Invocation>) {
+    let registry = Registry::new();
+    let mut spec = ToolSpec::new("docs.read", "Reads");
+    (spec.timeout_ms, spec.max_retries) = (limit, 0);
+    registry.register(spec.build().unwrap(), Arc::new(driver)).unwrap();
+    let policy = PolicySet::from_code(Policy::baseline().unwrap(), Contracts::new("none")).unwrap();
+    let kernel = Kernel::in_memory(registry, policy).unwrap();
+    let run = kernel.start_run(RunSettings::default()).unwrap();
+    let principal = Principal::new(PrincipalId::parse("ana").unwrap()).with_roles(["reader"]);
+    let request = CapabilityRequest::new(CapabilityId::parse("docs.read").unwrap(), "read");
+    let call = Call { request: &request, arguments: Some(arguments), mode: ResponseMode::Table };
+    let caller = Caller { run: &run, principal: &principal };
+    let token = block_on(kernel.grant(caller, call)).token.unwrap();
+    let mut stream = kernel.invoke_stream(caller, &token, arguments, ResponseMode::Table);
+    let mut items = Vec::new();
+    while let Some(item) = block_on(stream.next()) {
+        let frame = item.frame().clone();
+        let goes_on = look(&frame);
+        items.push(frame);
+        if !goes_on {
+            return (items, None);
+        }
+    }
+    let done = stream.finished().cloned();
+    (items, done)
+}
+
+/// Everything that frames show in cells, in order.
+pub(crate) fn cells(frames: &[Frame]) -> String {
+    let rows = frames.iter().flat_map(|frame| &frame.table);
+    let cells = rows.flat_map(|row| row.values());
+    cells.map(|cell| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned)).collect()
+}
+
+#[test]
+fn progress_and_the_result_of_a_tool_are_one_stream() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let upstream = Arc::new(Upstream::new(config("plain")));
+    let driver = || McpDriver::new(Arc::clone(&upstream), "speak", runtime.handle().clone());
+    let messages = ["we begin here ", "mail jane.roe@", "corp.example.com ", "that was all"];
+    let (items, done) = streamed(20_000, driver(), &json!({ "messages": messages }), |_| true);
+    let done = done.unwrap();
+    assert!(done.result.as_ref().unwrap().success, "{done:?}");
+    assert!(items.len() > 1, "{items:?}");
+    let shown = cells(&items);
+    assert_eq!(shown, "we begin here mail [EMAIL_1] that was alldone");
+    // A tool that says of itself that it failed has failed.
+    let driver = McpDriver::new(Arc::clone(&upstream), "fail", runtime.handle().clone());
+    let (_, done) = streamed(20_000, driver, &json!({}), |_| true);
+    assert!(!done.unwrap().result.unwrap().success);
 }
 
 #[test]

@@ -51,6 +51,7 @@ mod raw_server;
 #[cfg(test)]
 mod sdk;
 #[cfg(test)]
+mod streams;
 mod support;
 #[cfg(test)]
 mod tls;

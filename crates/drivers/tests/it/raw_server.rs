@@ -1,5 +1,6 @@
 //! An HTTP server that says what it is told to say, byte by byte, and keeps what it was asked.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ pub(crate) enum Reaction {
     Say(String),
     /// These bytes, and then one blank after the other without an end.
     Drip(String),
+    /// These pieces one after the other, each once something was asked for on the channel; after the
+    /// last one the connection is closed, or stays open until it ends.
+    Pieces(Vec<String>, Arc<Mutex<std::sync::mpsc::Receiver<()>>>, Arc<AtomicBool>),
     /// Nothing, for ever.
     Silent,
     /// These bytes, and then more of them without an end.
@@ -129,6 +133,17 @@ async fn serve(
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 stream.write_all(b" ").await?;
             }
+        }
+        Reaction::Pieces(pieces, next, closed) => {
+            for piece in pieces {
+                while next.lock().unwrap().try_recv().is_err() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                stream.write_all(piece.as_bytes()).await?;
+            }
+            let mut rest = [0];
+            let gone = stream.read(&mut rest).await;
+            closed.store(matches!(gone, Ok(0) | Err(_)), Ordering::SeqCst);
         }
         Reaction::Silent => std::future::pending().await,
         Reaction::Flood(text) => {

@@ -290,6 +290,26 @@ impl<'a> Shower<'a> {
         Some(self.object(map, depth))
     }
 
+    /// A row that went through the redactor once: the masks in it stay, which is what `again` has it.
+    pub(crate) fn masked_row(
+        &mut self,
+        again: &Redactor,
+        value: &Value,
+        depth: usize,
+    ) -> Option<Map<String, Value>> {
+        let mut other = Shower::new(again, self.limits);
+        self.swap_counts(&mut other);
+        let row = other.row(value, depth);
+        self.swap_counts(&mut other);
+        row
+    }
+
+    fn swap_counts(&mut self, other: &mut Shower<'_>) {
+        std::mem::swap(&mut self.walk.masked, &mut other.walk.masked);
+        std::mem::swap(&mut self.walk.omitted, &mut other.walk.omitted);
+        std::mem::swap(&mut self.walk.finish.findings, &mut other.walk.finish.findings);
+    }
+
     /// An object as a row: only the fields that may be seen.
     pub(crate) fn object(&mut self, map: &Map<String, Value>, depth: usize) -> Map<String, Value> {
         let (kept, gone): (Vec<_>, Vec<_>) =

@@ -257,6 +257,32 @@ impl<'e> ActiveRules<'e> {
         self.masks(anchor.rule).then_some(Found { range, rule: anchor.rule })
     }
 
+    /// Whether values are looked for that were given out before.
+    pub(crate) fn knows_values(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// The first literal near the end of the text whose rule has not seen all that it reads, and
+    /// which stands in no value that was found.
+    pub(crate) fn unfinished(&self, text: &str, found: &[Found]) -> Option<usize> {
+        let from = text.floor_char_boundary(text.len().saturating_sub(NEAR));
+        let bytes = text.as_bytes();
+        let mut first: Option<usize> = None;
+        let part = bytes.get(from..).unwrap_or_default();
+        self.engine.anchors.each(part, |at, literal| {
+            let at = from + at;
+            let mut rules = self.engine.wakes.get(literal).into_iter().flatten();
+            let waits = rules.any(|rule| {
+                self.engine.rules.get(*rule).is_some_and(|rule| rule.is_unfinished(bytes, at))
+            });
+            let is_found = || found.iter().any(|found| found.range.contains(&at));
+            if waits && first.is_none_or(|first| at < first) && !is_found() {
+                first = Some(at);
+            }
+        });
+        first
+    }
+
     /// Lets the scanners look at what is not found yet.
     fn scan(&self, page: &mut Page<'_>, found: &mut Vec<Found>) {
         work::add(page.text.len() * self.engine.scanners.len());

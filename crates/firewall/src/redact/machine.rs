@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::engine::{ActiveRules, Found, NEAR, union};
-use super::{pem, run, settle};
+use super::{open_tail, pem, run, settle};
 
 /// The bytes that one step decides about.
 const STEP: usize = 14 * 1_024;
@@ -49,6 +49,20 @@ pub(crate) fn write(
     }
     sink.keep(text.get(at..part.end).unwrap_or_default());
 }
+
+/// How far a step decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// One step of a whole window.
+    Window,
+    /// As far as the open tail of the text.
+    OpenTail,
+    /// To the end of the text.
+    Rest,
+}
+
+/// The longest end of a marker of a PEM block that may be cut, in bytes.
+const MARKER: usize = 80;
 
 /// A mask that goes on beyond the step.
 #[derive(Debug, Clone, Copy)]
@@ -92,9 +106,31 @@ impl Machine {
             let start = text.floor_char_boundary(self.needed().saturating_sub(origin));
             let end = text.floor_char_boundary(self.at + WINDOW - origin);
             let Some(region) = text.get(start..end) else { break };
-            self.step(rules, region, origin + start, false, sink);
+            self.step(rules, region, origin + start, Extent::Window, sink);
         }
         text.floor_char_boundary(self.needed().saturating_sub(origin))
+    }
+
+    /// The same, and decides about what stands before the open tail of the text, so that little is
+    /// held back. Where a step ends then depends on how the text comes in pieces.
+    pub(crate) fn push_to_open_tail(
+        &mut self,
+        rules: ActiveRules<'_>,
+        text: &str,
+        origin: usize,
+        sink: &mut impl Sink,
+    ) -> usize {
+        let start = self.push(rules, text, origin, sink);
+        let region = text.get(start..).unwrap_or_default();
+        if origin + text.len() > self.at {
+            self.step(rules, region, origin + start, Extent::OpenTail, sink);
+        }
+        text.floor_char_boundary(self.needed().saturating_sub(origin))
+    }
+
+    /// Begins a text at this place of the input.
+    pub(crate) fn begin_at(&mut self, at: usize) {
+        *self = Self { at, ..Self::default() };
     }
 
     /// Decides about the rest.
@@ -107,7 +143,7 @@ impl Machine {
     ) {
         let start = text.floor_char_boundary(self.needed().saturating_sub(origin));
         let region = text.get(start..).unwrap_or_default();
-        self.step(rules, region, origin + start, true, sink);
+        self.step(rules, region, origin + start, Extent::Rest, sink);
     }
 
     /// From where on the input is still needed. Within a long run the cut keeps the places of
@@ -122,11 +158,12 @@ impl Machine {
         rules: ActiveRules<'_>,
         region: &str,
         origin: usize,
-        last: bool,
+        extent: Extent,
         sink: &mut impl Sink,
     ) {
+        let last = extent == Extent::Rest;
         let from = self.at - origin;
-        let mut owned = if last { region.len() } else { region.floor_char_boundary(from + STEP) };
+        let mut owned = self.owned(extent, region, from);
         let mut at = from;
         if let Some(open) = self.open.take() {
             at = self.swallow(open, region, from..owned, last);
@@ -135,8 +172,13 @@ impl Machine {
         }
         if at < owned {
             let mut found = self.found(rules, region, origin, at);
-            if !last && found.iter().all(|f| f.range.end + CLEAR < owned) {
-                owned = region.floor_char_boundary(region.len().saturating_sub(CLEAR)).max(owned);
+            match extent {
+                Extent::Window if found.iter().all(|f| f.range.end + CLEAR < owned) => {
+                    let clear = region.floor_char_boundary(region.len().saturating_sub(CLEAR));
+                    owned = clear.max(owned);
+                }
+                Extent::OpenTail => owned = open_tail::start(rules, region, &found).max(at),
+                Extent::Window | Extent::Rest => {}
             }
             found.retain(|f| f.range.end > at && f.range.start < owned);
             for value in &mut found {
@@ -148,6 +190,18 @@ impl Machine {
             at = found.last().map_or(owned, |f| f.range.end.max(owned));
         }
         self.advance(region.get(from..at).unwrap_or_default());
+    }
+
+    /// How far a step may decide before anything was found.
+    fn owned(&self, extent: Extent, region: &str, from: usize) -> usize {
+        match (extent, self.open) {
+            (Extent::Window, _) => region.floor_char_boundary(from + STEP),
+            // The end of the block may be cut in two here.
+            (Extent::OpenTail, Some(Open::Pem(_))) => {
+                region.floor_char_boundary(region.len().saturating_sub(MARKER)).max(from)
+            }
+            (Extent::OpenTail | Extent::Rest, _) => region.len(),
+        }
     }
 
     /// Where an open mask leads to.

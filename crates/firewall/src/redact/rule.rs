@@ -101,6 +101,12 @@ impl Rule {
         Some(range)
     }
 
+    /// Whether the rule would read more of a text that goes on, from an anchor at this place.
+    pub(crate) fn is_unfinished(&self, text: &[u8], at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|at| text.get(at));
+        at + self.reach > text.len() && !(self.boundary && before.is_some_and(is_word))
+    }
+
     fn accepts(&self, text: &str, range: &Range<usize>, value: &str) -> bool {
         self.checks.iter().all(|check| check(value))
             && self.entropy.is_none_or(|least| checksum::entropy(value) >= least)

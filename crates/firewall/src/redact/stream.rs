@@ -33,6 +33,13 @@ pub struct StreamRedactor {
     spans: Option<Vec<Span>>,
 }
 
+/// How much of a text that goes on is held back.
+#[derive(Debug, Clone, Copy)]
+enum Hold {
+    Window,
+    OpenTail,
+}
+
 impl StreamRedactor {
     pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
         Self {
@@ -53,6 +60,15 @@ impl StreamRedactor {
 
     /// Takes a piece, gives what is decided by now; it may be nothing.
     pub fn push(&mut self, piece: &str) -> String {
+        self.push_with(piece, Hold::Window)
+    }
+
+    /// The same, and gives all but the open tail of the text: for whoever watches it come.
+    pub(crate) fn push_to_open_tail(&mut self, piece: &str) -> String {
+        self.push_with(piece, Hold::OpenTail)
+    }
+
+    fn push_with(&mut self, piece: &str, hold: Hold) -> String {
         let mut decided = String::new();
         let mut rest = piece;
         // Large pieces are taken in parts, so that never more than two windows are held.
@@ -67,7 +83,11 @@ impl StreamRedactor {
                 out.all();
                 continue;
             };
-            let done = self.machine.push(rules, &self.held, self.origin, &mut out);
+            let (machine, held) = (&mut self.machine, &self.held);
+            let done = match hold {
+                Hold::Window => machine.push(rules, held, self.origin, &mut out),
+                Hold::OpenTail => machine.push_to_open_tail(rules, held, self.origin, &mut out),
+            };
             self.held.drain(..done);
             self.origin += done;
         }

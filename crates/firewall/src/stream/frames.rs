@@ -4,11 +4,13 @@ use serde_json::Value;
 use weaver_types::{Frame, Handle, RawChunk, RawContent, RawResult, ResponseMode, Status, Warning};
 
 use super::intake::{Intake, Row};
+use super::line::Lines;
+use super::row_window::RowWindow;
 use super::whole::StreamWhole;
 use crate::budget::Reservation;
 use crate::firewall::Firewall;
 use crate::frame::{compose, json_len};
-use crate::redact::Disclosure;
+use crate::redact::{Disclosure, Redactor};
 use crate::spec::{FrameSpec, Limits};
 
 /// Characters that are kept back for the last frame, beyond its smallest form without a handle:
@@ -29,8 +31,8 @@ const MANY: usize = 10;
 pub enum StreamEnd {
     /// All of it came.
     Complete,
-    /// Nothing came for too long.
-    Silent,
+    /// Its time was over before all of it came.
+    TimedOut,
     /// It broke off with an error.
     Failed,
     /// Whoever asked went away.
@@ -42,7 +44,7 @@ impl StreamEnd {
     fn word(self) -> Option<&'static str> {
         match self {
             Self::Complete => None,
-            Self::Silent => Some("stream_silent"),
+            Self::TimedOut => Some("stream_timed_out"),
             Self::Failed => Some("stream_failed"),
             Self::Cancelled => Some("stream_cancelled"),
         }
@@ -54,13 +56,16 @@ impl StreamEnd {
 /// As a table, rows and redacted lines are shown as they come; as a summary or a handle, the last
 /// frame alone shows something. The JSON of all frames together has at most `max_chars`
 /// characters ([`Firewall::min_chars`] and a handle at the least), they have at most `max_rows`
-/// rows, and no more tokens than were reserved. What goes beyond is counted. The values of a JSON
-/// chunk are redacted one by one; pieces of text are redacted as the one text that they are.
+/// rows, and no more tokens than were reserved. What goes beyond is counted. Pieces of text are
+/// redacted as the one text that they are, and so are the strings of each field of neighbouring
+/// rows: a row waits until nothing that follows can make a value of what it shows.
 ///
 /// Raw mode shows each chunk as it came, as [`Firewall::frame`] does, within the tokens alone.
 #[derive(Debug)]
 pub struct FrameStream<'a> {
     firewall: Firewall,
+    /// The same rules for rows that went through them.
+    again: Redactor,
     spec: FrameSpec<'a>,
     mode: ResponseMode,
     /// Characters that are kept back for the last frame.
@@ -94,7 +99,8 @@ impl<'a> FrameStream<'a> {
             end_room: END_ROOM + spec.capability.id().as_str().len(),
             mode,
             reserved,
-            intake: Intake::new(firewall.stream(), limits.rows),
+            intake: intake(&firewall, &limits),
+            again: firewall.redactor().again(),
             firewall,
             whole: StreamWhole::default(),
             chars_left: limits.chars,
@@ -202,6 +208,7 @@ impl<'a> FrameStream<'a> {
             for row in self.intake.rows() {
                 draft.rows.extend(match row {
                     Row::Value(value) => shower.row(value, 1),
+                    Row::Masked(value) => shower.masked_row(&self.again, value, 1),
                     Row::Line(line) => shower.line(line),
                 });
             }
@@ -217,8 +224,9 @@ impl<'a> FrameStream<'a> {
             }
         };
         for (kind, count) in self.intake.counts() {
-            say(format!("redacted_{kind}"), *count);
+            say(format!("redacted_{kind}"), count);
         }
+        say("fields_not_joined".to_owned(), self.intake.unjoined());
         say("rows_omitted".to_owned(), self.intake.omitted());
         say("chunks_omitted".to_owned(), self.withheld);
         let broken = self.intake.is_binary() && self.parts > 0 || self.intake.is_broken();
@@ -299,6 +307,12 @@ impl<'a> FrameStream<'a> {
         self.full |= !takes;
         takes
     }
+}
+
+fn intake(firewall: &Firewall, limits: &Limits) -> Intake {
+    let names = limits.names().showing(firewall.redactor().disclosure());
+    let rows = RowWindow::new(firewall.shared_redactor(), names);
+    Intake::new(Lines::new(firewall.stream()), rows, limits.rows)
 }
 
 /// Adds warnings to those that are there, each kind once.

@@ -4,13 +4,16 @@ use serde_json::Value;
 use weaver_types::RawChunk;
 
 use super::line::{Decoded, Decoder, Lines};
+use super::row_window::{RowWindow, SettledRow};
 use crate::frame::json_len;
-use crate::redact::{Counts, StreamRedactor};
+use crate::redact::Counts;
 
 /// Something to be shown.
 #[derive(Debug)]
 pub(super) enum Row {
     Value(Value),
+    /// A row with masks of values that go beyond one of its cells.
+    Masked(Value),
     /// A line of a text, redacted.
     Line(String),
 }
@@ -18,7 +21,7 @@ pub(super) enum Row {
 impl Row {
     fn size(&self) -> usize {
         match self {
-            Self::Value(value) => json_len(value),
+            Self::Value(value) | Self::Masked(value) => json_len(value),
             Self::Line(line) => line.len(),
         }
     }
@@ -28,6 +31,7 @@ impl Row {
 #[derive(Debug)]
 pub(super) struct Intake {
     lines: Lines,
+    window: RowWindow,
     decoder: Decoder,
     binary: bool,
     rows: Vec<Row>,
@@ -38,9 +42,10 @@ pub(super) struct Intake {
 
 impl Intake {
     /// Room for so many rows in all.
-    pub(super) fn new(redactor: StreamRedactor, room: usize) -> Self {
+    pub(super) fn new(lines: Lines, window: RowWindow, room: usize) -> Self {
         Self {
-            lines: Lines::new(redactor),
+            lines,
+            window,
             decoder: Decoder::default(),
             binary: false,
             rows: Vec::new(),
@@ -55,10 +60,10 @@ impl Intake {
         match chunk {
             RawChunk::Json(value) => {
                 // A value between two pieces of text makes them two texts.
-                self.finish();
+                self.finish_lines();
                 match value {
-                    Value::Array(items) => self.add(items.iter().cloned().map(Row::Value)),
-                    other => self.add(std::iter::once(Row::Value(other.clone()))),
+                    Value::Array(items) => items.iter().for_each(|item| self.row(item)),
+                    other => self.row(other),
                 }
             }
             RawChunk::Text(text) => self.text(text),
@@ -70,13 +75,35 @@ impl Intake {
         }
     }
 
-    /// Takes what the last piece of text held back.
+    /// Takes what the last piece of text and the last rows held back.
     pub(super) fn finish(&mut self) {
+        self.finish_rows();
+        self.finish_lines();
+    }
+
+    fn finish_lines(&mut self) {
         let rest = self.lines.finish();
         self.add(rest.into_iter().map(Row::Line));
     }
 
+    fn finish_rows(&mut self) {
+        let rest = self.window.finish();
+        self.add(rest.into_iter().map(Row::from));
+    }
+
+    fn row(&mut self, row: &Value) {
+        let settled = if self.rows.len() + self.window.to_show() < self.room {
+            self.window.push(row.clone())
+        } else {
+            self.omitted = self.omitted.saturating_add(1);
+            self.window.push_unseen(row)
+        };
+        self.add(settled.into_iter().map(Row::from));
+    }
+
     fn text(&mut self, text: &str) {
+        // Rows before a text are no neighbours of rows after it.
+        self.finish_rows();
         if self.rows.len() >= self.room {
             // Nothing of it can be shown any more.
             let lines = text.bytes().filter(|b| *b == b'\n').count();
@@ -135,8 +162,27 @@ impl Intake {
         self.decoder.is_open()
     }
 
-    /// How many values of each kind were masked in texts.
-    pub(super) fn counts(&self) -> &Counts {
-        self.lines.counts()
+    /// How many strings of rows were redacted without those of the rows around them.
+    pub(super) fn unjoined(&self) -> u64 {
+        self.window.unjoined()
+    }
+
+    /// How many values of each kind were masked in texts, and in rows for what stands around them.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = self.lines.counts().clone();
+        for (kind, n) in self.window.counts() {
+            let count = counts.entry(std::sync::Arc::clone(kind)).or_default();
+            *count = count.saturating_add(*n);
+        }
+        counts
+    }
+}
+
+impl From<SettledRow> for Row {
+    fn from(row: SettledRow) -> Self {
+        match row {
+            SettledRow::Raw(value) => Self::Value(value),
+            SettledRow::Masked(value) => Self::Masked(value),
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Lines {
 
     /// The lines that are whole by now.
     pub(super) fn push(&mut self, piece: &str) -> Vec<String> {
-        let decided = self.redactor.push(piece);
+        let decided = self.redactor.push_to_open_tail(piece);
         self.split(&decided)
     }
 

@@ -88,6 +88,118 @@ fn rows_of_a_stream_are_frames_and_no_key_in_them_ends_it() {
     assert_eq!(warned(end(&items), "redacted_email"), Some(1));
 }
 
+/// The rows that a stream of rows shows, in order.
+fn rows_of(rows: &[Value]) -> Vec<Value> {
+    let (items, _) =
+        streamed(&budget(1_000, 200_000), rows.iter().cloned().map(RawChunk::Json), None);
+    items.iter().flat_map(|item| &item.frame().table).map(|row| json!(row)).collect()
+}
+
+/// Cases: R07.
+#[test]
+fn a_value_that_is_spread_over_neighbouring_rows_is_masked_in_each() {
+    let case = cases("R07");
+    let rows = case["input"]["cases"][1].as_array().unwrap();
+    assert_eq!(rows_of(rows), [json!({ "t": "mail [REDACTED]" }), json!({ "t": " done" })]);
+    // However small the pieces are, and whatever stands beside them.
+    let text = "mail jane.roe@corp.example.com now, or use password=hunter2! instead";
+    let rows: Vec<Value> =
+        text.chars().map(|c| json!({ "n": 1, "of": { "t": c.to_string() } })).collect();
+    let cells = rows_of(&rows);
+    let joined: String = cells.iter().map(|row| row["of"]["t"].as_str().unwrap()).collect();
+    assert_eq!(joined, FIREWALL.redact_text(text).text);
+    // What a row before it says makes it a value too.
+    let rows = [json!({ "t": "password: " }), json!({ "t": "hunter2" }), json!({ "t": " ok" })];
+    assert_eq!(rows_of(&rows)[1], json!({ "t": MASK }));
+}
+
+#[test]
+fn a_row_that_is_not_shown_still_tells_what_the_last_one_began() {
+    let rows = ["plain", "mail bob@", "corp.com done"].map(|t| RawChunk::Json(json!({ "t": t })));
+    let (items, _) = streamed(&budget(2, 4_000), rows, None);
+    let shown = shown(&items);
+    assert!(!shown.contains("bob") && shown.contains("mail"), "{shown}");
+    assert_eq!(warned(end(&items), "rows_omitted"), Some(1));
+}
+
+#[test]
+fn a_value_that_is_spread_over_the_fields_of_a_row_is_masked_in_each() {
+    let row = json!({ "a": "mail bob@", "b": "corp.com done", "n": 7 });
+    assert_eq!(rows_of(&[row]), [json!({ "a": "mail [REDACTED]", "b": " done", "n": 7 })]);
+    let row = json!({ "parts": ["x AKIAIOSF", "ODNN7EXAMPL2", " y"] });
+    assert_eq!(rows_of(&[row]), [json!({ "parts": ["x [REDACTED]", "", " y"] })]);
+    // Digits side by side, and a value that stands whole in its field, are no parts of others.
+    let row = json!({ "a": "4539 1488", "b": "0343 6467", "c": "bob", "d": "ann@corp.com" });
+    let shown = json!({ "a": "4539 1488", "b": "0343 6467", "c": "bob", "d": MASK });
+    assert_eq!(rows_of(&[row]), [shown]);
+}
+
+#[test]
+fn ordinary_rows_are_shown_as_each_would_be_by_itself() {
+    let states = ["open", "closed", "in progress"];
+    let cities = ["Berlin", "Köln", "São Paulo", "New York"];
+    let rows: Vec<Value> = (0..60)
+        .map(|n| {
+            json!({
+                "id": n, "number": format!("ORD-{}", 1_000 + n), "state": states[n % 3],
+                "city": cities[n % 4], "day": format!("2026-01-{:02}", 1 + n % 28),
+                "at": format!("2026-01-02T10:{:02}:00Z", n), "note": "to be sent with the next lot",
+                "commit": format!("{:040x}", (n as u128 + 7) * 0x9e37_79b9_7f4a_7c15_f39c_c060),
+                "contact": format!("person{n}@corp.com"), "team": "sales and support",
+            })
+        })
+        .collect();
+    let raw = RawResult::json(json!(rows));
+    let alone = FIREWALL.frame(&raw, &budget(1_000, 200_000));
+    for (shown, alone) in rows_of(&rows).iter().zip(&alone.table) {
+        assert_eq!(shown, &json!(alone));
+    }
+}
+
+/// What it costs: nobody can tell a word after an address from the rest of the address.
+#[test]
+fn a_word_that_follows_a_value_without_a_blank_is_taken_for_its_end() {
+    let rows = ["ann@corp.com", "none", "none of us", "none"].map(|c| json!({ "c": c }));
+    let shown = rows_of(&rows);
+    assert_eq!(shown, [MASK, "", " of us", "none"].map(|c| json!({ "c": c })));
+}
+
+#[test]
+fn a_row_waits_no_longer_than_its_words_may_go_on() {
+    let parts = |rows: &[Value]| -> Vec<usize> {
+        let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), None);
+        let parts = rows.iter().map(|row| stream.push(RawChunk::Json(row.clone())));
+        parts.map(|part| part.map_or(0, |frame| frame.table.len())).collect()
+    };
+    let prose = json!({ "id": 1, "t": "we are on our way" });
+    assert_eq!(parts(&[prose.clone(), prose]), [0, 1], "the last word may go on");
+    let numbers = json!({ "id": 1, "done": true, "none": null });
+    assert_eq!(parts(&[numbers]), [1], "numbers are no texts");
+    let words = vec![json!({ "state": "open" }); 20];
+    let first = parts(&words).iter().position(|rows| *rows > 0);
+    assert!(first.is_some_and(|row| row <= 17), "64 letters: {first:?}");
+    // A field that does not come again keeps nothing back for long.
+    let mut rows = vec![json!({ "t": "mail bob@" })];
+    rows.extend(vec![json!({ "id": 1 }); 8]);
+    assert!(parts(&rows).last().is_some_and(|rows| *rows > 0));
+}
+
+#[test]
+fn a_line_is_shown_as_soon_as_it_is_over() {
+    let mut stream = FrameStream::new(&FIREWALL, spec(ResponseMode::Table), None);
+    assert!(stream.push(RawChunk::Text("we are on our".to_owned())).is_none());
+    let frame = stream.push(RawChunk::Text(" way\nand".to_owned())).unwrap();
+    assert_eq!(json!(frame.table), json!([{ "value": "we are on our way" }]));
+}
+
+#[test]
+fn of_many_fields_the_rest_is_redacted_alone_and_that_is_said() {
+    let row: serde_json::Map<String, Value> =
+        (0..70).map(|n| (format!("f{n:02}"), json!("word"))).collect();
+    let (items, _) = streamed(&spec(ResponseMode::Table), [RawChunk::Json(json!(row))], None);
+    assert_eq!(warned(end(&items), "fields_not_joined"), Some(6));
+}
+
 /// Cases: X04.
 #[test]
 fn no_piece_is_cut_inside_of_a_value() {
@@ -144,7 +256,7 @@ fn characters_cut_in_the_middle_are_joined_and_bytes_that_are_no_text_are_withhe
 #[test]
 fn how_it_ended_stands_in_the_last_frame() {
     let ends = [
-        (StreamEnd::Silent, "stream_silent"),
+        (StreamEnd::TimedOut, "stream_timed_out"),
         (StreamEnd::Failed, "stream_failed"),
         (StreamEnd::Cancelled, "stream_cancelled"),
     ];
@@ -267,6 +379,36 @@ proptest! {
             RawContent::Binary { .. } => String::new(),
         };
         prop_assert_eq!(held, kept);
+    }
+
+    #[test]
+    fn nothing_is_shown_of_a_value_however_a_text_is_spread_over_rows(
+        pieces in cut_text(),
+        fields in prop::collection::vec(0_usize..4, 1..4),
+    ) {
+        let text: String = pieces.concat();
+        let spans = FIREWALL.spans(&text);
+        let rows: Vec<Value> = pieces.iter().zip(fields.iter().cycle()).map(|(piece, extra)| {
+            match extra {
+                0 => json!({ "t": piece }),
+                1 => json!({ "t": piece, "n": 7, "ok": true }),
+                2 => json!({ "a": "fine", "t": piece }),
+                _ => json!({ "t": piece, "z": ["one", "two"] }),
+            }
+        }).collect();
+        let shown = rows_of(&rows);
+        prop_assert_eq!(shown.len(), rows.len());
+        let mut at = 0;
+        for (piece, row) in pieces.iter().zip(&shown) {
+            let free = piece.char_indices().filter(|(place, _)| {
+                !spans.iter().any(|span| span.range.contains(&(at + place)))
+            });
+            let mut free = free.map(|(_, c)| c);
+            let cell = row["t"].as_str().unwrap().replace(MASK, "");
+            // What is shown is left of what the whole text would show.
+            prop_assert!(cell.chars().all(|c| free.any(|other| other == c)), "{} of {}", row, piece);
+            at += piece.len();
+        }
     }
 
     #[test]
