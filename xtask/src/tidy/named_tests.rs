@@ -2,21 +2,21 @@
 //!
 //! A reference is code in backticks of the form `path/to/file.rs::test_fn`, with the path from
 //! the root of the repository. Modules may stand between: `path/to/file.rs::tests::test_fn`. The
-//! file must exist and hold `fn test_fn`. Other code in backticks is not a reference. A document
-//! that does not exist yet is skipped.
+//! file must exist and hold `fn test_fn`. Other code in backticks is not a reference. Every page
+//! under `docs/` is read.
 
 use super::finding::Finding;
 use super::rust_text::{code, is_ident};
 use super::tree::Tree;
 
 const RULE: &str = "named test";
-const DOCUMENTS: [&str; 2] = ["docs/features.md", "docs/architecture.md"];
 
 /// References to files or tests that are not there.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for document in DOCUMENTS {
-        for (number, line) in tree.text(document).unwrap_or_default().lines().enumerate() {
+    let pages = tree.texts().filter(|(path, _)| path.starts_with("docs/") && path.ends_with(".md"));
+    for (document, text) in pages {
+        for (number, line) in text.lines().enumerate() {
             for (path, test) in references(line) {
                 let message = match tree.text(path) {
                     None => format!("`{path}` does not exist"),
@@ -61,7 +61,7 @@ mod tests {
 
     fn messages(document: &str) -> Vec<String> {
         let tree = Tree::planted(&[
-            ("docs/features.md", document),
+            ("docs/shelf/page.md", document),
             ("crates/a/tests/it/b.rs", "// fn commented()\n#[test]\nfn holds() {}\n"),
         ]);
         check(&tree).into_iter().map(|f| f.message).collect()
@@ -84,7 +84,11 @@ mod tests {
     }
 
     #[test]
-    fn absent_documents_are_skipped() {
-        assert!(check(&Tree::planted(&[])).is_empty());
+    fn other_files_are_not_read() {
+        let tree = Tree::planted(&[
+            ("CHANGELOG.md", "`gone.rs::holds`"),
+            ("docs/picture.svg", "`gone.rs::holds`"),
+        ]);
+        assert!(check(&tree).is_empty());
     }
 }
