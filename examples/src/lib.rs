@@ -11,5 +11,5 @@ pub type Failure = Box<dyn std::error::Error>;
 
 /// The guide, compiled as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/guide.md")]
+#[doc = include_str!("../../docs/guide/getting-started.md")]
 struct Guide;

@@ -2,7 +2,7 @@
 
 use weaver_stack::types::ledger::Namespace;
 
-const PAGE: &str = include_str!("../../docs/architecture.md");
+const PAGE: &str = include_str!("../../docs/internals/architecture.md");
 
 #[test]
 fn the_namespaces_stand_on_the_page_with_their_owners() {

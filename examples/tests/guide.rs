@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use weaver_stack::policy::{LoadError, PolicySet, Source, Sources};
 use weaver_stack::types::{PrincipalId, Timestamp};
 
-const GUIDE: &str = include_str!("../../docs/guide.md");
+const GUIDE: &str = include_str!("../../docs/guide/getting-started.md");
 
 /// What stands for a digest or a key that the reader has.
 const DIGEST: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";

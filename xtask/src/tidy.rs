@@ -8,6 +8,7 @@ mod dependencies;
 mod file_names;
 mod finding;
 mod licences;
+mod links;
 mod lists;
 mod manifests;
 mod named_tests;
@@ -60,5 +61,6 @@ fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     findings.extend(dependencies::check(tree, lists));
     findings.extend(named_tests::check(tree));
     findings.extend(trusted_base::check(tree));
+    findings.extend(links::check(tree));
     findings
 }

@@ -6,8 +6,8 @@
 //! gathers votes; only when enough distinct people with the authority agreed does it give a
 //! [`Release`], and a decision takes nothing else. A [`StandingApproval`] approval is signed in advance.
 //!
-//! Everything here is a function of its arguments: no file, no clock, no ledger. `docs/approvals.md`
-//! gives the exact meaning.
+//! Everything here is a function of its arguments: no file, no clock, no ledger.
+//! `docs/concepts/approvals.md` gives the exact meaning.
 //!
 //! ```
 //! use weaver_policy::approval::{

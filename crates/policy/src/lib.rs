@@ -4,7 +4,7 @@
 //! **contracts** (what each capability can do, as the operator sees it) and the **keys** (who may
 //! release what is held). All three are signed under one root key. A [`PolicySet`] holds them
 //! checked and compiled; [`PolicySet::decide`] is a pure function of them and a [`Query`].
-//! `docs/policy.md` gives the exact meaning.
+//! `docs/concepts/policy.md` gives the exact meaning.
 //!
 //! What this crate deliberately is not: it executes nothing, stores nothing, reads no file and no
 //! clock, and knows no way to loosen a decision. Nothing matches means denied. What a server says

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies Weaver's logs, checkpoints, receipts and equivocation proofs. Written from docs/trace-format.md
+"""Verifies Weaver's logs, checkpoints, receipts and equivocation proofs. Written from docs/internals/trace-format.md
 alone, with the standard library and `cryptography` for Ed25519. It never writes.
 Exit codes: 0 verified, 1 refused, 2 called wrongly."""
 import argparse, base64, functools, hashlib, json, re, sqlite3, sys, urllib.parse

@@ -2,7 +2,7 @@
 //!
 //! Real MCP servers stand behind the gateway and real MCP clients in front of it. All of them come
 //! from npm and PyPI in pinned versions and live in `target/interop/`, the only folder that is
-//! written. `docs/interop.md` tells what is tried.
+//! written. `docs/guide/interop.md` tells what is tried.
 
 mod client;
 mod config;

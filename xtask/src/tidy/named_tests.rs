@@ -2,8 +2,8 @@
 //!
 //! A reference is code in backticks of the form `path/to/file.rs::test_fn`, with the path from
 //! the root of the repository. Modules may stand between: `path/to/file.rs::tests::test_fn`. The
-//! file must exist and hold `fn test_fn`. Other code in backticks is not a reference. A document
-//! that does not exist yet is skipped.
+//! file must exist and hold `fn test_fn`. Other code in backticks is not a reference. Every page
+//! under `docs/` is read.
 //!
 //! The id of a recorded case is no part of a test's name. It stands in the line `/// Cases: APR-01.`
 //! above the test, several with commas, a range as `GATE-01 to GATE-10`. A function that is named for
@@ -16,7 +16,6 @@ use super::tree::Tree;
 const RULE: &str = "named test";
 /// How many lines of comments and attributes may stand between a line of cases and its test.
 const MAX_ATTRIBUTES: usize = 8;
-const DOCUMENTS: [&str; 2] = ["docs/features.md", "docs/architecture.md"];
 
 /// What introduces the ids above a test.
 const CASES: &str = "/// Cases: ";
@@ -107,8 +106,9 @@ fn case_id(text: &str) -> Option<(&str, u32)> {
 
 fn references_that_lead_nowhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for document in DOCUMENTS {
-        for (number, line) in tree.text(document).unwrap_or_default().lines().enumerate() {
+    let pages = tree.texts().filter(|(path, _)| path.starts_with("docs/") && path.ends_with(".md"));
+    for (document, text) in pages {
+        for (number, line) in text.lines().enumerate() {
             for (path, test) in references(line) {
                 let message = match tree.text(path) {
                     None => format!("`{path}` does not exist"),
@@ -153,7 +153,7 @@ mod tests {
 
     fn messages(document: &str) -> Vec<String> {
         let tree = Tree::planted(&[
-            ("docs/features.md", document),
+            ("docs/shelf/page.md", document),
             ("crates/a/tests/it/b.rs", "// fn commented()\n#[test]\nfn holds() {}\n"),
         ]);
         check(&tree).into_iter().map(|f| f.message).collect()
@@ -204,7 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn absent_documents_are_skipped() {
-        assert!(check(&Tree::planted(&[])).is_empty());
+    fn other_files_are_not_read() {
+        let tree = Tree::planted(&[
+            ("CHANGELOG.md", "`gone.rs::holds`"),
+            ("docs/picture.svg", "`gone.rs::holds`"),
+        ]);
+        assert!(check(&tree).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! The given/when/then cases of the SecondBrain kernel and of Lodestar's runtime gate, and recorded
 //! cases of agent-kernel (Python) on tokens and on what a model may choose. Where we differ, the
-//! case stands in `docs/reference/vector-deviations.md`.
+//! case stands in `docs/conformance/vector-deviations.md`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What agent-kernel (Python) wrote into its trace in the recorded cases K01, K02 and K03, against
 //! our log and its statistics. Where we differ the case stands in
-//! `docs/reference/vector-deviations.md`.
+//! `docs/conformance/vector-deviations.md`.
 
 use std::sync::Arc;
 

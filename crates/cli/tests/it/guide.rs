@@ -10,7 +10,7 @@ use crate::support::Folder;
 
 /// The text of each file: the blocks that name it, in their order.
 fn files() -> BTreeMap<String, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/getting-started.md");
     let page = fs::read_to_string(path).unwrap();
     let key = SigningKey::from_seed([7; 32]).public().to_string();
     let digest = format!("sha256:{}", "0".repeat(64));

@@ -334,8 +334,8 @@ fn fits(expected: &str, found: &str) -> bool {
 
 #[test]
 fn the_examples_of_the_page_run_as_shown() {
-    let page =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy-analysis.md");
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/guide/policy-analysis.md");
     let page = std::fs::read_to_string(page).unwrap();
     let folder = Folder::new();
     let mut commands = 0;

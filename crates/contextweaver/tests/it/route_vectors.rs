@@ -1,6 +1,6 @@
 //! The recorded rankings and filters of contextweaver (Python) over its own sample catalog. A case
 //! that is marked as a quirk there is asserted the other way round; where our answers differ
-//! stands in `docs/reference/vector-deviations.md`.
+//! stands in `docs/conformance/vector-deviations.md`.
 
 use std::num::NonZeroUsize;
 

@@ -10,7 +10,7 @@ use crate::support::{FIREWALL, spec};
 
 #[test]
 fn the_queries_of_the_page_are_answered() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/concepts/results.md");
     let page = std::fs::read_to_string(path).unwrap();
     let order = |n: i64| {
         let status = if n % 2 == 0 { "unpaid" } else { "paid" };

@@ -260,7 +260,7 @@ fn rule(node: &Node, out: &mut Vec<Finding>) -> Option<Rule> {
         let text = node.text(out)?;
         let Some(kind) = EventKind::parse(text) else {
             let message = format!("`{}` is no kind of event", shown(text));
-            out.push(node.finding("config.word", message, "see docs/architecture.md"));
+            out.push(node.finding("config.word", message, "see docs/internals/architecture.md"));
             return None;
         };
         rule.kinds.push(kind);

@@ -1,5 +1,5 @@
 //! The cases of group APR that this crate alone decides, by their names. What differs
-//! from them stands in `docs/reference/vector-deviations.md`.
+//! from them stands in `docs/conformance/vector-deviations.md`.
 
 use serde_json::{Value, json};
 use weaver_policy::approval::{Phase, Rejection, RequestEnd};

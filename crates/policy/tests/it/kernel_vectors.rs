@@ -1,5 +1,5 @@
 //! The recorded policy cases of agent-kernel (Python), each by its id. Where we differ the case
-//! stands in `DEVIATIONS`, and in `docs/reference/vector-deviations.md` with the reason.
+//! stands in `DEVIATIONS`, and in `docs/conformance/vector-deviations.md` with the reason.
 
 use std::collections::BTreeSet;
 

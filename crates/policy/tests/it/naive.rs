@@ -1,4 +1,4 @@
-//! A second interpreter, written from `docs/policy.md` alone, and what it finds.
+//! A second interpreter, written from `docs/concepts/policy.md` alone, and what it finds.
 //!
 //! It reads the documents as plain TOML and evaluates them without any index or preparation: slow,
 //! plain, and nothing shared with the crate but the names of things. Random documents and requests

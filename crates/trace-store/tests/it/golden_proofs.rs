@@ -73,7 +73,7 @@ fn proofs_of_version_1_are_read_and_written() {
     for (name, bytes) in made(&log) {
         assert_eq!(bytes, read(name), "{name}");
     }
-    let page = include_str!("../../../../docs/trace-format.md");
+    let page = include_str!("../../../../docs/internals/trace-format.md");
     assert!(page.contains(&format!("\n{}\n{}\n", trust.log, trust.witnesses[0])), "{trust:?}");
     let note = Note::parse(&read("checkpoint.txt")).unwrap();
     let opened = trust.open(&note).unwrap();

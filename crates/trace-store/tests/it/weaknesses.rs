@@ -1,6 +1,6 @@
 //! W5, W6 and W7: three weaknesses of the logs that came before, each as a test of its own, and
 //! the recorded cases of those logs by their ids. Where we differ the case stands in `DEVIATIONS`,
-//! and in `docs/reference/vector-deviations.md` with the reason. This test binary runs itself as
+//! and in `docs/conformance/vector-deviations.md` with the reason. This test binary runs itself as
 //! the children.
 
 use std::collections::BTreeSet;

@@ -31,7 +31,7 @@ fn every_tag_is_distinct_ascii_and_ends_in_its_version() {
 
 #[test]
 fn every_tag_stands_on_the_page_that_lists_them() {
-    let page = include_str!("../../../../docs/canonical-form.md");
+    let page = include_str!("../../../../docs/internals/canonical-form.md");
     for tag in Tag::ALL {
         assert!(page.contains(&format!("`{}`", tag.as_str())), "{}", tag.as_str());
     }
@@ -91,7 +91,7 @@ proptest! {
 
 #[test]
 fn the_example_on_the_page_is_what_this_build_computes() {
-    let page = include_str!("../../../../docs/canonical-form.md");
+    let page = include_str!("../../../../docs/internals/canonical-form.md");
     let value = canonical::parse(
         br#"{ "to": "anna", "id": 9007199254740993, "amount": 12.50 }"#,
         Profile::Foreign,

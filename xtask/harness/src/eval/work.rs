@@ -1,7 +1,7 @@
 //! `cargo xtask eval work`: whether an agent completes through Weaver what it completes without.
 //!
 //! The same tasks run in three ways: the client talks with the servers, with `weaver serve` and its
-//! three tools, and with `weaver serve` in proxy mode. `docs/measurements.md` tells what is counted.
+//! three tools, and with `weaver serve` in proxy mode. `docs/internals/measurements.md` tells what is counted.
 
 mod agent;
 mod client;
