@@ -105,7 +105,7 @@ impl BudgetReservation {
 
     fn attempt_in(
         &self,
-        free: Free,
+        free: FreeAmounts,
         (spent, paid): (Duration, Millicents),
         want: AttemptNeeds,
     ) -> Result<ReservedAmounts, &'static str> {
@@ -143,14 +143,14 @@ pub(crate) fn left(hot: &CachedRun, budget: &RunBudget) -> BudgetRemaining {
 }
 
 /// What is neither used nor set aside by others; `None` where there is no cap.
-fn free(hot: &CachedRun, budget: &RunBudget, own: ReservedAmounts) -> Free {
+fn free(hot: &CachedRun, budget: &RunBudget, own: ReservedAmounts) -> FreeAmounts {
     let others = hot.held().minus(own);
     let RunMeters { prompt_tokens, latency_us, cost, .. } = hot.state().meters;
     let left = |cap: Option<u64>, used: u64, held: u64| {
         cap.map(|cap| cap.saturating_sub(used).saturating_sub(held))
     };
     let micros = budget.max_latency_ms.map(|ms| ms.saturating_mul(1_000));
-    Free {
+    FreeAmounts {
         tokens: left(budget.max_prompt_tokens, prompt_tokens, others.tokens),
         latency_us: left(micros, latency_us, others.latency_us),
         cost: left(budget.max_cost.map(|cap| cap.0), cost.0, others.cost.0),
@@ -159,7 +159,7 @@ fn free(hot: &CachedRun, budget: &RunBudget, own: ReservedAmounts) -> Free {
 
 /// What is left, by meter.
 #[derive(Clone, Copy)]
-struct Free {
+struct FreeAmounts {
     tokens: Option<u64>,
     latency_us: Option<u64>,
     cost: Option<u64>,

@@ -10,7 +10,7 @@ use weaver_types::{
     PrincipalId, Progress, RawChunk, RawResult, RunContext, RunId,
 };
 
-use crate::late::LateDoor;
+use crate::late::LateResponseSink;
 use crate::progress::ProgressSlot;
 
 /// A call that was verified, decided and recorded: the only thing that a driver accepts.
@@ -47,7 +47,7 @@ pub(crate) struct CallParts {
     pub(crate) capability: Arc<Capability>,
     pub(crate) arguments: Map<String, Value>,
     pub(crate) label: Label,
-    pub(crate) late: LateDoor,
+    pub(crate) late: LateResponseSink,
     /// Where its progress goes, if anywhere.
     pub(crate) progress: Option<Arc<ProgressSlot>>,
 }

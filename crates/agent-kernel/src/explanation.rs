@@ -25,7 +25,7 @@ pub(crate) fn in_log(ledger: &dyn Ledger, tenant: &Tenant, call: &CallId) -> Opt
     while end > last {
         let from = end.saturating_sub(PAGE).max(last);
         let page = ledger.events(from, usize::try_from(end - from).ok()?).ok()?;
-        for told in page.iter().rev().filter_map(|event| Told::of(event, call)) {
+        for told in page.iter().rev().filter_map(|event| CallEvent::of(event, call)) {
             if let Some(explanation) = told.decision(call) {
                 // A ledger may hold the calls of several tenants, and events do not name theirs.
                 ledger.read(&run_state::key(tenant, told.run.as_ref()?)).ok()??;
@@ -44,13 +44,13 @@ pub(crate) fn in_log(ledger: &dyn Ledger, tenant: &Tenant, call: &CallId) -> Opt
 }
 
 /// An event of the call.
-struct Told {
+struct CallEvent {
     kind: Option<EventKind>,
     run: Option<RunId>,
     payload: Value,
 }
 
-impl Told {
+impl CallEvent {
     fn of(event: &StoredEvent, call: &CallId) -> Option<Self> {
         let id = call.as_str().as_bytes();
         // Few events are of the call, so the others are not parsed.

@@ -13,20 +13,20 @@ use weaver_types::{
 };
 
 use crate::approval::standing::Standings;
-use crate::approval::table::Holds;
+use crate::approval::table::HoldTable;
 use crate::cached_run::{RunSlot, Runs, lock};
 use crate::clock_guard::{self, ClockGuard, Moment};
 use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::explanation;
 use crate::invocation::Explanation;
-use crate::late::LateLog;
+use crate::late::LateResponseLog;
 use crate::pending_grants::PendingGrants;
 use crate::ports::Ports;
 use crate::rates::Rates;
 use crate::registry::Registry;
 use crate::rejected_files::RejectedFiles;
-use crate::revocation::{Lives, Revocations};
+use crate::revocation::{RevocableLifetimes, Revocations};
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use crate::token::KeyRing;
@@ -89,7 +89,7 @@ pub struct Kernel {
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
     pub(crate) unrecorded_ends: UnrecordedEnds,
-    pub(crate) holds: Holds,
+    pub(crate) holds: HoldTable,
     pub(crate) standings: Standings,
     pub(crate) rates: Rates,
     /// What was approved of the capabilities, beside the signed contracts.
@@ -98,7 +98,7 @@ pub struct Kernel {
     /// The log of the ledger.
     pub(crate) log: LogId,
     pub(crate) time: Arc<ClockGuard>,
-    pub(crate) late: Arc<LateLog>,
+    pub(crate) late: Arc<LateResponseLog>,
     pub(crate) telemetry: Telemetry,
     explained: Mutex<VecDeque<Explanation>>,
 }
@@ -120,13 +120,13 @@ impl Kernel {
         let (tenant, ledger) = (&parts.settings.tenant, parts.ledger.as_ref());
         let time = clock_guard::open(tenant, ledger, parts.clock.as_ref())?;
         let now = time.moment(parts.clock.as_ref()).now;
-        let (holds, void) = Holds::load(tenant, ledger, now)?;
+        let (holds, void) = HoldTable::load(tenant, ledger, now)?;
         let standings = Standings::load(tenant, ledger, now)?;
         let rates = Rates::load(ledger, now)?;
         let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
         let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
-        let lives = Lives {
+        let lives = RevocableLifetimes {
             longest: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
             until: shelf.last_end()?.max(holds.last_deadline()).unwrap_or(now),
         };
@@ -135,7 +135,7 @@ impl Kernel {
         let firewall = parts.ports.firewall.clone().unwrap_or_default();
         let runs = Runs::new(tenant.clone(), parts.settings.session.clone());
         let (ledger, clock, time) = (parts.ledger, parts.clock, Arc::new(time));
-        let late = LateLog {
+        let late = LateResponseLog {
             ledger: Arc::clone(&ledger),
             clock: Arc::clone(&clock),
             time: Arc::clone(&time),
@@ -204,7 +204,7 @@ impl Kernel {
         Arc::clone(&self.key_ring())
     }
 
-    /// The same, where they lie.
+    /// The same, borrowed under their lock.
     pub(crate) fn key_ring(&self) -> RwLockReadGuard<'_, Arc<KeyRing>> {
         self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }

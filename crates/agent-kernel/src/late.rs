@@ -12,21 +12,21 @@ use crate::driver::{CallParts, DriverError};
 use crate::record::Payload;
 
 /// Where late results are taken down: one for all calls of a kernel.
-pub(crate) struct LateLog {
+pub(crate) struct LateResponseLog {
     pub(crate) ledger: Arc<dyn Ledger>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) time: Arc<ClockGuard>,
 }
 
 /// How a late result of one call reaches the log.
-pub(crate) struct LateDoor {
-    pub(crate) log: Arc<LateLog>,
+pub(crate) struct LateResponseSink {
+    pub(crate) log: Arc<LateResponseLog>,
     pub(crate) principal: PrincipalId,
     /// The attempts that were told, a bit each.
     pub(crate) told: AtomicU8,
 }
 
-impl LateDoor {
+impl LateResponseSink {
     /// Takes down that an attempt came to an end after all, and how; nothing of what it brought. It
     /// changes nothing of the run: its end is recorded.
     pub(crate) fn report(
@@ -40,7 +40,7 @@ impl LateDoor {
             return;
         }
         let success = result.as_ref().is_ok_and(|raw| !raw.is_error);
-        let LateLog { ledger, clock, time } = &*self.log;
+        let LateResponseLog { ledger, clock, time } = &*self.log;
         let event = Payload::new()
             .with("principal", json!(self.principal))
             .with("capability", json!(call.capability.id()))

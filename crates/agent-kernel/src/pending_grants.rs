@@ -7,7 +7,7 @@ use ahash::RandomState;
 use weaver_policy::approval::ObservedPrecondition;
 use weaver_types::{CallId, CapabilityRequest, TokenClaims, TokenId};
 
-use crate::token::Seal;
+use crate::token::TokenMac;
 
 /// How many grants may wait; beyond it the oldest are void.
 const MAX_PENDING: usize = 65_536;
@@ -19,7 +19,7 @@ const MOST_GONE: usize = 1_024;
 pub(crate) struct PendingGrant {
     /// What its token says, and the MAC by which a token is known to say just that.
     pub(crate) claims: TokenClaims,
-    pub(crate) seal: Seal,
+    pub(crate) seal: TokenMac,
     pub(crate) call: CallId,
     pub(crate) request: CapabilityRequest,
     /// What the preconditions were.

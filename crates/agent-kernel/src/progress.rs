@@ -32,10 +32,10 @@ pub(crate) struct Taken {
 
 /// Where a driver leaves progress.
 #[derive(Default)]
-pub(crate) struct ProgressSlot(Mutex<Newest>);
+pub(crate) struct ProgressSlot(Mutex<LatestProgress>);
 
 #[derive(Default)]
-struct Newest {
+struct LatestProgress {
     /// The last progress that counted, and the greatest total.
     seen: Option<(f64, f64)>,
     /// What was not taken yet.
@@ -93,12 +93,12 @@ pub(crate) fn keep_end(text: &mut String, more: &str, most: usize) {
 
 /// How much of a call's progress was passed on.
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(crate) struct ProgressRate {
     shown: u32,
     pause: Option<BoxFuture<'static, ()>>,
 }
 
-impl Pace {
+impl ProgressRate {
     /// The output of `work`. What is reported meanwhile is handed to `show`, the last of it before
     /// this is done.
     pub(crate) async fn showing<F: Future>(
@@ -188,7 +188,7 @@ mod tests {
             Poll::Pending
         });
         let show = |taken: Taken| seen.lock().unwrap().push(taken.report);
-        block_on(Pace::default().showing(work, &slot, show, timer));
+        block_on(ProgressRate::default().showing(work, &slot, show, timer));
         seen.into_inner().unwrap()
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let count = Arc::new(Count(0.into()));
         let woken = || count.0.load(std::sync::atomic::Ordering::SeqCst);
         let (slot, seen) = (ProgressSlot::default(), Mutex::new(0));
-        let mut pace = Pace::default();
+        let mut pace = ProgressRate::default();
         let mut future = pin!(pace.showing(
             std::future::pending::<()>(),
             &slot,

@@ -19,6 +19,6 @@ mod records;
 
 pub(crate) use arguments::are_vouched_for;
 pub(crate) use collect::{answered, carried, echoes, said, written};
-pub(crate) use index::{Index, Kind, Part};
+pub(crate) use index::{Index, IndexEntries, Voucher};
 pub(crate) use record::{puts, read};
 pub(crate) use records::{Record, Reply, records, vouched_ids};

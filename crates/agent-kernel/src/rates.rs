@@ -20,7 +20,7 @@ const SPAN_MICROS: i64 = 3_600_000_000;
 
 /// A call before this kernel was opened.
 #[derive(Debug, Clone)]
-struct Past {
+struct PastCall {
     at: Timestamp,
     principal: PrincipalId,
     agent: Option<AgentId>,
@@ -31,7 +31,7 @@ struct Past {
 /// capability is known again.
 pub(crate) struct Rates {
     windows: RwLock<Windows>,
-    past: Mutex<BTreeMap<CapabilityId, Vec<Past>>>,
+    past: Mutex<BTreeMap<CapabilityId, Vec<PastCall>>>,
     /// Whether nothing of before is left to count.
     caught_up: AtomicBool,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// Reads the calls of the last hour from the end of the log.
     pub(crate) fn load(ledger: &dyn Ledger, now: Timestamp) -> Result<Self, KernelError> {
-        let mut past: BTreeMap<CapabilityId, Vec<Past>> = BTreeMap::new();
+        let mut past: BTreeMap<CapabilityId, Vec<PastCall>> = BTreeMap::new();
         let since = Timestamp::from_micros(now.micros().saturating_sub(SPAN_MICROS));
         scan(ledger, since, |told| {
             if told.kind == Some(EventKind::Intent)
@@ -142,10 +142,10 @@ fn unusable() -> Contribution {
 
 /// What the log says of a call. One that cannot be read is passed over: the log is checked
 /// elsewhere, and a pruned payload is older than any window.
-fn call(told: &Told<'_>) -> Option<(CapabilityId, Past)> {
+fn call(told: &Told<'_>) -> Option<(CapabilityId, PastCall)> {
     let payload = told.payload();
     let capability = CapabilityId::parse(text(&payload, "capability")?).ok()?;
     let principal = PrincipalId::parse(text(&payload, "principal")?).ok()?;
     let agent = text(&payload, "agent").and_then(|id| AgentId::parse(id).ok());
-    Some((capability, Past { at: told.at, principal, agent, run: told.run.clone() }))
+    Some((capability, PastCall { at: told.at, principal, agent, run: told.run.clone() }))
 }

@@ -23,7 +23,7 @@ use crate::caller::Caller;
 use crate::run_state::RunDelta;
 
 pub(crate) use host_fields::{HostFields, metadata};
-pub(crate) use outcome::{Outcome, Shown};
+pub(crate) use outcome::{FrameRecord, Outcome};
 
 /// How many contributions of a decision are recorded one by one.
 const MAX_CONTRIBUTIONS: usize = 32;

@@ -62,7 +62,7 @@ pub(crate) fn repaired(
     check.violation(arguments, "the arguments")?;
     let mut critical = critical::arguments(Some(schema), capability.sink());
     critical.extend(spec.critical_arguments.iter().cloned());
-    let mut work = Work { repairs, sink: capability.sink(), critical, done: Vec::new() };
+    let mut work = RepairWalk { repairs, sink: capability.sink(), critical, done: Vec::new() };
     let mut mended = arguments.clone();
     work.value(schema, &mut mended, "", 0);
     let few = !work.done.is_empty() && work.done.len() <= MAX_REPAIRS;
@@ -72,14 +72,14 @@ pub(crate) fn repaired(
     Some(Repaired { arguments: mended, done: Value::Array(work.done) })
 }
 
-struct Work {
+struct RepairWalk {
     repairs: Repairs,
     sink: SinkKind,
     critical: BTreeSet<Pointer>,
     done: Vec<Value>,
 }
 
-impl Work {
+impl RepairWalk {
     fn value(&mut self, schema: &Value, value: &mut Value, at: &str, depth: usize) {
         if depth > MAX_DEPTH || self.is_critical(at) {
             return;

@@ -53,7 +53,7 @@ impl RevocationSubject {
 }
 
 /// What a grant belongs to, for the question whether it was revoked.
-pub(crate) struct Granted<'a> {
+pub(crate) struct RevocationScope<'a> {
     pub(crate) principal: &'a PrincipalId,
     pub(crate) run: &'a RunId,
     pub(crate) token: Option<&'a TokenId>,
@@ -62,14 +62,14 @@ pub(crate) struct Granted<'a> {
 
 /// How long what can be revoked lives.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lives {
+pub(crate) struct RevocableLifetimes {
     /// The longest life of what is granted from now on.
     pub(crate) longest: Duration,
     /// When the last of what was granted before this start ends.
     pub(crate) until: Timestamp,
 }
 
-impl Lives {
+impl RevocableLifetimes {
     /// When nothing that was granted up to now is alive any more.
     fn end(&self, now: Timestamp) -> Timestamp {
         now.after(self.longest.saturating_add(MARGIN)).max(self.until)
@@ -79,7 +79,7 @@ impl Lives {
 /// The revocations in force, in memory, read once from the ledger.
 pub(crate) struct Revocations {
     table: RwLock<Table>,
-    lives: Lives,
+    lives: RevocableLifetimes,
     limit: usize,
 }
 
@@ -133,7 +133,7 @@ impl Revocations {
     pub(crate) fn load(
         tenant: &Tenant,
         ledger: &dyn Ledger,
-        lives: Lives,
+        lives: RevocableLifetimes,
     ) -> Result<Self, KernelError> {
         let mut found = Vec::new();
         let mut table = Table::default();
@@ -163,7 +163,7 @@ impl Revocations {
     }
 
     /// True when the grant is void. An unusable table voids every grant.
-    pub(crate) fn covers(&self, grant: &Granted<'_>) -> bool {
+    pub(crate) fn covers(&self, grant: &RevocationScope<'_>) -> bool {
         let Ok(table) = self.table.read() else { return true };
         // A token is void for good; a principal and a run only up to the moment.
         let up_to = |at: Option<&Timestamp>| at.is_some_and(|at| grant.at <= *at);
@@ -209,7 +209,7 @@ mod tests {
     const DAY: Duration = Duration::from_secs(24 * 3_600);
 
     fn table(limit: usize) -> Revocations {
-        let lives = Lives { longest: DAY, until: Timestamp::from_micros(0) };
+        let lives = RevocableLifetimes { longest: DAY, until: Timestamp::from_micros(0) };
         Revocations { table: RwLock::default(), lives, limit }
     }
 
@@ -217,7 +217,12 @@ mod tests {
         let run = RunId::parse("run_1").unwrap();
         let token = TokenId::parse(format!("tok_{n}")).unwrap();
         let principal = PrincipalId::parse(format!("p{n}")).unwrap();
-        revoked.covers(&Granted { principal: &principal, run: &run, token: Some(&token), at })
+        revoked.covers(&RevocationScope {
+            principal: &principal,
+            run: &run,
+            token: Some(&token),
+            at,
+        })
     }
 
     fn token(n: u32) -> RevocationSubject {

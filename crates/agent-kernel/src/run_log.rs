@@ -70,8 +70,13 @@ impl RunLog {
     }
 
     /// What the events of a run say; `before` of them were known before its record was read.
-    fn told(&self, run: &RunId, ledger: &dyn Ledger, before: usize) -> Result<Told, KernelError> {
-        let mut told = Told::default();
+    fn told(
+        &self,
+        run: &RunId,
+        ledger: &dyn Ledger,
+        before: usize,
+    ) -> Result<RunEvents, KernelError> {
+        let mut told = RunEvents::default();
         let places = self.places.get(run).map(Vec::as_slice).unwrap_or_default();
         let mut page: Vec<StoredEvent> = Vec::new();
         for (number, seq) in places.iter().enumerate() {
@@ -142,7 +147,7 @@ const NEAR: u64 = 64;
 
 /// What the events of one run say.
 #[derive(Debug, Default)]
-struct Told {
+struct RunEvents {
     /// What each step changed, in their order.
     changes: Vec<RunDelta>,
     /// How many of them stood in the log before the record was read.
@@ -154,7 +159,7 @@ struct Told {
     gone: bool,
 }
 
-impl Told {
+impl RunEvents {
     fn take(&mut self, event: &StoredEvent) -> Result<(), KernelError> {
         self.some = true;
         self.begun |= header(event)?.kind == EventKind::RunStarted.as_str();

@@ -25,19 +25,19 @@ impl Timer for ThreadTimer {
 /// When, and a number that tells sleeps of one instant apart.
 type Key = (Instant, u64);
 
-struct Waiting {
+struct Sleepers {
     sleeps: BTreeMap<Key, Waker>,
     next: u64,
     running: bool,
 }
 
 struct Alarms {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Sleepers>,
     changed: Condvar,
 }
 
 static ALARMS: Alarms = Alarms {
-    waiting: Mutex::new(Waiting { sleeps: BTreeMap::new(), next: 0, running: false }),
+    waiting: Mutex::new(Sleepers { sleeps: BTreeMap::new(), next: 0, running: false }),
     changed: Condvar::new(),
 };
 

@@ -19,7 +19,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use weaver_types::{CallId, TokenId};
 
 pub use caveat::{Caveat, MAX_CAVEATS, Narrowed};
-pub(crate) use key_ring::Seal;
+pub(crate) use key_ring::TokenMac;
 pub use key_ring::{KeyRing, MAX_KEYS};
 
 use crate::error::TokenError;
@@ -76,7 +76,7 @@ impl Token {
     }
 
     /// Its MAC.
-    pub(crate) fn seal(&self) -> Option<&Seal> {
+    pub(crate) fn seal(&self) -> Option<&TokenMac> {
         self.0.last_chunk()
     }
 }

@@ -28,7 +28,7 @@ pub struct Knot {
 
 /// The knots of this workspace.
 ///
-/// Each is one that another change unties; a module that joins it fails at once.
+/// Each may only shrink: a module that joins one fails at once, and so does a number that is too high.
 pub const KNOTS: &[Knot] = &[
     Knot { folder: "weaver-text", parent: "values", modules: 5 },
     Knot { folder: "firewall", parent: "", modules: 9 },
@@ -41,9 +41,8 @@ pub const KNOTS: &[Knot] = &[
     Knot { folder: "contextweaver", parent: "compile", modules: 23 },
     Knot { folder: "contextweaver", parent: "memory", modules: 5 },
     Knot { folder: "contextweaver", parent: "route", modules: 7 },
-    Knot { folder: "agent-kernel", parent: "", modules: 22 },
-    Knot { folder: "agent-kernel", parent: "pipeline", modules: 8 },
-    Knot { folder: "gateway", parent: "cli", modules: 13 },
+    Knot { folder: "agent-kernel", parent: "pipeline", modules: 6 },
+    Knot { folder: "cli", parent: "", modules: 13 },
     Knot { folder: "gateway", parent: "serve", modules: 12 },
 ];
 

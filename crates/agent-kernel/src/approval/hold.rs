@@ -24,7 +24,7 @@ const KEPT: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 3_600
 /// arguments.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Place {
+pub(crate) struct CallSite {
     pub(crate) run: RunId,
     pub(crate) principal: PrincipalId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub(crate) struct Place {
     pub(crate) capability: CapabilityId,
 }
 
-impl Place {
+impl CallSite {
     pub(crate) fn of(request: &ApprovalRequest) -> Self {
         Self {
             run: request.run.clone(),
@@ -46,7 +46,7 @@ impl Place {
 /// Who asked and for what, so that the call can be decided again under another policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct AskedBy {
+pub(crate) struct HeldRequest {
     pub(crate) principal: Principal,
     pub(crate) request: CapabilityRequest,
     pub(crate) mode: SafetyMode,
@@ -79,7 +79,7 @@ impl HeldMasks {
 pub(crate) struct OpenHold {
     pub(crate) request: ApprovalRequest,
     pub(crate) state: ApprovalState,
-    pub(crate) asked: AskedBy,
+    pub(crate) asked: HeldRequest,
 }
 
 /// What stays of a held call: no arguments, only a commitment to them under a salt of its own.
@@ -88,7 +88,7 @@ pub(crate) struct OpenHold {
 pub(crate) struct EndedHold {
     pub(crate) id: RequestId,
     pub(crate) digest: Digest,
-    pub(crate) place: Place,
+    pub(crate) place: CallSite,
     pub(crate) nonce: Nonce,
     pub(crate) commit: Digest,
     pub(crate) phase: Phase,
@@ -123,7 +123,7 @@ impl EndedHold {
         Some(Self {
             id: request.id.clone(),
             digest: request.digest().ok()?,
-            place: Place::of(request),
+            place: CallSite::of(request),
             nonce: request.nonce.clone(),
             commit: commitment(&request.nonce, &arguments),
             phase,

@@ -16,13 +16,13 @@ pub(crate) const MAX_STANDING: usize = 1_024;
 
 /// A standing approval as its record holds it.
 #[derive(Debug, Clone)]
-pub(crate) struct Use {
+pub(crate) struct StandingRecord {
     pub(crate) version: u64,
     pub(crate) state: StandingUse,
 }
 
 /// The standing approvals in memory. The ledger's records are the guard; this may lag behind.
-pub(crate) struct Standings(RwLock<BTreeMap<StandingId, Arc<Use>>>);
+pub(crate) struct Standings(RwLock<BTreeMap<StandingId, Arc<StandingRecord>>>);
 
 impl Standings {
     pub(crate) fn load(
@@ -46,7 +46,7 @@ impl Standings {
     }
 
     /// All that could still release something, in the order of their names.
-    pub(crate) fn in_force(&self, now: Timestamp) -> Vec<Arc<Use>> {
+    pub(crate) fn in_force(&self, now: Timestamp) -> Vec<Arc<StandingRecord>> {
         let Ok(all) = self.0.read() else { return Vec::new() };
         all.values()
             .filter(|used| used.state.left() > 0 && now < used.state.standing().expires)
@@ -54,7 +54,7 @@ impl Standings {
             .collect()
     }
 
-    pub(crate) fn get(&self, id: &StandingId) -> Option<Use> {
+    pub(crate) fn get(&self, id: &StandingId) -> Option<StandingRecord> {
         self.0.read().ok()?.get(id).map(|used| used.as_ref().clone())
     }
 
@@ -64,7 +64,7 @@ impl Standings {
     }
 
     /// Notes a committed record. One that is older than what is known changes nothing.
-    pub(crate) fn committed(&self, used: Use) {
+    pub(crate) fn committed(&self, used: StandingRecord) {
         if let Ok(mut all) = self.0.write() {
             let id = used.state.standing().id.clone();
             if all.get(&id).is_none_or(|known| known.version < used.version) {
@@ -85,11 +85,11 @@ impl Standings {
 /// Takes back those of which the log tells more uses than their records, or their end: somebody put
 /// an older record in its place.
 fn check(
-    all: &mut BTreeMap<StandingId, Use>,
+    all: &mut BTreeMap<StandingId, StandingRecord>,
     ledger: &dyn Ledger,
     now: Timestamp,
 ) -> Result<(), KernelError> {
-    let mut in_force: Vec<&mut Use> = all
+    let mut in_force: Vec<&mut StandingRecord> = all
         .values_mut()
         .filter(|used| used.state.left() > 0 && now < used.state.standing().expires)
         .collect();
@@ -118,7 +118,7 @@ pub(crate) fn put(tenant: &Tenant, state: &StandingUse) -> Option<Put> {
     Some(Put { key: key(tenant, &state.standing().id), value, expires_at })
 }
 
-pub(crate) fn read(id: &str, record: &Record) -> Result<Use, KernelError> {
+pub(crate) fn read(id: &str, record: &Record) -> Result<StandingRecord, KernelError> {
     let stored = |problem: String| KernelError::Stored {
         what: "a standing approval",
         problem: format!("`{id}`: {problem}"),
@@ -135,5 +135,5 @@ pub(crate) fn read(id: &str, record: &Record) -> Result<Use, KernelError> {
     if state.standing().id.as_str() != id {
         return Err(stored("it names another one".to_owned()));
     }
-    Ok(Use { version: record.version, state })
+    Ok(StandingRecord { version: record.version, state })
 }

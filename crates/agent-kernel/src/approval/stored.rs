@@ -6,7 +6,7 @@ use weaver_policy::approval::{ApprovalRequest, ApprovalState, Phase, StandingUse
 use weaver_types::ledger::Record;
 use weaver_types::{CapabilityId, Digest, PrincipalId, RequestId, RunId, Timestamp};
 
-use super::hold::{EndedHold, HoldForm, OpenHold, Place};
+use super::hold::{CallSite, EndedHold, HoldForm, OpenHold};
 use super::standing;
 use crate::error::KernelError;
 
@@ -78,7 +78,7 @@ impl StoredApproval {
             }
             HoldForm::Ended(ended) => {
                 let EndedHold { id, digest, place, phase, deadline, ended_at, .. } = *ended;
-                let Place { run, principal, capability, .. } = place;
+                let CallSite { run, principal, capability, .. } = place;
                 Self::Ended(Box::new(EndedApproval {
                     id,
                     digest,

@@ -11,7 +11,7 @@ use weaver_policy::approval::Phase;
 use weaver_types::ledger::Ledger;
 use weaver_types::{Digest, RequestId, RunId, Tenant, Timestamp};
 
-use super::hold::{self, EndedHold, HoldForm, OpenHold, Place, commitment};
+use super::hold::{self, CallSite, EndedHold, HoldForm, OpenHold, commitment};
 use super::proof::Proof;
 use crate::error::KernelError;
 
@@ -45,7 +45,7 @@ pub(crate) struct Hold {
 }
 
 /// What is found for a call.
-pub(crate) enum Found {
+pub(crate) enum HoldLookup {
     Nothing,
     Open(Hold),
     Denied(EndedHold),
@@ -53,7 +53,7 @@ pub(crate) enum Found {
 
 /// Why no further request is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Full {
+pub(crate) enum HoldLimit {
     Kernel,
     Run,
     TooLarge,
@@ -62,10 +62,10 @@ pub(crate) enum Full {
 #[derive(Default)]
 struct Inner {
     open: BTreeMap<RequestId, Hold>,
-    places: BTreeMap<Place, BTreeSet<RequestId>>,
+    places: BTreeMap<CallSite, BTreeSet<RequestId>>,
     runs: BTreeMap<RunId, usize>,
     bytes: usize,
-    denied: BTreeMap<Place, Vec<EndedHold>>,
+    denied: BTreeMap<CallSite, Vec<EndedHold>>,
     told: BTreeMap<RequestId, Phase>,
     told_order: VecDeque<RequestId>,
     waiting: BTreeMap<RequestId, BTreeMap<u64, Waker>>,
@@ -75,9 +75,9 @@ struct Inner {
 
 /// The held calls in memory.
 #[derive(Default)]
-pub(crate) struct Holds(Mutex<Inner>);
+pub(crate) struct HoldTable(Mutex<Inner>);
 
-impl Holds {
+impl HoldTable {
     /// All that the ledger holds, and which open requests are not as the log tells of them.
     pub(crate) fn load(
         tenant: &Tenant,
@@ -119,21 +119,21 @@ impl Holds {
     /// The hold of this very call; `None` when the table is unusable.
     pub(crate) fn find(
         &self,
-        place: &Place,
+        place: &CallSite,
         (digest, bytes): (Digest, &[u8]),
         now: Timestamp,
-    ) -> Option<Found> {
+    ) -> Option<HoldLookup> {
         let inner = self.lock()?;
         let here = inner.places.get(place).into_iter().flatten();
         let open = here.filter_map(|id| inner.open.get(id)).find(|hold| hold.arguments == digest);
         if let Some(hold) = open {
-            return Some(Found::Open(hold.clone()));
+            return Some(HoldLookup::Open(hold.clone()));
         }
         let denied: Vec<&EndedHold> =
             inner.denied.get(place).into_iter().flatten().filter(|e| is_denied(e, now)).collect();
         let crowded = denied.len() >= MAX_DENIED;
         let same = denied.into_iter().find(|e| crowded || e.commit == commitment(&e.nonce, bytes));
-        Some(same.map_or(Found::Nothing, |ended| Found::Denied(ended.clone())))
+        Some(same.map_or(HoldLookup::Nothing, |ended| HoldLookup::Denied(ended.clone())))
     }
 
     /// The requests that wait for an answer.
@@ -164,23 +164,23 @@ impl Holds {
 
     /// Takes a place for a new hold, before its record is committed. When the same call has one by
     /// now, that one is given back instead.
-    pub(crate) fn reserve(&self, open: OpenHold) -> Result<Result<(), Hold>, Full> {
-        let hold = Hold::new(open, 0).ok_or(Full::TooLarge)?;
-        let mut inner = self.lock().ok_or(Full::Kernel)?;
-        let place = Place::of(&hold.open.request);
+    pub(crate) fn reserve(&self, open: OpenHold) -> Result<Result<(), Hold>, HoldLimit> {
+        let hold = Hold::new(open, 0).ok_or(HoldLimit::TooLarge)?;
+        let mut inner = self.lock().ok_or(HoldLimit::Kernel)?;
+        let place = CallSite::of(&hold.open.request);
         let here = inner.places.get(&place).into_iter().flatten();
         let same = here.filter_map(|id| inner.open.get(id));
         if let Some(hold) = same.into_iter().find(|h| h.arguments == hold.arguments) {
             return Ok(Err(hold.clone()));
         }
         if hold.bytes > MAX_HELD {
-            return Err(Full::TooLarge);
+            return Err(HoldLimit::TooLarge);
         }
         if inner.open.len() >= MAX_OPEN || inner.bytes.saturating_add(hold.bytes) > MAX_HELD_BYTES {
-            return Err(Full::Kernel);
+            return Err(HoldLimit::Kernel);
         }
         if inner.runs.get(&place.run).is_some_and(|open| *open >= MAX_OPEN_OF_RUN) {
-            return Err(Full::Run);
+            return Err(HoldLimit::Run);
         }
         inner.insert(hold);
         Ok(Ok(()))
@@ -317,7 +317,7 @@ impl Inner {
     }
 
     fn insert(&mut self, hold: Hold) {
-        let place = Place::of(&hold.open.request);
+        let place = CallSite::of(&hold.open.request);
         let id = hold.open.request.id.clone();
         self.bytes = self.bytes.saturating_add(hold.bytes);
         *self.runs.entry(place.run.clone()).or_default() += 1;
@@ -327,7 +327,7 @@ impl Inner {
 
     fn remove(&mut self, id: &RequestId) {
         let Some(hold) = self.open.remove(id) else { return };
-        let place = Place::of(&hold.open.request);
+        let place = CallSite::of(&hold.open.request);
         self.bytes = self.bytes.saturating_sub(hold.bytes);
         if let Some(open) = self.runs.get_mut(&place.run) {
             *open = open.saturating_sub(1);

@@ -3,19 +3,19 @@
 use weaver_policy::PolicySet;
 use weaver_types::{Operation, ResponseMode};
 
-use super::evaluate::{Evaluated, Question};
+use super::evaluate::{Evaluation, Question};
 use super::grant::raw_needs_admin;
 use crate::caller::{Call, Caller};
 use crate::kernel::Kernel;
 use crate::masked_arguments;
 
 /// A call that is decided on and not made.
-pub(crate) struct AsIf<'a> {
+pub(crate) struct HypotheticalCall<'a> {
     pub(crate) policy: &'a PolicySet,
     pub(crate) question: Question<'a>,
     /// What the caller asked to be shown.
     pub(crate) mode: ResponseMode,
-    pub(crate) evaluated: Box<Evaluated>,
+    pub(crate) evaluated: Box<Evaluation>,
 }
 
 impl Kernel {
@@ -25,7 +25,7 @@ impl Kernel {
         &self,
         caller: Caller<'_>,
         call: Call<'_>,
-        look: impl FnOnce(AsIf<'_>) -> T,
+        look: impl FnOnce(HypotheticalCall<'_>) -> T,
     ) -> T {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
@@ -42,6 +42,6 @@ impl Kernel {
             Question { caller, request, arguments, masks, operation, at, facts, resumes: true };
         let mut evaluated = self.evaluate(&policy, question);
         evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
-        look(AsIf { policy: &policy, question, mode, evaluated })
+        look(HypotheticalCall { policy: &policy, question, mode, evaluated })
     }
 }

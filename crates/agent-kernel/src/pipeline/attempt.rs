@@ -10,20 +10,20 @@ use weaver_types::{
 };
 
 use super::evaluate::Target;
-use super::invoke::Ready;
-use super::unfinished::Watch;
+use super::invoke::AuthorizedInvocation;
+use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
 use crate::kernel::Kernel;
-use crate::late::LateDoor;
+use crate::late::LateResponseSink;
 use crate::wait::{contained, within};
 
 /// A call that is asked to wait longer than this is not tried again.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// What the attempts came to.
-pub(crate) struct Attempted {
+pub(crate) struct AttemptResult {
     pub(crate) result: Result<RawResult, DriverError>,
     pub(crate) retries: u8,
     /// Why there was no further attempt although there could have been.
@@ -32,7 +32,11 @@ pub(crate) struct Attempted {
 
 impl Kernel {
     /// Executes a committed call. What it took stands in the watch.
-    pub(crate) async fn attempt(&self, ready: &Ready<'_>, watch: &mut Watch<'_>) -> Attempted {
+    pub(crate) async fn attempt(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        watch: &mut OpenCallGuard<'_>,
+    ) -> AttemptResult {
         let inner = self.authorized(ready, &watch.slot);
         let most = retries(&ready.target, &ready.caller.run.settings.budget);
         let mut retries = 0;
@@ -41,10 +45,10 @@ impl Kernel {
             let again = result.as_ref().err().is_some_and(DriverError::is_transient);
             let wait = result.as_ref().err().and_then(DriverError::wait).unwrap_or_default();
             if !again || retries >= most || wait > LONGEST_WAIT {
-                return Attempted { result, retries, stopped: None };
+                return AttemptResult { result, retries, stopped: None };
             }
             self.timer.sleep(self.pause(retries).max(wait)).await;
-            let want = want(ready);
+            let want = attempt_needs(ready);
             let checked = self.may_go_on(ready);
             let room = checked.and_then(|()| match watch.room.as_mut() {
                 Some(room) => room
@@ -53,7 +57,7 @@ impl Kernel {
                 None => Ok(()),
             });
             if let Err(reason) = room {
-                return Attempted { result, retries, stopped: Some(reason) };
+                return AttemptResult { result, retries, stopped: Some(reason) };
             }
             retries += 1;
         }
@@ -61,11 +65,11 @@ impl Kernel {
 
     async fn try_once(
         &self,
-        ready: &Ready<'_>,
-        watch: &mut Watch<'_>,
+        ready: &AuthorizedInvocation<'_>,
+        watch: &mut OpenCallGuard<'_>,
         (inner, attempt): (&Arc<CallParts>, u8),
     ) -> Result<RawResult, DriverError> {
-        let timeout = watch.time_left(want(ready).time);
+        let timeout = watch.time_left(attempt_needs(ready).time);
         let call = AuthorizedCall { inner: Arc::clone(inner), attempt, timeout };
         watch.begin();
         let work = contained(|| ready.target.entry.driver.execute(call));
@@ -80,7 +84,7 @@ impl Kernel {
         watch.end(cut.then_some(timeout));
         let paid = match &result {
             Ok(raw) => raw.cost.unwrap_or_default(),
-            Err(error) if error.is_ambiguous() => want(ready).price,
+            Err(error) if error.is_ambiguous() => attempt_needs(ready).price,
             Err(_) => Millicents(0),
         };
         watch.paid = Millicents(watch.paid.0.saturating_add(paid.0));
@@ -88,7 +92,11 @@ impl Kernel {
     }
 
     /// What a driver gets of a committed call.
-    pub(crate) fn authorized(&self, ready: &Ready<'_>, slot: &RunSlot) -> Arc<CallParts> {
+    pub(crate) fn authorized(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+    ) -> Arc<CallParts> {
         let target = &ready.target;
         let arguments = ready.arguments.as_object().cloned().unwrap_or_default();
         let label = lock(slot).map(|run| run.state().label.clone());
@@ -101,7 +109,7 @@ impl Kernel {
             capability: Arc::clone(&target.capability),
             arguments,
             label: label.unwrap_or_else(worst),
-            late: LateDoor {
+            late: LateResponseSink {
                 log: Arc::clone(&self.late),
                 principal: ready.caller.principal.id.clone(),
                 told: AtomicU8::new(0),
@@ -112,12 +120,12 @@ impl Kernel {
 }
 
 /// What one attempt of this call may take.
-pub(crate) fn want(ready: &Ready<'_>) -> AttemptNeeds {
-    want_of(&ready.target, &ready.limits)
+pub(crate) fn attempt_needs(ready: &AuthorizedInvocation<'_>) -> AttemptNeeds {
+    needs_of(&ready.target, &ready.limits)
 }
 
 /// What one attempt may take under these limits.
-pub(crate) fn want_of(target: &Target, limits: &Constraints) -> AttemptNeeds {
+pub(crate) fn needs_of(target: &Target, limits: &Constraints) -> AttemptNeeds {
     // Where a driver panics here, no cap has room for it.
     let price = || target.entry.driver.price(target.capability.id());
     let price = catch_unwind(AssertUnwindSafe(price)).unwrap_or(Millicents(u64::MAX));

@@ -7,7 +7,7 @@ use weaver_policy::approval::{ApprovalState, Phase, Rejection, RequestEnd};
 use weaver_types::ledger::{Batch, Durability, Expect, LedgerError, NewEvent};
 use weaver_types::{Capability, CapabilityId, EventKind, ReasonCode, RequestId};
 
-use super::resume::{Ending, KERNEL};
+use super::resume::{HoldEnding, KERNEL};
 use crate::approval::hold::{EndedHold, HoldForm, OpenHold, key};
 use crate::approval::table::Hold;
 use crate::error::KernelError;
@@ -101,8 +101,8 @@ impl Kernel {
     }
 
     /// Ends an open request without a call.
-    pub(crate) async fn end(&self, ending: Ending) -> Result<Phase, ChangeError> {
-        let Ending { id, end, reason, detail } = ending;
+    pub(crate) async fn end(&self, ending: HoldEnding) -> Result<Phase, ChangeError> {
+        let HoldEnding { id, end, reason, detail } = ending;
         let said = error_text(&self.firewall, &detail);
         self.change(
             &id,
@@ -127,7 +127,7 @@ impl Kernel {
     /// Ends the requests whose records are not as the log tells of them.
     pub(crate) fn void(&self, ids: Vec<RequestId>) -> Result<(), KernelError> {
         for id in ids {
-            let ending = Ending {
+            let ending = HoldEnding {
                 id,
                 end: RequestEnd::Revoked { by: KERNEL.to_owned() },
                 reason: ReasonCode::ApprovalRevoked,

@@ -9,11 +9,11 @@ use weaver_types::{
     Contribution, Decision, Millicents, ResponseMode, RunContext, RunMeters, Verdict,
 };
 
-use super::as_if::AsIf;
-use super::attempt::want_of;
-use super::evaluate::{Evaluated, Question};
+use super::as_if::HypotheticalCall;
+use super::attempt::needs_of;
+use super::evaluate::{Evaluation, Question};
 use super::grant::limits;
-use super::share::Share;
+use super::share::TokenAllotment;
 use crate::budget_reservation::BudgetRemaining;
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation, left};
 use crate::cached_run::{RunSlot, lock};
@@ -48,21 +48,21 @@ impl Kernel {
         self.as_if(caller, call, |asked| self.would_do(asked))
     }
 
-    fn would_do(&self, asked: AsIf<'_>) -> DryRun {
-        let AsIf { question, mode, evaluated, .. } = asked;
+    fn would_do(&self, asked: HypotheticalCall<'_>) -> DryRun {
+        let HypotheticalCall { question, mode, evaluated, .. } = asked;
         let Question { caller, request, .. } = question;
-        let Evaluated { mut decision, target, slot, .. } = *evaluated;
+        let Evaluation { mut decision, target, slot, .. } = *evaluated;
         let limits = limits(request, &decision);
         let mut shown = limits.mode.map_or(mode, |least| least.max(mode));
         if let (Some(slot), Some(target), true) = (&slot, &target, decision.allowed()) {
-            let want = want_of(target, &limits);
+            let want = needs_of(target, &limits);
             match self.would_fit(slot, caller, shown, want) {
                 Ok(least) => shown = shown.max(least),
                 Err(said) => decision = decision.tightened(*said),
             }
         }
         let found = target.as_ref();
-        let want = found.map(|target| want_of(target, &limits)).unwrap_or_default();
+        let want = found.map(|target| needs_of(target, &limits)).unwrap_or_default();
         DryRun {
             mode: shown,
             budget_remaining: self.budget_remaining(caller.run),
@@ -106,7 +106,7 @@ impl Kernel {
     ) -> Result<ResponseMode, Box<Contribution>> {
         let tokens = self.tokens_of_a_frame(slot, mode);
         let room = BudgetReservation::take(slot, &caller.run.settings.budget, tokens, want)?;
-        let mut share = Share::default();
+        let mut share = TokenAllotment::default();
         share.reserve((self, slot), mode, room.tokens())?;
         Ok(share.floor().max(mode))
     }

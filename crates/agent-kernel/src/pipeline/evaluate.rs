@@ -12,7 +12,7 @@ use weaver_types::{
 };
 
 use super::observe;
-use super::resume::{Ending, Held, Holding, is_releasable};
+use super::resume::{HeldCall, HoldEnding, HoldState, is_releasable};
 
 use super::share::spent;
 use crate::arguments::Arguments;
@@ -41,8 +41,8 @@ pub(crate) struct Question<'a> {
     pub(crate) resumes: bool,
 }
 
-/// What an evaluation found. It is handed on many times, so it lies in a box.
-pub(crate) struct Evaluated {
+/// What an evaluation found. Boxed where it is passed on: it moves through many stages.
+pub(crate) struct Evaluation {
     pub(crate) decision: Decision,
     /// What can be executed; `None` when there is nothing of that name, or nothing usable.
     pub(crate) target: Option<Target>,
@@ -55,14 +55,14 @@ pub(crate) struct Evaluated {
     /// What the sources of signals say.
     pub(crate) signals: SignalReport,
     /// Where the call stands with what holds it.
-    pub(crate) holding: Holding,
+    pub(crate) holding: HoldState,
     /// Requests that are over.
-    pub(crate) endings: Vec<Ending>,
+    pub(crate) endings: Vec<HoldEnding>,
     /// The request of a held call, once it has one.
     pub(crate) request: Option<RequestId>,
 }
 
-impl Evaluated {
+impl Evaluation {
     pub(crate) fn new(decision: Decision, slot: Option<RunSlot>) -> Box<Self> {
         Box::new(Self {
             decision,
@@ -71,7 +71,7 @@ impl Evaluated {
             label: Label::clean(),
             facts: Vec::new(),
             signals: SignalReport::none(),
-            holding: Holding::Free,
+            holding: HoldState::Free,
             endings: Vec::new(),
             request: None,
         })
@@ -107,18 +107,18 @@ pub(crate) fn denied(
 }
 
 impl Kernel {
-    pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Box<Evaluated> {
+    pub(crate) fn evaluate(&self, policy: &PolicySet, question: Question<'_>) -> Box<Evaluation> {
         let run = &question.caller.run.run_id;
         match self.runs.slot(run, self.ledger.as_ref()) {
             Ok(slot) => match self.find_target(policy, question) {
                 Ok(target) => self.judge(policy, question, target, slot),
-                Err(decision) => Evaluated::new(*decision, Some(slot)),
+                Err(decision) => Evaluation::new(*decision, Some(slot)),
             },
             Err(error) => {
                 let detail = format!("the run's state: {error}");
                 let decision =
                     denied(policy, Check::System, ReasonCode::LedgerUnavailable, &detail);
-                Evaluated::new(decision, None)
+                Evaluation::new(decision, None)
             }
         }
     }
@@ -153,7 +153,7 @@ impl Kernel {
         question: Question<'_>,
         mut target: Target,
         slot: RunSlot,
-    ) -> Box<Evaluated> {
+    ) -> Box<Evaluation> {
         let Question { caller, request, arguments, masks, operation, .. } = question;
         let settings = &caller.run.settings;
         let Some((label, exceeded, finished, spent)) = lock(&slot).map(|hot| {
@@ -163,7 +163,7 @@ impl Kernel {
         }) else {
             let detail = "the run's state is unusable";
             let decision = denied(policy, Check::System, ReasonCode::InternalError, detail);
-            return Evaluated::new(decision, None);
+            return Evaluation::new(decision, None);
         };
         let run = &caller.run.run_id;
         let signals = self.signals(run, &target.capability, operation, finished);
@@ -202,9 +202,10 @@ impl Kernel {
                 None => decision,
             }
         };
-        let mut evaluated = Evaluated::new(decide(None), None);
+        let mut evaluated = Evaluation::new(decide(None), None);
         if operation == Operation::Invoke {
-            evaluated = self.settle(policy, question, &target, (&query, &decide), evaluated);
+            evaluated =
+                self.apply_releases(policy, question, &target, (&query, &decide), evaluated);
         }
         if let Some(masks) = masks {
             evaluated.decision = masks.hidden_in(evaluated.decision);
@@ -217,14 +218,14 @@ impl Kernel {
     }
 
     /// What goes beyond the policy's own checks: preconditions, and what releases a hold.
-    fn settle(
+    fn apply_releases(
         &self,
         policy: &PolicySet,
         question: Question<'_>,
         target: &Target,
         (query, decide): (&Query<'_>, Decide<'_>),
-        mut evaluated: Box<Evaluated>,
-    ) -> Box<Evaluated> {
+        mut evaluated: Box<Evaluation>,
+    ) -> Box<Evaluation> {
         if !evaluated.decision.allowed() && !is_releasable(&evaluated.decision) {
             if target.contract.denied() && question.resumes {
                 // What was held or granted for another version of it is over.
@@ -232,7 +233,7 @@ impl Kernel {
                 let decision = evaluated.decision.clone();
                 let caller = question.caller;
                 let decide = &release;
-                let held = Held { policy, caller, query, target, facts: &[], decision, decide };
+                let held = HeldCall { policy, caller, query, target, facts: &[], decision, decide };
                 evaluated.endings = self.resume(held).endings;
             }
             return evaluated;
@@ -242,7 +243,7 @@ impl Kernel {
             Err(said) => return evaluated.tightened(*said),
         }
         if !evaluated.decision.allowed() && question.resumes {
-            let resumed = self.resume(Held {
+            let resumed = self.resume(HeldCall {
                 policy,
                 caller: question.caller,
                 query,

@@ -15,8 +15,8 @@ use super::evaluate::{Question, Target, denied};
 use super::grant::{early, unnamed};
 use super::label;
 use super::refuse::span_id;
-use super::share::Share;
-use super::signal::Finished;
+use super::share::TokenAllotment;
+use super::signal::CompletedCall;
 use super::transition::Step;
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation};
 use crate::cached_run::RunSlot;
@@ -24,7 +24,7 @@ use crate::caller::Caller;
 use crate::invocation::Invocation;
 use crate::kernel::Kernel;
 use crate::record::Payload;
-use crate::revocation::Granted;
+use crate::revocation::RevocationScope;
 use crate::run_state::RunDelta;
 use crate::token::token_of;
 
@@ -91,7 +91,7 @@ impl Kernel {
                 request: None,
             };
         }
-        let mut share = Share::default();
+        let mut share = TokenAllotment::default();
         // Given back when the view is recorded.
         let _room = match self.room_for(&view, &mut share) {
             Ok(room) => room,
@@ -119,7 +119,7 @@ impl Kernel {
         };
         let record = handle::load(id, stored.as_ref(), access)?;
         let token = token_of(&record.call);
-        let granted = Granted {
+        let granted = RevocationScope {
             principal: &record.principal,
             run: &record.run,
             token: token.as_ref(),
@@ -135,7 +135,7 @@ impl Kernel {
     fn room_for(
         &self,
         view: &View<'_>,
-        share: &mut Share,
+        share: &mut TokenAllotment,
     ) -> Result<BudgetReservation, Box<Contribution>> {
         let mode = self.settings.view_mode;
         let tokens = self.tokens_of_a_frame(&view.slot, mode);
@@ -150,7 +150,7 @@ impl Kernel {
         view: &View<'_>,
         record: &HandleRecord,
         query: &HandleQuery,
-        share: &mut Share,
+        share: &mut TokenAllotment,
     ) -> Result<Frame, HandleError> {
         let pii_reader = view.caller.principal.has_role("pii_reader");
         let limits = record.tighten(view.decision.constraints(), pii_reader);
@@ -178,7 +178,7 @@ impl Kernel {
         Ok(share.fit(first, &spec, |spec| firewall.look(&opened, query, spec).ok()))
     }
 
-    async fn show(&self, view: View<'_>, frame: Frame, share: Share) -> Invocation {
+    async fn show(&self, view: View<'_>, frame: Frame, share: TokenAllotment) -> Invocation {
         let View { caller, call, decision, slot, target } = view;
         let capability = frame.capability_id.clone();
         let delta = RunDelta {
@@ -194,7 +194,7 @@ impl Kernel {
             return self.refused(caller, &request, call, decision.tightened(said));
         }
         share.settle();
-        let over = Finished {
+        let over = CompletedCall {
             run: &caller.run.run_id,
             call: &call,
             capability: &capability,
@@ -229,7 +229,7 @@ impl Kernel {
             .event(EventKind::HandleResolved, self.now(), &caller.run.run_id, Some(call))
             .ok_or_else(|| "the view has no recordable form".to_owned())?;
         let mut batch = Batch::new(Durability::Os).with_event(event);
-        let told = self.shown_again(caller, call, slot, frame);
+        let told = self.view_provenance(caller, call, slot, frame);
         batch.put.extend(told.puts.iter().cloned());
         batch.put.extend(slot.masks().put(&self.settings.tenant, &caller.run.run_id));
         self.step(Step::new(caller, slot, delta, batch))

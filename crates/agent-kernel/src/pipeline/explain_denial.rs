@@ -5,8 +5,8 @@ use weaver_policy::explain::{DenialExplanation, FailedCondition, explain_denial}
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode};
 
-use super::as_if::AsIf;
-use super::evaluate::{Evaluated, Question};
+use super::as_if::HypotheticalCall;
+use super::evaluate::{Evaluation, Question};
 use crate::caller::{Call, Caller};
 use crate::kernel::Kernel;
 
@@ -19,8 +19,8 @@ impl Kernel {
         self.as_if(caller, call, |asked| self.why_not(&asked))
     }
 
-    fn why_not(&self, asked: &AsIf<'_>) -> DenialExplanation {
-        let AsIf { policy, question, evaluated, .. } = asked;
+    fn why_not(&self, asked: &HypotheticalCall<'_>) -> DenialExplanation {
+        let HypotheticalCall { policy, question, evaluated, .. } = asked;
         let mut told = self.by_policy(policy, *question, evaluated);
         if evaluated.decision.allowed() {
             return told;
@@ -46,7 +46,7 @@ impl Kernel {
         &self,
         policy: &PolicySet,
         question: Question<'_>,
-        evaluated: &Evaluated,
+        evaluated: &Evaluation,
     ) -> DenialExplanation {
         let Question { caller, request, arguments, masks, operation, .. } = question;
         let Some(target) = &evaluated.target else {

@@ -10,20 +10,20 @@ use weaver_types::{
     SafetyMode, SensitivityTag, Status, Timestamp, ToolErrorCode, ToolResult,
 };
 
-use super::attempt::Attempted;
-use super::hear::Addition;
-use super::invoke::Ready;
+use super::attempt::AttemptResult;
+use super::hear::ProvenanceUpdate;
+use super::invoke::AuthorizedInvocation;
 use super::label;
 use super::progress::ProgressOutlet;
 use super::refuse::span_id;
-use super::share::Share;
+use super::share::TokenAllotment;
 use super::transition::Step;
-use super::unfinished::Watch;
+use super::unfinished::OpenCallGuard;
 use crate::driver::DriverError;
 use crate::invocation::{Explanation, Invocation};
 use crate::kernel::Kernel;
 use crate::provenance;
-use crate::record::{HostFields, Outcome, Shown, Tags, error_text, event};
+use crate::record::{FrameRecord, HostFields, Outcome, Tags, error_text, event};
 use crate::run_state::RunDelta;
 
 /// The most tokens of one frame, whatever a rule says.
@@ -32,7 +32,7 @@ const MAX_FRAME_TOKENS: u32 = 200_000;
 const PII_READER: &str = "pii_reader";
 
 /// How a call ended, before it is recorded.
-pub(crate) struct Ended {
+pub(crate) struct CallEnd {
     pub(crate) result: ToolResult<Frame>,
     pub(crate) kind: EventKind,
     pub(crate) failure: Option<ReasonCode>,
@@ -50,7 +50,7 @@ pub(crate) struct Ended {
     pub(crate) stopped: Option<ReasonCode>,
 }
 
-impl Ended {
+impl CallEnd {
     /// An end without anything to keep or to charge.
     pub(crate) fn new(result: ToolResult<Frame>, kind: EventKind) -> Self {
         Self {
@@ -71,11 +71,11 @@ impl Kernel {
     /// Executes a committed call and records its end. From here on nothing is refused any more.
     pub(crate) async fn run_to_end(
         &self,
-        mut ready: Box<Ready<'_>>,
-        mut watch: Box<Watch<'_>>,
+        mut ready: Box<AuthorizedInvocation<'_>>,
+        mut watch: Box<OpenCallGuard<'_>>,
     ) -> Box<Invocation> {
         let attempts = self.attempt(&ready, &mut watch);
-        let Attempted { result, retries, stopped } = self.with_progress(&ready, attempts).await;
+        let AttemptResult { result, retries, stopped } = self.with_progress(&ready, attempts).await;
         let (mut share, now) = (std::mem::take(&mut ready.share), self.now());
         let mut ended = Box::new(match result {
             Ok(raw) => match self.misfit(&ready, &raw) {
@@ -84,7 +84,9 @@ impl Kernel {
             },
             Err(error) => self.failed(&ready, &error),
         });
-        if ended.shown.is_none() && ready.progress.as_ref().is_some_and(ProgressOutlet::has_told) {
+        if ended.shown.is_none()
+            && ready.progress.as_ref().is_some_and(ProgressOutlet::has_reported)
+        {
             ended.shown =
                 Some(label::framed(&ready.target.capability, ResponseMode::Summary, &ready.worst));
         }
@@ -96,10 +98,10 @@ impl Kernel {
     /// Records how a call ended and when, charges what was shown, and answers.
     pub(crate) async fn conclude(
         &self,
-        ready: Box<Ready<'_>>,
-        mut watch: Box<Watch<'_>>,
-        (mut ended, at): (Box<Ended>, Timestamp),
-        share: Share,
+        ready: Box<AuthorizedInvocation<'_>>,
+        mut watch: Box<OpenCallGuard<'_>>,
+        (mut ended, at): (Box<CallEnd>, Timestamp),
+        share: TokenAllotment,
     ) -> Box<Invocation> {
         ended.result.trace_id = ready.caller.run.trace_id.clone();
         ended.result.span_id = span_id(&ready.call);
@@ -131,17 +133,17 @@ impl Kernel {
             failure: ended.failure,
         });
         let request = ready.released.as_ref().and_then(|released| released.request()).cloned();
-        let Ready { call, decision, .. } = *ready;
+        let AuthorizedInvocation { call, decision, .. } = *ready;
         Box::new(Invocation { call, decision, result: Some(ended.result), request })
     }
 
     fn shown(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         mut raw: RawResult,
-        share: &mut Share,
+        share: &mut TokenAllotment,
         now: Timestamp,
-    ) -> Ended {
+    ) -> CallEnd {
         let capability = &ready.target.capability;
         let mode = ready.effective_mode().max(share.floor());
         raw.findings.extend(share.finding());
@@ -159,13 +161,20 @@ impl Kernel {
         let (result, failure) = answered(ready, frame);
         let tokens = share.tokens();
         let kept = stored.map(|stored| Box::new((stored, raw)));
-        Ended { failure, kept, tokens, shown, records, ..Ended::new(result, EventKind::Outcome) }
+        CallEnd {
+            failure,
+            kept,
+            tokens,
+            shown,
+            records,
+            ..CallEnd::new(result, EventKind::Outcome)
+        }
     }
 
     /// What decides how much a frame of this call may show.
     pub(crate) fn frame_spec<'a>(
         &self,
-        ready: &'a Ready<'_>,
+        ready: &'a AuthorizedInvocation<'_>,
         mode: ResponseMode,
         now: Timestamp,
     ) -> FrameSpec<'a> {
@@ -197,7 +206,7 @@ impl Kernel {
     /// whole and needs none, unless its session may have no room for it.
     pub(crate) fn keep(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         spec: &FrameSpec<'_>,
         raw: &mut RawResult,
         bounded: bool,
@@ -229,7 +238,7 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn failed(&self, ready: &Ready<'_>, error: &DriverError) -> Ended {
+    pub(crate) fn failed(&self, ready: &AuthorizedInvocation<'_>, error: &DriverError) -> CallEnd {
         let capability = &ready.target.capability;
         let spec = capability.spec();
         // Whether a write that timed out or lost its server has happened is unknown.
@@ -250,14 +259,14 @@ impl Kernel {
             DriverError::Timeout(_) => None,
             _ => Some(label::framed(capability, ResponseMode::Summary, &ready.worst)),
         };
-        Ended { failure: Some(reason), shown, ..Ended::new(result, kind) }
+        CallEnd { failure: Some(reason), shown, ..CallEnd::new(result, kind) }
     }
 
     async fn record_end(
         &self,
-        ready: &Ready<'_>,
-        watch: &Watch<'_>,
-        ended: (&mut Ended, Timestamp),
+        ready: &AuthorizedInvocation<'_>,
+        watch: &OpenCallGuard<'_>,
+        ended: (&mut CallEnd, Timestamp),
     ) -> Result<(), String> {
         let (step, told) = self.prepare_end(ready, watch, ended)?;
         self.step(step).await.map_err(|error| error.to_string())?;
@@ -268,10 +277,10 @@ impl Kernel {
 
     fn prepare_end<'a>(
         &self,
-        ready: &'a Ready<'_>,
-        watch: &'a Watch<'_>,
-        (ended, at): (&mut Ended, Timestamp),
-    ) -> Result<(Step<'a>, Addition), String> {
+        ready: &'a AuthorizedInvocation<'_>,
+        watch: &'a OpenCallGuard<'_>,
+        (ended, at): (&mut CallEnd, Timestamp),
+    ) -> Result<(Step<'a>, ProvenanceUpdate), String> {
         let result = &ended.result;
         let delta = RunDelta {
             latency_us: result.latency_us,
@@ -288,7 +297,7 @@ impl Kernel {
             decision_key: memory_key(ready, result.success).or(stopped_key(ended.stopped)),
             error: result.error_code,
             error_message: &result.error_message,
-            frame: result.data.as_ref().map(|frame| Shown::of(frame, self.random.as_ref())),
+            frame: result.data.as_ref().map(|frame| FrameRecord::of(frame, self.random.as_ref())),
             latency_us: result.latency_us,
             principal: &ready.caller.principal.id,
             reason: ended.failure,
@@ -314,7 +323,7 @@ impl Kernel {
             batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
-        let told = self.told(ready, &watch.slot, ended);
+        let told = self.result_provenance(ready, &watch.slot, ended);
         batch.put.extend(told.puts.iter().cloned());
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), told))
@@ -323,7 +332,7 @@ impl Kernel {
 
 /// The decision key of a call that wrote to memory or read from it: one of a capability that is
 /// tagged as memory.
-fn memory_key(ready: &Ready<'_>, success: bool) -> Option<DecisionKey> {
+fn memory_key(ready: &AuthorizedInvocation<'_>, success: bool) -> Option<DecisionKey> {
     let spec = ready.target.capability.spec();
     if !success || !spec.sensitivity.contains(&SensitivityTag::Memory) {
         return None;
@@ -336,7 +345,10 @@ fn memory_key(ready: &Ready<'_>, success: bool) -> Option<DecisionKey> {
 }
 
 /// The answer of a tool, and what is to be recorded of it where the tool says that it failed.
-pub(crate) fn answered(ready: &Ready<'_>, frame: Frame) -> (ToolResult<Frame>, Option<ReasonCode>) {
+pub(crate) fn answered(
+    ready: &AuthorizedInvocation<'_>,
+    frame: Frame,
+) -> (ToolResult<Frame>, Option<ReasonCode>) {
     let failed = frame.status == Status::Error;
     let provenance = frame.provenance.clone();
     let id = ready.target.capability.id().clone();
@@ -350,7 +362,7 @@ pub(crate) fn answered(ready: &Ready<'_>, frame: Frame) -> (ToolResult<Frame>, O
     (result, failed.then_some(ReasonCode::ExecutionFailed))
 }
 
-fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
+fn unrecorded(ready: &AuthorizedInvocation<'_>, problem: &str) -> CallEnd {
     let reason = ReasonCode::OutcomeUnknown;
     let message =
         format!("{reason}: the call was executed, but its end could not be recorded: {problem}");
@@ -358,7 +370,7 @@ fn unrecorded(ready: &Ready<'_>, problem: &str) -> Ended {
     let mut result = ToolResult::error(ready.call.clone(), id, ToolErrorCode::Unexpected, message);
     result.trace_id = ready.caller.run.trace_id.clone();
     result.span_id = span_id(&ready.call);
-    Ended { failure: Some(reason), ..Ended::new(result, EventKind::OutcomeUnknown) }
+    CallEnd { failure: Some(reason), ..CallEnd::new(result, EventKind::OutcomeUnknown) }
 }
 
 /// A driver's error in the eight words of the SecondBrain kernel.

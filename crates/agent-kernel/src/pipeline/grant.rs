@@ -5,7 +5,7 @@ use weaver_types::{
     ResponseMode, TokenClaims, Verdict,
 };
 
-use super::evaluate::{Evaluated, Question, Target, denied};
+use super::evaluate::{Evaluation, Question, Target, denied};
 use super::measure::Measure;
 use crate::cached_run::RunSlot;
 use crate::caller::{Call, Caller};
@@ -30,7 +30,7 @@ impl Kernel {
         let policy = self.policy();
         let principal = policy.granted(caller.principal);
         let caller = Caller { principal: &principal, ..caller };
-        self.hear(caller).await;
+        self.ingest_statements(caller).await;
         let Ok(id) = CallId::random(self.random.as_ref()) else {
             let detail = "no randomness for a call id";
             let decision = denied(&policy, Check::System, ReasonCode::InternalError, detail);
@@ -45,7 +45,7 @@ impl Kernel {
         let (at, facts) = (self.moment(), None);
         let mut question =
             Question { caller, request, arguments, masks, operation, at, facts, resumes: true };
-        let tighten = |mut evaluated: Box<Evaluated>| {
+        let tighten = |mut evaluated: Box<Evaluation>| {
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated
         };
@@ -55,7 +55,7 @@ impl Kernel {
             && let Some(target) = &evaluated.target
         {
             if let Some(token) = self.mint(question, mode, target, (&evaluated, &id)) {
-                let Evaluated { decision, request, .. } = *evaluated;
+                let Evaluation { decision, request, .. } = *evaluated;
                 return Grant { call: id, decision, token: Some(token), request };
             }
             let detail = "no token could be made";
@@ -64,7 +64,7 @@ impl Kernel {
             evaluated.decision = evaluated.decision.tightened(failed);
         }
         if evaluated.decision.allowed() {
-            let Evaluated { decision, request, .. } = *evaluated;
+            let Evaluation { decision, request, .. } = *evaluated;
             return Grant { call: id, decision, token: None, request };
         }
         let open = evaluated.request.clone();
@@ -77,7 +77,7 @@ impl Kernel {
         question: Question<'_>,
         mode: ResponseMode,
         target: &Target,
-        (evaluated, call): (&Evaluated, &CallId),
+        (evaluated, call): (&Evaluation, &CallId),
     ) -> Option<Token> {
         // What was looked at for the decision is not taken off the life of the token.
         let latest = self.moment().latest;
@@ -137,8 +137,8 @@ pub(crate) fn unnamed() -> CallId {
 }
 
 /// A refusal before anything was evaluated.
-pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Box<Evaluated> {
-    Evaluated::new(decision, slot)
+pub(crate) fn early(decision: Decision, slot: Option<RunSlot>) -> Box<Evaluation> {
+    Evaluation::new(decision, slot)
 }
 
 #[cfg(test)]

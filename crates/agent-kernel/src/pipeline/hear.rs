@@ -6,26 +6,26 @@ use weaver_types::digest::{Digest, Tag};
 use weaver_types::ledger::{Batch, Durability, NewEvent, Put};
 use weaver_types::{CallId, EventKind, Frame, Integrity, RunId, hex};
 
-use super::finish::Ended;
-use super::invoke::Ready;
+use super::finish::CallEnd;
+use super::invoke::AuthorizedInvocation;
 use super::origins::Origins;
 use super::transition::Step;
 use crate::cached_run::{RunSlot, lock};
 use crate::caller::Caller;
 use crate::kernel::Kernel;
-use crate::provenance::{self, Index, Kind, Part};
+use crate::provenance::{self, Index, IndexEntries, Voucher};
 use crate::record::{Payload, error_text};
 use crate::run_state::RunDelta;
 
 /// What a step adds to the index of its run: recorded with the step, and taken in once that is
 /// committed.
 #[derive(Default)]
-pub(crate) struct Addition {
+pub(crate) struct ProvenanceUpdate {
     pub(crate) puts: Vec<Put>,
-    part: Option<Part>,
+    part: Option<IndexEntries>,
 }
 
-impl Addition {
+impl ProvenanceUpdate {
     /// Takes it in.
     pub(crate) fn take(self, slot: &RunSlot) {
         let Some(part) = self.part else { return };
@@ -44,7 +44,7 @@ impl Kernel {
     ///
     /// Every grant begins with this. A host may ask for it as soon as the user speaks, so that no
     /// decision waits for the reading of a long text.
-    pub async fn hear(&self, caller: Caller<'_>) {
+    pub async fn ingest_statements(&self, caller: Caller<'_>) {
         let said = caller.run.said();
         if said.is_empty() {
             return;
@@ -62,7 +62,7 @@ impl Kernel {
                 .provenance()
                 .and_then(|mut index| index.text(text, &tokens, self.random.as_ref()));
             let Some(part) = part else { return };
-            let record = || Box::pin(self.record_words(caller, &slot, text, &part));
+            let record = || Box::pin(self.record_statement(caller, &slot, text, &part));
             if !caller.run.dry_run && !record().await {
                 return;
             }
@@ -75,14 +75,14 @@ impl Kernel {
         }
     }
 
-    async fn record_words(
+    async fn record_statement(
         &self,
         caller: Caller<'_>,
         slot: &RunSlot,
         text: &str,
-        part: &Part,
+        part: &IndexEntries,
     ) -> bool {
-        let Some(event) = self.words_event(caller, text, part) else { return false };
+        let Some(event) = self.statement_event(caller, text, part) else { return false };
         // Named by what it adds first: the keyed hash of the whole text.
         let first = part.entries.first().copied().unwrap_or_default();
         let name = format!("said_{first:016x}");
@@ -96,7 +96,12 @@ impl Kernel {
         done
     }
 
-    fn words_event(&self, caller: Caller<'_>, text: &str, part: &Part) -> Option<NewEvent> {
+    fn statement_event(
+        &self,
+        caller: Caller<'_>,
+        text: &str,
+        part: &IndexEntries,
+    ) -> Option<NewEvent> {
         let mut salt = [0_u8; 16];
         self.random.fill(&mut salt).ok()?;
         Payload::new()
@@ -114,16 +119,16 @@ impl Kernel {
     /// vouches for it. Where not all of it is vouched for, neither the result of the call nor any
     /// later result of a server that it is written to vouches for anything. Only calls that keep
     /// something, or whose results are trusted, matter.
-    pub(crate) fn written(
+    pub(crate) fn argument_provenance(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-    ) -> Result<Addition, &'static str> {
+    ) -> Result<ProvenanceUpdate, &'static str> {
         let spec = ready.target.capability.spec();
         let writes = spec.effects.writes();
         let trusted = spec.output_label.integrity == Integrity::Trusted;
         if !(writes || trusted) || !is_untrusted(slot) {
-            return Ok(Addition::default());
+            return Ok(ProvenanceUpdate::default());
         }
         let tokens = provenance::written(ready.arguments);
         let origin = &ready.target.entry.origin;
@@ -145,7 +150,12 @@ impl Kernel {
 
     /// What a trusted result names, as it is shown, and the ids that its source assigned. A result
     /// that may hold what untrusted input placed there vouches for nothing.
-    pub(crate) fn told(&self, ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Addition {
+    pub(crate) fn result_provenance(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+        ended: &CallEnd,
+    ) -> ProvenanceUpdate {
         let (run, call) = (&ready.caller.run.run_id, ready.call.as_str());
         let frame = ended.result.data.as_ref();
         let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
@@ -162,32 +172,37 @@ impl Kernel {
             None => {}
         }
         if tokens.is_empty() {
-            return Addition::default();
+            return ProvenanceUpdate::default();
         }
-        self.addition(run, slot, call, |index| index.part(Kind::Trusted, &tokens))
+        self.addition(run, slot, call, |index| index.part(Voucher::Trusted, &tokens))
             .unwrap_or_default()
     }
 
     /// What a look at a stored trusted result names.
-    pub(crate) fn shown_again(
+    pub(crate) fn view_provenance(
         &self,
         caller: Caller<'_>,
         call: &CallId,
         slot: &RunSlot,
         frame: &Frame,
-    ) -> Addition {
+    ) -> ProvenanceUpdate {
         let is_void = || slot.provenance().is_none_or(|index| index.is_void(call.as_str()));
         if frame.label.integrity != Integrity::Trusted || is_void() {
-            return Addition::default();
+            return ProvenanceUpdate::default();
         }
         let tokens = provenance::answered(frame, slot.masks().table());
         let run = &caller.run.run_id;
-        self.addition(run, slot, call.as_str(), |index| index.part(Kind::Trusted, &tokens))
+        self.addition(run, slot, call.as_str(), |index| index.part(Voucher::Trusted, &tokens))
             .unwrap_or_default()
     }
 
     /// The ids of records that are vouched for.
-    fn assigned(&self, ready: &Ready<'_>, slot: &RunSlot, ended: &Ended) -> Vec<Token> {
+    fn assigned(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+        ended: &CallEnd,
+    ) -> Vec<Token> {
         let spec = ready.target.capability.spec();
         let Some(fields) = spec.records.as_ref().filter(|_| !ended.records.is_empty()) else {
             return Vec::new();
@@ -212,21 +227,27 @@ impl Kernel {
         run: &RunId,
         slot: &RunSlot,
         name: &str,
-        part: impl FnOnce(&Index) -> Option<Part>,
-    ) -> Option<Addition> {
+        part: impl FnOnce(&Index) -> Option<IndexEntries>,
+    ) -> Option<ProvenanceUpdate> {
         let part = {
             let mut index = slot.provenance()?;
             index.ensure(self.random.as_ref())?;
             part(&index)?
         };
         if part.is_empty() {
-            return Some(Addition::default());
+            return Some(ProvenanceUpdate::default());
         }
         let puts = self.puts(run, slot, name, &part)?;
-        Some(Addition { puts, part: Some(part) })
+        Some(ProvenanceUpdate { puts, part: Some(part) })
     }
 
-    fn puts(&self, run: &RunId, slot: &RunSlot, name: &str, part: &Part) -> Option<Vec<Put>> {
+    fn puts(
+        &self,
+        run: &RunId,
+        slot: &RunSlot,
+        name: &str,
+        part: &IndexEntries,
+    ) -> Option<Vec<Put>> {
         let index = slot.provenance()?;
         provenance::puts((&self.settings.tenant, run), name, &index, part)
     }

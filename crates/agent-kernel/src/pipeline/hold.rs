@@ -10,11 +10,11 @@ use weaver_types::{
     CallId, Check, Contribution, Discharge, EventKind, ReasonCode, RequestId, Verdict,
 };
 
-use super::evaluate::{Evaluated, Question};
-use super::resume::{Holding, is_releasable};
+use super::evaluate::{Evaluation, Question};
+use super::resume::{HoldState, is_releasable};
 use super::transition::Step;
-use crate::approval::hold::{AskedBy, HeldMasks, HoldForm, OpenHold, key};
-use crate::approval::table::Full;
+use crate::approval::hold::{HeldMasks, HeldRequest, HoldForm, OpenHold, key};
+use crate::approval::table::HoldLimit;
 use crate::bounds;
 use crate::caller::Caller;
 use crate::kernel::Kernel;
@@ -29,14 +29,14 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         call: &CallId,
-        mut evaluated: Box<Evaluated>,
-    ) -> Box<Evaluated> {
+        mut evaluated: Box<Evaluation>,
+    ) -> Box<Evaluation> {
         if question.caller.run.dry_run {
             return evaluated;
         }
         let held = is_releasable(&evaluated.decision);
         let fresh = match &evaluated.holding {
-            Holding::Openable { instead_of } if held => {
+            HoldState::Openable { instead_of } if held => {
                 Some(self.compose(policy, question, &evaluated, instead_of.clone()))
             }
             _ => None,
@@ -57,7 +57,7 @@ impl Kernel {
         }
         match fresh {
             None => {
-                if let Holding::Waiting(id) = &evaluated.holding
+                if let HoldState::Waiting(id) = &evaluated.holding
                     && held
                 {
                     evaluated.request = Some(id.clone());
@@ -67,7 +67,7 @@ impl Kernel {
             Some(Err(said)) => evaluated.tightened(*said),
             Some(Ok(open)) => match self.open_request(open, Some((question.caller, call))).await {
                 Ok(id) => {
-                    evaluated.holding = Holding::Waiting(id.clone());
+                    evaluated.holding = HoldState::Waiting(id.clone());
                     evaluated.request = Some(id);
                     evaluated
                 }
@@ -81,7 +81,7 @@ impl Kernel {
         &self,
         policy: &PolicySet,
         question: Question<'_>,
-        evaluated: &Evaluated,
+        evaluated: &Evaluation,
         supersedes: Option<RequestId>,
     ) -> Result<OpenHold, Box<Contribution>> {
         let random = self.random.as_ref();
@@ -118,7 +118,7 @@ impl Kernel {
             deadline: now.after(bounds::life(policy)),
             supersedes,
         };
-        let asked = AskedBy {
+        let asked = HeldRequest {
             principal: caller.principal.clone(),
             request: question.request.clone(),
             mode: caller.run.settings.safety_mode,
@@ -172,11 +172,11 @@ impl Kernel {
         }
     }
 
-    fn full(&self, full: Full) -> Box<Contribution> {
+    fn full(&self, full: HoldLimit) -> Box<Contribution> {
         let detail = match full {
-            Full::Kernel => "too many calls are held already",
-            Full::Run => "too many calls of this run are held already",
-            Full::TooLarge => {
+            HoldLimit::Kernel => "too many calls are held already",
+            HoldLimit::Run => "too many calls of this run are held already",
+            HoldLimit::TooLarge => {
                 let detail = "the arguments are too large for somebody to release them";
                 return deny(Check::Limit, ReasonCode::InvalidArguments, detail);
             }

@@ -10,13 +10,13 @@ use weaver_types::{
 };
 
 use super::decision_record::DecisionRecord;
-use super::hear::Addition;
-use super::invoke::Ready;
+use super::hear::ProvenanceUpdate;
+use super::invoke::AuthorizedInvocation;
 use super::label;
-use super::resume::Released;
-use super::stand_in::Noted;
+use super::resume::HoldRelease;
+use super::stand_in::ReleaseEffect;
 use super::transition::{Step, StepError};
-use super::unfinished::Watch;
+use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
 use crate::kernel::Kernel;
@@ -32,9 +32,9 @@ impl Kernel {
     /// decision that comes back is a denial.
     pub(crate) async fn commit_intent(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-    ) -> Result<Box<Watch<'_>>, Box<Decision>> {
+    ) -> Result<Box<OpenCallGuard<'_>>, Box<Decision>> {
         if let Err(error) = self.record_ends().await {
             return Err(Box::new(not_committed(ready, &error)));
         }
@@ -42,8 +42,8 @@ impl Kernel {
         for _ in 0..MAX_TRIES {
             match self.try_intent(ready, slot, released.as_deref()).await {
                 Ok(watch) => return Ok(watch),
-                Err(Untaken::Refused(decision)) => return Err(decision),
-                Err(Untaken::Shared) => {
+                Err(IntentRefusal::Refused(decision)) => return Err(decision),
+                Err(IntentRefusal::Shared) => {
                     self.count_again(ready, released.as_deref_mut())?;
                 }
             }
@@ -55,11 +55,11 @@ impl Kernel {
 
     async fn try_intent(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
-        released: Option<&Released>,
-    ) -> Result<Box<Watch<'_>>, Untaken> {
-        let Prepared { step, mut watch, written, noted } =
+        released: Option<&HoldRelease>,
+    ) -> Result<Box<OpenCallGuard<'_>>, IntentRefusal> {
+        let PreparedIntent { step, mut watch, written, noted } =
             self.prepare_intent(ready, slot, released)?;
         let Err(error) = self.step(step).await else {
             self.pending.remove(&ready.claims.token_id);
@@ -70,10 +70,10 @@ impl Kernel {
             return Ok(watch);
         };
         watch.over = true;
-        let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
+        let refused = |decision: Decision| IntentRefusal::Refused(Box::new(decision));
         Err(match (conflicting(&error), released) {
-            (Some(Namespace::Standing), Some(_)) => Untaken::Shared,
-            (Some(Namespace::Hold), Some(Released::Request { hold, .. })) => {
+            (Some(Namespace::Standing), Some(_)) => IntentRefusal::Shared,
+            (Some(Namespace::Hold), Some(HoldRelease::Request { hold, .. })) => {
                 // Whoever used it may not have come to note it.
                 let _ = self.reload(&hold.open.request.id, hold);
                 refused(gone(ready))
@@ -84,11 +84,11 @@ impl Kernel {
 
     fn prepare_intent<'a, 'k>(
         &'k self,
-        ready: &'a Ready<'_>,
+        ready: &'a AuthorizedInvocation<'_>,
         slot: &'a RunSlot,
-        released: Option<&Released>,
-    ) -> Result<Prepared<'a, 'k>, Untaken> {
-        let refused = |decision: Decision| Untaken::Refused(Box::new(decision));
+        released: Option<&HoldRelease>,
+    ) -> Result<PreparedIntent<'a, 'k>, IntentRefusal> {
+        let refused = |decision: Decision| IntentRefusal::Refused(Box::new(decision));
         // Verified before; looked at again, now that the next thing is the commit.
         if self.is_revoked(ready.claims) {
             let detail = "the grant was revoked".to_owned();
@@ -105,7 +105,7 @@ impl Kernel {
             let detail = "the intent has no recordable form".to_owned();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
-        let written = self.written(ready, slot).map_err(|detail| {
+        let written = self.argument_provenance(ready, slot).map_err(|detail| {
             let detail = detail.to_owned();
             refused(deny(ready, Check::System, ReasonCode::InternalError, detail))
         })?;
@@ -119,7 +119,7 @@ impl Kernel {
             batch = batch.join(used.batch);
             noted = Some(Box::new(used.noted));
         }
-        let watch = Box::new(Watch {
+        let watch = Box::new(OpenCallGuard {
             kernel: self,
             slot: slot.clone(),
             call,
@@ -135,16 +135,16 @@ impl Kernel {
         });
         let budget = Some(&ready.caller.run.settings.budget);
         let step = Step { budget, ..Step::new(ready.caller, slot, delta, batch) };
-        Ok(Prepared { step, watch, written, noted })
+        Ok(PreparedIntent { step, watch, written, noted })
     }
 
     /// Others use the same standing approval: count on what they left.
     fn count_again(
         &self,
-        ready: &Ready<'_>,
-        released: Option<&mut Released>,
+        ready: &AuthorizedInvocation<'_>,
+        released: Option<&mut HoldRelease>,
     ) -> Result<(), Box<Decision>> {
-        let Some(Released::Standing { used, .. }) = released else {
+        let Some(HoldRelease::Standing { used, .. }) = released else {
             return Err(Box::new(gone(ready)));
         };
         match self.reload_standing(&used.state.standing().id) {
@@ -160,7 +160,7 @@ impl Kernel {
         }
     }
 
-    fn open_call(&self, ready: &Ready<'_>) -> OpenCall {
+    fn open_call(&self, ready: &AuthorizedInvocation<'_>) -> OpenCall {
         let capability = &ready.target.capability;
         let (latency_us, cost) =
             ready.room.as_ref().map(BudgetReservation::at_worst).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Kernel {
 
     fn intent_batch(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         open: &OpenCall,
         delta: &RunDelta,
         released: Option<Value>,
@@ -222,7 +222,7 @@ impl Kernel {
 
 /// Parts of a stream and words of progress are shown before the outcome is recorded, so their label
 /// is taken on now.
-fn shown_early(ready: &Ready<'_>) -> Option<Label> {
+fn shown_early(ready: &AuthorizedInvocation<'_>) -> Option<Label> {
     let mode = ready.effective_mode();
     let outlets = ready.outlet.is_some() || ready.progress.is_some();
     let early = outlets && mode <= ResponseMode::Table;
@@ -230,17 +230,17 @@ fn shown_early(ready: &Ready<'_>) -> Option<Label> {
 }
 
 /// An intent before its commit.
-struct Prepared<'a, 'k> {
+struct PreparedIntent<'a, 'k> {
     step: Step<'a>,
-    watch: Box<Watch<'k>>,
+    watch: Box<OpenCallGuard<'k>>,
     /// What the run then knows of its values.
-    written: Addition,
+    written: ProvenanceUpdate,
     /// What memory then has to know of what released the call.
-    noted: Option<Box<Noted>>,
+    noted: Option<Box<ReleaseEffect>>,
 }
 
 /// Why an intent was not taken.
-enum Untaken {
+enum IntentRefusal {
     Refused(Box<Decision>),
     /// Another call has used the same standing approval.
     Shared,
@@ -254,9 +254,9 @@ fn conflicting(error: &StepError) -> Option<Namespace> {
 }
 
 /// Another call has used up what released this one.
-fn gone(ready: &Ready<'_>) -> Decision {
+fn gone(ready: &AuthorizedInvocation<'_>) -> Decision {
     match ready.released.as_deref() {
-        Some(Released::Standing { used, .. }) => {
+        Some(HoldRelease::Standing { used, .. }) => {
             let id = &used.state.standing().id;
             let detail = format!("the standing approval `{id}` has no use left; ask again");
             let reason = ReasonCode::ApprovalRequired;
@@ -264,7 +264,7 @@ fn gone(ready: &Ready<'_>) -> Decision {
             ready.decision.clone().tightened(said)
         }
         released => {
-            let id = released.and_then(Released::request);
+            let id = released.and_then(HoldRelease::request);
             let id = id.map_or("unknown", |id| id.as_str());
             let detail = format!("the approval `{id}` was used by another call, or is over");
             deny(ready, Check::System, ReasonCode::TokenUsed, detail)
@@ -272,7 +272,7 @@ fn gone(ready: &Ready<'_>) -> Decision {
     }
 }
 
-fn not_committed(ready: &Ready<'_>, error: &StepError) -> Decision {
+fn not_committed(ready: &AuthorizedInvocation<'_>, error: &StepError) -> Decision {
     match error {
         StepError::Budget(_) => {
             deny(ready, Check::Limit, ReasonCode::BudgetExceeded, error.to_string())
@@ -287,7 +287,12 @@ fn not_committed(ready: &Ready<'_>, error: &StepError) -> Decision {
     }
 }
 
-fn deny(ready: &Ready<'_>, check: Check, reason: ReasonCode, detail: String) -> Decision {
+fn deny(
+    ready: &AuthorizedInvocation<'_>,
+    check: Check,
+    reason: ReasonCode,
+    detail: String,
+) -> Decision {
     let said = Contribution::new(check, Verdict::Deny, reason, detail);
     ready.decision.clone().tightened(said)
 }

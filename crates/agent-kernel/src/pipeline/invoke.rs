@@ -8,14 +8,14 @@ use weaver_types::{
     TokenClaims, Verdict,
 };
 
-use super::attempt::want;
-use super::evaluate::{Evaluated, Question, Target, denied};
+use super::attempt::attempt_needs;
+use super::evaluate::{Evaluation, Question, Target, denied};
 use super::grant::{early, limits, raw_needs_admin, unnamed};
 use super::label;
 use super::measure::Measure;
 use super::progress::ProgressOutlet;
-use super::resume::{Holding, Released};
-use super::share::Share;
+use super::resume::{HoldRelease, HoldState};
+use super::share::TokenAllotment;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::{RunSlot, lock};
 use crate::call_stream::{CallStream, Outlet};
@@ -30,7 +30,7 @@ use crate::token::Token;
 
 /// A call that has passed every check and waits for its commit. It is handed on to its end, so it
 /// lies in a box.
-pub(crate) struct Ready<'a> {
+pub(crate) struct AuthorizedInvocation<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,
     pub(crate) call: CallId,
@@ -48,9 +48,9 @@ pub(crate) struct Ready<'a> {
     /// What was repaired in them.
     pub(crate) repaired: Option<&'a Value>,
     /// What released it, to be used up with its intent.
-    pub(crate) released: Option<Box<Released>>,
+    pub(crate) released: Option<Box<HoldRelease>>,
     /// What it may take of its session.
-    pub(crate) share: Share,
+    pub(crate) share: TokenAllotment,
     /// When it was counted, right before its commit.
     pub(crate) counted: Timestamp,
     /// What it has set aside of its run's budget.
@@ -158,7 +158,7 @@ impl Kernel {
             facts,
             resumes: true,
         };
-        let tighten = |mut evaluated: Box<Evaluated>| {
+        let tighten = |mut evaluated: Box<Evaluation>| {
             evaluated.decision = bound(evaluated.decision, claims, evaluated.target.as_ref());
             evaluated.decision = raw_needs_admin(evaluated.decision, caller, mode);
             evaluated.decision = raw_needs_token(evaluated.decision, claims, mode);
@@ -167,7 +167,7 @@ impl Kernel {
         let call = pending.call.clone();
         let mut evaluated = self.decided(&policy, &mut question, &call, &tighten).await;
         let released = match std::mem::take(&mut evaluated.holding) {
-            Holding::Released(released) => Some(released),
+            HoldState::Released(released) => Some(released),
             _ => None,
         };
         match (evaluated.target.take(), evaluated.slot.take()) {
@@ -175,7 +175,7 @@ impl Kernel {
                 let decision = evaluated.decision;
                 let worst = label::stored(&target.capability, &call);
                 let tells = outlets.progress.is_some() && target.entry.driver.reports_progress();
-                let ready = Box::new(Ready {
+                let ready = Box::new(AuthorizedInvocation {
                     caller,
                     request,
                     worst: match masks {
@@ -192,13 +192,13 @@ impl Kernel {
                     masks,
                     repaired: repaired.as_ref().map(|repaired| &repaired.done),
                     released,
-                    share: Share::default(),
+                    share: TokenAllotment::default(),
                     counted: question.at.now,
                     room: None,
                     outlet: outlets.stream,
                     progress: outlets.progress.filter(|_| tells).map(ProgressOutlet::new),
                 });
-                self.go(&policy, ready, slot).await
+                self.commit_and_execute(&policy, ready, slot).await
             }
             (target, slot) => {
                 (evaluated.target, evaluated.slot) = (target, slot);
@@ -211,15 +211,15 @@ impl Kernel {
     }
 
     /// Commits the intent, then executes; or refuses.
-    async fn go(
+    async fn commit_and_execute(
         &self,
         policy: &PolicySet,
-        mut ready: Box<Ready<'_>>,
+        mut ready: Box<AuthorizedInvocation<'_>>,
         slot: RunSlot,
     ) -> Box<Invocation> {
-        let Ready { caller, request, .. } = *ready;
+        let AuthorizedInvocation { caller, request, .. } = *ready;
         if caller.run.dry_run {
-            let Ready { call, decision, .. } = *ready;
+            let AuthorizedInvocation { call, decision, .. } = *ready;
             return Box::new(Invocation { call, decision, result: None, request: None });
         }
         // What was looked at for the decision may have taken its time.
@@ -247,18 +247,22 @@ impl Kernel {
             .then(|| CallId::random(self.random.as_ref()).ok())
             .flatten();
         let call = own.unwrap_or(ready.call);
-        let mut evaluated = Evaluated::new(decision, Some(slot));
+        let mut evaluated = Evaluation::new(decision, Some(slot));
         evaluated.target = Some(ready.target);
         let decision = self.refuse(caller, request, &call, evaluated).await;
         Box::new(self.refused(caller, request, call, decision))
     }
 
     /// Sets aside what the call may take of its run and of its session.
-    fn set_aside(&self, ready: &mut Ready<'_>, slot: &RunSlot) -> Result<(), Box<Contribution>> {
+    fn set_aside(
+        &self,
+        ready: &mut AuthorizedInvocation<'_>,
+        slot: &RunSlot,
+    ) -> Result<(), Box<Contribution>> {
         let budget = &ready.caller.run.settings.budget;
         let mode = ready.effective_mode();
         let tokens = self.tokens_of_a_frame(slot, mode);
-        let room = BudgetReservation::take(slot, budget, tokens, want(ready))?;
+        let room = BudgetReservation::take(slot, budget, tokens, attempt_needs(ready))?;
         ready.share.reserve((self, slot), mode, room.tokens())?;
         ready.room = Some(room);
         Ok(())
@@ -268,7 +272,7 @@ impl Kernel {
     fn reserve(
         &self,
         policy: &PolicySet,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
     ) -> Result<(), Box<Contribution>> {
         let label = lock(slot).map(|run| run.state().label.clone());
@@ -379,7 +383,7 @@ fn raw_needs_token(decision: Decision, claims: &TokenClaims, mode: ResponseMode)
     decision.tightened(Contribution::new(Check::System, Verdict::Deny, reason, detail))
 }
 
-impl Ready<'_> {
+impl AuthorizedInvocation<'_> {
     /// How much may be shown: the mode asked for, or the stricter one of a constraint.
     pub(crate) fn effective_mode(&self) -> ResponseMode {
         let asked = self.limits.mode.map_or(self.mode, |mode| mode.max(self.mode));

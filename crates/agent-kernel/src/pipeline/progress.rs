@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use weaver_firewall::Firewall;
 use weaver_types::{Progress, ProgressSink, ResponseMode};
 
-use super::invoke::Ready;
+use super::invoke::AuthorizedInvocation;
 use crate::kernel::Kernel;
-use crate::progress::{Pace, ProgressSlot, Taken, keep_end};
+use crate::progress::{ProgressRate, ProgressSlot, Taken, keep_end};
 
 /// The longest message that is passed on, in characters.
 const MAX_MESSAGE: usize = 200;
@@ -33,7 +33,7 @@ impl ProgressOutlet {
     }
 
     /// True when a message was passed on: words of the tool were shown.
-    pub(crate) fn has_told(&self) -> bool {
+    pub(crate) fn has_reported(&self) -> bool {
         self.told.load(Ordering::Relaxed)
     }
 
@@ -62,7 +62,11 @@ impl Kernel {
     /// is one line without hidden characters, and short. Where the call may show no texts
     /// (`summary`, `handle_only`), it is left out. The run has taken on the label of such words with
     /// the intent, before any of them is shown.
-    pub(crate) async fn with_progress<F: Future>(&self, ready: &Ready<'_>, work: F) -> F::Output {
+    pub(crate) async fn with_progress<F: Future>(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        work: F,
+    ) -> F::Output {
         let Some(outlet) = &ready.progress else { return work.await };
         // In a box: few calls have it, and all would be moved with its room.
         Box::pin(self.passing_on(ready, outlet, work)).await
@@ -70,14 +74,14 @@ impl Kernel {
 
     async fn passing_on<F: Future>(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         outlet: &ProgressOutlet,
         work: F,
     ) -> F::Output {
         let firewall = self.firewall_for(ready, None);
         let texts = ready.effective_mode() <= ResponseMode::Table;
         let show = |taken| outlet.pass_on(taken, &firewall, texts);
-        Pace::default().showing(work, &outlet.slot, show, self.timer.as_ref()).await
+        ProgressRate::default().showing(work, &outlet.slot, show, self.timer.as_ref()).await
     }
 }
 

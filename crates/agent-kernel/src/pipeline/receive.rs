@@ -123,13 +123,13 @@ impl Kernel {
             Err(Refusal::Failed(problem)) => Received::Failed { problem },
             Err(Refusal::Rejected(rejection)) => {
                 let (code, detail) = (rejection.code(), rejection.to_string());
-                self.tell_rejection(bytes, code, &detail).await;
+                self.record_rejection(bytes, code, &detail).await;
                 Received::Rejected { code, detail }
             }
         }
     }
 
-    async fn tell_rejection(&self, bytes: &[u8], code: &'static str, detail: &str) {
+    async fn record_rejection(&self, bytes: &[u8], code: &'static str, detail: &str) {
         let now = self.now();
         // A file is a document of ours with a signature: its digest gives nothing away that the
         // file itself does not, and the event keeps only what names it.

@@ -16,7 +16,7 @@ impl Kernel {
     pub(crate) async fn record_ends(&self) -> Result<(), StepError> {
         while self.unrecorded_ends.is_any_left() {
             let Some(unrecorded) = self.unrecorded_ends.take() else { return Ok(()) };
-            if let Err(error) = self.end_one(&unrecorded).await {
+            if let Err(error) = self.record_end_of(&unrecorded).await {
                 self.unrecorded_ends.add(unrecorded);
                 return Err(error);
             }
@@ -24,7 +24,7 @@ impl Kernel {
         Ok(())
     }
 
-    async fn end_one(&self, unrecorded: &UnrecordedEnd) -> Result<(), StepError> {
+    async fn record_end_of(&self, unrecorded: &UnrecordedEnd) -> Result<(), StepError> {
         let UnrecordedEnd { call, open, end } = unrecorded;
         let failed = |problem: String| LedgerError::Malformed(problem);
         let slot = self.runs.slot(&open.run, self.ledger.as_ref());

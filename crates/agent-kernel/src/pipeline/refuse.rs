@@ -7,7 +7,7 @@ use weaver_types::{
 };
 
 use super::decision_record::DecisionRecord;
-use super::evaluate::Evaluated;
+use super::evaluate::Evaluation;
 use super::transition::Step;
 use crate::caller::Caller;
 use crate::invocation::{Explanation, Invocation};
@@ -23,7 +23,7 @@ impl Kernel {
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: &CallId,
-        evaluated: Box<Evaluated>,
+        evaluated: Box<Evaluation>,
     ) -> Decision {
         let mut decision = evaluated.decision.clone();
         if !caller.run.dry_run {
@@ -50,9 +50,9 @@ impl Kernel {
         caller: Caller<'_>,
         request: &CapabilityRequest,
         call: &CallId,
-        evaluated: Box<Evaluated>,
+        evaluated: Box<Evaluation>,
     ) -> Result<(), String> {
-        let Evaluated { decision, target, slot, request: open, .. } = *evaluated;
+        let Evaluation { decision, target, slot, request: open, .. } = *evaluated;
         let slot = slot.ok_or_else(|| "the run's state cannot be read".to_owned())?;
         let delta = RunDelta { denials: 1, ..RunDelta::default() };
         let mut judged = DecisionRecord::new(caller, request, &decision, &delta, &self.firewall);

@@ -7,7 +7,7 @@ use weaver_policy::approval::{ApprovalRequest, RequestEnd};
 use weaver_types::{Operation, ReasonCode, RequestId, RunBudget, RunContext, RunSettings};
 
 use super::evaluate::Question;
-use super::resume::{Ending, KERNEL, is_releasable};
+use super::resume::{HoldEnding, KERNEL, is_releasable};
 use crate::approval::hold::OpenHold;
 use crate::caller::Caller;
 use crate::kernel::Kernel;
@@ -66,7 +66,7 @@ impl Kernel {
 
     async fn give_way(&self, old: &ApprovalRequest, end: RequestEnd, detail: &str) -> bool {
         let (id, reason) = (old.id.clone(), ReasonCode::PolicyChanged);
-        self.end(Ending { id, end, reason, detail: detail.to_owned() }).await.is_ok()
+        self.end(HoldEnding { id, end, reason, detail: detail.to_owned() }).await.is_ok()
     }
 
     /// The same call under this policy, when it is held with the same authority.

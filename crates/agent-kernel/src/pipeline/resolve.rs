@@ -9,9 +9,9 @@ use weaver_policy::{PolicySet, Release};
 use weaver_types::ledger::{Batch, Durability};
 use weaver_types::{CallId, Check, Contribution, EventKind, ReasonCode, RequestId};
 
-use super::evaluate::{Evaluated, Question};
+use super::evaluate::{Evaluation, Question};
 use super::hold::deny;
-use super::resume::{Ending, is_releasable};
+use super::resume::{HoldEnding, is_releasable};
 use crate::approval::resolver::{Answer, ResolverPort};
 use crate::approval::table::Hold;
 use crate::kernel::Kernel;
@@ -22,10 +22,10 @@ use crate::wait::{contained, within};
 const RESOLVER: &str = "resolver";
 
 /// What adds to a decision, so that no request is opened for what is denied anyway.
-pub(crate) type Tighten<'a> = &'a (dyn Fn(Box<Evaluated>) -> Box<Evaluated> + Sync);
+pub(crate) type Tighten<'a> = &'a (dyn Fn(Box<Evaluation>) -> Box<Evaluation> + Sync);
 
 /// What a resolver's answer means for the call.
-enum Asked {
+enum ResolverOutcome {
     /// Decide again.
     Granted,
     /// The request stays open.
@@ -34,9 +34,9 @@ enum Asked {
 }
 
 /// Lets the next call ask, also when this one is dropped.
-struct Asking<'k>(&'k Kernel, RequestId);
+struct ResolverTurn<'k>(&'k Kernel, RequestId);
 
-impl Drop for Asking<'_> {
+impl Drop for ResolverTurn<'_> {
     fn drop(&mut self) {
         self.0.holds.end_asking(&self.1);
     }
@@ -51,7 +51,7 @@ impl Kernel {
         question: &mut Question<'_>,
         call: &CallId,
         tighten: Tighten<'_>,
-    ) -> Box<Evaluated> {
+    ) -> Box<Evaluation> {
         let evaluated = tighten(self.evaluate(policy, *question));
         let (caller, slot) = (question.caller, evaluated.slot.as_ref());
         self.raised(caller, call, slot, &evaluated.signals).await;
@@ -60,14 +60,14 @@ impl Kernel {
             return evaluated;
         };
         match Box::pin(self.ask(policy, &id, port)).await {
-            Asked::Open => evaluated,
-            Asked::Granted => {
+            ResolverOutcome::Open => evaluated,
+            ResolverOutcome::Granted => {
                 // People take their time.
                 question.at = self.moment();
                 let again = tighten(self.evaluate(policy, *question));
                 self.held(policy, *question, call, again).await
             }
-            Asked::Refused(said) => {
+            ResolverOutcome::Refused(said) => {
                 evaluated.request = None;
                 evaluated.tightened(*said)
             }
@@ -80,26 +80,31 @@ impl Kernel {
         policy: &PolicySet,
         question: Question<'_>,
         call: &CallId,
-        evaluated: Box<Evaluated>,
-    ) -> Box<Evaluated> {
+        evaluated: Box<Evaluation>,
+    ) -> Box<Evaluation> {
         if evaluated.endings.is_empty() && !is_releasable(&evaluated.decision) {
             return evaluated;
         }
         Box::pin(self.hold(policy, question, call, evaluated)).await
     }
 
-    async fn ask(&self, policy: &PolicySet, id: &RequestId, port: &ResolverPort) -> Asked {
+    async fn ask(
+        &self,
+        policy: &PolicySet,
+        id: &RequestId,
+        port: &ResolverPort,
+    ) -> ResolverOutcome {
         if !self.holds.begin_asking(id) {
-            return Asked::Open;
+            return ResolverOutcome::Open;
         }
-        let _asking = Asking(self, id.clone());
-        let Some(hold) = self.holds.get(id) else { return Asked::Open };
+        let _asking = ResolverTurn(self, id.clone());
+        let Some(hold) = self.holds.get(id) else { return ResolverOutcome::Open };
         let request = &hold.open.request;
         let work = contained(|| port.resolver.resolve(request));
         let answer = within(work, port.timeout, self.timer.as_ref()).await;
         let revoked = || RequestEnd::Revoked { by: RESOLVER.to_owned() };
         match answer {
-            Some(Some(Ok(Answer::NoAnswer))) => Asked::Open,
+            Some(Some(Ok(Answer::NoAnswer))) => ResolverOutcome::Open,
             Some(Some(Ok(Answer::Granted { people }))) => {
                 match Release::in_process(request, policy.keys(), &people, self.now()) {
                     Ok(_) => self.agreed(&hold, people).await,
@@ -134,7 +139,7 @@ impl Kernel {
 
     /// People in this process agreed. The log says so; the record does not, so that a record
     /// somebody edits never releases anything.
-    async fn agreed(&self, hold: &Hold, people: BTreeSet<String>) -> Asked {
+    async fn agreed(&self, hold: &Hold, people: BTreeSet<String>) -> ResolverOutcome {
         let open = &hold.open;
         let event = self
             .about(open)
@@ -143,14 +148,18 @@ impl Kernel {
             .event(EventKind::ApprovalGranted, self.now(), &open.request.run, None);
         let Some(event) = event else {
             let detail = "the grant has no recordable form";
-            return Asked::Refused(deny(Check::System, ReasonCode::InternalError, detail));
+            return ResolverOutcome::Refused(deny(
+                Check::System,
+                ReasonCode::InternalError,
+                detail,
+            ));
         };
         match self.ledger.commit(Batch::new(Durability::Disk).with_event(event)).await {
-            Ok(_) if self.holds.granted_here(&open.request.id, people) => Asked::Granted,
-            Ok(_) => Asked::Open,
+            Ok(_) if self.holds.granted_here(&open.request.id, people) => ResolverOutcome::Granted,
+            Ok(_) => ResolverOutcome::Open,
             Err(error) => {
                 let (check, reason) = (Check::System, ReasonCode::LedgerUnavailable);
-                Asked::Refused(deny(check, reason, &format!("the grant: {error}")))
+                ResolverOutcome::Refused(deny(check, reason, &format!("the grant: {error}")))
             }
         }
     }
@@ -161,15 +170,15 @@ impl Kernel {
         end: RequestEnd,
         reason: ReasonCode,
         detail: &str,
-    ) -> Asked {
+    ) -> ResolverOutcome {
         let id = request.id.clone();
         let said = format!("request `{id}`: {detail}");
-        let ending = Ending { id, end, reason, detail: detail.to_owned() };
+        let ending = HoldEnding { id, end, reason, detail: detail.to_owned() };
         match self.end(ending).await {
-            Ok(_) => Asked::Refused(deny(Check::Rule, reason, &said)),
+            Ok(_) => ResolverOutcome::Refused(deny(Check::Rule, reason, &said)),
             Err(error) => {
                 let said = format!("{said} ({error})");
-                Asked::Refused(deny(Check::Rule, reason, &said))
+                ResolverOutcome::Refused(deny(Check::Rule, reason, &said))
             }
         }
     }

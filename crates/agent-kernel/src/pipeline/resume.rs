@@ -10,19 +10,19 @@ use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode, Request
 
 use super::evaluate::Target;
 use super::observe;
-use crate::approval::hold::Place;
-use crate::approval::standing::Use;
-use crate::approval::table::{Found, Hold};
+use crate::approval::hold::CallSite;
+use crate::approval::standing::StandingRecord;
+use crate::approval::table::{Hold, HoldLookup};
 use crate::caller::Caller;
 use crate::kernel::Kernel;
-use crate::revocation::Granted;
+use crate::revocation::RevocationScope;
 
 /// Who takes a request back when the kernel itself does.
 pub(crate) const KERNEL: &str = "kernel";
 
 /// Where a call stands with what holds it.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Holding {
+pub(crate) enum HoldState {
     /// Nothing that a request could release holds it.
     #[default]
     Free,
@@ -31,17 +31,17 @@ pub(crate) enum Holding {
     /// It is held, and its request is open.
     Waiting(RequestId),
     /// It was held, and this releases it, once.
-    Released(Box<Released>),
+    Released(Box<HoldRelease>),
 }
 
 /// What releases a call; it is used up with the call's intent.
 #[derive(Debug, Clone)]
-pub(crate) enum Released {
+pub(crate) enum HoldRelease {
     Request { hold: Hold, release: Arc<Release> },
-    Standing { used: Box<Use>, release: Arc<Release> },
+    Standing { used: Box<StandingRecord>, release: Arc<Release> },
 }
 
-impl Released {
+impl HoldRelease {
     /// The request, where it is one.
     pub(crate) fn request(&self) -> Option<&RequestId> {
         match self {
@@ -53,7 +53,7 @@ impl Released {
 
 /// A request that ends, and why.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending {
+pub(crate) struct HoldEnding {
     pub(crate) id: RequestId,
     pub(crate) end: RequestEnd,
     pub(crate) reason: ReasonCode,
@@ -61,14 +61,14 @@ pub(crate) struct Ending {
 }
 
 /// What came of looking for a release.
-pub(crate) struct Resumed {
+pub(crate) struct ResumeOutcome {
     pub(crate) decision: Decision,
-    pub(crate) holding: Holding,
-    pub(crate) endings: Vec<Ending>,
+    pub(crate) holding: HoldState,
+    pub(crate) endings: Vec<HoldEnding>,
 }
 
 /// A held call, as it is asked for.
-pub(crate) struct Held<'a, 'q> {
+pub(crate) struct HeldCall<'a, 'q> {
     pub(crate) policy: &'a PolicySet,
     pub(crate) caller: Caller<'a>,
     pub(crate) query: &'a Query<'q>,
@@ -90,11 +90,11 @@ pub(crate) fn is_releasable(decision: &Decision) -> bool {
 
 impl Kernel {
     /// Looks for what releases a held call.
-    pub(crate) fn resume(&self, held: Held<'_, '_>) -> Resumed {
+    pub(crate) fn resume(&self, held: HeldCall<'_, '_>) -> ResumeOutcome {
         let Some(arguments) = &held.target.arguments else {
-            return Resumed::new(held.decision, Holding::Free);
+            return ResumeOutcome::new(held.decision, HoldState::Free);
         };
-        let place = Place {
+        let place = CallSite {
             run: held.caller.run.run_id.clone(),
             principal: held.caller.principal.id.clone(),
             agent: held.caller.principal.agent.clone(),
@@ -105,43 +105,43 @@ impl Kernel {
             None => {
                 let reason = ReasonCode::InternalError;
                 let detail = "the held calls are unusable: a thread died while it held them";
-                return Resumed::denied(held.decision, Check::System, reason, detail);
+                return ResumeOutcome::denied(held.decision, Check::System, reason, detail);
             }
-            Some(Found::Denied(ended)) => {
+            Some(HoldLookup::Denied(ended)) => {
                 let detail = format!(
                     "request `{}` for this very call was denied; it can be asked again from {} on",
                     ended.id, ended.deadline
                 );
                 let reason = ReasonCode::ApprovalDenied;
-                return Resumed::denied(held.decision, Check::Rule, reason, &detail);
+                return ResumeOutcome::denied(held.decision, Check::Rule, reason, &detail);
             }
-            Some(Found::Nothing) => {
-                Resumed::new(held.decision.clone(), Holding::Openable { instead_of: None })
+            Some(HoldLookup::Nothing) => {
+                ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None })
             }
-            Some(Found::Open(hold)) => self.meet(&held, hold),
+            Some(HoldLookup::Open(hold)) => self.meet(&held, hold),
         };
-        if matches!(resumed.holding, Holding::Openable { .. } | Holding::Waiting(_))
-            && let Some((decision, released)) = self.stand_in(&held)
+        if matches!(resumed.holding, HoldState::Openable { .. } | HoldState::Waiting(_))
+            && let Some((decision, released)) = self.release_by_standing_approval(&held)
         {
             resumed.decision = decision;
-            resumed.holding = Holding::Released(Box::new(released));
+            resumed.holding = HoldState::Released(Box::new(released));
         }
         resumed
     }
 
     /// A call whose request is open.
-    fn meet(&self, held: &Held<'_, '_>, hold: Hold) -> Resumed {
+    fn meet(&self, held: &HeldCall<'_, '_>, hold: Hold) -> ResumeOutcome {
         let request = &hold.open.request;
         let id = request.id.clone();
         if held.query.now >= request.deadline {
             let mut resumed =
-                Resumed::new(held.decision.clone(), Holding::Openable { instead_of: None });
+                ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None });
             let detail = "its time is over";
             resumed.ends(&id, RequestEnd::Expired, ReasonCode::ApprovalExpired, detail);
             return resumed;
         }
         let granted = hold.here.is_some() || *hold.open.state.phase() == Phase::Granted;
-        let granted_to = Granted {
+        let granted_to = RevocationScope {
             principal: &request.principal,
             run: &request.run,
             token: None,
@@ -149,7 +149,7 @@ impl Kernel {
         };
         if self.revocations.covers(&granted_to) {
             let mut resumed =
-                Resumed::new(held.decision.clone(), Holding::Openable { instead_of: None });
+                ResumeOutcome::new(held.decision.clone(), HoldState::Openable { instead_of: None });
             let (end, reason) =
                 (RequestEnd::Revoked { by: KERNEL.to_owned() }, ReasonCode::ApprovalRevoked);
             resumed.ends(&id, end, reason, "what was granted to its run or principal was revoked");
@@ -157,7 +157,7 @@ impl Kernel {
         }
         if let Some(said) = moved(held, request) {
             return if granted {
-                Resumed::refused(held, &id, said)
+                ResumeOutcome::refused(held, &id, said)
             } else {
                 replaced(held, id, &said)
             };
@@ -165,7 +165,7 @@ impl Kernel {
         if !granted {
             let asked = HeldCheck::of(&held.decision);
             if asked.iter().all(|one| request.holds.contains(one)) {
-                return Resumed::new(held.decision.clone(), Holding::Waiting(id));
+                return ResumeOutcome::new(held.decision.clone(), HoldState::Waiting(id));
             }
             return replaced(held, id, &more_holds());
         }
@@ -176,61 +176,63 @@ impl Kernel {
             (None, None) => {
                 let detail = "no keys document is in force, so no signature counts";
                 let said = denial(Check::System, ReasonCode::ApprovalRevoked, detail);
-                return Resumed::refused(held, &id, said);
+                return ResumeOutcome::refused(held, &id, said);
             }
         };
         match release {
             Err(rejection) => {
                 let detail = format!("the approval counts no more: {rejection}");
                 let said = denial(Check::System, ReasonCode::ApprovalRevoked, &detail);
-                Resumed::refused(held, &id, said)
+                ResumeOutcome::refused(held, &id, said)
             }
             Ok(release) => {
                 let decision = (held.decide)(&release);
                 if !decision.allowed() {
                     return replaced(held, id, &more_holds());
                 }
-                let released = Released::Request { hold, release: Arc::new(release) };
-                Resumed::new(decision, Holding::Released(Box::new(released)))
+                let released = HoldRelease::Request { hold, release: Arc::new(release) };
+                ResumeOutcome::new(decision, HoldState::Released(Box::new(released)))
             }
         }
     }
 }
 
-impl Resumed {
-    fn new(decision: Decision, holding: Holding) -> Self {
+impl ResumeOutcome {
+    fn new(decision: Decision, holding: HoldState) -> Self {
         Self { decision, holding, endings: Vec::new() }
     }
 
     fn denied(decision: Decision, check: Check, reason: ReasonCode, detail: &str) -> Self {
-        Self::new(decision.tightened(denial(check, reason, detail)), Holding::Free)
+        Self::new(decision.tightened(denial(check, reason, detail)), HoldState::Free)
     }
 
     /// A granted call that is not the granted one any more: refused, and its request ends.
-    fn refused(held: &Held<'_, '_>, id: &RequestId, said: Contribution) -> Self {
+    fn refused(held: &HeldCall<'_, '_>, id: &RequestId, said: Contribution) -> Self {
         let (reason, detail) = (said.reason, said.detail.clone());
-        let mut resumed = Self::new(held.decision.clone().tightened(said), Holding::Free);
+        let mut resumed = Self::new(held.decision.clone().tightened(said), HoldState::Free);
         resumed.ends(id, RequestEnd::Revoked { by: KERNEL.to_owned() }, reason, &detail);
         resumed
     }
 
     fn ends(&mut self, id: &RequestId, end: RequestEnd, reason: ReasonCode, detail: &str) {
         let detail = detail.to_owned();
-        self.endings.push(Ending { id: id.clone(), end, reason, detail });
+        self.endings.push(HoldEnding { id: id.clone(), end, reason, detail });
     }
 }
 
 /// A request that nobody answered and that speaks of something else by now: another takes its
 /// place. It ends when that one is opened.
-fn replaced(held: &Held<'_, '_>, id: RequestId, said: &Contribution) -> Resumed {
-    let mut resumed =
-        Resumed::new(held.decision.clone(), Holding::Openable { instead_of: Some(id.clone()) });
+fn replaced(held: &HeldCall<'_, '_>, id: RequestId, said: &Contribution) -> ResumeOutcome {
+    let mut resumed = ResumeOutcome::new(
+        held.decision.clone(),
+        HoldState::Openable { instead_of: Some(id.clone()) },
+    );
     resumed.ends(&id, RequestEnd::Superseded { by: None }, said.reason, &said.detail);
     resumed
 }
 
 /// The first thing that is not as it was when the request was opened.
-fn moved(held: &Held<'_, '_>, request: &ApprovalRequest) -> Option<Contribution> {
+fn moved(held: &HeldCall<'_, '_>, request: &ApprovalRequest) -> Option<Contribution> {
     let basis = held.policy.basis();
     if held.target.capability.fingerprint() != request.fingerprint {
         let detail = format!(

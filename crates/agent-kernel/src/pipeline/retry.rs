@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weaver_types::ReasonCode;
 
-use super::invoke::Ready;
+use super::invoke::AuthorizedInvocation;
 use crate::kernel::Kernel;
 
 /// The pause before the first retry; each further one is twice as long.
@@ -30,7 +30,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn may_go_on(&self, ready: &Ready<'_>) -> Result<(), ReasonCode> {
+    pub(super) fn may_go_on(&self, ready: &AuthorizedInvocation<'_>) -> Result<(), ReasonCode> {
         if self.is_revoked(ready.claims) {
             return Err(ReasonCode::TokenRevoked);
         }

@@ -6,13 +6,17 @@ use std::sync::Arc;
 use weaver_firewall::{Firewall, ValueSource};
 use weaver_types::Label;
 
-use super::invoke::Ready;
+use super::invoke::AuthorizedInvocation;
 use crate::kernel::Kernel;
 
 impl Kernel {
     /// The firewall as the run of a call sees its result. A run that cannot be read sees plain
     /// masks.
-    pub(crate) fn firewall_for(&self, ready: &Ready<'_>, own: Option<&Label>) -> Cow<'_, Firewall> {
+    pub(crate) fn firewall_for(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        own: Option<&Label>,
+    ) -> Cow<'_, Firewall> {
         let Some(slot) = self.slot_of(ready.caller) else { return Cow::Borrowed(&self.firewall) };
         let label = match own {
             Some(own) => ready.worst.clone().join(own),

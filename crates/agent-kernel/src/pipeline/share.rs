@@ -41,14 +41,14 @@ impl Kernel {
 
 /// The share of one call. Empty where the settings bound no session.
 #[derive(Default)]
-pub(crate) struct Share {
+pub(crate) struct TokenAllotment {
     reserved: Option<Reservation>,
     floor: Option<ResponseMode>,
     /// Whether the session made the mode stricter than it was asked for.
     escalated: bool,
 }
 
-impl Share {
+impl TokenAllotment {
     /// Sets tokens aside for a call that asks for this mode; at most `cap`, where its run has set
     /// so many aside. Where no session counts, a counter of four characters a token does.
     pub(crate) fn reserve(

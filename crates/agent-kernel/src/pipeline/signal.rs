@@ -21,7 +21,7 @@ use crate::run_state::RunDelta;
 const WATCH: &str = "watch";
 
 /// A finished call, as the watch is told of it.
-pub(crate) struct Finished<'a> {
+pub(crate) struct CompletedCall<'a> {
     pub(crate) run: &'a RunId,
     pub(crate) call: &'a CallId,
     pub(crate) capability: &'a CapabilityId,
@@ -51,7 +51,7 @@ impl Kernel {
     }
 
     /// Tells the sources of a finished call.
-    pub(crate) fn observed(&self, slot: &RunSlot, over: &Finished<'_>) {
+    pub(crate) fn observed(&self, slot: &RunSlot, over: &CompletedCall<'_>) {
         if self.ports.signals.is_idle() {
             return;
         }

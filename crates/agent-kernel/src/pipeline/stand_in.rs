@@ -7,29 +7,32 @@ use weaver_policy::approval::Phase;
 use weaver_types::ledger::{Batch, Durability, Expect};
 use weaver_types::{Decision, StandingId};
 
-use super::resume::{Held, Released};
+use super::resume::{HeldCall, HoldRelease};
 use crate::approval::hold::{EndedHold, HoldForm, key};
-use crate::approval::standing::{self, Use};
+use crate::approval::standing::{self, StandingRecord};
 use crate::error::KernelError;
 use crate::kernel::Kernel;
 
 /// What using a release up changes.
-pub(crate) struct Consumption {
+pub(crate) struct ReleaseConsumption {
     pub(crate) batch: Batch,
-    pub(crate) noted: Noted,
+    pub(crate) noted: ReleaseEffect,
     /// What the intent says of it.
     pub(crate) told: Value,
 }
 
 /// What memory has to know once it is committed.
-pub(crate) enum Noted {
+pub(crate) enum ReleaseEffect {
     Hold { version: u64, form: HoldForm },
-    Standing(Box<Use>),
+    Standing(Box<StandingRecord>),
 }
 
 impl Kernel {
     /// The first standing approval that releases the call whole.
-    pub(crate) fn stand_in(&self, held: &Held<'_, '_>) -> Option<(Decision, Released)> {
+    pub(crate) fn release_by_standing_approval(
+        &self,
+        held: &HeldCall<'_, '_>,
+    ) -> Option<(Decision, HoldRelease)> {
         let keys = held.policy.keys()?;
         let bounds = &held.policy.approvals().standing;
         for used in self.standings.in_force(held.query.now) {
@@ -39,7 +42,10 @@ impl Kernel {
             let decision = (held.decide)(&release);
             if decision.allowed() {
                 let used = Box::new(used.as_ref().clone());
-                return Some((decision, Released::Standing { used, release: Arc::new(release) }));
+                return Some((
+                    decision,
+                    HoldRelease::Standing { used, release: Arc::new(release) },
+                ));
             }
         }
         None
@@ -47,12 +53,12 @@ impl Kernel {
 
     /// What has to be committed with the intent, so that a release is used once. `None` when it
     /// cannot be used any more.
-    pub(crate) fn consumption(&self, released: &Released) -> Option<Consumption> {
+    pub(crate) fn consumption(&self, released: &HoldRelease) -> Option<ReleaseConsumption> {
         let tenant = &self.settings.tenant;
         // On disk before the call, reads included: what released it must not come back.
         let mut batch = Batch::new(Durability::Disk);
         match released {
-            Released::Request { hold, release } => {
+            HoldRelease::Request { hold, release } => {
                 let mut open = (*hold.open).clone();
                 open.state.consume(release).ok()?;
                 let request = &open.request;
@@ -62,10 +68,10 @@ impl Kernel {
                 batch.expect.push(Expect { key: key(tenant, &request.id), version: Some(version) });
                 batch.put.push(form.put(tenant)?);
                 let told = json!({ "request": request.id, "people": release.people() });
-                let noted = Noted::Hold { version: version.saturating_add(1), form };
-                Some(Consumption { batch, noted, told })
+                let noted = ReleaseEffect::Hold { version: version.saturating_add(1), form };
+                Some(ReleaseConsumption { batch, noted, told })
             }
-            Released::Standing { used, release } => {
+            HoldRelease::Standing { used, release } => {
                 let mut state = used.state.clone();
                 state.consume(release).ok()?;
                 let id = &state.standing().id;
@@ -76,22 +82,27 @@ impl Kernel {
                     "standing": id, "people": release.people(), "use": state.used(),
                 });
                 let version = used.version.saturating_add(1);
-                let noted = Noted::Standing(Box::new(Use { version, state }));
-                Some(Consumption { batch, noted, told })
+                let noted = ReleaseEffect::Standing(Box::new(StandingRecord { version, state }));
+                Some(ReleaseConsumption { batch, noted, told })
             }
         }
     }
 
     /// Notes a committed consumption.
-    pub(crate) fn consumed(&self, noted: Noted) {
+    pub(crate) fn consumed(&self, noted: ReleaseEffect) {
         match noted {
-            Noted::Hold { version, form } => self.holds.committed(version, form, self.now()),
-            Noted::Standing(used) => self.standings.committed(*used),
+            ReleaseEffect::Hold { version, form } => {
+                self.holds.committed(version, form, self.now())
+            }
+            ReleaseEffect::Standing(used) => self.standings.committed(*used),
         }
     }
 
     /// Reads a standing approval again that somebody else has changed.
-    pub(crate) fn reload_standing(&self, id: &StandingId) -> Result<Option<Use>, KernelError> {
+    pub(crate) fn reload_standing(
+        &self,
+        id: &StandingId,
+    ) -> Result<Option<StandingRecord>, KernelError> {
         let key = standing::key(&self.settings.tenant, id);
         let Some(stored) = self.ledger.read(&key)? else { return Ok(None) };
         let used = standing::read(id.as_str(), &stored)?;

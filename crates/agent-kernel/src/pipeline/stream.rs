@@ -7,11 +7,11 @@ use serde_json::json;
 use weaver_firewall::{FrameStream, StreamEnd, StreamItem};
 use weaver_types::{EventKind, ResponseMode, Timestamp};
 
-use super::attempt::want;
-use super::finish::{Ended, answered};
-use super::invoke::Ready;
-use super::share::Share;
-use super::unfinished::Watch;
+use super::attempt::attempt_needs;
+use super::finish::{CallEnd, answered};
+use super::invoke::AuthorizedInvocation;
+use super::share::TokenAllotment;
+use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::Outlet;
 use crate::driver::{AuthorizedCall, ChunkSource, DriverError, StreamSummary};
@@ -20,13 +20,13 @@ use crate::kernel::Kernel;
 use crate::wait::{contained, within};
 
 /// How a stream came to its end.
-struct Over {
+struct StreamResult {
     how: StreamEnd,
     error: Option<DriverError>,
     summary: StreamSummary,
 }
 
-impl Over {
+impl StreamResult {
     fn complete(source: &mut dyn ChunkSource) -> Self {
         // All chunks came: a driver that panics here takes none of them back.
         let summary = catch_unwind(AssertUnwindSafe(|| source.summary())).unwrap_or_default();
@@ -42,11 +42,11 @@ impl Kernel {
     /// Executes a committed call, shows what comes of it, and records its end.
     pub(crate) async fn stream_to_end(
         &self,
-        mut ready: Box<Ready<'_>>,
-        mut watch: Box<Watch<'_>>,
+        mut ready: Box<AuthorizedInvocation<'_>>,
+        mut watch: Box<OpenCallGuard<'_>>,
         outlet: &Outlet,
     ) -> Box<Invocation> {
-        let (limit, inner) = (want(&ready).time, self.authorized(&ready, &watch.slot));
+        let (limit, inner) = (attempt_needs(&ready).time, self.authorized(&ready, &watch.slot));
         let call = AuthorizedCall { inner, attempt: 0, timeout: watch.time_left(limit) };
         let entry = ready.target.entry.clone();
         // A driver that panics here has not begun; `execute` then says what is wrong with it. What
@@ -86,16 +86,16 @@ impl Kernel {
     /// Reads the source to its end, and shows the parts.
     async fn pump(
         &self,
-        ready: &Ready<'_>,
-        watch: &mut Watch<'_>,
+        ready: &AuthorizedInvocation<'_>,
+        watch: &mut OpenCallGuard<'_>,
         (mut source, limit): (Box<dyn ChunkSource + '_>, Duration),
         stream: &mut FrameStream<'_>,
         outlet: &Outlet,
-    ) -> Over {
+    ) -> StreamResult {
         let spec = ready.target.capability.spec();
         watch.harmless = !spec.effects.writes() || spec.idempotent;
         watch.open.tokens = 0;
-        let price = want(ready).price;
+        let price = attempt_needs(ready).price;
         let over = self.read(ready, watch, (source.as_mut(), limit), stream, outlet).await;
         let unknown = over.error.as_ref().is_some_and(DriverError::is_ambiguous);
         watch.paid = match over.summary.cost {
@@ -110,27 +110,26 @@ impl Kernel {
     /// Reads until the source is over, or its time.
     async fn read(
         &self,
-        ready: &Ready<'_>,
-        watch: &mut Watch<'_>,
+        ready: &AuthorizedInvocation<'_>,
+        watch: &mut OpenCallGuard<'_>,
         (source, limit): (&mut dyn ChunkSource, Duration),
         stream: &mut FrameStream<'_>,
         outlet: &Outlet,
-    ) -> Over {
-        let price = want(ready).price;
+    ) -> StreamResult {
+        let price = attempt_needs(ready).price;
         let begun = self.clock.monotonic();
         loop {
             let time = limit.saturating_sub(self.clock.monotonic().saturating_sub(begun));
-            let room = watch
-                .room
-                .as_mut()
-                .map_or(Ok(()), |room| room.again((watch.spent, watch.paid), AttemptNeeds { time, price }));
+            let room = watch.room.as_mut().map_or(Ok(()), |room| {
+                room.again((watch.spent, watch.paid), AttemptNeeds { time, price })
+            });
             if let Err(cap) = room {
                 let error = DriverError::Failed(format!("the run's cap `{cap}` is used up"));
-                return Over::broken(StreamEnd::Cancelled, error);
+                return StreamResult::broken(StreamEnd::Cancelled, error);
             }
             let left = watch.time_left(time);
             if left.is_zero() {
-                return Over::broken(StreamEnd::TimedOut, DriverError::Timeout(limit));
+                return StreamResult::broken(StreamEnd::TimedOut, DriverError::Timeout(limit));
             }
             watch.begin();
             let next = within(contained(|| source.next()), left, self.timer.as_ref()).await;
@@ -148,27 +147,27 @@ impl Kernel {
                     (StreamEnd::Cancelled, revoked)
                 }
                 Some(Some(Some(Err(error)))) => (StreamEnd::Failed, error),
-                Some(Some(None)) => return Over::complete(source),
+                Some(Some(None)) => return StreamResult::complete(source),
                 Some(None) => {
                     let panicked = DriverError::Lost("the tool's function panicked".to_owned());
                     (StreamEnd::Failed, panicked)
                 }
                 None => (StreamEnd::TimedOut, DriverError::Timeout(limit)),
             };
-            return Over::broken(how, error);
+            return StreamResult::broken(how, error);
         }
     }
 
     /// The last frame, and what is to be recorded.
     fn stream_ended(
         &self,
-        ready: &Ready<'_>,
+        ready: &AuthorizedInvocation<'_>,
         (mode, now): (ResponseMode, Timestamp),
         mut stream: FrameStream<'_>,
-        over: Over,
-        share: &mut Share,
-    ) -> Ended {
-        let Over { how, error, summary } = over;
+        over: StreamResult,
+        share: &mut TokenAllotment,
+    ) -> CallEnd {
+        let StreamResult { how, error, summary } = over;
         let (chunks, parts) = (stream.chunks(), stream.parts());
         let came = stream.whole();
         let mut whole = summary.whole.unwrap_or(came);
@@ -184,7 +183,7 @@ impl Kernel {
             Some(error) => self.failed(ready, error),
             None => {
                 let (result, failure) = answered(ready, frame.clone());
-                Ended { failure, ..Ended::new(result, EventKind::Outcome) }
+                CallEnd { failure, ..CallEnd::new(result, EventKind::Outcome) }
             }
         };
         let said = ended.shown.take().map(|said| match &shown {

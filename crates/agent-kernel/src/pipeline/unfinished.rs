@@ -8,7 +8,7 @@ use weaver_types::ledger::{Batch, Durability, Expect, Namespace, RecordKey};
 use weaver_types::{CallId, Effects, EventKind, Label, Millicents, Operation, ReasonCode};
 
 use super::finish::micros;
-use super::signal::Finished;
+use super::signal::CompletedCall;
 use super::transition::Step;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::RunSlot;
@@ -63,7 +63,7 @@ impl Kernel {
 /// Watches over a call from its intent to its recorded end. A call that is abandoned on the way,
 /// because its future is dropped or something panics, is recorded as "outcome unknown". It is handed
 /// on to the end of the call, so it lies in a box.
-pub(crate) struct Watch<'k> {
+pub(crate) struct OpenCallGuard<'k> {
     pub(crate) kernel: &'k Kernel,
     pub(crate) slot: RunSlot,
     pub(crate) call: CallId,
@@ -83,7 +83,7 @@ pub(crate) struct Watch<'k> {
     pub(crate) begun: Option<Duration>,
 }
 
-impl Watch<'_> {
+impl OpenCallGuard<'_> {
     /// How long the next attempt, or the wait for the next chunk, may take.
     pub(crate) fn time_left(&self, limit: Duration) -> Duration {
         self.room.as_ref().map_or(limit, |room| room.time(self.spent).min(limit))
@@ -107,7 +107,7 @@ impl Watch<'_> {
             return;
         }
         let clean = Label::clean();
-        let over = Finished {
+        let over = CompletedCall {
             run: &self.open.run,
             call: &self.call,
             capability: &self.open.capability,
@@ -119,7 +119,7 @@ impl Watch<'_> {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for OpenCallGuard<'_> {
     fn drop(&mut self) {
         if self.over {
             return;

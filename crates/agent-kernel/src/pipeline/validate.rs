@@ -6,8 +6,8 @@ use weaver_types::{
     ToolResult,
 };
 
-use super::finish::Ended;
-use super::invoke::Ready;
+use super::finish::CallEnd;
+use super::invoke::AuthorizedInvocation;
 use super::label;
 use crate::kernel::Kernel;
 use crate::record::error_text;
@@ -18,7 +18,11 @@ const WHOLE: &str = "the result";
 impl Kernel {
     /// What in a result does not fit the declared schema; `None` where it fits, none is declared, or
     /// the tool says that it failed: those are words about a failure and no structure.
-    pub(super) fn misfit(&self, ready: &Ready<'_>, raw: &RawResult) -> Option<String> {
+    pub(super) fn misfit(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        raw: &RawResult,
+    ) -> Option<String> {
         let check = &ready.target.entry.results;
         if !check.is_declared() || raw.is_error {
             return None;
@@ -43,7 +47,12 @@ impl Kernel {
 
     /// The end of a call whose result does not fit: it was executed, and nothing of what came is
     /// shown or kept.
-    pub(super) fn misfitting(&self, ready: &Ready<'_>, raw: &RawResult, problem: &str) -> Ended {
+    pub(super) fn misfitting(
+        &self,
+        ready: &AuthorizedInvocation<'_>,
+        raw: &RawResult,
+        problem: &str,
+    ) -> CallEnd {
         let capability = &ready.target.capability;
         let reason = ReasonCode::InvalidResult;
         let message = format!(
@@ -55,6 +64,6 @@ impl Kernel {
         // Names of fields are the tool's words.
         let framed = label::framed(capability, ResponseMode::Summary, &ready.worst);
         let shown = Some(label::known(framed, raw.label.as_ref()));
-        Ended { failure: Some(reason), shown, ..Ended::new(result, EventKind::Outcome) }
+        CallEnd { failure: Some(reason), shown, ..CallEnd::new(result, EventKind::Outcome) }
     }
 }

@@ -9,7 +9,7 @@ use crate::caller::Caller;
 use crate::clock_guard::Moment;
 use crate::kernel::Kernel;
 use crate::pending_grants::PendingGrant;
-use crate::revocation::Granted;
+use crate::revocation::RevocationScope;
 use crate::token::{Narrowed, Token};
 
 /// Why a token does not count, and in words.
@@ -34,14 +34,14 @@ impl Verified {
 }
 
 /// A genuine token.
-struct Genuine {
+struct GenuineToken {
     /// Its grant, while it waits for its invocation.
     pending: Option<Arc<PendingGrant>>,
     /// What it says, where its grant does not say just that.
     read: Option<Narrowed>,
 }
 
-impl Genuine {
+impl GenuineToken {
     fn claims(&self) -> Option<&TokenClaims> {
         let granted = || self.pending.as_ref().map(|pending| &pending.claims);
         self.read.as_ref().map(|read| &read.claims).or_else(granted)
@@ -113,19 +113,19 @@ impl Kernel {
         Ok(())
     }
 
-    fn genuine(&self, token: &Token) -> Option<Genuine> {
+    fn genuine(&self, token: &Token) -> Option<GenuineToken> {
         let keys = self.key_ring();
         let sealed = keys.genuine(token)?;
         let pending = sealed.name().and_then(|name| self.pending.get(name));
         // What was put under this MAC is remembered, and need not be read again.
         let known = pending.as_ref().is_some_and(|one| sealed.seal() == Some(&one.seal));
         let read = if known { None } else { Some(sealed.read()?) };
-        Some(Genuine { pending, read })
+        Some(GenuineToken { pending, read })
     }
 
     /// True when what the token stands for was revoked.
     pub(crate) fn is_revoked(&self, claims: &TokenClaims) -> bool {
-        self.revocations.covers(&Granted {
+        self.revocations.covers(&RevocationScope {
             principal: &claims.principal,
             run: &claims.run,
             token: Some(&claims.token_id),

@@ -8,19 +8,19 @@ use std::time::Duration;
 use weaver_policy::approval::{Phase, RequestEnd};
 use weaver_types::{ReasonCode, RequestId};
 
-use super::resume::Ending;
+use super::resume::HoldEnding;
 use crate::approval::hold::{HoldForm, PendingApproval, key};
 use crate::kernel::Kernel;
 use crate::wait::within;
 
 /// Done when the request does not wait for people any more.
-struct Resolved<'k> {
+struct ResolutionFuture<'k> {
     kernel: &'k Kernel,
     id: &'k RequestId,
     number: Option<u64>,
 }
 
-impl Future for Resolved<'_> {
+impl Future for ResolutionFuture<'_> {
     type Output = Option<Phase>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -34,7 +34,7 @@ impl Future for Resolved<'_> {
     }
 }
 
-impl Drop for Resolved<'_> {
+impl Drop for ResolutionFuture<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             self.kernel.holds.leave(self.id, number);
@@ -51,7 +51,7 @@ impl Kernel {
     pub async fn wait_resolution(&self, id: &RequestId, timeout: Duration) -> Option<Phase> {
         let deadline = self.holds.get(id).map(|hold| hold.open.request.deadline);
         let left = deadline.map_or(Duration::ZERO, |deadline| deadline.since(self.now()));
-        let waiting = Resolved { kernel: self, id, number: None };
+        let waiting = ResolutionFuture { kernel: self, id, number: None };
         if let Some(Some(phase)) = within(waiting, timeout.min(left), self.timer.as_ref()).await {
             return Some(phase);
         }
@@ -113,6 +113,6 @@ impl Kernel {
 
     async fn expire(&self, id: RequestId) -> bool {
         let (reason, detail) = (ReasonCode::ApprovalExpired, "its time is over".to_owned());
-        self.end(Ending { id, end: RequestEnd::Expired, reason, detail }).await.is_ok()
+        self.end(HoldEnding { id, end: RequestEnd::Expired, reason, detail }).await.is_ok()
     }
 }

@@ -26,7 +26,7 @@ const VOID: u8 = 254;
 
 /// Who named a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Voucher {
     /// The user.
     User,
     /// A trusted source.
@@ -37,14 +37,14 @@ pub(crate) enum Kind {
 
 /// What one call or one text of the user adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) kind: Kind,
+pub(crate) struct IndexEntries {
+    pub(crate) kind: Voucher,
     pub(crate) entries: Vec<u64>,
     /// Whether not all of it found room.
     pub(crate) full: bool,
 }
 
-impl Part {
+impl IndexEntries {
     /// Whether it says nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty() && !self.full
@@ -105,37 +105,38 @@ impl Index {
         text: &str,
         tokens: &[Token],
         random: &dyn Random,
-    ) -> Option<Part> {
+    ) -> Option<IndexEntries> {
         self.ensure(random)?;
         let whole = self.hash(WHOLE, text)?;
-        let mut part = self.part(Kind::User, tokens)?;
+        let mut part = self.part(Voucher::User, tokens)?;
         part.entries.insert(0, whole);
         Some(part)
     }
 
     /// What tokens add that are not there yet. `None` without a key.
-    pub(crate) fn part(&self, kind: Kind, tokens: &[Token]) -> Option<Part> {
+    pub(crate) fn part(&self, kind: Voucher, tokens: &[Token]) -> Option<IndexEntries> {
         let room = self.room(kind).min(MAX_PART);
         let known = self.set(kind);
         let mut seen =
-            if kind == Kind::Written { self.vouched_values(tokens) } else { HashSet::new() };
+            if kind == Voucher::Written { self.vouched_values(tokens) } else { HashSet::new() };
         let (mut entries, mut full) = (Vec::new(), false);
         for token in tokens {
-            let entry = if kind == Kind::Written { self.any(token)? } else { self.entry(token)? };
-            if known.contains(&entry) && kind != Kind::User || !seen.insert(entry) {
+            let entry =
+                if kind == Voucher::Written { self.any(token)? } else { self.entry(token)? };
+            if known.contains(&entry) && kind != Voucher::User || !seen.insert(entry) {
                 continue;
             }
             if entries.len() >= room {
                 full = match kind {
-                    Kind::User => true,
-                    Kind::Trusted => false,
-                    Kind::Written => !self.closed,
+                    Voucher::User => true,
+                    Voucher::Trusted => false,
+                    Voucher::Written => !self.closed,
                 };
                 break;
             }
             entries.push(entry);
         }
-        Some(Part { kind, entries, full })
+        Some(IndexEntries { kind, entries, full })
     }
 
     /// The values among these that somebody vouches for already: to write them down again places
@@ -147,12 +148,12 @@ impl Index {
 
     /// What a call adds that untrusted input may have steered: what it was told, and the servers
     /// and calls whose results vouch for nothing from now on. `None` without a key.
-    pub(crate) fn written(&self, tokens: &[Token], void: &[&str]) -> Option<Part> {
-        let mut part = self.part(Kind::Written, tokens)?;
+    pub(crate) fn written(&self, tokens: &[Token], void: &[&str]) -> Option<IndexEntries> {
+        let mut part = self.part(Voucher::Written, tokens)?;
         for source in void.iter().filter(|source| !self.is_void(source)) {
             part.entries.push(self.hash(VOID, source)?);
         }
-        part.full |= part.entries.len() > self.room(Kind::Written) && !self.closed;
+        part.full |= part.entries.len() > self.room(Voucher::Written) && !self.closed;
         Some(part)
     }
 
@@ -163,10 +164,10 @@ impl Index {
     }
 
     /// How many more entries there may be.
-    fn room(&self, kind: Kind) -> usize {
+    fn room(&self, kind: Voucher) -> usize {
         match kind {
-            Kind::User => MAX_USER.saturating_sub(self.user.len()),
-            Kind::Trusted | Kind::Written => {
+            Voucher::User => MAX_USER.saturating_sub(self.user.len()),
+            Voucher::Trusted | Voucher::Written => {
                 MAX_OTHERS.saturating_sub(self.trusted.len().saturating_add(self.written.len()))
             }
         }
@@ -199,17 +200,17 @@ impl Index {
     }
 
     /// Takes in what was recorded. What is beyond the bound is nowhere.
-    pub(crate) fn add(&mut self, part: &Part) {
-        self.closed |= part.full && part.kind == Kind::Written;
+    pub(crate) fn add(&mut self, part: &IndexEntries) {
+        self.closed |= part.full && part.kind == Voucher::Written;
         for entry in &part.entries {
             if self.room(part.kind) == 0 {
-                self.closed |= part.kind == Kind::Written;
+                self.closed |= part.kind == Voucher::Written;
                 return;
             }
             match part.kind {
-                Kind::User => self.user.insert(*entry),
-                Kind::Trusted => self.trusted.insert(*entry),
-                Kind::Written => self.written.insert(*entry),
+                Voucher::User => self.user.insert(*entry),
+                Voucher::Trusted => self.trusted.insert(*entry),
+                Voucher::Written => self.written.insert(*entry),
             };
         }
     }
@@ -219,11 +220,11 @@ impl Index {
         self.user.len().saturating_add(self.trusted.len()).saturating_add(self.written.len())
     }
 
-    fn set(&self, kind: Kind) -> &HashSet<u64> {
+    fn set(&self, kind: Voucher) -> &HashSet<u64> {
         match kind {
-            Kind::User => &self.user,
-            Kind::Trusted => &self.trusted,
-            Kind::Written => &self.written,
+            Voucher::User => &self.user,
+            Voucher::Trusted => &self.trusted,
+            Voucher::Written => &self.written,
         }
     }
 
@@ -264,7 +265,7 @@ mod tests {
         index
     }
 
-    fn add(index: &mut Index, kind: Kind, tokens: &[Token]) {
+    fn add(index: &mut Index, kind: Voucher, tokens: &[Token]) {
         let part = index.part(kind, tokens).unwrap();
         index.add(&part);
     }
@@ -272,12 +273,12 @@ mod tests {
     #[test]
     fn what_was_written_is_vouched_for_by_the_user_alone() {
         let mut index = index();
-        add(&mut index, Kind::Written, &[token(1)]);
-        add(&mut index, Kind::Trusted, &[token(1), token(2)]);
-        add(&mut index, Kind::Written, &[token(2)]);
+        add(&mut index, Voucher::Written, &[token(1)]);
+        add(&mut index, Voucher::Trusted, &[token(1), token(2)]);
+        add(&mut index, Voucher::Written, &[token(2)]);
         assert_eq!(index.vouched(&token(2)), Some(ValueOrigin::Trusted), "known before");
         assert_eq!(index.vouched(&token(1)), None);
-        add(&mut index, Kind::User, &[token(1)]);
+        add(&mut index, Voucher::User, &[token(1)]);
         assert_eq!(index.vouched(&token(1)), Some(ValueOrigin::User));
         assert_eq!(index.vouched(&Token::new(Class::Name, "id-1")), None, "of another class");
     }
@@ -287,22 +288,25 @@ mod tests {
         let mut index = index();
         for n in 0..MAX_OTHERS / MAX_PART {
             let tokens: Vec<_> = (n * MAX_PART..(n + 1) * MAX_PART).map(token).collect();
-            add(&mut index, Kind::Trusted, &tokens);
+            add(&mut index, Voucher::Trusted, &tokens);
         }
         assert_eq!(index.len(), MAX_OTHERS);
-        add(&mut index, Kind::Trusted, &[token(MAX_OTHERS + 1)]);
+        add(&mut index, Voucher::Trusted, &[token(MAX_OTHERS + 1)]);
         assert_eq!(index.vouched(&token(MAX_OTHERS + 1)), None);
         assert_eq!(index.vouched(&token(1)), Some(ValueOrigin::Trusted));
-        add(&mut index, Kind::Written, &[token(MAX_OTHERS + 2)]);
+        add(&mut index, Voucher::Written, &[token(MAX_OTHERS + 2)]);
         assert_eq!(index.vouched(&token(1)), None, "what was written is not known any more");
         assert_eq!(index.len(), MAX_OTHERS);
-        add(&mut index, Kind::User, &[token(1)]);
+        add(&mut index, Voucher::User, &[token(1)]);
         assert_eq!(index.vouched(&token(1)), Some(ValueOrigin::User), "the user has room");
     }
 
     #[test]
     fn without_a_key_nothing_is_known() {
         let index = Index::default();
-        assert_eq!((index.vouched(&token(1)), index.part(Kind::User, &[token(1)])), (None, None));
+        assert_eq!(
+            (index.vouched(&token(1)), index.part(Voucher::User, &[token(1)])),
+            (None, None)
+        );
     }
 }

@@ -6,7 +6,7 @@ use weaver_types::ledger::{Ledger, MAX_PAGE, Namespace, Put, RecordKey};
 use weaver_types::{RunId, Tenant, hex};
 use zeroize::Zeroizing;
 
-use super::index::{Index, KEY_BYTES, Kind, MAX_OTHERS, MAX_USER, Part};
+use super::index::{Index, IndexEntries, KEY_BYTES, MAX_OTHERS, MAX_USER, Voucher};
 use crate::error::KernelError;
 
 /// The version of the stored form.
@@ -38,7 +38,7 @@ pub(crate) fn puts(
     (tenant, run): (&Tenant, &RunId),
     name: &str,
     index: &Index,
-    part: &Part,
+    part: &IndexEntries,
 ) -> Option<Vec<Put>> {
     if part.is_empty() {
         return Some(Vec::new());
@@ -108,7 +108,7 @@ fn take(index: &mut Index, name: &str, value: &[u8]) -> Result<(), KernelError> 
     });
     let entries: Option<Vec<u64>> = entries.collect();
     let entries = entries.ok_or_else(|| stored("an entry is no number".to_owned()))?;
-    index.add(&Part { kind, entries, full: read.full });
+    index.add(&IndexEntries { kind, entries, full: read.full });
     Ok(())
 }
 
@@ -123,14 +123,16 @@ fn unhex(text: &str) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     Some(out)
 }
 
-fn kind_text(kind: Kind) -> &'static str {
+fn kind_text(kind: Voucher) -> &'static str {
     match kind {
-        Kind::User => "user",
-        Kind::Trusted => "trusted",
-        Kind::Written => "written",
+        Voucher::User => "user",
+        Voucher::Trusted => "trusted",
+        Voucher::Written => "written",
     }
 }
 
-fn kind_of(text: &str) -> Option<Kind> {
-    [Kind::User, Kind::Trusted, Kind::Written].into_iter().find(|kind| kind_text(*kind) == text)
+fn kind_of(text: &str) -> Option<Voucher> {
+    [Voucher::User, Voucher::Trusted, Voucher::Written]
+        .into_iter()
+        .find(|kind| kind_text(*kind) == text)
 }

@@ -26,7 +26,7 @@ pub(crate) struct Outcome<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) error_message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) frame: Option<Shown<'a>>,
+    pub(crate) frame: Option<FrameRecord<'a>>,
     pub(crate) latency_us: u64,
     pub(crate) principal: &'a PrincipalId,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,10 +49,10 @@ pub(crate) struct Outcome<'a> {
     pub(crate) v: u8,
 }
 
-/// What the log keeps of a frame: how much was shown and what was hidden, and the [`Seal`], in the
+/// What the log keeps of a frame: how much was shown and what was hidden, and the [`FrameCommitment`], in the
 /// order in which it is written.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct FrameRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,15 +70,15 @@ pub(crate) struct Shown<'a> {
 
 /// A commitment to all of a frame under a salt of its own, so that somebody who has the frame can
 /// show that it was this one.
-struct Seal {
+struct FrameCommitment {
     bytes: usize,
     salt: String,
     commit: Digest,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> FrameRecord<'a> {
     pub(crate) fn of(frame: &'a Frame, random: &dyn Random) -> Self {
-        let seal = Seal::of(frame, random);
+        let seal = FrameCommitment::of(frame, random);
         Self {
             bytes: seal.as_ref().map(|seal| seal.bytes),
             commit: seal.as_ref().map(|seal| seal.commit),
@@ -94,7 +94,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Seal {
+impl FrameCommitment {
     fn of(frame: &Frame, random: &dyn Random) -> Option<Self> {
         let mut salt = [0_u8; 16];
         let bytes = canonical::of(frame, Profile::Foreign).ok()?;

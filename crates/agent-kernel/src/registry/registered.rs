@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use weaver_policy::{ContractError, PolicySet};
 use weaver_types::{Capability, Digest};
 
-use super::search::Bag;
+use super::search::BagOfWords;
 use super::suspicion::suspicions;
 use crate::driver::Driver;
 use crate::error::RegistryError;
@@ -31,7 +31,7 @@ pub struct Registered {
     /// What is suspect in the words of its server.
     suspicions: BTreeSet<String>,
     /// Its words, for a search.
-    bag: OnceLock<Bag>,
+    bag: OnceLock<BagOfWords>,
 }
 
 impl Registered {
@@ -60,8 +60,8 @@ impl Registered {
         })
     }
 
-    pub(super) fn bag(&self) -> &Bag {
-        self.bag.get_or_init(|| Bag::new(&self.capability))
+    pub(super) fn bag(&self) -> &BagOfWords {
+        self.bag.get_or_init(|| BagOfWords::new(&self.capability))
     }
 
     /// The capability with its signed contract applied; computed once for each contracts document.
@@ -96,7 +96,7 @@ impl Registered {
         Arc::clone(&self.first())
     }
 
-    /// The same, where it lies.
+    /// The same, borrowed under its lock.
     pub(crate) fn first(&self) -> RwLockReadGuard<'_, Arc<Capability>> {
         self.first.read().unwrap_or_else(PoisonError::into_inner)
     }

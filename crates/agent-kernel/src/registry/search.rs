@@ -19,12 +19,12 @@ const K1: f64 = 1.5;
 const B: f64 = 0.75;
 
 /// The words of one capability, weighted, and how many they are.
-pub(super) struct Bag {
+pub(super) struct BagOfWords {
     weights: BTreeMap<String, f64>,
     length: f64,
 }
 
-impl Bag {
+impl BagOfWords {
     pub(super) fn new(capability: &Capability) -> Self {
         let spec = capability.spec();
         let mut bag = Self { weights: BTreeMap::new(), length: 0.0 };

@@ -39,13 +39,13 @@ struct Key {
 }
 
 /// A MAC.
-pub(crate) type Seal = [u8; form::MAC];
+pub(crate) type TokenMac = [u8; form::MAC];
 
 /// The parts of a token whose MAC holds.
-pub(crate) struct Genuine<'t> {
+pub(crate) struct AuthenticToken<'t> {
     head: &'t [u8],
     caveats: Vec<&'t [u8]>,
-    mac: &'t Seal,
+    mac: &'t TokenMac,
 }
 
 impl fmt::Debug for KeyRing {
@@ -188,7 +188,7 @@ impl KeyRing {
     }
 
     /// A token that one of the keys made, before it is read.
-    pub(crate) fn genuine<'t>(&self, token: &'t Token) -> Option<Genuine<'t>> {
+    pub(crate) fn genuine<'t>(&self, token: &'t Token) -> Option<AuthenticToken<'t>> {
         let parts = form::split(token.bytes())?;
         let caveats = form::caveats(parts.caveats)?;
         // The name of the key only chooses the key; that the name is true shows with the MAC.
@@ -197,11 +197,11 @@ impl KeyRing {
             mac = form::chain(&mac.finalize().into_bytes(), caveat)?;
         }
         mac.verify_slice(parts.mac).ok()?;
-        Some(Genuine { head: parts.head, caveats, mac: parts.mac })
+        Some(AuthenticToken { head: parts.head, caveats, mac: parts.mac })
     }
 }
 
-impl<'t> Genuine<'t> {
+impl<'t> AuthenticToken<'t> {
     /// What it allows; `None` when its claims or its caveats cannot be read.
     pub(crate) fn read(&self) -> Option<Narrowed> {
         let root = Narrowed::root(form::claims(self.head)?);
@@ -212,7 +212,7 @@ impl<'t> Genuine<'t> {
 
     /// The MAC of its head, when no caveat stands between them: it stands for all that the head
     /// says.
-    pub(crate) fn seal(&self) -> Option<&'t Seal> {
+    pub(crate) fn seal(&self) -> Option<&'t TokenMac> {
         self.caveats.is_empty().then_some(self.mac)
     }
 

@@ -7,7 +7,7 @@ use weaver_types::{EventKind, StandingId};
 
 use super::{Received, Refusal};
 use crate::approval::proof::Proof;
-use crate::approval::standing::{self, MAX_STANDING, Use};
+use crate::approval::standing::{self, MAX_STANDING, StandingRecord};
 use crate::bounds;
 use crate::kernel::Kernel;
 use crate::record::{Payload, error_text};
@@ -58,7 +58,7 @@ impl Kernel {
             .with_event(event);
         match self.ledger.commit(batch).await {
             Ok(_) => {
-                self.standings.committed(Use { version: 1, state });
+                self.standings.committed(StandingRecord { version: 1, state });
                 Ok(Received::StandingAccepted { standing: id })
             }
             Err(LedgerError::Conflict { .. }) => Err(Rejection::Replayed.into()),
@@ -94,7 +94,7 @@ impl Kernel {
             match self.ledger.commit(batch.join(beside.clone())).await {
                 Ok(_) => {
                     let version = known.version.saturating_add(1);
-                    self.standings.committed(Use { version, state });
+                    self.standings.committed(StandingRecord { version, state });
                     return Ok(());
                 }
                 Err(LedgerError::Conflict { key })

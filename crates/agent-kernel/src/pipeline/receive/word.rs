@@ -11,7 +11,7 @@ use weaver_types::{DecisionKey, Digest, EventKind, ReasonCode, RequestId, RunId,
 use super::{Received, Refusal};
 use crate::bounds;
 use crate::kernel::Kernel;
-use crate::pipeline::resume::Ending;
+use crate::pipeline::resume::HoldEnding;
 use crate::record::Payload;
 use crate::revocation::RevocationSubject;
 
@@ -120,7 +120,7 @@ impl Kernel {
             });
         }
         self.commit_word(beside).await?;
-        self.end(Ending {
+        self.end(HoldEnding {
             id: id.clone(),
             end: RequestEnd::Revoked { by: by.to_owned() },
             reason: ReasonCode::ApprovalRevoked,
@@ -153,7 +153,7 @@ impl Kernel {
                 let (id, reason) = (request.id.clone(), ReasonCode::ApprovalRevoked);
                 // One that cannot be ended now is void all the same: its grant lies before the
                 // revocation.
-                let _ = self.end(Ending { id, end, reason, detail }).await;
+                let _ = self.end(HoldEnding { id, end, reason, detail }).await;
             }
         }
     }
