@@ -194,7 +194,7 @@ impl<'a> Stage<'a> {
     fn ask(&self, request: &CapabilityRequest, arguments: &Value) -> (Invocation, u64) {
         let caller = self.caller();
         let call = Call { request, arguments: Some(arguments), mode: ResponseMode::Table };
-        block_on(self.kernel.hear(caller));
+        block_on(self.kernel.ingest_statements(caller));
         let before = processor_time();
         let grant = block_on(self.kernel.grant(caller, call));
         let micros = processor_time().saturating_sub(before);
