@@ -59,7 +59,7 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
     let file = inbox::drop(inbox, open.request.id.as_str(), &bytes)?;
     if args.wait > 0 {
         let patience = Duration::from_secs(args.wait);
-        outcome::wait(&place, (&file, &signed.resolution), size, patience)?;
+        outcome::wait(&place, &file, &signed.resolution, size, patience)?;
     }
     report(args, &open, &signed, &file)
 }

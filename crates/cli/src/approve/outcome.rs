@@ -19,7 +19,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// took it. `size` is that of the log before the file was written.
 pub(super) fn wait(
     place: &Place,
-    (file, said): (&Path, &Resolution),
+    file: &Path,
+    said: &Resolution,
     size: u64,
     patience: Duration,
 ) -> Result<(), Failure> {

@@ -124,7 +124,7 @@ fn send(place: &Place, args: &SignWith, signed: &SignedStanding) -> Result<Exit,
     let next = format!(
         "the gateway verifies it and puts it into force; `weaver approve standing show {id}` tells"
     );
-    report(args, signed, &file, (true, &next))
+    report(args, signed, &file, &SignOutcome { sent: true, next })
 }
 
 fn kept(
@@ -138,14 +138,21 @@ fn kept(
         "{missing}; the next one signs with `weaver approve standing sign {} --key FILE`",
         file.display()
     );
-    report(args, signed, file, (false, &next))
+    report(args, signed, file, &SignOutcome { sent: false, next })
+}
+
+/// Where a signed standing approval is now, and the next step.
+struct SignOutcome {
+    /// It lies in the inbox.
+    sent: bool,
+    next: String,
 }
 
 fn report(
     args: &SignWith,
     signed: &SignedStanding,
     file: &Path,
-    (sent, next): (bool, &str),
+    outcome: &SignOutcome,
 ) -> Result<Exit, Failure> {
     let (id, file) = (&signed.standing.id, file.display());
     if args.output.json {
@@ -153,13 +160,13 @@ fn report(
             "ok": true,
             "standing": id,
             "signatures": signed.envelopes.len(),
-            "sent": sent,
+            "sent": outcome.sent,
             "file": file.to_string(),
         });
         output::line(&screen::json(&value))?;
     } else {
         let good = output::verdict(true, "signed");
-        let next = screen::line(next, 400);
+        let next = screen::line(&outcome.next, 400);
         output::text(&format!("{good} {id}\n{file}\n  next: {next}\n"))?;
     }
     Ok(Exit::Ok)

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use weaver_agent_kernel::Baselines;
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Upstream;
 use weaver_gateway::config::{self, Config, TOOLS};
-use weaver_gateway::serve;
+use weaver_gateway::serve::{self, ProposalError};
 use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
@@ -42,7 +43,7 @@ pub(crate) struct Live {
 /// A tool as its server lists it, and the capability that it proposes to be.
 pub(super) struct Offered {
     pub(super) tool: Value,
-    pub(super) capability: Result<Capability, String>,
+    pub(super) capability: Result<Capability, ProposalError>,
 }
 
 /// What one server lists.
@@ -147,10 +148,10 @@ impl Live {
         self.add(tools.into_iter().map(|offered| offered.capability).collect());
     }
 
-    fn add(&mut self, tools: Vec<Result<Capability, String>>) {
+    fn add(&mut self, tools: Vec<Result<Capability, ProposalError>>) {
         for tool in tools {
             match tool {
-                Err(problem) => self.left_out.push(problem),
+                Err(problem) => self.left_out.push(problem.to_string()),
                 Ok(tool) if self.tools.contains_key(tool.id()) => {
                     self.left_out.push(format!("`{}` is listed twice", tool.id()));
                 }
@@ -191,7 +192,8 @@ pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstr
 }
 
 async fn list(config: &config::Upstream, whole: &Config) -> Listed {
-    let upstream = Upstream::new(serve::reached(config, whole));
+    let launcher = Launcher::this_program(serve::LAUNCH);
+    let upstream = Upstream::new(serve::upstream_config(config, whole, &launcher));
     let listed = tokio::time::timeout(PATIENCE, proposals(config, &upstream)).await;
     upstream.close().await;
     listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))

@@ -45,7 +45,7 @@ pub(crate) fn files(
 ) -> Result<Loaded, Failure> {
     let keys_name = keys.map_or_else(|| "no keys".to_owned(), |path| path.display().to_string());
     let keys_text = keys.map_or_else(|| Ok(NO_KEYS.to_owned()), text)?;
-    let set = unsigned(policy, contracts, (&keys_name, &keys_text), now)?;
+    let set = unsigned(policy, contracts, Source::unsigned(&keys_name, &keys_text), now)?;
     Ok(Loaded { set, with_keys: keys.is_some() })
 }
 
@@ -56,13 +56,13 @@ pub(crate) fn with_keys(
     keys: &str,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
-    unsigned(policy, contracts, ("keys", keys), now)
+    unsigned(policy, contracts, Source::unsigned("keys", keys), now)
 }
 
 fn unsigned(
     policy: &Path,
     contracts: &Path,
-    (keys_name, keys): (&str, &str),
+    keys: Source<'_>,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
     let name = |path: &Path| path.display().to_string();
@@ -71,7 +71,7 @@ fn unsigned(
     let sources = Sources {
         policy: Source::unsigned(&policy_name, &policy),
         contracts: Source::unsigned(&contracts_name, &contracts),
-        keys: Source::unsigned(keys_name, keys),
+        keys,
     };
     Ok(PolicySet::load_unsigned_development(&sources, now)?)
 }

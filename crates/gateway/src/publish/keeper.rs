@@ -35,6 +35,12 @@ struct TargetState {
     next: Instant,
 }
 
+/// What the configuration says of signing, and the folder from which its paths start.
+pub(crate) struct KeeperSettings {
+    pub(crate) signing: config::Signing,
+    pub(crate) folder: PathBuf,
+}
+
 /// Signs and publishes. Only the newest checkpoint is kept.
 pub(crate) struct Keeper {
     ledger: Arc<SqliteLedger>,
@@ -77,11 +83,12 @@ impl Keeper {
     /// [`LedgerError`], when the record of it cannot be read; the text of anything else.
     pub(crate) fn new(
         ledger: Arc<SqliteLedger>,
-        (settings, folder): (config::Signing, PathBuf),
+        settings: KeeperSettings,
         signer: SigningKey,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Result<Self, LedgerError> {
+        let KeeperSettings { signing: settings, folder } = settings;
         let other = |error: &dyn std::fmt::Display| LedgerError::Malformed(error.to_string());
         let mut status = match ledger.read(&status::key())? {
             Some(record) => Status::read(&record)?,

@@ -17,7 +17,6 @@ use weaver_drivers::mcp::{
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
-use super::LAUNCH;
 use super::gateway::Gateway;
 use super::import;
 use crate::config::{self, Config, Transport};
@@ -105,15 +104,16 @@ struct Listing {
 impl Entry {
     pub(crate) fn new(
         config: &config::Upstream,
-        whole: &Config,
-        (redactor, closing): (&Redactor, watch::Receiver<bool>),
+        connection: UpstreamConfig,
+        redactor: &Redactor,
+        closing: watch::Receiver<bool>,
     ) -> Self {
-        let reached = UpstreamConfig { redactor: Some(redactor.clone()), ..reached(config, whole) };
+        let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
         Self {
             name: config.name.clone(),
             config: config.clone(),
             redactor: redactor.clone(),
-            upstream: RwLock::new(Arc::new(Upstream::new(reached))),
+            upstream: RwLock::new(Arc::new(Upstream::new(connection))),
             state: Mutex::default(),
             started: Instant::now(),
             listing: tokio::sync::Mutex::default(),
@@ -279,8 +279,8 @@ impl Entry {
             return;
         }
         tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
-        let reached = reached(&self.config, &gateway.config);
-        let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..reached };
+        let config = upstream_config(&self.config, &gateway.config, &gateway.launcher);
+        let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
         let fresh = Arc::new(Upstream::new(config));
         *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         upstream.kill().await;
@@ -400,7 +400,7 @@ impl Entry {
                     listed.insert(capability.id().clone(), Arc::new(tool.value().clone()));
                     set.push((capability, Arc::new(driver)));
                 }
-                Err(problem) => left_out.push(problem),
+                Err(problem) => left_out.push(problem.to_string()),
             }
         }
         match gateway.registry.replace_prefix(&format!("{}.", self.name), set) {
@@ -446,8 +446,12 @@ impl Entry {
     }
 }
 
-/// How an upstream is reached, by the configuration: a child of ours by a launcher.
-pub fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
+/// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`.
+pub fn upstream_config(
+    config: &config::Upstream,
+    whole: &Config,
+    launcher: &Launcher,
+) -> UpstreamConfig {
     let endpoint = match &config.transport {
         Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
             command: command.clone(),
@@ -455,7 +459,7 @@ pub fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
             env: env.clone(),
             cwd: cwd.clone(),
             confined: Some(Confined {
-                launcher: Launcher::this_program(LAUNCH),
+                launcher: launcher.clone(),
                 confinement: whole.server_confinement(confine.as_ref()),
                 setting: Some(format!(
                     "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_types::CapabilityId;
 
-use super::entry::{Entry, UnavailableServer};
+use super::entry::{Entry, UnavailableServer, upstream_config};
 use super::gateway::Gateway;
 use super::own_tools;
 use crate::config::Config;
@@ -26,10 +27,12 @@ pub(crate) struct Upstreams {
 }
 
 impl Upstreams {
-    pub(crate) fn new(config: &Config, redactor: &Redactor) -> Self {
+    pub(crate) fn new(config: &Config, redactor: &Redactor, launcher: &Launcher) -> Self {
         let closing = watch::Sender::new(false);
-        let entry =
-            |upstream| Arc::new(Entry::new(upstream, config, (redactor, closing.subscribe())));
+        let entry = |upstream| {
+            let confined = upstream_config(upstream, config, launcher);
+            Arc::new(Entry::new(upstream, confined, redactor, closing.subscribe()))
+        };
         let entries = config.upstreams.iter().map(entry).collect();
         Self { entries, own: own_tools::definitions(config), closing }
     }
