@@ -9,16 +9,16 @@ use weaver_policy::approval::{
 };
 use weaver_types::signature::Envelope;
 
+use super::approval_store::{ApprovalStore, now};
 use super::args::{SignWith, StandingGrant, StandingSign};
 use super::person::Person;
-use super::place::{Place, now};
 use super::rejected::refused;
 use super::terms::{self, Terms};
 use super::{confirm, inbox, screen};
 use crate::{Exit, Failure, output};
 
 pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
-    let place = Place::open(&args.place)?;
+    let place = ApprovalStore::open(&args.place)?;
     if let Some(out) = args.out.as_ref().filter(|out| out.exists()) {
         let message = format!("{} is there already", out.display());
         return Err(Failure::new(Exit::Invalid, "approve.exists", message)
@@ -42,7 +42,7 @@ pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
 }
 
 pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let mut signed = read(&args.file)?;
     if signed.standing.log != place.log()? {
         return Err(refused(&Rejection::WrongLog));
@@ -67,7 +67,7 @@ pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
 
 /// Shows the standing approval and signs what was shown.
 fn signature(
-    place: &Place,
+    place: &ApprovalStore,
     args: &SignWith,
     standing: &Standing,
     question: &str,
@@ -82,7 +82,7 @@ fn signature(
 }
 
 /// What the gateway would still miss: people. Anything else that it would refuse is refused here.
-fn missing(place: &Place, signed: &SignedStanding) -> Result<Option<Rejection>, Failure> {
+fn missing(place: &ApprovalStore, signed: &SignedStanding) -> Result<Option<Rejection>, Failure> {
     let (Some(keys), Some(set)) = (place.keys(), place.documents()) else { return Ok(None) };
     let (bounds, moment) = (&set.approvals().standing, place.moment(now()));
     match verify_standing(keys, &place.log()?, signed, bounds, moment) {
@@ -118,7 +118,7 @@ fn write(path: &Path, signed: &SignedStanding) -> Result<(), Failure> {
     })
 }
 
-fn send(place: &Place, args: &SignWith, signed: &SignedStanding) -> Result<Exit, Failure> {
+fn send(place: &ApprovalStore, args: &SignWith, signed: &SignedStanding) -> Result<Exit, Failure> {
     let id = &signed.standing.id;
     let file = inbox::drop(place.inbox()?, id.as_str(), &bytes(signed)?)?;
     let next = format!(

@@ -41,20 +41,20 @@ pub(crate) struct Live {
 }
 
 /// A tool as its server lists it, and the capability that it proposes to be.
-pub(super) struct Offered {
+pub(super) struct ListedTool {
     pub(super) tool: Value,
     pub(super) capability: Result<Capability, ProposalError>,
 }
 
 /// What one server lists.
-pub(super) type Listed = Result<Vec<Offered>, String>;
+pub(super) type ListingResult = Result<Vec<ListedTool>, String>;
 
 /// Connects these servers, all at once, and lists their tools. After a second it says on standard
 /// error who is waited for.
 pub(super) fn ask(
     config: &Config,
     servers: &[config::Upstream],
-) -> Result<Vec<(UpstreamName, Listed)>, Failure> {
+) -> Result<Vec<(UpstreamName, ListingResult)>, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -137,7 +137,7 @@ impl Live {
             .next("start it, or name another surface with `--surface`"))
     }
 
-    fn take_in(&mut self, name: UpstreamName, listed: Listed) {
+    fn take_in(&mut self, name: UpstreamName, listed: ListingResult) {
         let tools = match listed {
             Ok(tools) => tools,
             Err(problem) => {
@@ -191,7 +191,7 @@ pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstr
     Err(Failure::new(Exit::Unknown, "contracts.unknown_surface", message).next(next))
 }
 
-async fn list(config: &config::Upstream, whole: &Config) -> Listed {
+async fn list(config: &config::Upstream, whole: &Config) -> ListingResult {
     let launcher = Launcher::this_program(serve::LAUNCH);
     let upstream = Upstream::new(serve::upstream_config(config, whole, &launcher));
     let listed = tokio::time::timeout(PATIENCE, proposals(config, &upstream)).await;
@@ -199,7 +199,7 @@ async fn list(config: &config::Upstream, whole: &Config) -> Listed {
     listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
 }
 
-async fn proposals(config: &config::Upstream, upstream: &Upstream) -> Listed {
+async fn proposals(config: &config::Upstream, upstream: &Upstream) -> ListingResult {
     for look in 1.. {
         let (connection, tools) = upstream.listing().await.map_err(|error| error.to_string())?;
         if tools.is_empty() && look < LOOKS {
@@ -209,7 +209,7 @@ async fn proposals(config: &config::Upstream, upstream: &Upstream) -> Listed {
         let instructions = connection.server().instructions();
         return Ok(tools
             .iter()
-            .map(|tool| Offered {
+            .map(|tool| ListedTool {
                 tool: tool.value().clone(),
                 capability: serve::propose(config, tool, instructions),
             })

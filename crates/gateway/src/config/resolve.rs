@@ -1,4 +1,4 @@
-//! From a tree to settings that hold together, with everything that is wrong at once.
+//! Resolves the parsed tree into consistent settings, and reports all problems at once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ const MAX_SERVERS: usize = 100;
 const MAX_COUNT: u64 = 1 << 53;
 const MAX_CENTS: u64 = 1 << 40;
 
-/// What a configuration came to.
+/// The outcome of resolving a configuration.
 pub(super) struct Resolved {
     /// Every setting, when nothing is wrong.
     pub(super) config: Option<Config>,

@@ -1,4 +1,4 @@
-//! One upstream: connecting, taking in its tools, and knowing whether it is away.
+//! One upstream server: connects it, registers its tools, and knows whether it is available.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -32,9 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The pause before a server that is away is tried again; it doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How many of the tools that were left out are recorded.
+/// How many rejected tools are recorded.
 const MAX_LEFT_OUT: usize = 20;
-/// How much of a problem is recorded, in characters.
+/// How many characters of a problem are recorded.
 const MAX_PROBLEM: usize = 2_000;
 
 /// How many changed tools of one listing are recorded, and how many changes of each.
@@ -51,25 +51,25 @@ pub(crate) struct Entry {
     started: Instant,
     /// One listing at a time.
     listing: tokio::sync::Mutex<()>,
-    /// Has the server looked at before its pause is over.
+    /// Wakes the task that polls the server before its pause is over.
     wake: Notify,
-    /// How many looks at it are over.
+    /// How many polls have ended.
     looks: watch::Sender<u64>,
     /// True once the first attempt is over.
     settled: watch::Sender<bool>,
-    /// True once nobody waits for anything any more.
+    /// True once the gateway ends and nobody waits for a server.
     closing: watch::Receiver<bool>,
 }
 
 #[derive(Default)]
 struct State {
     tools: BTreeMap<CapabilityId, Arc<Value>>,
-    /// Why it is away; `None` while it is there.
+    /// Why it is unavailable; `None` while it is connected.
     problem: Option<String>,
     ready: bool,
 }
 
-/// A server whose tools are not there.
+/// A server whose tools are unavailable.
 pub(crate) struct UnavailableServer {
     pub(crate) server: UpstreamName,
     pub(crate) status: MissingStatus,
@@ -77,7 +77,7 @@ pub(crate) struct UnavailableServer {
     pub(crate) problem: String,
 }
 
-/// Why the tools of a server are not there.
+/// Why the tools of a server are unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingStatus {
     /// Its first start is under way.
@@ -95,7 +95,7 @@ impl MissingStatus {
     }
 }
 
-/// What a listing came to.
+/// The result of one `tools/list`.
 struct Listing {
     listed: BTreeMap<CapabilityId, Arc<Value>>,
     left_out: Vec<String>,
@@ -191,7 +191,7 @@ impl Entry {
         self.settled.send_replace(true);
     }
 
-    /// What it lists for the first time from here on comes late.
+    /// Tools listed for the first time after this point are new tools.
     fn settle_tools(&self, gateway: &Gateway) {
         if self.tools().is_empty() {
             return;
@@ -228,7 +228,7 @@ impl Entry {
         self.state.lock().ok()?.problem.clone()
     }
 
-    /// That its tools are not there, and why; `None` while they are.
+    /// Why its tools are unavailable; `None` while they are available.
     pub(crate) fn missing(&self) -> Option<UnavailableServer> {
         let (status, problem) = match self.problem() {
             Some(problem) => (MissingStatus::Failed, problem),
@@ -419,10 +419,10 @@ impl Entry {
     }
 
     async fn lost(&self, gateway: &Gateway, error: &McpError) {
-        // A model reads it too.
+        // The text also reaches a model.
         let problem = gateway.kernel.firewall().redact_text(&error.explained()).text;
         let news = match self.state.lock() {
-            // That it is too early to try again says less than why it is away.
+            // The cause says more than "too early to try again".
             Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
                 return;
             }

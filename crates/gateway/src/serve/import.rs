@@ -1,4 +1,4 @@
-//! From a tool as a server lists it to a capability proposal.
+//! Turns a tool as a server lists it into a capability proposal.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use weaver_types::{Capability, CapabilityDraft, CapabilityError, CapabilityId, I
 
 use crate::config::Upstream;
 
-/// How long a foreign tool may take where its server's section does not say, in milliseconds.
+/// The timeout of a tool in milliseconds, unless its server's section sets one.
 const TIMEOUT_MS: u32 = 60_000;
 /// The longest name of a tool, in bytes.
 const MAX_NAME: usize = 128;
@@ -97,7 +97,7 @@ fn proposed(
     })
 }
 
-/// What else a server says that a model could come to see: its instructions, and hints.
+/// Suspicious text in what else a model could see: the server's instructions and hints.
 fn suspicions(tool: &Value, instructions: Option<&str>) -> BTreeSet<String> {
     let instructions = instructions.map(|text| Value::String(text.to_owned()));
     let parts = [("instructions", instructions.as_ref()), ("annotations", tool.get("annotations"))];

@@ -1,4 +1,4 @@
-//! Opening: documents, store, kernel, in this order; nothing is served before all three stand.
+//! Opens documents, store and kernel, in this order; nothing is served before all three are open.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::publish::{Keeper, KeeperSettings};
 /// The most bytes that are kept behind handles; the oldest results go first.
 const MAX_STORED: u64 = 512 * 1024 * 1024;
 
-/// What the gateway stands on.
+/// The parts from which a gateway is built.
 pub(crate) struct GatewayParts {
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
@@ -40,7 +40,7 @@ pub(crate) struct GatewayParts {
     pub(crate) launcher: Launcher,
     /// How well the servers' processes are confined, as a source of signals.
     pub(crate) confined: Arc<ConfinedChildren>,
-    /// What was found in the store.
+    /// What opening the store found.
     pub(crate) found: weaver_trace_store::Opened,
     /// Builds the index of the log behind it, as long as this lives.
     pub(crate) index: Option<IndexKeeper>,
@@ -132,7 +132,7 @@ pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayPart
     })
 }
 
-/// Makes the folders of ledger and inbox, for nobody else. They are there before any server is
+/// Creates the folders of ledger and inbox, private to this user, before any server is
 /// started, so that they can be kept from it.
 fn make_folders(config: &Config) -> Result<(), ServeError> {
     let store = config.store.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -149,7 +149,7 @@ fn make_folders(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// What one result may be shown with.
+/// The budget of one result.
 fn frame_budget(config: &Config) -> FrameBudget {
     let usual = FrameBudget { tokenizer: Tokenizer::O200k, ..FrameBudget::default() };
     FrameBudget { max_tokens: config.frame_tokens.unwrap_or(usual.max_tokens), ..usual }

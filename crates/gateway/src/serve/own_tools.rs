@@ -20,7 +20,7 @@ use super::error::ServeError;
 use super::import::{self, ProposalError, ToolDefinition};
 use crate::config::{Config, TOOLS, Tool, ToolImplementation};
 
-/// The tools as a client is told of them.
+/// The tools as a client sees them.
 pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>> {
     let named = config.tools.iter().filter_map(|tool| {
         let id = CapabilityId::parse(format!("{TOOLS}.{}", tool.name)).ok()?;

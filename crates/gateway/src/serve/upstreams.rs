@@ -1,4 +1,4 @@
-//! The upstreams: who they are, what they list together, and who of them is away.
+//! All upstream servers: their tools together, and which of them are unavailable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::gateway::Gateway;
 use super::own_tools;
 use crate::config::Config;
 
-/// How long one of the servers may take to end in good order when the gateway ends.
+/// How long a server may take to shut down when the gateway ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// All upstreams, and the operator's own tools.
@@ -37,7 +37,7 @@ impl Upstreams {
         Self { entries, own: own_tools::definitions(config), closing }
     }
 
-    /// Begins to connect all of them, and keeps them connected.
+    /// Starts connecting all of them, and keeps them connected.
     pub(crate) fn start(&self, gateway: &Arc<Gateway>) {
         for entry in &self.entries {
             let (gateway, entry) = (Arc::clone(gateway), Arc::clone(entry));
