@@ -59,7 +59,7 @@ fn run() -> Result<(), Failure> {
 /// What `weaver serve` does.
 fn gateway(config: &Path) -> Result<(), Failure> {
     let config = weaver_gateway::config::load(config)?;
-    serve::run(config, false, None)?;
+    serve::run(config, serve::ServeOptions::default())?;
     Ok(())
 }
 

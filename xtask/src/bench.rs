@@ -50,7 +50,9 @@ pub fn run(sh: &Shell, args: &Args) -> Result<()> {
         return process::run(command.args(["--", "--test"]));
     }
     for (package, bench) in benches {
-        process::run(process::cargo(sh).args(["bench", "-p", package, "--bench", bench]))?;
+        // The profile of what is distributed, which the `speed` programs are built with too.
+        let profile = ["bench", "--profile", "dist", "-p", package];
+        process::run(process::cargo(sh).args(profile).args(["--bench", bench]))?;
     }
     Ok(())
 }

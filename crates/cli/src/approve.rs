@@ -7,15 +7,15 @@
 pub(super) mod args;
 
 mod answer;
+mod approval_records;
+mod approval_store;
 mod confirm;
 mod duration;
 pub(super) mod feedback;
-mod held;
 mod inbox;
 mod list;
 mod outcome;
 mod person;
-mod place;
 mod rejected;
 mod screen;
 mod show;

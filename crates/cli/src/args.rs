@@ -85,9 +85,9 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR")]
         root: PathBuf,
     },
-    /// Say everything that is wrong in a configuration and its signed documents
+    /// Report every problem in a configuration and its signed documents
     Check(Check),
-    /// Make and show private keys
+    /// Create and show private keys
     #[command(subcommand)]
     Keys(Keys),
     /// Sign documents: policy, contracts, keys
@@ -95,7 +95,7 @@ pub(super) enum Command {
     /// Read and verify the log
     #[command(subcommand)]
     Trace(Box<Trace>),
-    /// Look at held calls and release, refuse or take back
+    /// List held calls; grant, deny or revoke them
     #[command(subcommand)]
     Approve(Box<super::approve::args::Approve>),
     /// Look at policy, contracts and keys: lint, test, explain, decide, ask, compare
@@ -104,27 +104,27 @@ pub(super) enum Command {
     /// Show what the gateway's kernel knows: documents, decision keys, tools
     #[command(subcommand)]
     Kernel(super::kernel::args::Kernel),
-    /// Compare what servers say of their tools with what was approved, and approve it
+    /// Compare the tools that servers list with the approved contracts, and approve changes
     #[command(subcommand)]
     Contracts(Box<super::contracts::args::Contracts>),
-    /// Record whether what a call said turned out right, and show how often that was so
+    /// Record whether the result of a call turned out to be right, and show how often it did
     #[command(subcommand)]
     Feedback(Box<super::approve::feedback::Feedback>),
-    /// Look at durable memory, write to it, forget, and take a copy
+    /// List, read, write, forget and export durable memory
     #[command(subcommand)]
     Memory(Box<super::memory::args::Memory>),
     /// Rank tools for queries, as the gateway would
     Route(Box<super::route::args::Route>),
-    /// Show what a model would get of a log of items, within a budget of tokens
+    /// Compile a log of items into a context for a model, within a token budget
     Compile(Box<super::compile::args::Compile>),
     /// Look at catalogs of tools: lint, snapshot, diff, convert, search
     #[command(subcommand)]
     Catalog(Box<super::catalog::args::Catalog>),
     /// Mask secrets and personal data in a text or in JSON lines
     Redact(Box<super::redact::args::Redact>),
-    /// Put recorded steps through the gate, without executing any
+    /// Replay recorded calls through the policy, without executing any
     Replay(Box<super::replay::args::Replay>),
-    /// Show what a model would see of a result, in each mode
+    /// Show how a result would look to a model, in each mode
     Inspect(Box<super::inspect::args::Inspect>),
     /// List the reason codes of decisions
     Reasons(Json),
@@ -152,7 +152,7 @@ pub(super) struct Serve {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
     pub(super) config: PathBuf,
-    /// Do not look at signatures; every decision in the log says so
+    /// Do not verify signatures; every decision in the log says so
     #[arg(long)]
     pub(super) unsigned_development: bool,
     /// Read the passphrase of the log's key from this open file descriptor
@@ -162,10 +162,10 @@ pub(super) struct Serve {
 
 #[derive(Debug, Args)]
 pub(super) struct Demo {
-    /// Print one JSON object a step
+    /// Print one JSON object per step
     #[arg(long)]
     pub(super) json: bool,
-    /// Keep configuration, keys, documents and ledger in this new folder
+    /// Keep the configuration, keys, documents and ledger in this new folder
     #[arg(long, value_name = "DIR")]
     pub(super) keep: Option<PathBuf>,
 }
@@ -188,13 +188,13 @@ pub(crate) struct PassphraseFrom {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Keys {
-    /// Make a key and write it, encrypted under a passphrase, to a new file
+    /// Create a key and write it, encrypted with a passphrase, to a new file
     #[command(after_help = "Example:\n  weaver keys new --out root.key --id root")]
     New {
         /// The new file; an existing one is never overwritten
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
-        /// What the key is called
+        /// The name of the key
         #[arg(long, value_name = "NAME")]
         id: String,
         #[command(flatten)]
@@ -202,7 +202,7 @@ pub(super) enum Keys {
         #[command(flatten)]
         output: Json,
     },
-    /// Show name and public key of a key file; needs no passphrase
+    /// Show the name and public key of a key file; no passphrase is needed
     Show {
         /// The key file
         file: PathBuf,
@@ -230,22 +230,22 @@ pub(super) struct Sign {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Trace {
-    /// List events that fit terms, the latest first; a page at a time
+    /// List the events that match the terms, newest first, a page at a time
     #[command(visible_alias = "query")]
     List(ask::List),
     /// Show one event, or all events of a call, in full
-    Show(ask::About),
-    /// Tell one call's whole story: goal, shortlist, decision, approval, token, result, looks
-    Why(ask::About),
+    Show(ask::EventSelector),
+    /// Explain one call from start to end: goal, shortlist, decision, approval, token, result, views
+    Why(ask::EventSelector),
     /// Print the latest events, and follow the log
     Tail(ask::Tail),
-    /// Sum up: grants, refusals by reason, outcomes, redactions, holds, handles, budgets
+    /// Show statistics: grants, refusals by reason, outcomes, redactions, holds, handles, budgets
     Stats(ask::Stats),
-    /// Write events in a form that others read
+    /// Export events in a format that other programs read
     Export(ask::Export),
-    /// Say how far the index beside the ledger is; check it or make it anew
+    /// Show the state of the index beside the ledger; check or rebuild it
     Index(ask::IndexOf),
-    /// Print the head as JSON: keep it elsewhere, and a later verification finds a cut tail
+    /// Print the head as JSON; kept elsewhere, it lets a later verification detect a truncated log
     ///
     /// Beside it, on standard error, stands what was signed last and what each target of
     /// `[log] publish` got last: how many events, when, and what went wrong since. With --json all
@@ -253,13 +253,13 @@ pub(super) enum Trace {
     Head(proof::HeadOf),
     /// Verify the whole log, and name the first bad event
     Verify(proof::Verify),
-    /// Sign a checkpoint of what is synced to disk, and print it
+    /// Sign a checkpoint of the events synced to disk, and print it
     Checkpoint(proof::Checkpoint),
-    /// Show, declare, change or end the key that signs for the log
+    /// Show, declare, rotate or end the key that signs for the log
     #[command(subcommand)]
     Key(proof::Key),
-    /// Prove one call to others, check such a proof, or prove that a log has two histories
+    /// Make or check a receipt for one call, or prove that a log has two histories
     Prove(Box<proof::Prove>),
-    /// Remove old payloads for good; the log still proves itself
+    /// Remove old payloads for good; the log can still be verified
     Prune(proof::Prune),
 }

@@ -23,8 +23,12 @@ pub(super) fn run(args: &Check) -> Result<Exit, Failure> {
     notes.extend(children.iter().filter_map(Child::note));
     let closed = confinement::closed(&config, &children);
     if args.output.json {
-        let seen =
-            Seen { notes: &notes, status: status.as_ref(), children: &children, closed: &closed };
+        let seen = CheckReport {
+            notes: &notes,
+            status: status.as_ref(),
+            children: &children,
+            closed: &closed,
+        };
         output::json(&report(&config, &set, &seen))?;
         return Ok(Exit::Ok);
     }
@@ -96,7 +100,7 @@ fn troubles(status: &Status) -> Vec<String> {
 }
 
 /// What was found beside the documents.
-struct Seen<'a> {
+struct CheckReport<'a> {
     notes: &'a [String],
     status: Option<&'a Status>,
     children: &'a [Child],
@@ -106,7 +110,7 @@ struct Seen<'a> {
 fn report(
     config: &Config,
     set: &PolicySet,
-    Seen { notes, status, children, closed }: &Seen<'_>,
+    CheckReport { notes, status, children, closed }: &CheckReport<'_>,
 ) -> serde_json::Value {
     let documents: Vec<_> = set
         .versions()

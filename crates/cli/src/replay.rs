@@ -34,8 +34,8 @@ pub(super) fn run(args: &Replay) -> Result<Exit, Failure> {
         }
         let number = lines.number();
         let played = match Scenario::parse(&line) {
-            Ok(scenario) => play(args, &documents, &scenario, (number, &mut summary), &mut out)?,
-            Err(problem) => Err(("replay.scenario", problem)),
+            Ok(scenario) => play(args, &documents, &scenario, number, &mut summary, &mut out)?,
+            Err(problem) => Err(("replay.scenario", problem.to_string())),
         };
         if let Err((code, message)) = played {
             wrong += 1;
@@ -61,7 +61,8 @@ fn play(
     args: &Replay,
     documents: &Documents,
     scenario: &Scenario,
-    (number, summary): (u64, &mut Summary),
+    number: u64,
+    summary: &mut Summary,
     out: &mut impl io::Write,
 ) -> Result<Result<(), (&'static str, String)>, Failure> {
     let mut stage = match Stage::open(documents, scenario, number) {

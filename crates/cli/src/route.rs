@@ -38,7 +38,7 @@ pub(super) fn run(args: &Route) -> Result<Exit, Failure> {
             for (at, line) in queries.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()) {
                 let query = parse(path, at + 1, line)?;
                 let (answer, took) = timed(&shortlist, &query.query, args.explain);
-                output::json(&as_json(args, &shortlist, &query, (&answer, took)))?;
+                output::json(&as_json(args, &shortlist, &query, &answer, took))?;
             }
         }
         (None, None) => {}
@@ -51,7 +51,7 @@ fn one(args: &Route, shortlist: &Shortlist, text: &str) -> Result<(), Failure> {
     let (answer, took) = timed(shortlist, text, args.explain);
     if args.output.json {
         let query = Query { id: Value::Null, query: text.to_owned() };
-        output::json(&as_json(args, shortlist, &query, (&answer, took)))?;
+        output::json(&as_json(args, shortlist, &query, &answer, took))?;
         return Ok(());
     }
     let mut out = table::table(&answer.hits, |hit| shortlist.router().item(&hit.id));
@@ -73,7 +73,8 @@ fn as_json(
     args: &Route,
     shortlist: &Shortlist,
     query: &Query,
-    (answer, took): (&RouteAnswer, Duration),
+    answer: &RouteAnswer,
+    took: Duration,
 ) -> Value {
     let router = shortlist.router();
     let id = |hit: &Hit| {

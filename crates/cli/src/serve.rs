@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 use weaver_gateway::config::{self, Config};
 use weaver_gateway::secret::{KeyFile, Passphrase};
-use weaver_gateway::serve::{self, ServeError};
+use weaver_gateway::serve::{self, ServeError, ServeOptions};
 use weaver_types::signature::SigningKey;
 
 use super::args::Serve;
@@ -27,7 +27,9 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
     let config = config::load(&args.config)?;
     let store = config.store.clone();
     let log_key = log_key(&config, args.log_passphrase_fd)?;
-    serve::run(config, args.unsigned_development, log_key).map_err(|error| match error {
+    let unsigned_development = args.unsigned_development;
+    let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
+    serve::run(config, options).map_err(|error| match error {
         ServeError::Documents(error) => Failure::from(error),
         ServeError::Version(error) => Failure::from(error),
         ServeError::Store(error) => Failure::store(&store, &error),

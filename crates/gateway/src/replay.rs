@@ -14,5 +14,5 @@ mod store;
 pub use approver::Approver;
 pub use error::ReplayError;
 pub use line::{Line, Summary};
-pub use scenario::{MAX_LINE, Scenario};
+pub use scenario::{MAX_LINE, Scenario, ScenarioError};
 pub use stage::{Documents, Stage};

@@ -55,15 +55,16 @@ use std::sync::Arc;
 
 pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;
-pub use entry::reached;
+pub use entry::upstream_config;
 pub use error::ServeError;
-pub use import::propose;
+pub use import::{ProposalError, propose};
 pub use own_tools::proposal as own_proposal;
 pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;
 use crate::publish::{self, Keeper};
 use gateway::Gateway;
+use weaver_drivers::confine::Launcher;
 use weaver_types::signature::SigningKey;
 
 /// The verb under which this program starts another one, confined: a program that calls [`run`] is
@@ -71,17 +72,30 @@ use weaver_types::signature::SigningKey;
 /// [`launch`](weaver_drivers::confine::launch) before it does anything else.
 pub const LAUNCH: &str = "launch";
 
-/// Serves until stdin ends. `log_key` is the log's, which the configuration names; without it no
-/// checkpoints are signed.
+/// What a host decides about serving, beside the configuration.
+pub struct ServeOptions {
+    /// Do not check the signatures of the documents. Every decision says so.
+    pub unsigned_development: bool,
+    /// The key of the log, which the configuration names; without it no checkpoints are signed.
+    pub log_key: Option<SigningKey>,
+    /// The program that confines the servers' processes.
+    pub launcher: Launcher,
+}
+
+impl Default for ServeOptions {
+    /// Signed documents, no log key, and this program as the launcher, under the verb [`LAUNCH`].
+    fn default() -> Self {
+        let launcher = Launcher::this_program(LAUNCH);
+        Self { unsigned_development: false, log_key: None, launcher }
+    }
+}
+
+/// Serves until stdin ends.
 ///
 /// # Errors
 /// [`ServeError`], when the documents, the store or the runtime cannot be opened. Upstreams that
 /// cannot be reached are no error: their tools say so when they are called.
-pub fn run(
-    config: Config,
-    unsigned_development: bool,
-    log_key: Option<SigningKey>,
-) -> Result<(), ServeError> {
+pub fn run(config: Config, options: ServeOptions) -> Result<(), ServeError> {
     if let Err(error) = weaver_drivers::confine::keep_process_private() {
         tracing::warn!(%error, "processes of the same user can look into the gateway");
     }
@@ -90,7 +104,7 @@ pub fn run(
         .enable_all()
         .build()
         .map_err(|error| ServeError::Runtime { problem: error.to_string() })?;
-    let mut opened = open::open(&config, unsigned_development, log_key)?;
+    let mut opened = open::open(&config, options)?;
     let ended = runtime.block_on(async {
         let (keeper, pruning) = (opened.keeper.take(), opened.pruning.take());
         let gateway = Arc::new(Gateway::new(config, opened).await?);

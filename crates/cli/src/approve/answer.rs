@@ -8,10 +8,10 @@ use weaver_policy::approval::{
     Phase, Rejection, Resolution, ResolutionVerdict, SignedResolution, verify_resolution,
 };
 
+use super::approval_records;
+use super::approval_store::{ApprovalStore, now};
 use super::args::Answer;
-use super::held;
 use super::person::{self, Person};
-use super::place::{Place, now};
 use super::rejected::refused;
 use super::show::Shown;
 use super::{confirm, inbox, outcome, screen};
@@ -26,10 +26,10 @@ pub(super) fn deny(args: &Answer) -> Result<Exit, Failure> {
 }
 
 fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let inbox = place.inbox()?;
     let now = now();
-    let open = held::open(&place, &args.id, now)?;
+    let open = approval_records::open(&place, &args.id, now)?;
     let person = Person::find(&args.sign, &place, now)?;
     may_answer(&place, &person, &open, verdict)?;
     let shown = Shown::of(&place, &open, now)?;
@@ -39,8 +39,8 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
     confirm::ask(&args.sign, &shown.text, question)?;
     let key = person.unlock(&args.sign)?;
     // Time has passed while somebody read: the request may have ended.
-    let now = super::place::now();
-    let open = held::open(&place, &args.id, now)?;
+    let now = super::approval_store::now();
+    let open = approval_records::open(&place, &args.id, now)?;
     let malformed = |error| Failure::new(Exit::Invalid, "approve.unreadable", error);
     let mut resolution = Resolution::new(&open.request, verdict, &*person.name, now)
         .map_err(|error| malformed(error.to_string()))?;
@@ -59,14 +59,14 @@ fn run(args: &Answer, verdict: ResolutionVerdict, question: &str) -> Result<Exit
     let file = inbox::drop(inbox, open.request.id.as_str(), &bytes)?;
     if args.wait > 0 {
         let patience = Duration::from_secs(args.wait);
-        outcome::wait(&place, (&file, &signed.resolution), size, patience)?;
+        outcome::wait(&place, &file, &signed.resolution, size, patience)?;
     }
     report(args, &open, &signed, &file)
 }
 
 /// What can be said before a passphrase is asked for.
 fn may_answer(
-    place: &Place,
+    place: &ApprovalStore,
     person: &Person,
     open: &OpenApproval,
     verdict: ResolutionVerdict,

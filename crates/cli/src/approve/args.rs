@@ -53,22 +53,22 @@ A denial ends the request, also one that was granted and not used yet. The reaso
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Approve {
-    /// List the requests that wait, oldest first
+    /// List the pending requests, oldest first
     List(List),
     /// Show everything about one request
     Show(Show),
-    /// Let a held call happen once
+    /// Grant a held call, once
     #[command(after_help = GRANT)]
     Grant(Answer),
-    /// Refuse a held call
+    /// Deny a held call
     #[command(after_help = DENY)]
     Deny(Answer),
-    /// Take back a request, granted or not; operators only
+    /// Revoke a request, granted or not; operators only
     Revoke(Revoke),
     /// Approvals given in advance
     #[command(subcommand)]
     Standing(Standing),
-    /// Print requests as they appear and end, one a line
+    /// Print requests as they open and close, one per line
     Watch(Watch),
     /// Confirm that the clock is right after it jumped; operators only
     Clock(Clock),
@@ -125,7 +125,7 @@ pub(crate) struct SignWith {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Also those that have ended, as far as their records last
+    /// Include requests that have ended, as long as their records are kept
     #[arg(long)]
     pub(super) all: bool,
     #[command(flatten)]
@@ -156,7 +156,7 @@ pub(crate) struct Answer {
     /// Answer only if the request has this digest, as `weaver approve show` printed it
     #[arg(long, value_name = "DIGEST")]
     pub(super) digest: Option<String>,
-    /// Wait up to so many seconds for the gateway to take the answer in, and fail if it does not
+    /// Wait up to this many seconds for the gateway to accept the answer, and fail if it does not
     /// count
     #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
         value_parser = clap::value_parser!(u64).range(0..=3_600))]
@@ -185,7 +185,7 @@ pub(crate) struct Revoke {
     Ends on Ctrl-C, or when nobody reads its output any more."
 )]
 pub(crate) struct Watch {
-    /// Look once: print what waits now, and end
+    /// Print the pending requests once and exit
     #[arg(long)]
     pub(super) once: bool,
     #[command(flatten)]
@@ -243,9 +243,9 @@ pub(crate) enum Standing {
     /// Write and sign a standing approval
     #[command(after_help = STANDING)]
     Grant(StandingGrant),
-    /// Add a signature to a standing approval that others signed
+    /// Add a signature to a standing approval that others have signed
     Sign(StandingSign),
-    /// Take a standing approval back; operators only
+    /// Revoke a standing approval; operators only
     Revoke {
         /// The standing approval
         #[arg(value_name = "STANDING")]
@@ -271,7 +271,7 @@ impl Standing {
 
 #[derive(Debug, Args)]
 pub(crate) struct StandingGrant {
-    /// What it says, in TOML; instead of the flags that follow
+    /// Its terms, in TOML, instead of the flags below
     #[arg(long = "from", value_name = "FILE",
         conflicts_with_all = ["capability", "principal", "agent", "argument", "uses", "expires"])]
     pub(super) file: Option<PathBuf>,
@@ -308,7 +308,7 @@ pub(crate) struct StandingGrant {
 pub(crate) struct StandingSign {
     /// The file that `standing grant --out` wrote
     pub(super) file: PathBuf,
-    /// Only add the signature, although enough people have signed: more are to follow
+    /// Only add the signature, even though enough people have signed: more will follow
     #[arg(long)]
     pub(super) keep: bool,
     #[command(flatten)]

@@ -12,8 +12,8 @@ use weaver_trace_store::query::{Facts, Field, Filter, Order, Question, ask};
 use weaver_types::ledger::Namespace;
 use weaver_types::{CallId, EventKind};
 
+use super::approval_store::ApprovalStore;
 use super::args::{From, SignWith};
-use super::place::Place;
 use super::rejected::unknown;
 use super::{screen, word};
 use crate::args::Json;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Feedback) -> Result<Exit, Failure> {
 }
 
 fn record(args: &Record) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let outcome = match (&args.call, &args.class) {
         (Some(call), _) => of_call(&place, call, args)?,
         (None, class) => BeliefOutcome {
@@ -109,7 +109,7 @@ fn record(args: &Record) -> Result<Exit, Failure> {
 }
 
 /// What the log knows of a call that came to its end.
-fn of_call(place: &Place, id: &str, args: &Record) -> Result<BeliefOutcome, Failure> {
+fn of_call(place: &ApprovalStore, id: &str, args: &Record) -> Result<BeliefOutcome, Failure> {
     let call = CallId::parse(id).map_err(|_| unknown("call", id))?;
     let filter = Filter::default()
         .with(Field::Call, call.as_str())
@@ -130,7 +130,7 @@ fn of_call(place: &Place, id: &str, args: &Record) -> Result<BeliefOutcome, Fail
 }
 
 fn list(args: &List) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let mut found: Vec<(BeliefClass, ClassOutcomes)> = Vec::new();
     let mut unreadable = 0_usize;
     place.records(Namespace::Calibration, |id, record| {

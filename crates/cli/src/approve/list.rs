@@ -3,10 +3,10 @@
 use serde_json::json;
 use weaver_types::{Authority, Timestamp};
 
+use super::approval_records::{self, ApprovalRecord};
+use super::approval_store::{ApprovalStore, now};
 use super::args::List;
 use super::duration::words;
-use super::held::{self, Held};
-use super::place::{Place, now};
 use super::screen;
 use crate::{Exit, Failure, output};
 
@@ -14,12 +14,12 @@ use crate::{Exit, Failure, output};
 const MAX_SHOWN: usize = 120;
 
 pub(super) fn run(args: &List) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let now = now();
-    let found = held::all(&place, |held| args.all || held.waits(now))?;
+    let found = approval_records::all(&place, |held| args.all || held.waits(now))?;
     for held in &found {
         if args.output.json {
-            output::line(&screen::json(&held::summary(held, now)))?;
+            output::line(&screen::json(&approval_records::summary(held, now)))?;
         } else {
             output::text(&line(held, now))?;
         }
@@ -31,10 +31,10 @@ pub(super) fn run(args: &List) -> Result<Exit, Failure> {
 }
 
 /// Two lines: what, for whom and how long still; why, and what it needs.
-pub(super) fn line(held: &Held, now: Timestamp) -> String {
+pub(super) fn line(held: &ApprovalRecord, now: Timestamp) -> String {
     let status = held.status(now);
     match held {
-        Held::Open(open) => {
+        ApprovalRecord::Open(open) => {
             let request = &open.request;
             let (capability, principal) = (&request.capability, &request.principal);
             let age = words(now.since(request.opened_at));
@@ -51,8 +51,8 @@ pub(super) fn line(held: &Held, now: Timestamp) -> String {
                 output::dim(&format!("  needs {authority}")),
             )
         }
-        Held::Ended(ended) => {
-            let (by, reason) = held::ending(&ended.phase);
+        ApprovalRecord::Ended(ended) => {
+            let (by, reason) = approval_records::ending(&ended.phase);
             let by = by.map(|by| format!(" by {}", screen::line(by, MAX_SHOWN)));
             let reason = reason.filter(|reason| !reason.is_empty());
             let reason = reason.map(|reason| format!(": {}", screen::line(reason, MAX_SHOWN)));
@@ -66,7 +66,7 @@ pub(super) fn line(held: &Held, now: Timestamp) -> String {
                 words(now.since(ended.ended_at)),
             )
         }
-        Held::Unreadable { id, problem } => {
+        ApprovalRecord::Unreadable { id, problem } => {
             let problem = screen::line(problem, MAX_SHOWN * 2);
             format!("{}  {status}: {problem}\n", screen::line(id, MAX_SHOWN))
         }

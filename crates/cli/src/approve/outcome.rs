@@ -7,8 +7,8 @@ use serde_json::Value;
 use weaver_policy::approval::{Phase, Resolution, ResolutionVerdict};
 use weaver_types::EventKind;
 
-use super::held::{self, Held};
-use super::place::Place;
+use super::approval_records::{self, ApprovalRecord};
+use super::approval_store::ApprovalStore;
 use super::screen;
 use crate::{Exit, Failure};
 
@@ -18,8 +18,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Waits until the gateway has taken an answer in, and fails when it does not count or nobody
 /// took it. `size` is that of the log before the file was written.
 pub(super) fn wait(
-    place: &Place,
-    (file, said): (&Path, &Resolution),
+    place: &ApprovalStore,
+    file: &Path,
+    said: &Resolution,
     size: u64,
     patience: Duration,
 ) -> Result<(), Failure> {
@@ -36,7 +37,7 @@ pub(super) fn wait(
         }
         std::thread::sleep(PAUSE);
     }
-    if counted(&held::one(place, said.request.as_str())?, said) {
+    if counted(&approval_records::one(place, said.request.as_str())?, said) {
         return Ok(());
     }
     let why = refusal(place, size, said.request.as_str())?;
@@ -49,23 +50,27 @@ pub(super) fn wait(
 }
 
 /// Whether the record of the request shows this answer.
-fn counted(held: &Held, said: &Resolution) -> bool {
+fn counted(held: &ApprovalRecord, said: &Resolution) -> bool {
     match held {
-        Held::Open(open) => {
+        ApprovalRecord::Open(open) => {
             let vote = open.state.votes().get(&said.approver);
             vote.is_some_and(|vote| vote.resolution() == said)
         }
-        Held::Ended(ended) => match (&ended.phase, said.verdict) {
+        ApprovalRecord::Ended(ended) => match (&ended.phase, said.verdict) {
             (Phase::Denied { by, .. }, ResolutionVerdict::Denied) => *by == said.approver,
             (Phase::Consumed, ResolutionVerdict::Granted) => true,
             _ => false,
         },
-        Held::Unreadable { .. } => false,
+        ApprovalRecord::Unreadable { .. } => false,
     }
 }
 
 /// The last refusal that is on record of a file about this request.
-fn refusal(place: &Place, size: u64, id: &str) -> Result<Option<(String, String)>, Failure> {
+fn refusal(
+    place: &ApprovalStore,
+    size: u64,
+    id: &str,
+) -> Result<Option<(String, String)>, Failure> {
     let mut found = None;
     place.events(size, |kind, payload| {
         let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -6,8 +6,8 @@ use weaver_policy::{Approver, Keys};
 use weaver_types::signature::{PublicKey, SigningKey};
 use weaver_types::{Authority, Timestamp};
 
+use super::approval_store::ApprovalStore;
 use super::args::SignWith;
-use super::place::Place;
 use super::rejected::refused;
 use crate::{Exit, Failure};
 
@@ -19,7 +19,11 @@ pub(super) struct Person {
 
 impl Person {
     /// Reads the key file and finds its person. No passphrase is needed for that.
-    pub(super) fn find(args: &SignWith, place: &Place, now: Timestamp) -> Result<Self, Failure> {
+    pub(super) fn find(
+        args: &SignWith,
+        place: &ApprovalStore,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
         let file = KeyFile::read(&args.key)?;
         let name = match place.keys() {
             Some(keys) => owner(keys, file.public(), args.person.as_deref(), now)?.to_owned(),
@@ -34,7 +38,7 @@ impl Person {
     }
 
     /// What the keys document says of the person.
-    pub(super) fn approver<'p>(&self, place: &'p Place) -> Option<&'p Approver> {
+    pub(super) fn approver<'p>(&self, place: &'p ApprovalStore) -> Option<&'p Approver> {
         place.keys()?.approvers.get(&self.name)
     }
 

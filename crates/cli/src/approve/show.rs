@@ -5,12 +5,12 @@ use weaver_agent_kernel::OpenApproval;
 use weaver_types::canonical::CanonicalError;
 use weaver_types::{Digest, Timestamp};
 
+use super::approval_records::{self, ApprovalRecord};
+use super::approval_store::{ApprovalStore, now};
 use super::args::Show;
 use super::duration::words;
-use super::held::{self, Held};
 use super::list::{self, authority};
 use super::person;
-use super::place::{Place, now};
 use super::screen;
 use crate::{Exit, Failure, output};
 
@@ -22,7 +22,11 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Renders a request. The text ends with the digest, and both come from the same bytes.
-    pub(super) fn of(place: &Place, open: &OpenApproval, now: Timestamp) -> Result<Self, Failure> {
+    pub(super) fn of(
+        place: &ApprovalStore,
+        open: &OpenApproval,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
         let rendered = open.request.render().map_err(|error| unprintable(&error))?;
         let digest = open.request.digest().map_err(|error| unprintable(&error))?;
         Ok(Self { text: format!("{}{rendered}", head(place, open, now)), digest })
@@ -30,17 +34,17 @@ impl Shown {
 }
 
 pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let now = now();
-    let held = held::one(&place, &args.id)?;
+    let held = approval_records::one(&place, &args.id)?;
     if args.output.json {
         let value = whole(&place, &held, now)?;
         output::line(&screen::json(&value))?;
         return Ok(Exit::Ok);
     }
     match &held {
-        Held::Open(open) => output::text(&Shown::of(&place, open, now)?.text)?,
-        Held::Ended(ended) => {
+        ApprovalRecord::Open(open) => output::text(&Shown::of(&place, open, now)?.text)?,
+        ApprovalRecord::Ended(ended) => {
             let text = list::line(&held, now);
             let run = screen::line(ended.run.as_str(), 160);
             output::text(&format!(
@@ -48,14 +52,14 @@ pub(super) fn run(args: &Show) -> Result<Exit, Failure> {
                 ended.digest
             ))?;
         }
-        Held::Unreadable { .. } => output::text(&list::line(&held, now))?,
+        ApprovalRecord::Unreadable { .. } => output::text(&list::line(&held, now))?,
     }
     Ok(Exit::Ok)
 }
 
-fn whole(place: &Place, held: &Held, now: Timestamp) -> Result<Value, Failure> {
-    let mut value = held::summary(held, now);
-    if let (Held::Open(open), Value::Object(fields)) = (held, &mut value) {
+fn whole(place: &ApprovalStore, held: &ApprovalRecord, now: Timestamp) -> Result<Value, Failure> {
+    let mut value = approval_records::summary(held, now);
+    if let (ApprovalRecord::Open(open), Value::Object(fields)) = (held, &mut value) {
         let shown = Shown::of(place, open, now)?;
         fields.insert("request".to_owned(), json!(open.request));
         fields.insert("shown".to_owned(), json!(shown.text));
@@ -66,7 +70,7 @@ fn whole(place: &Place, held: &Held, now: Timestamp) -> Result<Value, Failure> {
 }
 
 /// What stands above the request itself: where it stands and who could release it.
-fn head(place: &Place, open: &OpenApproval, now: Timestamp) -> String {
+fn head(place: &ApprovalStore, open: &OpenApproval, now: Timestamp) -> String {
     let request = &open.request;
     let status = held_status(open, now);
     let left = match open.left(now) {
@@ -98,7 +102,7 @@ fn held_status(open: &OpenApproval, now: Timestamp) -> &'static str {
     if now >= open.request.deadline {
         "has expired"
     } else {
-        match held::word(open.state.phase()) {
+        match approval_records::word(open.state.phase()) {
             "requested" => "waits for an approval",
             other => other,
         }
@@ -106,7 +110,7 @@ fn held_status(open: &OpenApproval, now: Timestamp) -> &'static str {
 }
 
 /// The people whose agreement would still count, where the keys document can be read.
-fn able<'p>(place: &'p Place, open: &OpenApproval, now: Timestamp) -> Option<Vec<&'p str>> {
+fn able<'p>(place: &'p ApprovalStore, open: &OpenApproval, now: Timestamp) -> Option<Vec<&'p str>> {
     let keys = place.keys()?;
     let asked = |name: &str| open.state.votes().contains_key(name);
     Some(
@@ -119,7 +123,7 @@ fn able<'p>(place: &'p Place, open: &OpenApproval, now: Timestamp) -> Option<Vec
     )
 }
 
-fn notes(place: &Place, open: &OpenApproval) -> Result<Vec<String>, Failure> {
+fn notes(place: &ApprovalStore, open: &OpenApproval) -> Result<Vec<String>, Failure> {
     let mut notes = place.notes.clone();
     if open.request.log != place.log()? {
         notes.push(

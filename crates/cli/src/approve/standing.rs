@@ -7,8 +7,8 @@ use weaver_policy::approval::{OperatorAction, Rejection, StandingUse};
 use weaver_types::ledger::Namespace;
 use weaver_types::{StandingId, Timestamp};
 
+use super::approval_store::{ApprovalStore, now};
 use super::args::{From, List, SignWith, Standing};
-use super::place::{Place, now};
 use super::rejected::{refused, unknown};
 use super::{screen, standing_grant, terms, word};
 use crate::{Exit, Failure, output};
@@ -27,12 +27,12 @@ pub(super) fn run(args: Standing) -> Result<Exit, Failure> {
 }
 
 /// One record: a standing approval, or why it cannot be read.
-struct Found {
+struct StandingRecord {
     id: String,
     standing: Result<StandingUse, String>,
 }
 
-impl Found {
+impl StandingRecord {
     fn status(&self, now: Timestamp) -> &'static str {
         match &self.standing {
             Err(_) => "unreadable",
@@ -85,22 +85,22 @@ fn patterns(patterns: &[Pattern]) -> String {
     screen::line(&all.join(" "), MAX_SHOWN)
 }
 
-fn all(place: &Place) -> Result<Vec<Found>, Failure> {
+fn all(place: &ApprovalStore) -> Result<Vec<StandingRecord>, Failure> {
     let mut all = Vec::new();
     place.records(Namespace::Standing, |id, record| {
         let standing = read_standing(id, record).map_err(|error| error.to_string());
-        all.push(Found { id: id.to_owned(), standing });
+        all.push(StandingRecord { id: id.to_owned(), standing });
     })?;
     Ok(all)
 }
 
-fn one(place: &Place, id: &str) -> Result<Found, Failure> {
+fn one(place: &ApprovalStore, id: &str) -> Result<StandingRecord, Failure> {
     let found = all(place)?.into_iter().find(|found| found.id == id);
     found.ok_or_else(|| unknown("standing approval", id))
 }
 
 fn list(args: &List) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let now = now();
     let mut found = all(&place)?;
     found.retain(|found| args.all || matches!(found.status(now), "in force" | "unreadable"));
@@ -118,7 +118,7 @@ fn list(args: &List) -> Result<Exit, Failure> {
 }
 
 fn show(id: &str, from: &From, as_json: bool) -> Result<Exit, Failure> {
-    let place = Place::open(from)?;
+    let place = ApprovalStore::open(from)?;
     let now = now();
     let found = one(&place, id)?;
     if as_json {
@@ -133,7 +133,7 @@ fn show(id: &str, from: &From, as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn revoke(id: &str, sign: &SignWith, from: &From) -> Result<Exit, Failure> {
-    let place = Place::open(from)?;
+    let place = ApprovalStore::open(from)?;
     let found = one(&place, id)?;
     if found.status(now()) == "revoked" {
         return Err(refused(&Rejection::Revoked));

@@ -10,16 +10,16 @@ use weaver_policy::approval::{
 };
 use weaver_types::signature::Envelope;
 
+use super::approval_store::{ApprovalStore, now};
 use super::args::{SignWith, StandingGrant, StandingSign};
 use super::person::Person;
-use super::place::{Place, now};
 use super::rejected::refused;
 use super::terms::{self, Terms};
 use super::{confirm, inbox, screen};
 use crate::{Exit, Failure, output};
 
 pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
-    let place = Place::open(&args.place)?;
+    let place = ApprovalStore::open(&args.place)?;
     if let Some(out) = args.out.as_ref().filter(|out| out.exists()) {
         let message = format!("{} is there already", out.display());
         return Err(Failure::new(Exit::Invalid, "approve.exists", message)
@@ -43,7 +43,7 @@ pub(super) fn grant(args: &StandingGrant) -> Result<Exit, Failure> {
 }
 
 pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let mut signed = read(&args.file)?;
     if signed.standing.log != place.log()? {
         return Err(refused(&Rejection::WrongLog));
@@ -68,7 +68,7 @@ pub(super) fn sign(args: &StandingSign) -> Result<Exit, Failure> {
 
 /// Shows the standing approval and signs what was shown.
 fn signature(
-    place: &Place,
+    place: &ApprovalStore,
     args: &SignWith,
     standing: &StandingApproval,
     question: &str,
@@ -83,7 +83,7 @@ fn signature(
 }
 
 /// What the gateway would still miss: people. Anything else that it would refuse is refused here.
-fn missing(place: &Place, signed: &SignedStandingApproval) -> Result<Option<Rejection>, Failure> {
+fn missing(place: &ApprovalStore, signed: &SignedStandingApproval) -> Result<Option<Rejection>, Failure> {
     let (Some(keys), Some(set)) = (place.keys(), place.documents()) else { return Ok(None) };
     let (bounds, moment) = (&set.approvals().standing, place.moment(now()));
     match verify_standing(keys, &place.log()?, signed, bounds, moment) {
@@ -119,13 +119,13 @@ fn write(path: &Path, signed: &SignedStandingApproval) -> Result<(), Failure> {
     })
 }
 
-fn send(place: &Place, args: &SignWith, signed: &SignedStandingApproval) -> Result<Exit, Failure> {
+fn send(place: &ApprovalStore, args: &SignWith, signed: &SignedStandingApproval) -> Result<Exit, Failure> {
     let id = &signed.standing.id;
     let file = inbox::drop(place.inbox()?, id.as_str(), &bytes(signed)?)?;
     let next = format!(
         "the gateway verifies it and puts it into force; `weaver approve standing show {id}` tells"
     );
-    report(args, signed, &file, (true, &next))
+    report(args, signed, &file, &SignOutcome { sent: true, next })
 }
 
 fn kept(
@@ -139,14 +139,21 @@ fn kept(
         "{missing}; the next one signs with `weaver approve standing sign {} --key FILE`",
         file.display()
     );
-    report(args, signed, file, (false, &next))
+    report(args, signed, file, &SignOutcome { sent: false, next })
+}
+
+/// Where a signed standing approval is now, and the next step.
+struct SignOutcome {
+    /// It lies in the inbox.
+    sent: bool,
+    next: String,
 }
 
 fn report(
     args: &SignWith,
     signed: &SignedStandingApproval,
     file: &Path,
-    (sent, next): (bool, &str),
+    outcome: &SignOutcome,
 ) -> Result<Exit, Failure> {
     let (id, file) = (&signed.standing.id, file.display());
     if args.output.json {
@@ -154,13 +161,13 @@ fn report(
             "ok": true,
             "standing": id,
             "signatures": signed.envelopes.len(),
-            "sent": sent,
+            "sent": outcome.sent,
             "file": file.to_string(),
         });
         output::line(&screen::json(&value))?;
     } else {
         let good = output::verdict(true, "signed");
-        let next = screen::line(next, 400);
+        let next = screen::line(&outcome.next, 400);
         output::text(&format!("{good} {id}\n{file}\n  next: {next}\n"))?;
     }
     Ok(Exit::Ok)

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weaver_types::Timestamp;
 
+use super::approval_records::{self, ApprovalRecord};
+use super::approval_store::{ApprovalStore, now};
 use super::args::Watch;
-use super::held::{self, Held};
 use super::list;
-use super::place::{Place, now};
 use super::screen;
 use crate::{Exit, Failure, output};
 
@@ -20,8 +20,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 type Said = (&'static str, usize);
 
 pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
-    let mut watched = Watched { said: BTreeMap::new(), size: None, deadline: None };
+    let place = ApprovalStore::open(&args.from)?;
+    let mut watched = WatchState { said: BTreeMap::new(), size: None, deadline: None };
     if !args.once && !args.output.json {
         output::line("watching; Ctrl-C ends it")?;
     }
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Watch) -> Result<Exit, Failure> {
 }
 
 /// What is watched: everything that has not ended. What had ended before is no news.
-struct Watched {
+struct WatchState {
     said: BTreeMap<String, Said>,
     /// The size of the log at the last look.
     size: Option<u64>,
@@ -42,36 +42,41 @@ struct Watched {
     deadline: Option<Timestamp>,
 }
 
-impl Watched {
+impl WatchState {
     /// Tells what changed. Whatever happens to a request leaves an event or is its deadline, so
     /// that nothing is read where neither came.
-    fn look(&mut self, args: &Watch, place: &Place) -> Result<(), Failure> {
+    fn look(&mut self, args: &Watch, place: &ApprovalStore) -> Result<(), Failure> {
         let (now, size) = (now(), Some(place.size()?));
         if self.size == size && self.deadline.is_none_or(|deadline| now < deadline) {
             return Ok(());
         }
-        let known = |held: &Held| self.said.contains_key(held.id());
-        let found = held::all(place, |held| known(held) || held.waits(now))?;
+        let known = |held: &ApprovalRecord| self.said.contains_key(held.id());
+        let found = approval_records::all(place, |held| known(held) || held.waits(now))?;
         for held in &found {
             tell(args, held, self.said.get(held.id()).copied(), now)?;
         }
         let waiting = || found.iter().filter(|held| held.waits(now));
         self.said = waiting().map(|held| (held.id().to_owned(), state(held, now))).collect();
-        self.deadline = waiting().filter_map(Held::deadline).min();
+        self.deadline = waiting().filter_map(ApprovalRecord::deadline).min();
         self.size = size;
         Ok(())
     }
 }
 
-fn state(held: &Held, now: Timestamp) -> Said {
+fn state(held: &ApprovalRecord, now: Timestamp) -> Said {
     let agreed = match held {
-        Held::Open(open) => open.state.votes().len(),
-        Held::Ended(_) | Held::Unreadable { .. } => 0,
+        ApprovalRecord::Open(open) => open.state.votes().len(),
+        ApprovalRecord::Ended(_) | ApprovalRecord::Unreadable { .. } => 0,
     };
     (held.status(now), agreed)
 }
 
-fn tell(args: &Watch, held: &Held, before: Option<Said>, now: Timestamp) -> Result<(), Failure> {
+fn tell(
+    args: &Watch,
+    held: &ApprovalRecord,
+    before: Option<Said>,
+    now: Timestamp,
+) -> Result<(), Failure> {
     let news = match before {
         None => "new",
         Some(before) if before == state(held, now) => return Ok(()),
@@ -79,7 +84,7 @@ fn tell(args: &Watch, held: &Held, before: Option<Said>, now: Timestamp) -> Resu
         Some(_) => held.status(now),
     };
     if args.output.json {
-        let mut value = held::summary(held, now);
+        let mut value = approval_records::summary(held, now);
         if let Value::Object(fields) = &mut value {
             fields.insert("news".to_owned(), json!(news));
         }

@@ -9,10 +9,10 @@ use weaver_policy::approval::{
 use weaver_types::ledger::Namespace;
 use weaver_types::{OsRandom, RunId};
 
+use super::approval_records::{self, ApprovalRecord};
+use super::approval_store::{ApprovalStore, now};
 use super::args::{Clock, EndRun, Revoke, SignWith};
-use super::held::{self, Held};
 use super::person::Person;
-use super::place::{Place, now};
 use super::rejected::{refused, unknown};
 use super::{confirm, duration, inbox, list, screen};
 use crate::{Exit, Failure, output};
@@ -21,17 +21,17 @@ use crate::{Exit, Failure, output};
 const MAX_SHOWN: usize = 8;
 
 pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     if args.id.starts_with("std_") {
         let message = format!("`{}` is a standing approval", screen::line(&args.id, 160));
         return Err(Failure::new(Exit::Usage, "approve.standing", message)
             .next("`weaver approve standing revoke` takes it back"));
     }
-    let held = held::one(&place, &args.id)?;
+    let held = approval_records::one(&place, &args.id)?;
     let request = match &held {
-        Held::Open(open) => open.request.id.clone(),
-        Held::Ended(_) => return Err(refused(&Rejection::AlreadyResolved)),
-        Held::Unreadable { id, .. } => {
+        ApprovalRecord::Open(open) => open.request.id.clone(),
+        ApprovalRecord::Ended(_) => return Err(refused(&Rejection::AlreadyResolved)),
+        ApprovalRecord::Unreadable { id, .. } => {
             weaver_types::RequestId::parse(id).map_err(|_| unknown("request", id))?
         }
     };
@@ -46,7 +46,7 @@ pub(super) fn revoke_request(args: &Revoke) -> Result<Exit, Failure> {
 }
 
 pub(super) fn confirm_clock(args: &Clock) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let now = now();
     let until = duration::point(&args.until, now)?;
     if until <= now {
@@ -69,7 +69,7 @@ pub(super) fn confirm_clock(args: &Clock) -> Result<Exit, Failure> {
 }
 
 pub(super) fn end_run(args: &EndRun) -> Result<Exit, Failure> {
-    let place = Place::open(&args.from)?;
+    let place = ApprovalStore::open(&args.from)?;
     let run = match &args.run {
         Some(id) => known_run(&place, id)?,
         None => current_run(&place)?,
@@ -80,7 +80,7 @@ pub(super) fn end_run(args: &EndRun) -> Result<Exit, Failure> {
 
 /// Signs a word and drops it into the inbox.
 pub(super) fn say(
-    place: &Place,
+    place: &ApprovalStore,
     args: &SignWith,
     word: OperatorAction,
     shown: &str,
@@ -151,7 +151,7 @@ fn report(args: &SignWith, said: &OperatorWord, file: &std::path::Path) -> Resul
 }
 
 /// The run of this name, if the ledger knows it.
-fn known_run(place: &Place, id: &str) -> Result<RunId, Failure> {
+fn known_run(place: &ApprovalStore, id: &str) -> Result<RunId, Failure> {
     let run = RunId::parse(id).map_err(|_| unknown("run", id))?;
     let mut known = current_runs(place)?.iter().any(|current| current.run == run);
     place.records(Namespace::Run, |found, _| known |= found == run.as_str())?;
@@ -159,7 +159,7 @@ fn known_run(place: &Place, id: &str) -> Result<RunId, Failure> {
 }
 
 /// The run in which a client of the gateway's principal works now, where there is only one.
-fn current_run(place: &Place) -> Result<RunId, Failure> {
+fn current_run(place: &ApprovalStore) -> Result<RunId, Failure> {
     let mut runs = current_runs(place)?;
     if let Some(principal) = &place.principal {
         runs.retain(|current| current.principal == *principal);
@@ -192,7 +192,7 @@ fn run_line(current: &CurrentRun) -> String {
 }
 
 /// The current runs that can be read, one for each client process of a principal.
-fn current_runs(place: &Place) -> Result<Vec<CurrentRun>, Failure> {
+fn current_runs(place: &ApprovalStore) -> Result<Vec<CurrentRun>, Failure> {
     let mut runs = Vec::new();
     place.records(Namespace::CurrentRun, |id, record| {
         runs.extend(CurrentRun::read(id, &record.value));

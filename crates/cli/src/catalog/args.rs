@@ -33,15 +33,15 @@ found out; --format says it. Nothing in a file is called, and nothing is fetched
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Catalog {
-    /// Say everything that is wrong in a catalog; ends with 1 where there is an error
+    /// Report every problem in a catalog; exits with 1 if there is an error
     Lint(Lint),
     /// Print a catalog as canonical JSON with its digest
     Snapshot(Snapshot),
-    /// Tell what changed between two catalogs, and how much that matters; ends with 1 where it does
+    /// Show what changed between two catalogs and how serious it is; exits with 1 if it matters
     Diff(Diff),
     /// Print a catalog in another format
     Convert(Convert),
-    /// Show the tools that fit a goal
+    /// Find the tools that fit a goal
     Search(Box<Search>),
 }
 
@@ -61,10 +61,10 @@ impl Catalog {
 #[derive(Debug, Args, Default)]
 pub(crate) struct Form {
     /// Its format: json, jsonl, yaml, mcp, openapi, openai, openai_responses, anthropic, gemini,
-    /// skill; found out where it is not said
+    /// skill; detected if not given
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<CatalogFormat>,
-    /// What stands before the names of tools, where the format has no ids of its own
+    /// The namespace of the tools, for formats without ids of their own
     #[arg(long, value_name = "NAME")]
     pub(crate) prefix: Option<String>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct Lint {
     pub(super) file: PathBuf,
     #[command(flatten)]
     pub(super) form: Form,
-    /// End with 1 for warnings, too
+    /// Exit with 1 for warnings too
     #[arg(long)]
     pub(super) strict: bool,
     #[command(flatten)]
@@ -125,11 +125,11 @@ pub(crate) struct Snapshot {
 pub(crate) enum Class {
     /// Texts alone
     Documentation,
-    /// What was possible is possible; no more is
+    /// What was possible still is, and nothing more
     Compatible,
-    /// What was possible is not any more, or means something else
+    /// Something that was possible no longer is, or now means something else
     Breaking,
-    /// More is possible, or it cannot be told
+    /// More is possible, or that cannot be ruled out
     AuthorityWidening,
 }
 
@@ -156,15 +156,15 @@ A new item widens, one that is gone breaks.";
 #[derive(Debug, Args)]
 #[command(after_help = DIFF)]
 pub(crate) struct Diff {
-    /// The catalog as it was
+    /// The old catalog
     #[arg(value_name = "BEFORE")]
     pub(super) before: PathBuf,
-    /// The catalog as it is
+    /// The new catalog
     #[arg(value_name = "AFTER")]
     pub(super) after: PathBuf,
     #[command(flatten)]
     pub(super) form: Form,
-    /// End with 1 from this class on
+    /// Exit with 1 for changes of this class or a more serious one
     #[arg(long, value_name = "CLASS", value_enum, default_value = "breaking")]
     pub(super) fail_on: Class,
     #[command(flatten)]
@@ -199,7 +199,7 @@ pub(crate) struct Search {
     /// The goal in words
     #[arg(value_name = "GOAL")]
     pub(super) goal: String,
-    /// The catalog: a file, a folder of skills, or `-`; the configured servers where there is none
+    /// The catalog: a file, a folder of skills, or `-`; by default the configured servers
     #[arg(value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
     #[command(flatten)]

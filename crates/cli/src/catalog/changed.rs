@@ -8,13 +8,13 @@ use weaver_types::CapabilityDraft;
 use DriftClass::{AuthorityWidening, Breaking, Compatible, Documentation};
 
 /// One item that changed.
-pub(super) struct Changed {
+pub(super) struct ItemChange {
     pub(super) id: String,
     /// Place, what, class.
     pub(super) changes: Vec<(String, String, DriftClass)>,
 }
 
-impl Changed {
+impl ItemChange {
     /// The changes from one to the other; nothing where there are none.
     pub(super) fn between(before: &SelectableItem, after: &SelectableItem) -> Option<Self> {
         if before == after {

@@ -9,14 +9,14 @@ use weaver_text::escape;
 use weaver_types::CapabilityId;
 
 use super::args::Diff;
-use super::changed::Changed;
+use super::changed::ItemChange;
 use super::{Exit, Failure, output, source};
 
 /// Everything that changed.
 struct Changes<'a> {
     added: Vec<&'a str>,
     removed: Vec<&'a str>,
-    changed: Vec<Changed>,
+    changed: Vec<ItemChange>,
 }
 
 pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Diff) -> Result<Exit, Failure> {
             "after": side(&args.after, &after)?,
             "added": changes.added,
             "removed": changes.removed,
-            "changed": changes.changed.iter().map(Changed::as_json).collect::<Vec<_>>(),
+            "changed": changes.changed.iter().map(ItemChange::as_json).collect::<Vec<_>>(),
         }))?;
     } else {
         output::text(&changes.told(class, good))?;
@@ -57,7 +57,7 @@ impl<'a> Changes<'a> {
             gone.map(|(_, item)| item.source_id()).collect::<Vec<_>>()
         };
         let both = a.iter().filter_map(|(id, one)| Some((*one, *b.get(id)?)));
-        let changed = both.filter_map(|(one, other)| Changed::between(one, other)).collect();
+        let changed = both.filter_map(|(one, other)| ItemChange::between(one, other)).collect();
         Self { added: missing(&b, &a), removed: missing(&a, &b), changed }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Changes<'a> {
     fn class(&self) -> Option<DriftClass> {
         let added = (!self.added.is_empty()).then_some(DriftClass::AuthorityWidening);
         let removed = (!self.removed.is_empty()).then_some(DriftClass::Breaking);
-        let changed = self.changed.iter().map(Changed::class).max();
+        let changed = self.changed.iter().map(ItemChange::class).max();
         added.max(removed).max(changed)
     }
 

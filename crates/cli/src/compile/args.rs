@@ -94,7 +94,7 @@ fn overflow(text: &str) -> Result<OverflowPolicy, String> {
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Compile {
-    /// The items, one JSON object a line; `-` is standard input
+    /// The items, one JSON object per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) log: PathBuf,
     /// The step that the context is for: route, call, interpret, answer
@@ -103,35 +103,35 @@ pub(crate) struct Compile {
     /// Tokens that the whole may have; unless you say otherwise 2,000, 3,000, 4,000 or 6,000
     #[arg(long, value_name = "N")]
     pub(super) budget: Option<usize>,
-    /// What the model is about to do: items that speak of it are preferred
+    /// What the model is about to do; relevant items are preferred
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub(super) query: String,
-    /// What is written
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: Form,
-    /// Say of every candidate why it is in or not
+    /// Explain for every candidate why it was included or left out
     #[arg(long)]
     pub(super) explain: bool,
-    /// Write a report that a browser shows
+    /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
     /// How tokens are counted
     #[arg(long, value_name = "NAME", default_value = "cl100k_base")]
     pub(super) tokens: String,
-    /// Items as sensitive as this, or more, are left out
+    /// Leave out items of this sensitivity or higher
     #[arg(long, value_name = "LEVEL", value_parser = word::<Confidentiality>,
         default_value = "confidential")]
     pub(super) floor: Confidentiality,
     /// Show `[REDACTED: level]` in their place
     #[arg(long)]
     pub(super) redact: bool,
-    /// What to do when an item has no room: drop, warn, error; by kind as `policy=error,doc_snippet=drop`
+    /// What to do when an item does not fit: drop, warn, error; per kind as `policy=error,doc_snippet=drop`
     #[arg(long, value_name = "ACTION", value_parser = overflow, default_value = "drop")]
     pub(super) overflow: OverflowPolicy,
-    /// In messages of a provider, make calls and results its own instead of text
+    /// In a provider's messages, use its native tool calls and results instead of text
     #[arg(long)]
     pub(super) native_calls: bool,
-    /// Drop what is too long instead of making it shorter
+    /// Drop items that are too long instead of shortening them
     #[arg(long)]
     pub(super) whole: bool,
 }

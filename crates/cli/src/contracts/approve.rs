@@ -39,7 +39,7 @@ fn in_ledger(
     tools: &[&Capability],
     by: &str,
 ) -> Result<Exit, Failure> {
-    ledger::approve(&live.config, tools, (None, by))?;
+    ledger::approve(&live.config, tools, None, by)?;
     if args.output.json {
         output::json(&json!({
             "ok": true,

@@ -28,17 +28,17 @@ What a signed document pins counts; what it does not pin is compared with the le
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Contracts {
-    /// List the tools of the servers, and how each stands against what was approved
+    /// List the servers' tools and how each compares with its approved contract
     List(List),
-    /// Approve everything that the servers list now, in the ledger
+    /// Approve everything that the servers list now, and record it in the ledger
     Snapshot(Snapshot),
-    /// Tell what is changed, new, missing or unreadable; ends with 1 where there is any
+    /// Show changed, new, missing and unreadable contracts; exits with 1 if there are any
     Mismatches(List),
     /// Approve tools as they are now: in the contracts document, or in the ledger
     Approve(Approve),
-    /// Tell what changed since it was approved, where the approved version is in the ledger
+    /// Show what changed since a tool was approved, if the ledger has the approved version
     Diff(Diff),
-    /// Write contracts for tools that nobody has looked at yet, each with its reasons
+    /// Draft contracts for tools without one, each with its reasons
     Propose(Propose),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct From {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
     pub(crate) config: PathBuf,
-    /// Do not look at signatures of the documents
+    /// Do not verify the signatures of the documents
     #[arg(long)]
     pub(crate) unsigned_development: bool,
 }

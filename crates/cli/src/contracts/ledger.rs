@@ -22,7 +22,8 @@ pub(super) fn read(config: &Config) -> Result<Baselines, Failure> {
 pub(super) fn approve(
     config: &Config,
     tools: &[&Capability],
-    (surface, by): (Option<&str>, &str),
+    surface: Option<&str>,
+    by: &str,
 ) -> Result<(), Failure> {
     let holder = "weaver contracts".to_owned();
     let options = OpenOptions { holder, ..OpenOptions::default() };

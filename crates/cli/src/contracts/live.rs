@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 use weaver_agent_kernel::Baselines;
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Upstream;
 use weaver_gateway::config::{self, Config, TOOLS};
-use weaver_gateway::serve;
+use weaver_gateway::serve::{self, ProposalError};
 use weaver_policy::PolicySet;
 use weaver_text::escape;
 use weaver_types::{Capability, CapabilityId, Clock as _, SystemClock, UpstreamName};
@@ -40,20 +41,20 @@ pub(crate) struct Live {
 }
 
 /// A tool as its server lists it, and the capability that it proposes to be.
-pub(super) struct Offered {
+pub(super) struct ListedTool {
     pub(super) tool: Value,
-    pub(super) capability: Result<Capability, String>,
+    pub(super) capability: Result<Capability, ProposalError>,
 }
 
 /// What one server lists.
-pub(super) type Listed = Result<Vec<Offered>, String>;
+pub(super) type ListingResult = Result<Vec<ListedTool>, String>;
 
 /// Connects these servers, all at once, and lists their tools. After a second it says on standard
 /// error who is waited for.
 pub(super) fn ask(
     config: &Config,
     servers: &[config::Upstream],
-) -> Result<Vec<(UpstreamName, Listed)>, Failure> {
+) -> Result<Vec<(UpstreamName, ListingResult)>, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -136,7 +137,7 @@ impl Live {
             .next("start it, or name another surface with `--surface`"))
     }
 
-    fn take_in(&mut self, name: UpstreamName, listed: Listed) {
+    fn take_in(&mut self, name: UpstreamName, listed: ListingResult) {
         let tools = match listed {
             Ok(tools) => tools,
             Err(problem) => {
@@ -147,10 +148,10 @@ impl Live {
         self.add(tools.into_iter().map(|offered| offered.capability).collect());
     }
 
-    fn add(&mut self, tools: Vec<Result<Capability, String>>) {
+    fn add(&mut self, tools: Vec<Result<Capability, ProposalError>>) {
         for tool in tools {
             match tool {
-                Err(problem) => self.left_out.push(problem),
+                Err(problem) => self.left_out.push(problem.to_string()),
                 Ok(tool) if self.tools.contains_key(tool.id()) => {
                     self.left_out.push(format!("`{}` is listed twice", tool.id()));
                 }
@@ -190,14 +191,15 @@ pub(super) fn wanted(config: &Config, surface: &str) -> Result<Vec<config::Upstr
     Err(Failure::new(Exit::Unknown, "contracts.unknown_surface", message).next(next))
 }
 
-async fn list(config: &config::Upstream, whole: &Config) -> Listed {
-    let upstream = Upstream::new(serve::reached(config, whole));
+async fn list(config: &config::Upstream, whole: &Config) -> ListingResult {
+    let launcher = Launcher::this_program(serve::LAUNCH);
+    let upstream = Upstream::new(serve::upstream_config(config, whole, &launcher));
     let listed = tokio::time::timeout(PATIENCE, proposals(config, &upstream)).await;
     upstream.close().await;
     listed.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
 }
 
-async fn proposals(config: &config::Upstream, upstream: &Upstream) -> Listed {
+async fn proposals(config: &config::Upstream, upstream: &Upstream) -> ListingResult {
     for look in 1.. {
         let (connection, tools) = upstream.listing().await.map_err(|error| error.to_string())?;
         if tools.is_empty() && look < LOOKS {
@@ -207,7 +209,7 @@ async fn proposals(config: &config::Upstream, upstream: &Upstream) -> Listed {
         let instructions = connection.server().instructions();
         return Ok(tools
             .iter()
-            .map(|tool| Offered {
+            .map(|tool| ListedTool {
                 tool: tool.value().clone(),
                 capability: serve::propose(config, tool, instructions),
             })

@@ -16,7 +16,7 @@ use super::args::Propose;
 use super::{Exit, Failure, live, output};
 
 pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
-    let Found { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
+    let DraftContracts { proposals, notes } = match args.tools.as_ref().or(args.file.as_ref()) {
         Some(list) => from_list(args, list)?,
         None => from_servers(args)?,
     };
@@ -42,22 +42,22 @@ pub(super) fn run(args: &Propose) -> Result<Exit, Failure> {
 }
 
 /// What is proposed, and what could not be.
-struct Found {
+struct DraftContracts {
     proposals: BTreeMap<CapabilityId, Proposal>,
     notes: Vec<String>,
 }
 
-fn from_list(args: &Propose, list: &Path) -> Result<Found, Failure> {
+fn from_list(args: &Propose, list: &Path) -> Result<DraftContracts, Failure> {
     let mut proposals = BTreeMap::new();
     for tool in &tool_list::read(list)? {
         let (id, proposal) = proposed(args, tool)?;
         proposals.insert(id, proposal);
     }
-    Ok(Found { proposals, notes: Vec::new() })
+    Ok(DraftContracts { proposals, notes: Vec::new() })
 }
 
 /// Asks the servers of the configuration, and pins what each says of its tools.
-fn from_servers(args: &Propose) -> Result<Found, Failure> {
+fn from_servers(args: &Propose) -> Result<DraftContracts, Failure> {
     let config = config::load(&args.config)?;
     let mut servers = Vec::new();
     for name in &args.server {
@@ -68,7 +68,7 @@ fn from_servers(args: &Propose) -> Result<Found, Failure> {
     }
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     servers.dedup_by(|a, b| a.name == b.name);
-    let mut found = Found { proposals: BTreeMap::new(), notes: Vec::new() };
+    let mut found = DraftContracts { proposals: BTreeMap::new(), notes: Vec::new() };
     for (name, listed) in live::ask(&config, &servers)? {
         match listed {
             Ok(tools) => tools.into_iter().for_each(|tool| found.add(tool)),
@@ -80,7 +80,7 @@ fn from_servers(args: &Propose) -> Result<Found, Failure> {
     let own = args.server.is_empty() || args.server.iter().any(|name| name == TOOLS);
     for tool in config.tools.iter().filter(|_| own) {
         let capability = serve::own_proposal(tool);
-        found.add(live::Offered { tool: tool.definition(), capability });
+        found.add(live::ListedTool { tool: tool.definition(), capability });
     }
     match found.notes.first() {
         Some(problem) if found.proposals.is_empty() => {
@@ -92,8 +92,8 @@ fn from_servers(args: &Propose) -> Result<Found, Failure> {
     }
 }
 
-impl Found {
-    fn add(&mut self, offered: live::Offered) {
+impl DraftContracts {
+    fn add(&mut self, offered: live::ListedTool) {
         let capability = match offered.capability {
             Ok(capability) => capability,
             Err(problem) => return self.notes.push(format!("left out: {problem}")),

@@ -17,7 +17,7 @@ pub(super) fn run(args: &Snapshot) -> Result<Exit, Failure> {
     let was_approved = |tool: &Capability| matches!(known.state(tool), BaselineState::Match(_));
     let (tools, suspicious): (Vec<&Capability>, Vec<&Capability>) =
         live.tools.values().partition(|tool| suspicions(tool).is_empty() || was_approved(tool));
-    ledger::approve(&live.config, &tools, (Some(&args.surface), &args.approved_by))?;
+    ledger::approve(&live.config, &tools, Some(&args.surface), &args.approved_by)?;
     let count = tools.len();
     if args.output.json {
         output::json(&json!({

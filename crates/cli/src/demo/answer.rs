@@ -5,7 +5,7 @@ use weaver_types::Verdict;
 
 /// An answer of Weaver.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     /// What was decided.
     pub(super) verdict: Verdict,
     /// The codes of the reasons, the primary one first; empty when allowed.
@@ -20,7 +20,7 @@ pub(super) struct Answer {
     pub(super) tools: Vec<String>,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// Reads the result of a tool call. `None` when it is none of Weaver's.
     pub(super) fn read(result: &Value) -> Option<Self> {
         if let Some(word) = result.pointer("/_meta/weaver~1verdict") {
@@ -112,7 +112,8 @@ mod tests {
             "reason": "floor_hold",
             "obstacles": [{ "reason": "untrusted_influence" }, { "reason": "floor_hold" }],
         });
-        let answer = Answer::read(&json!({ "structuredContent": body, "isError": true })).unwrap();
+        let answer =
+            ToolAnswer::read(&json!({ "structuredContent": body, "isError": true })).unwrap();
         assert_eq!(answer.verdict, Verdict::Hold);
         assert_eq!(answer.reasons, ["floor_hold", "untrusted_influence"]);
     }
@@ -124,7 +125,7 @@ mod tests {
             "isError": false,
             "_meta": { "weaver/verdict": "allow", "weaver/handle": "h_1" },
         });
-        let answer = Answer::read(&result).unwrap();
+        let answer = ToolAnswer::read(&result).unwrap();
         assert_eq!((answer.verdict, answer.handle.as_deref()), (Verdict::Allow, Some("h_1")));
         assert_eq!(
             (answer.text.as_str(), answer.note()),
@@ -142,7 +143,7 @@ mod tests {
             json!({ "structuredContent": {}, "isError": true }),
             json!({ "content": [], "_meta": { "weaver/verdict": "deny" } }),
         ] {
-            assert!(Answer::read(&result).is_none(), "{result}");
+            assert!(ToolAnswer::read(&result).is_none(), "{result}");
         }
     }
 }

@@ -10,7 +10,7 @@ use weaver_drivers::mcp::{
 };
 
 use super::DemoError;
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::documents::utf8;
 use super::folder::DemoFolder;
 
@@ -50,7 +50,7 @@ impl Serve {
     }
 
     /// Calls one of Weaver's tools.
-    pub(super) fn call(&self, tool: &str, arguments: Value) -> Result<Answer, DemoError> {
+    pub(super) fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, DemoError> {
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => Map::new(),
@@ -59,7 +59,7 @@ impl Serve {
             self.runtime.block_on(self.connection.call(CallRequest::new(tool, arguments)));
         let failed = |reason: String| DemoError::Serve { asked: format!("`{tool}`"), reason };
         match outcome.map_err(|error| unanswered(tool, &error))? {
-            CallOutcome::Complete(reply) => Answer::read(reply.value()).ok_or_else(|| {
+            CallOutcome::Complete(reply) => ToolAnswer::read(reply.value()).ok_or_else(|| {
                 failed(format!("the result is none of Weaver's: {}", start(reply.raw())))
             }),
             CallOutcome::Error(error) => {

@@ -22,7 +22,7 @@ const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
 const GROUPS: usize = 5;
 
 /// What is left to be known of what was written.
-pub(super) struct Written {
+pub(super) struct DemoDocuments {
     /// The passphrase of the keys, in a folder that stays.
     pub(super) passphrase: Option<Zeroizing<String>>,
     /// The key of the person who may release held calls.
@@ -31,7 +31,7 @@ pub(super) struct Written {
 
 /// Writes configuration, documents and signatures, and, into a folder that stays, the encrypted
 /// keys.
-pub(super) fn write(folder: &DemoFolder) -> Result<Written, DemoError> {
+pub(super) fn write(folder: &DemoFolder) -> Result<DemoDocuments, DemoError> {
     let (passphrase, root, approver) = if folder.kept() {
         let text = generate_passphrase()?;
         let passphrase = Passphrase::new(text.clone()).map_err(refused)?;
@@ -49,7 +49,7 @@ pub(super) fn write(folder: &DemoFolder) -> Result<Written, DemoError> {
     {
         write_signed(folder, kind, text, &root)?;
     }
-    Ok(Written { passphrase, approver })
+    Ok(DemoDocuments { passphrase, approver })
 }
 
 /// A path as text, for configuration and command lines.

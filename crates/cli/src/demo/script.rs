@@ -9,7 +9,7 @@ use weaver_types::Verdict;
 use weaver_types::signature::SigningKey;
 
 use super::DemoError;
-use super::answer::Answer;
+use super::answer::ToolAnswer;
 use super::approver::Approver;
 use super::client::Serve;
 use super::folder::{DemoFolder, OLD_NOTE, POISONED_NOTE};
@@ -85,7 +85,7 @@ struct Plan {
 
 impl Plan {
     /// The step as it came out, if it is the one that had to come.
-    fn done(self, answer: &Answer, summary: String) -> Result<Step, DemoError> {
+    fn done(self, answer: &ToolAnswer, summary: String) -> Result<Step, DemoError> {
         let right = answer.verdict == self.verdict
             && answer.reason() == self.reasons.first().copied()
             && self.reasons.iter().all(|reason| answer.has(reason));
@@ -110,7 +110,7 @@ impl Agent<'_> {
         plan: &Plan,
         arguments: Value,
         why: Option<&str>,
-    ) -> Result<Answer, DemoError> {
+    ) -> Result<ToolAnswer, DemoError> {
         let mut call = json!({ "capability": plan.tool, "arguments": arguments });
         if let (Some(why), Some(call)) = (why, call.as_object_mut()) {
             call.insert("justification".to_owned(), json!(why));
@@ -253,7 +253,7 @@ impl Agent<'_> {
         plan.done(&answer, "checked: the note is gone, once and by this call".to_owned())
     }
 
-    fn ask_to_delete(&self, plan: &Plan) -> Result<Answer, DemoError> {
+    fn ask_to_delete(&self, plan: &Plan) -> Result<ToolAnswer, DemoError> {
         self.execute(plan, json!({ "name": OLD_NOTE }), Some("it is out of date"))
     }
 
@@ -361,7 +361,7 @@ impl Agent<'_> {
     }
 
     /// No address of a customer may be shown in any part of an answer.
-    fn no_address(&self, step: &'static str, answer: &Answer) -> Result<(), DemoError> {
+    fn no_address(&self, step: &'static str, answer: &ToolAnswer) -> Result<(), DemoError> {
         if answer.body.to_string().contains(CUSTOMERS) || answer.text.contains(CUSTOMERS) {
             let found = "an address in the answer".to_owned();
             return Err(unexpected(step, "every address redacted".to_owned(), found));
@@ -375,7 +375,7 @@ fn note() -> Value {
 }
 
 /// The ids of the tools that a browse lists.
-fn ids(answer: &Answer) -> impl Iterator<Item = &str> {
+fn ids(answer: &ToolAnswer) -> impl Iterator<Item = &str> {
     answer.tools.iter().map(String::as_str)
 }
 

@@ -76,7 +76,7 @@ impl<'w> Transcript<'w> {
         report: &Report,
         passphrase: Option<&str>,
     ) -> Result<(), DemoError> {
-        let kept = if folder.kept() { Some(Kept::of(folder)?) } else { None };
+        let kept = if folder.kept() { Some(KeptFolder::of(folder)?) } else { None };
         if self.json {
             let head = &report.head;
             return self.line(&json!({
@@ -133,12 +133,12 @@ fn because(reasons: &[String]) -> String {
 }
 
 /// What stays in a kept folder, and how to go on with it.
-struct Kept {
+struct KeptFolder {
     dir: String,
     commands: Vec<(&'static str, String)>,
 }
 
-impl Kept {
+impl KeptFolder {
     fn of(folder: &DemoFolder) -> Result<Self, DemoError> {
         let program = std::env::current_exe().ok();
         let weaver = program.as_deref().and_then(|path| path.to_str()).unwrap_or("weaver");

@@ -39,23 +39,23 @@ pub(crate) struct Inspect {
     /// This mode instead of auto: summary, table, handle_only, raw
     #[arg(long, value_parser = word)]
     pub(super) mode: Vec<ResponseMode>,
-    /// At most so many tokens in mode auto; 8,000 unless you say otherwise
+    /// The token budget in mode auto [default: 8,000]
     #[arg(long, value_name = "TOKENS")]
     pub(super) max_tokens: Option<u32>,
-    /// At most so many characters of JSON in a frame of another mode; 4,000 unless you say
+    /// The character budget of a frame's JSON in the other modes; 4,000 unless you say
     /// otherwise
     #[arg(long, value_name = "CHARS")]
     pub(super) budget: Option<u32>,
-    /// At most so many rows; 50 unless you say otherwise
+    /// The most rows [default: 50]
     #[arg(long, value_name = "N")]
     pub(super) rows: Option<u32>,
-    /// At most so many fields a row; 20 unless you say otherwise
+    /// The most fields per row [default: 20]
     #[arg(long, value_name = "N")]
     pub(super) fields: Option<u32>,
-    /// At most so many levels of nesting; 3 unless you say otherwise
+    /// The deepest nesting [default: 3]
     #[arg(long, value_name = "N")]
     pub(super) depth: Option<u32>,
-    /// What the caller wants, in words: what bears on it comes first
+    /// What the caller is after, in words; relevant parts come first
     #[arg(long, value_name = "WORDS")]
     pub(super) goal: Option<String>,
     /// How tokens are counted: an encoding, or an estimate by name

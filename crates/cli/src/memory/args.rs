@@ -34,17 +34,17 @@ shown it may then do less by itself.";
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Memory {
-    /// List what is remembered, a page at a time
+    /// List the entries, a page at a time
     List(List),
-    /// Print what is remembered under a key
+    /// Print the entry of a key
     Get(Get),
-    /// Remember a value, a fact or an episode
+    /// Store a value, a fact or an episode
     Put(Put),
-    /// Forget what is under a key, or everything that has expired
+    /// Forget the entry of a key, or everything that has expired
     Forget(Forget),
-    /// Say which of several claims about a fact stands
+    /// Choose which of several claims about a fact is right
     Resolve(Resolve),
-    /// Make facts of episodes that recur: 3 alike in 2 sessions
+    /// Turn recurring episodes into facts: 3 alike in 2 sessions
     Consolidate(Consolidate),
     /// Print everything as JSON lines
     Export(Export),
@@ -67,7 +67,7 @@ impl Memory {
 
 /// Which file.
 #[derive(Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct MemoryFile {
     /// The file of durable memory; by default that of `[memory]`, or `.weaver/ledger.db.memory`
     #[arg(long, value_name = "FILE")]
     pub(super) store: Option<PathBuf>,
@@ -79,14 +79,14 @@ pub(crate) struct Place {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     /// Only this kind: value, fact, episode
     #[arg(long, value_name = "KIND", value_parser = word::<EntryKind>)]
     pub(super) kind: Option<EntryKind>,
-    /// Go on after this entry, as `next` of the page before names it
+    /// Continue after this entry, the `next` of the previous page
     #[arg(long, value_name = "KIND/KEY")]
     pub(super) after: Option<String>,
-    /// How many entries a page
+    /// How many entries per page
     #[arg(long, value_name = "N", default_value_t = 100,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) limit: u16,
@@ -99,11 +99,11 @@ pub(crate) struct Get {
     /// The key
     pub(super) key: String,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     /// What it is: value, fact, episode
     #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
     pub(super) kind: EntryKind,
-    /// Print this where there is nothing, instead of failing
+    /// Print this if there is no entry, instead of failing
     #[arg(long, value_name = "VALUE")]
     pub(super) default: Option<String>,
     #[command(flatten)]
@@ -114,29 +114,29 @@ pub(crate) struct Get {
 pub(crate) struct Put {
     /// The key; of an episode, which has none, its text
     pub(super) key: String,
-    /// The value: JSON, or else a text; `-` reads it from standard input
+    /// The value: JSON, otherwise text; `-` reads it from standard input
     pub(super) value: Option<String>,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     /// What it is: value, fact, episode
     #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
     pub(super) kind: EntryKind,
-    /// Take the value as a text, also where it reads as JSON
+    /// Treat the value as text, even if it parses as JSON
     #[arg(long)]
     pub(super) text: bool,
     /// Where it came from
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(super) source: String,
-    /// For how long it holds: seconds, or a span such as 90m, 24h, 7d
+    /// How long it is valid: seconds, or a duration such as 90m, 24h, 7d
     #[arg(long, value_name = "SPAN", alias = "ttl-s", value_parser = span)]
     pub(super) ttl: Option<Duration>,
-    /// How sure its source is, from 0 to 1
+    /// How confident its source is, from 0 to 1
     #[arg(long, value_name = "N", default_value = "1", value_parser = confidence)]
     pub(super) confidence: Confidence,
-    /// In which session it was learnt
+    /// The session in which it was learnt
     #[arg(long, value_name = "ID", default_value = "")]
     pub(super) session: String,
-    /// You vouch for it: it taints no run that is shown it
+    /// Vouch for it: it does not taint the runs that read it
     #[arg(long)]
     pub(super) trusted: bool,
     /// How confidential it is: internal, confidential, restricted
@@ -153,7 +153,7 @@ pub(crate) struct Forget {
     #[arg(required_unless_present = "expired", conflicts_with = "expired")]
     pub(super) key: Option<String>,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     /// What it is: value, fact, episode
     #[arg(long, value_name = "KIND", default_value = "value", value_parser = word::<EntryKind>)]
     pub(super) kind: EntryKind,
@@ -168,10 +168,10 @@ pub(crate) struct Forget {
 pub(crate) struct Resolve {
     /// The key of the fact
     pub(super) key: String,
-    /// The number of the claim that stands
+    /// The number of the claim that is right
     pub(super) claim: u32,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub(super) why: String,
@@ -182,7 +182,7 @@ pub(crate) struct Resolve {
 #[derive(Debug, Args)]
 pub(crate) struct Consolidate {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     #[command(flatten)]
     pub(super) output: Json,
 }
@@ -190,11 +190,11 @@ pub(crate) struct Consolidate {
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: MemoryFile,
     /// Only this kind: value, fact, episode
     #[arg(long, value_name = "KIND", value_parser = word::<EntryKind>)]
     pub(super) kind: Option<EntryKind>,
-    /// JSON lines are all there is; taken so that scripts may say it
+    /// The output is always JSON lines; accepted for scripts
     #[arg(long, hide = true)]
     pub(super) json: bool,
 }

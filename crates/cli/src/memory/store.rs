@@ -8,11 +8,11 @@ use weaver_gateway::config;
 use weaver_trace_store::{RecordsOptions, SqliteRecords};
 use weaver_types::SystemClock;
 
-use super::args::Place;
+use super::args::MemoryFile;
 use crate::{Exit, Failure};
 
 /// Opens a file that is there.
-pub(super) fn existing(place: &Place) -> Result<Memory, Failure> {
+pub(super) fn existing(place: &MemoryFile) -> Result<Memory, Failure> {
     let (path, limits) = path(place)?;
     if !path.exists() {
         let message = format!("{}: there is no such file", path.display());
@@ -23,7 +23,7 @@ pub(super) fn existing(place: &Place) -> Result<Memory, Failure> {
 }
 
 /// Opens the file, and makes it where there is none.
-pub(super) fn any(place: &Place) -> Result<Memory, Failure> {
+pub(super) fn any(place: &MemoryFile) -> Result<Memory, Failure> {
     let (path, limits) = path(place)?;
     at(path, limits)
 }
@@ -56,7 +56,7 @@ pub(super) fn nothing(key: &str) -> Failure {
         .next("look at the keys with `weaver memory list`; facts and episodes need --kind")
 }
 
-fn path(place: &Place) -> Result<(PathBuf, Limits), Failure> {
+fn path(place: &MemoryFile) -> Result<(PathBuf, Limits), Failure> {
     if let Some(path) = &place.store {
         return Ok((path.clone(), Limits::default()));
     }

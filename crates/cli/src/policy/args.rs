@@ -87,17 +87,17 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Policy {
-    /// Look for what is no error and yet hardly meant
+    /// Find rules that are valid but probably not meant
     Lint(Lint),
-    /// Judge the cases of a file, and say which come out otherwise
+    /// Run the test cases of a file and report those that fail
     Test(Test),
-    /// Say why requests are answered as they are, and what would change that
+    /// Explain the decisions on requests, and what would change them
     Explain(Explain),
-    /// Answer requests, one a line
+    /// Decide requests, one per line
     Decide(Decide),
-    /// Ask whether anybody can get a verdict, for an example or a proof
+    /// Ask whether any request can get a verdict: an example, or a proof that none can
     Ask(Box<Ask>),
-    /// Compare two sets of documents, and which recorded requests flip
+    /// Compare two sets of documents, and show which recorded requests change verdict
     Diff(Diff),
     /// Print the built-in baseline, a policy document
     ShowBaseline,
@@ -128,7 +128,7 @@ pub(crate) struct Documents {
     /// The contracts
     #[arg(long, value_name = "FILE", requires = "policy")]
     pub(super) contracts: Option<PathBuf>,
-    /// The keys; without them nothing is said about who can release what
+    /// The keys; without them, nothing is reported about who can release what
     #[arg(long, value_name = "FILE", requires = "policy")]
     pub(super) keys: Option<PathBuf>,
 }
@@ -140,10 +140,10 @@ pub(crate) struct Documents {
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(super) documents: Documents,
-    /// The tools that there are, one JSON object a line
+    /// The tools, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub(super) catalogue: Option<PathBuf>,
-    /// End with 1 when anything is found
+    /// Exit with 1 if anything is found
     #[arg(long)]
     pub(super) strict: bool,
     #[command(flatten)]
@@ -173,7 +173,7 @@ pub(crate) struct Explain {
     /// The requests; `-` is standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(super) request: PathBuf,
-    /// A recorded decision; end with 1 when the documents decide otherwise
+    /// A recorded decision; exit with 1 if the documents decide differently
     #[arg(long, value_name = "FILE")]
     pub(super) recorded: Option<PathBuf>,
     #[command(flatten)]
@@ -235,7 +235,7 @@ pub(crate) struct Ask {
     /// The principal has this role
     #[arg(long, value_name = "ROLE")]
     pub(super) with_role: Vec<String>,
-    /// The principal has not this role
+    /// The principal does not have this role
     #[arg(long, value_name = "ROLE")]
     pub(super) without_role: Vec<String>,
     /// The mode of the run: NORMAL, SAFE, STRICT
@@ -253,10 +253,10 @@ pub(crate) struct Ask {
     /// Whether the arguments are known: true, false
     #[arg(long, value_name = "BOOL")]
     pub(super) with_arguments: Option<bool>,
-    /// The tools that there are, one JSON object with an `id` a line
+    /// The tools, one JSON object with an `id` per line
     #[arg(long, value_name = "FILE")]
     pub(super) catalogue: Option<PathBuf>,
-    /// End with 1 unless this is the answer
+    /// Exit with 1 unless this is the answer
     #[arg(long)]
     pub(super) expect: Option<Expected>,
     #[command(flatten)]
@@ -273,10 +273,10 @@ pub(crate) struct Diff {
     /// The contracts of both, where A and B are policy documents
     #[arg(long, value_name = "FILE")]
     pub(super) contracts: Option<PathBuf>,
-    /// Requests to judge under both, one a line; `-` is standard input
+    /// Requests to decide under both, one per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) replay: Option<PathBuf>,
-    /// End with 1 when a document differs or a request flips
+    /// Exit with 1 if a document differs or a request changes verdict
     #[arg(long)]
     pub(super) exit_code: bool,
     #[command(flatten)]

@@ -13,13 +13,13 @@ use crate::{Exit, Failure};
 const NO_KEYS: &str = "kind = \"keys\"\nformat = 1\nid = \"none\"\nversion = 1\n";
 
 /// A set, and whether somebody gave a keys document with it.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedDocuments {
     pub(crate) set: PolicySet,
     pub(super) with_keys: bool,
 }
 
 /// Reads what the arguments name.
-pub(super) fn load(args: &Documents, now: Timestamp) -> Result<Loaded, Failure> {
+pub(super) fn load(args: &Documents, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     match (&args.policy, &args.contracts) {
         (Some(policy), Some(contracts)) => files(policy, contracts, args.keys.as_deref(), now),
         _ => configured(&args.config, now),
@@ -27,13 +27,13 @@ pub(super) fn load(args: &Documents, now: Timestamp) -> Result<Loaded, Failure> 
 }
 
 /// Signed documents count as signed; others are read all the same.
-fn configured(path: &Path, now: Timestamp) -> Result<Loaded, Failure> {
+fn configured(path: &Path, now: Timestamp) -> Result<LoadedDocuments, Failure> {
     let config = config::load(path).map_err(|error| {
         Failure::from(error).next("name the documents instead: --policy FILE --contracts FILE")
     })?;
     let signed = config::load_policy(&config, false, now);
     let set = signed.or_else(|_| config::load_policy(&config, true, now))?;
-    Ok(Loaded { set, with_keys: true })
+    Ok(LoadedDocuments { set, with_keys: true })
 }
 
 /// Documents of which nothing proves the origin.
@@ -42,11 +42,11 @@ pub(crate) fn files(
     contracts: &Path,
     keys: Option<&Path>,
     now: Timestamp,
-) -> Result<Loaded, Failure> {
+) -> Result<LoadedDocuments, Failure> {
     let keys_name = keys.map_or_else(|| "no keys".to_owned(), |path| path.display().to_string());
     let keys_text = keys.map_or_else(|| Ok(NO_KEYS.to_owned()), text)?;
-    let set = unsigned(policy, contracts, (&keys_name, &keys_text), now)?;
-    Ok(Loaded { set, with_keys: keys.is_some() })
+    let set = unsigned(policy, contracts, Source::unsigned(&keys_name, &keys_text), now)?;
+    Ok(LoadedDocuments { set, with_keys: keys.is_some() })
 }
 
 /// The same, with a keys document that stands in no file.
@@ -56,13 +56,13 @@ pub(crate) fn with_keys(
     keys: &str,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
-    unsigned(policy, contracts, ("keys", keys), now)
+    unsigned(policy, contracts, Source::unsigned("keys", keys), now)
 }
 
 fn unsigned(
     policy: &Path,
     contracts: &Path,
-    (keys_name, keys): (&str, &str),
+    keys: Source<'_>,
     now: Timestamp,
 ) -> Result<PolicySet, Failure> {
     let name = |path: &Path| path.display().to_string();
@@ -71,7 +71,7 @@ fn unsigned(
     let sources = Sources {
         policy: Source::unsigned(&policy_name, &policy),
         contracts: Source::unsigned(&contracts_name, &contracts),
-        keys: Source::unsigned(keys_name, keys),
+        keys,
     };
     Ok(PolicySet::load_unsigned_development(&sources, now)?)
 }

@@ -75,7 +75,7 @@ pub(crate) struct Redact {
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Only values of these types, with commas between; `weaver redact rules` lists them
+    /// Only values of these types, separated by commas; `weaver redact rules` lists them
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     pub(super) types: Vec<String>,
     /// Write [EMAIL_1] and the like instead of [REDACTED]: equal values get equal names
@@ -83,7 +83,7 @@ pub(super) struct Options {
     pub(super) placeholders: bool,
     #[command(flatten)]
     pub(super) rules: RuleFile,
-    /// Feed the text in pieces of N characters; of several sizes in turn, with commas between
+    /// Feed the text in chunks of N characters; several sizes, separated by commas, take turns
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(super) stream: Vec<NonZeroUsize>,
 }
@@ -104,7 +104,7 @@ pub(super) enum Rules {
         #[command(flatten)]
         output: Json,
     },
-    /// Hold a file of rules to its own examples
+    /// Check a rule file against its own examples
     #[command(after_help = CHECK)]
     Check {
         /// The file

@@ -60,15 +60,15 @@ fn record(line: &[u8]) -> Result<Record, String> {
 
 /// The answer to one text.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RedactedRecord<'a> {
     id: &'a Value,
     text: &'a str,
-    spans: Vec<Place<'a>>,
+    spans: Vec<RedactedSpan<'a>>,
 }
 
 /// Where a value stood, in characters.
 #[derive(Serialize)]
-struct Place<'a> {
+struct RedactedSpan<'a> {
     start: usize,
     end: usize,
     #[serde(rename = "type")]
@@ -76,15 +76,15 @@ struct Place<'a> {
     rule: &'a str,
 }
 
-fn answer<'a>(record: &'a Record, output: &'a Output) -> Answer<'a> {
+fn answer<'a>(record: &'a Record, output: &'a Output) -> RedactedRecord<'a> {
     let mut offsets = Offsets::of(&record.text);
-    let spans = output.spans.iter().map(|span| Place {
+    let spans = output.spans.iter().map(|span| RedactedSpan {
         start: offsets.chars(span.range.start),
         end: offsets.chars(span.range.end),
         kind: &span.kind,
         rule: &span.rule,
     });
-    Answer { spans: spans.collect(), id: &record.id, text: &output.text }
+    RedactedRecord { spans: spans.collect(), id: &record.id, text: &output.text }
 }
 
 fn invalid(wrong: u64) -> Failure {

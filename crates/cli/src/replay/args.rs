@@ -48,13 +48,13 @@ pub(crate) struct Replay {
     /// Who calls; the policy's only principal, or `owner`
     #[arg(long, value_name = "ID")]
     pub(super) principal: Option<String>,
-    /// As a gateway alone: nobody reports what the user said
+    /// Replay as without a trusted host: nobody reports what the user said
     #[arg(long)]
     pub(super) no_user_words: bool,
     /// Add the processor time of each decision, in microseconds
     #[arg(long)]
     pub(super) micros: bool,
-    /// Open ledger and kernel anew before every step
+    /// Reopen the ledger and the kernel before every step
     #[arg(long)]
     pub(super) restarts: bool,
     #[command(flatten)]

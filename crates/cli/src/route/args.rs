@@ -35,17 +35,17 @@ pub(crate) enum Strategy {
 /// How many, and which.
 #[derive(Debug, Args)]
 pub(crate) struct Limits {
-    /// How many tools a query
+    /// How many tools per query
     #[arg(short = 'k', value_name = "N", default_value_t = 8,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) k: u16,
-    /// How the tools are found
+    /// How tools are ranked
     #[arg(long, value_enum, default_value_t = Strategy::Index)]
     pub(crate) strategy: Strategy,
-    /// A table of word vectors beside the words: `built-in`, or a folder with one
+    /// A table of word vectors that complements the words: `built-in`, or a folder
     #[arg(long, value_name = "NAME")]
     pub(crate) word_table: Option<String>,
-    /// Into how many groups of one level a walk looks
+    /// How many groups per level a walk explores (the beam width)
     #[arg(long, value_name = "N", default_value = "4")]
     pub(crate) width: NonZeroUsize,
     /// Only these kinds: tool, agent, skill, internal, flow, resource, prompt
@@ -57,19 +57,19 @@ pub(crate) struct Limits {
     /// Only items with one of these tags
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
-    /// Not these items
+    /// Exclude these items
     #[arg(long, value_name = "ID")]
     pub(crate) exclude: Vec<String>,
-    /// No item with one of these tags
+    /// Exclude items with one of these tags
     #[arg(long, value_name = "TAG")]
     pub(crate) exclude_tag: Vec<String>,
-    /// These items first
+    /// Put these items first
     #[arg(long, value_name = "ID")]
     pub(crate) pin: Vec<String>,
-    /// At most so many items of one namespace
+    /// The most items of one namespace
     #[arg(long, value_name = "N")]
     pub(crate) quota: Option<NonZeroUsize>,
-    /// Items that were used before, oldest first
+    /// Items used earlier, oldest first
     #[arg(long, value_name = "ID")]
     pub(crate) used: Vec<String>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Route {
     /// One query; its answer is a table, or JSON with --json
     #[arg(long, value_name = "TEXT", conflicts_with = "queries")]
     pub(super) query: Option<String>,
-    /// Tell how each answer came about
+    /// Explain each ranking
     #[arg(long)]
     pub(super) explain: bool,
     #[command(flatten)]

@@ -24,7 +24,7 @@ pub(crate) struct Store {
     /// The ledger
     #[arg(long, value_name = "FILE")]
     pub(super) store: PathBuf,
-    /// Read the log itself: neither use nor build the index beside it
+    /// Scan the log itself: neither use nor build the index beside it
     #[arg(long)]
     pub(super) no_index: bool,
 }
@@ -37,14 +37,14 @@ pub(crate) struct List {
     pub(super) terms: Vec<String>,
     #[command(flatten)]
     pub(super) store: Store,
-    /// At most so many events
+    /// The most events
     #[arg(long, value_name = "N", default_value_t = 50,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) limit: u16,
-    /// Go on after this cursor, which the page before gave; new events never shift a page
+    /// Continue after this cursor of the previous page; new events never shift a page
     #[arg(long, value_name = "CURSOR")]
     pub(super) after: Option<String>,
-    /// In the order of the log; without it the latest come first
+    /// Oldest first, in the order of the log; the default is newest first
     #[arg(long)]
     pub(super) oldest_first: bool,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct List {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct About {
+pub(crate) struct EventSelector {
     /// An event number, or the id of a call, request, handle or token
     pub(super) id: String,
     #[command(flatten)]
@@ -69,11 +69,11 @@ pub(crate) struct Tail {
     pub(super) terms: Vec<String>,
     #[command(flatten)]
     pub(super) store: Store,
-    /// So many of the latest
+    /// How many of the newest events
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) lines: u16,
-    /// Go on with what is appended, until it is interrupted
+    /// Keep printing new events until interrupted
     #[arg(short, long)]
     pub(super) follow: bool,
     #[command(flatten)]
@@ -137,10 +137,10 @@ pub(crate) struct IndexOf {
     /// The ledger
     #[arg(long, value_name = "FILE")]
     pub(super) store: PathBuf,
-    /// Compute it anew from the log and compare
+    /// Recompute the index from the log and compare
     #[arg(long, conflicts_with = "rebuild")]
     pub(super) check: bool,
-    /// Remove it and make it anew
+    /// Delete the index and rebuild it
     #[arg(long)]
     pub(super) rebuild: bool,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use weaver_trace_store::checkpoint::{
 use weaver_types::LogId;
 use weaver_types::signature::SigningKey;
 
-use super::proof_args::Believed;
+use super::proof_args::TrustArgs;
 use crate::args::PassphraseFrom;
 use crate::{Exit, Failure};
 
@@ -35,7 +35,7 @@ pub(super) fn note(path: &Path) -> Result<(Note, Checkpoint), Failure> {
 }
 
 /// Who is believed about `log`; nobody without a key.
-pub(super) fn trust(given: &Believed, log: &LogId) -> Result<Option<Trust>, Failure> {
+pub(super) fn trust(given: &TrustArgs, log: &LogId) -> Result<Option<Trust>, Failure> {
     let Some(key) = &given.key else { return Ok(None) };
     let witnesses: Vec<VerifierKey> =
         given.witness.iter().map(|text| verifier(text, None)).collect::<Result<_, _>>()?;

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Export) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     };
     if let Some(key) = &args.key {
-        return signed(args, &log, &filter, (path, key));
+        return signed(args, &log, &filter, path, key);
     }
     let mut out = BufWriter::new(create(path)?);
     write(&log.reader, log.lookup(), &filter, args.form.form(), &mut out).map_err(failed)?;
@@ -61,7 +61,8 @@ fn signed(
     args: &Export,
     log: &Log,
     filter: &Filter,
-    (path, key): (&Path, &Path),
+    path: &Path,
+    key: &Path,
 ) -> Result<Exit, Failure> {
     let key_file = KeyFile::read(key)?;
     let (bundle, _) = bundle(&log.reader, log.lookup(), filter)

@@ -83,7 +83,7 @@ fn target(name: &str, reached: &Reached) -> String {
 /// A head as this command prints it, with or without what was published.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Printed {
+pub(super) struct PrintedHead {
     log: LogId,
     size: u64,
     root: Digest,
@@ -95,9 +95,9 @@ pub(super) struct Printed {
     _published: IgnoredAny,
 }
 
-impl From<Printed> for Head {
-    fn from(printed: Printed) -> Self {
-        let Printed { log, size, root, .. } = printed;
+impl From<PrintedHead> for Head {
+    fn from(printed: PrintedHead) -> Self {
+        let PrintedHead { log, size, root, .. } = printed;
         Self { log, size, root }
     }
 }

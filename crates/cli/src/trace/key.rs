@@ -16,13 +16,13 @@ use crate::{Exit, Failure, output};
 pub(super) fn run(args: &Key) -> Result<Exit, Failure> {
     match args {
         Key::Show { store, output } => show(store, output.json),
-        Key::Declare(change) => apply(change, &What::Declare),
-        Key::Rotate { change, to } => apply(change, &What::Rotate(to)),
-        Key::End(change) => apply(change, &What::End),
+        Key::Declare(change) => apply(change, &KeyAction::Declare),
+        Key::Rotate { change, to } => apply(change, &KeyAction::Rotate(to)),
+        Key::End(change) => apply(change, &KeyAction::End),
     }
 }
 
-enum What<'a> {
+enum KeyAction<'a> {
     Declare,
     Rotate(&'a Path),
     End,
@@ -48,12 +48,12 @@ fn show(store: &Path, as_json: bool) -> Result<Exit, Failure> {
 }
 
 /// Appends the change, if the log would accept it.
-fn apply(args: &Change, what: &What<'_>) -> Result<Exit, Failure> {
+fn apply(args: &Change, what: &KeyAction<'_>) -> Result<Exit, Failure> {
     let store = args.store.as_path();
     let failed = |error| refused(Some(store), error);
     let next = match what {
-        What::Rotate(to) => Some(*KeyFile::read(to)?.public()),
-        What::Declare | What::End => None,
+        KeyAction::Rotate(to) => Some(*KeyFile::read(to)?.public()),
+        KeyAction::Declare | KeyAction::End => None,
     };
     drop(super::open(store)?);
     let signer = believed::signer(&args.key, &args.passphrase)?;
@@ -63,7 +63,7 @@ fn apply(args: &Change, what: &What<'_>) -> Result<Exit, Failure> {
     let (log, from) = (&head.log, head.size);
     let mine = VerifierKey::log(log, signer.public()).map_err(failed)?;
     let change = match (what, next) {
-        (What::Declare, _) => KeyChange::declare(mine, from),
+        (KeyAction::Declare, _) => KeyChange::declare(mine, from),
         (_, next) => {
             let next = next.map(|next| VerifierKey::log(log, next)).transpose().map_err(failed)?;
             KeyChange::sign(log, &signer, next, from).map_err(failed)?

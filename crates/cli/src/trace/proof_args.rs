@@ -10,17 +10,17 @@ use crate::args::{Json, PassphraseFrom};
 
 /// Who is believed: what a verifier brings from outside.
 #[derive(Debug, Args)]
-pub(crate) struct Believed {
-    /// Who signs for the log: a verifier key (name+id+base64), a file that holds one, or a key file
+pub(crate) struct TrustArgs {
+    /// The key that signs for the log: a verifier key (name+id+base64), a file with one, or a key file
     #[arg(long, value_name = "VKEY|FILE")]
     pub(super) key: Option<String>,
-    /// The size of the log up to which that key counts, when it is known to have ended
+    /// The log size up to which the key is valid, if it is known to have ended
     #[arg(long, value_name = "N", requires = "key")]
     pub(super) until: Option<u64>,
-    /// A witness that must have signed too, by its verifier key; may be given several times
+    /// The verifier key of a witness that must have signed too; may be repeated
     #[arg(long, value_name = "VKEY|FILE", requires = "key")]
     pub(super) witness: Vec<String>,
-    /// How many of the witnesses are enough; all of them unless set
+    /// How many witnesses must have signed; all by default
     #[arg(long, value_name = "N", requires = "witness")]
     pub(super) quorum: Option<usize>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(super) checkpoint: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) believed: Believed,
+    pub(super) believed: TrustArgs,
     #[command(flatten)]
     pub(super) output: Json,
 }
@@ -91,7 +91,7 @@ pub(crate) enum Key {
     },
     /// Name the first key of the log, or the first one after a key that ended
     Declare(Change),
-    /// Hand over to another key; the present one signs that, and counts no longer
+    /// Rotate to another key: the current key signs the handover and is no longer valid
     Rotate {
         #[command(flatten)]
         change: Change,
@@ -153,7 +153,7 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) believed: Believed,
+    pub(super) believed: TrustArgs,
     #[command(flatten)]
     pub(super) passphrase: PassphraseFrom,
     #[command(flatten)]

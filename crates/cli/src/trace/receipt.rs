@@ -14,7 +14,7 @@ use weaver_trace_store::verify::Source as _;
 use weaver_types::CallId;
 
 use super::believed::{self, refused};
-use super::proof_args::{Believed, Prove};
+use super::proof_args::{Prove, TrustArgs};
 use super::prove::{no_key, write};
 use super::{checkpoint, open, why};
 use crate::{Exit, Failure, output};
@@ -88,7 +88,7 @@ fn covering(
         let trust = believed::trust(&args.believed, &said.origin)?;
         return Ok((open(store)?, note, said, trust));
     }
-    let Believed { key, until, witness, .. } = &args.believed;
+    let TrustArgs { key, until, witness, .. } = &args.believed;
     let key = key.as_deref().ok_or_else(no_key)?;
     if until.is_some() || !witness.is_empty() {
         let message = "--until and --witness judge a checkpoint, and none is given";

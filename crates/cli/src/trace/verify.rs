@@ -9,7 +9,7 @@ use weaver_trace_store::verify::{Outside, Report, VerifyError, verify_against};
 use weaver_types::ledger::Head;
 
 use super::believed;
-use super::head::Printed;
+use super::head::PrintedHead;
 use super::progress::Progress;
 use super::proof_args::Verify;
 use super::runs;
@@ -64,7 +64,7 @@ fn read_head(path: &Path) -> Result<Head, Failure> {
     };
     let bytes = bounded_file::bytes(path, MAX_HEAD)
         .map_err(|error| unreadable("trace.head_unreadable", error.to_string()))?;
-    serde_json::from_slice::<Printed>(&bytes)
+    serde_json::from_slice::<PrintedHead>(&bytes)
         .map(Head::from)
         .map_err(|error| unreadable("trace.head_malformed", format!("this is no head: {error}")))
 }

@@ -6,12 +6,12 @@ use weaver_trace_store::project::{Step, Story, Subject};
 use weaver_trace_store::query::{Facts, Field, Filter, Question, ask};
 use weaver_trace_store::verify::Source as _;
 
-use super::args::About;
+use super::args::EventSelector;
 use super::event;
 use super::log::Log;
 use crate::{Exit, Failure, output};
 
-pub(super) fn run(args: &About) -> Result<Exit, Failure> {
+pub(super) fn run(args: &EventSelector) -> Result<Exit, Failure> {
     let subject = subject(&args.id)?;
     let mut log = Log::open(&args.store)?;
     log.prepare()?;
@@ -66,7 +66,7 @@ fn text(story: &Story) -> String {
 }
 
 /// Every event of one call, request, handle or token in full, or one event.
-pub(super) fn show(args: &About) -> Result<Exit, Failure> {
+pub(super) fn show(args: &EventSelector) -> Result<Exit, Failure> {
     let subject = subject(&args.id)?;
     let mut log = Log::open(&args.store)?;
     log.prepare()?;

@@ -1,5 +1,5 @@
-//! What is kept from the process of a server: `[mcpServers.NAME.confine]`, and the gateway's own
-//! state, which is kept from every one.
+//! What a server's process cannot reach: `[mcpServers.NAME.confine]`, and the gateway's own
+//! state, which no server can reach.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -207,7 +207,7 @@ impl Config {
             SecretSource::File(path) => Some(path.clone()),
             SecretSource::Env(_) | SecretSource::Command(_) => None,
         }));
-        // Where `weaver keys new` is wont to put keys.
+        // Where `weaver keys new` usually puts keys.
         state.insert(self.base().join("keys"));
         let is_key = |name: &OsString| Path::new(name).extension().is_some_and(|end| end == "key");
         state.extend(entries(&self.file, |name, _| is_key(name)));

@@ -1,4 +1,4 @@
-//! What people write that is no setting, and where it belongs.
+//! Keys that people write by mistake, and where they belong.
 
 /// Keys that would loosen a decision, and where the matter is settled instead.
 const LOOSENING: &[(&[&str], &str)] = &[
@@ -42,7 +42,7 @@ const LOOSENING: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Where the matter belongs, for a key that would loosen a decision.
+/// Where a key that would loosen a decision belongs instead.
 pub(super) fn loosening(name: &str) -> Option<&'static str> {
     LOOSENING.iter().find(|(names, _)| names.contains(&name)).map(|(_, remedy)| *remedy)
 }

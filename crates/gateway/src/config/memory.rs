@@ -23,7 +23,8 @@ pub struct Memory {
 /// Reads the section; nothing where there is none.
 pub(super) fn read(
     node: Option<&Node>,
-    (base, store): (&Path, Option<&Path>),
+    base: &Path,
+    store: Option<&Path>,
     out: &mut Vec<Finding>,
 ) -> Option<Memory> {
     let table = node?.section(&KEYS, out)?;

@@ -1,4 +1,4 @@
-//! A configuration as a tree in which every value knows its place, whatever language it is in.
+//! A configuration as a tree in which every value knows its file, line and column; TOML or JSON.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -25,7 +25,7 @@ pub(super) enum Shape {
     Flag(bool),
     List(Vec<Node>),
     Table(BTreeMap<String, Node>),
-    /// Something that no setting has, such as a date.
+    /// A value that no setting uses, such as a date.
     Other(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! From a tree to settings that hold together, with everything that is wrong at once.
+//! Resolves the parsed tree into consistent settings, and reports all problems at once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ const MAX_SERVERS: usize = 100;
 const MAX_COUNT: u64 = 1 << 53;
 const MAX_CENTS: u64 = 1 << 40;
 
-/// What a configuration came to.
+/// The outcome of resolving a configuration.
 pub(super) struct Resolved {
     /// Every setting, when nothing is wrong.
     pub(super) config: Option<Config>,
@@ -85,8 +85,13 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let own = root.and_then(|root| root.get("tools"));
     let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);
-    let files = (parsed.file.as_path(), own.is_some() || remembered.is_some());
-    let upstreams = upstreams(files, servers, parsed.json.as_ref(), &context, &mut out);
+    let sections = ServerSections {
+        file: parsed.file.as_path(),
+        toml: servers,
+        json: parsed.json.as_ref(),
+        optional: own.is_some() || remembered.is_some(),
+    };
+    let upstreams = upstreams(&sections, &context, &mut out);
     no_server_named_so((own, TOOLS, "your own tools"), &upstreams, &mut out);
     no_server_named_so((remembered, KERNEL, "the tools of memory"), &upstreams, &mut out);
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
@@ -105,7 +110,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let (run, idle) = read_run(run.as_ref(), &mut out);
     let inbox = path(store.as_ref(), "inbox", ".weaver/inbox", &base, &mut out);
     let store = path(store.as_ref(), "path", ".weaver/ledger.db", &base, &mut out);
-    let memory = memory::read(remembered, (&base, store.as_deref()), &mut out);
+    let memory = memory::read(remembered, &base, store.as_deref(), &mut out);
     let root = root_key(&parsed.file, trust.as_ref(), &mut out);
     let folder = path(trust.as_ref(), "folder", "policy", &base, &mut out);
 
@@ -358,17 +363,24 @@ fn no_server_named_so(
     }
 }
 
+/// Where servers are declared.
+struct ServerSections<'a> {
+    file: &'a Path,
+    toml: Option<&'a Node>,
+    json: Option<&'a Node>,
+    /// Something else offers tools, so that no server is needed.
+    optional: bool,
+}
+
 /// The servers; without one, the operator's own tools or memory must do.
 fn upstreams(
-    (file, own): (&Path, bool),
-    toml: Option<&Node>,
-    json: Option<&Node>,
+    sections: &ServerSections<'_>,
     context: &ExpansionContext<'_>,
     out: &mut Vec<Finding>,
 ) -> Vec<Upstream> {
     let before = out.len();
-    let toml = toml.and_then(|node| node.table(out));
-    let json = json.and_then(|node| servers_of(node, out));
+    let toml = sections.toml.and_then(|node| node.table(out));
+    let json = sections.json.and_then(|node| servers_of(node, out));
     let mut all = BTreeMap::new();
     for (name, node) in toml.into_iter().flatten().chain(json.into_iter().flatten()) {
         if all.insert(name.as_str(), node).is_some() {
@@ -378,12 +390,12 @@ fn upstreams(
     }
     let read: Vec<Upstream> =
         all.iter().filter_map(|(name, node)| server::read(name, node, context, out)).collect();
-    let file = file.display().to_string();
+    let file = sections.file.display().to_string();
     if read.len() > MAX_SERVERS {
         let message = format!("{} servers, at most {MAX_SERVERS} are allowed", read.len());
         out.push(whole(&file, "config.servers", message, "remove or disable some"));
     }
-    if read.is_empty() && !own && out.len() == before {
+    if read.is_empty() && !sections.optional && out.len() == before {
         let remedy = "write `[mcpServers.NAME]` with a `command` or a `url`, or name the file of \
                       your MCP client: `servers = \"mcp.json\"`";
         out.push(whole(&file, "config.no_servers", "no server is given and enabled", remedy));

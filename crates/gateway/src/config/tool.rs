@@ -27,14 +27,14 @@ pub struct Tool {
     pub description: String,
     /// The schema of its arguments.
     pub input_schema: Option<Value>,
-    /// What does it.
+    /// How a tool is implemented.
     pub implementation: ToolImplementation,
 }
 
-/// What does it.
+/// How a tool is implemented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolImplementation {
-    /// A request.
+    /// An HTTP request.
     Http(HttpTool),
     /// A program.
     Program(ProgramTool),
@@ -124,7 +124,7 @@ impl Tool {
         Value::Object(definition)
     }
 
-    /// What it does, as a text that changes when that changes: a contract pins it with the rest.
+    /// Its implementation as text, which a contract pins with the rest of the tool.
     #[must_use]
     pub fn deed(&self) -> String {
         match &self.implementation {

@@ -1,4 +1,4 @@
-//! Reading `[tools.NAME]`.
+//! Reads `[tools.NAME]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The keeper: signs when it is due and brings the newest checkpoint everywhere.
+//! Signs the log when a checkpoint is due, and publishes the newest checkpoint to every target.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ use super::status::{self, Reached, Signed, Status, Trouble};
 use super::target::{self, PublishError, Target};
 use crate::config;
 
-/// How often it looks whether something is due.
+/// How often the keeper checks whether a checkpoint is due.
 const TICK: Duration = Duration::from_millis(250);
 /// How long the last attempts may take when the gateway ends.
 const LAST: Duration = Duration::from_secs(10);
 
-/// A target and how it went.
+/// A publishing target and the state of its deliveries.
 struct TargetState {
     name: String,
     target: Box<dyn Target>,
@@ -33,6 +33,12 @@ struct TargetState {
     sent: Option<(u64, usize)>,
     failures: u32,
     next: Instant,
+}
+
+/// What the configuration says of signing, and the folder from which its paths start.
+pub(crate) struct KeeperSettings {
+    pub(crate) signing: config::Signing,
+    pub(crate) folder: PathBuf,
 }
 
 /// Signs and publishes. Only the newest checkpoint is kept.
@@ -56,14 +62,14 @@ pub(crate) struct Keeper {
     forked: bool,
 }
 
-/// A keeper at work. It ends with [`KeeperTask::end`].
+/// A running keeper; [`KeeperTask::end`] ends it.
 pub(crate) struct KeeperTask {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl KeeperTask {
-    /// Signs once more and brings it everywhere, within bounded time.
+    /// Signs and publishes a last checkpoint, within bounded time.
     pub(crate) async fn end(self) {
         let _ = self.stop.send(true);
         let _ = self.task.await;
@@ -77,11 +83,12 @@ impl Keeper {
     /// [`LedgerError`], when the record of it cannot be read; the text of anything else.
     pub(crate) fn new(
         ledger: Arc<SqliteLedger>,
-        (settings, folder): (config::Signing, PathBuf),
+        settings: KeeperSettings,
         signer: SigningKey,
         clock: Arc<dyn Clock>,
         random: Arc<dyn Random>,
     ) -> Result<Self, LedgerError> {
+        let KeeperSettings { signing: settings, folder } = settings;
         let other = |error: &dyn std::fmt::Display| LedgerError::Malformed(error.to_string());
         let mut status = match ledger.read(&status::key())? {
             Some(record) => Status::read(&record)?,
@@ -147,7 +154,7 @@ impl Keeper {
         }
     }
 
-    /// Looks at what was signed before, and signs.
+    /// Checks the log against earlier checkpoints, then signs.
     async fn begin(&mut self) -> Result<(Checkpoint, Note), SigningError> {
         let signing = Arc::clone(&self.signing);
         let record = self.status.signed.as_ref().and_then(|signed| {
@@ -256,7 +263,7 @@ impl Keeper {
         }
     }
 
-    /// What a target came to, in the record and on standard error.
+    /// Records the outcome of a delivery, and logs failures.
     fn reached(&mut self, name: &str, came: Result<(), PublishError>, size: u64) {
         let at = self.clock.now();
         let target = self.status.targets.entry(name.to_owned()).or_default();

@@ -1,4 +1,4 @@
-//! Payloads that are old enough go, in small steps.
+//! Prunes payloads past their retention, in small steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use weaver_trace_store::SqliteLedger;
 use weaver_trace_store::retention::{Retention, RetentionError, Sweep, Tally};
 use weaver_types::{Clock, Tenant};
 
-/// Who prunes, as the log has it.
+/// The actor that the log names for pruning.
 const BY: &str = "weaver serve";
 /// Time between two walks.
 const INTERVAL: Duration = Duration::from_secs(600);

@@ -1,4 +1,4 @@
-//! Signing: the key, and what it signed before.
+//! Signing the log: the key, and the checkpoints it signed before.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) enum SigningError {
     Ledger(#[from] LedgerError),
 }
 
-/// The key of a log with the memory of what it signed.
+/// The key of a log, with the checkpoints it signed before.
 pub(super) struct Signing {
     log: Arc<SqliteLedger>,
     signer: SigningKey,
@@ -70,7 +70,7 @@ impl Signing {
         Ok(known.into_iter().max_by_key(|known| known.size))
     }
 
-    /// Events that are synced, at no cost.
+    /// The number of synced events; reads no disk.
     pub(super) fn size(&self) -> Result<u64, SigningError> {
         Ok(self.log.synced_head()?.size)
     }

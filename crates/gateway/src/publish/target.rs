@@ -14,7 +14,7 @@ use weaver_types::BoxFuture;
 use super::memory;
 use crate::config;
 
-/// Why a checkpoint did not arrive.
+/// Why a checkpoint was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PublishError {
     #[error("it cannot be written: {0}")]
@@ -33,14 +33,14 @@ pub(super) enum PublishError {
     Other,
 }
 
-/// A place that takes a checkpoint within its time.
+/// A target that accepts a checkpoint within its timeout.
 pub(super) trait Target: Send + Sync {
     /// Whether it may give back cosignatures.
     fn cosigns(&self) -> bool {
         false
     }
 
-    /// Brings the note there, whole or not at all. What comes back is what the place answered.
+    /// Delivers the note whole or not at all. Returns what the target answered.
     fn publish<'a>(&'a self, note: &'a Note) -> BoxFuture<'a, Result<Option<Note>, PublishError>>;
 }
 

@@ -50,24 +50,44 @@ fn yes() -> bool {
     true
 }
 
+/// Why a line is no scenario.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScenarioError {
+    /// The line is longer than a scenario may be.
+    #[error("the line has more than {MAX_LINE} bytes")]
+    TooLong,
+    /// It has more steps than a scenario may have.
+    #[error("it has more than {MAX_STEPS} steps")]
+    TooManySteps,
+    /// It does not have the form of one.
+    #[error(
+        "{problem}; write {{\"id\", \"prompt\", \"steps\": [{{\"tool\", \"args\", \"output\"}}]}}"
+    )]
+    Malformed {
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
 impl Scenario {
     /// Reads a line.
     ///
     /// # Errors
-    /// What is wrong with it, in words that repeat nothing of it.
-    pub fn parse(line: &[u8]) -> Result<Self, String> {
+    /// [`ScenarioError`]; its text repeats nothing of the line.
+    pub fn parse(line: &[u8]) -> Result<Self, ScenarioError> {
         if line.len() > MAX_LINE {
-            return Err(format!("the line has more than {MAX_LINE} bytes"));
+            return Err(ScenarioError::TooLong);
         }
         let scenario: Self = serde_json::from_slice(line).map_err(|error| {
             let problem = match error.classify() {
                 serde_json::error::Category::Data => error.to_string(),
                 _ => format!("it is no JSON object (column {})", error.column()),
             };
-            format!("{problem}; write {{\"id\", \"prompt\", \"steps\": [{{\"tool\", \"args\", \"output\"}}]}}")
+            ScenarioError::Malformed { problem }
         })?;
         if scenario.steps.len() > MAX_STEPS {
-            return Err(format!("it has more than {MAX_STEPS} steps"));
+            return Err(ScenarioError::TooManySteps);
         }
         Ok(scenario)
     }
@@ -88,7 +108,7 @@ mod tests {
             (r#"{"id":1,"steps":[{"tool":"t","args":[]}]}"#, "expected a map"),
             ("[", "no JSON object"),
         ] {
-            let said = Scenario::parse(line.as_bytes()).unwrap_err();
+            let said = Scenario::parse(line.as_bytes()).unwrap_err().to_string();
             assert!(said.contains(problem), "{said}");
         }
     }

@@ -124,7 +124,7 @@ impl<'a> Stage<'a> {
         for tool in scenario.steps.iter().map(|step| &step.tool).collect::<BTreeSet<_>>() {
             registry.register(proposal(documents, tool)?, Arc::new(driver(&record)))?;
         }
-        let kernel = open(documents, (&registry, &ledger), own(), &random)?;
+        let kernel = open(documents, &registry, &ledger, own(), &random)?;
         Ok(Self {
             documents,
             scenario,
@@ -306,7 +306,8 @@ fn raw(step: &Step) -> RawResult {
 
 fn open(
     documents: &Documents,
-    (registry, ledger): (&Arc<Registry>, &Arc<dyn Ledger>),
+    registry: &Arc<Registry>,
+    ledger: &Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     random: &Arc<dyn Random>,
 ) -> Result<Kernel, KernelError> {

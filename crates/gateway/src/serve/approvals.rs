@@ -1,4 +1,4 @@
-//! Approvals in the gateway: the inbox is taken in, held calls wait, requests end in time.
+//! Approvals in the gateway: reads the inbox, and ends requests at their deadlines.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use weaver_agent_kernel::Received;
 use super::gateway::Gateway;
 use super::inbox;
 
-/// How often the inbox is looked at.
+/// How often the inbox is polled.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// After how many looks the requests that outlived their deadline are ended.
 const SWEEP_EVERY: u32 = 25;
@@ -22,7 +22,7 @@ pub(crate) async fn watch(gateway: Arc<Gateway>) {
         let waiting = gateway.kernel.open_requests();
         let waiting = waiting.into_iter().map(|id| id.as_str().to_owned()).collect();
         let folder = gateway.config.inbox.clone();
-        // A crowded folder takes a while.
+        // A crowded folder takes several polls.
         let look = tokio::task::spawn_blocking(move || inbox::look(&folder, &waiting));
         match look.await.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             Ok(found) => {
@@ -50,7 +50,7 @@ async fn take_in(gateway: &Gateway, dropped: &inbox::InboxFile) {
     // What is wrong with a file itself is no signed statement either, and is recorded as such.
     let bytes = dropped.bytes.as_deref().unwrap_or_else(|problem| problem.as_bytes());
     match gateway.kernel.receive(bytes).await {
-        // It stays where it is until the ledger can be written again.
+        // The file stays until the ledger can be written again.
         Received::Failed { problem } => {
             tracing::error!(file = name, problem, "a file of the inbox could not be recorded");
             return;

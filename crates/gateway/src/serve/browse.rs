@@ -96,7 +96,7 @@ async fn list(
     let caller = Caller { run: &run, principal: &gateway.principal() };
     gateway.kernel.record_shortlist(caller, query, &ids).await?;
     let mut text: Vec<&str> = shown_lines.iter().map(|(_, line)| line.as_str()).collect();
-    let end = last_lines(gateway, query, lines.len(), (page, pages.len()));
+    let end = last_lines(gateway, query, lines.len(), PageNumber { page, pages: pages.len() });
     text.push(&end);
     let mut reply = Reply::text(text.join("\n"));
     reply.meta.insert("weaver/tools".to_owned(), json!(ids));
@@ -111,13 +111,16 @@ async fn list(
     Ok(reply)
 }
 
-/// What to do next, and who is missing.
-fn last_lines(
-    gateway: &Gateway,
-    query: &str,
-    tools: usize,
-    (page, pages): (usize, usize),
-) -> String {
+/// Which page of how many, from 1 on.
+#[derive(Clone, Copy)]
+struct PageNumber {
+    page: usize,
+    pages: usize,
+}
+
+/// What to do next, and which servers are missing.
+fn last_lines(gateway: &Gateway, query: &str, tools: usize, shown: PageNumber) -> String {
+    let PageNumber { page, pages } = shown;
     let mut out = String::new();
     if tools == 0 {
         out.push_str("There are no tools yet.");

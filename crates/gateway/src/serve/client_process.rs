@@ -63,7 +63,7 @@ impl ClientKey {
         }
     }
 
-    /// What a person is told of it.
+    /// The client as shown to a person.
     pub fn shown(&self) -> String {
         match self {
             Self::Process(process) => format!("process {}", process.pid),
@@ -72,7 +72,7 @@ impl ClientKey {
     }
 }
 
-/// What the system knows of its processes: `/proc`. Without one, nothing is known.
+/// The system's process table, `/proc`. Without one, no client can be identified.
 pub struct ProcessTable {
     root: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! How well the servers' processes are confined, as something that the policy can judge by.
+//! How well the servers' processes are confined, as a signal that the policy can use.
 
 use std::collections::BTreeMap;
 use std::sync::RwLock;
@@ -13,7 +13,7 @@ use weaver_types::UpstreamName;
 /// The name of this source in decisions and events.
 const NAME: &str = "unconfined-child";
 
-/// What is not in force of what was asked, by server.
+/// The parts of the requested confinement that are not in force, by server.
 ///
 /// A call of a server whose process is less confined than it should be raises a signal: `warning`
 /// where the configuration named a confinement, `info` where only the gateway's own state was to
@@ -22,7 +22,7 @@ const NAME: &str = "unconfined-child";
 pub(crate) struct ConfinedChildren(RwLock<BTreeMap<UpstreamName, (Severity, String)>>);
 
 impl ConfinedChildren {
-    /// Takes note of a process that was started.
+    /// Records how a started process is confined.
     pub(crate) fn note(&self, name: UpstreamName, config: &UpstreamConfig, enforced: &Enforced) {
         let Ok(mut known) = self.0.write() else { return };
         if enforced.is_whole() {
@@ -37,7 +37,7 @@ impl ConfinedChildren {
     }
 }
 
-/// Whether more was asked than to keep the gateway's state from it.
+/// Whether the configuration asks for more than protecting the gateway's state.
 fn asked_for(config: &UpstreamConfig) -> bool {
     let Endpoint::Stdio(stdio) = &config.endpoint else { return false };
     stdio.confined.as_ref().is_some_and(|confined| {

@@ -1,4 +1,4 @@
-//! One upstream: connecting, taking in its tools, and knowing whether it is away.
+//! One upstream server: connects it, registers its tools, and knows whether it is available.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -17,7 +17,6 @@ use weaver_drivers::mcp::{
 };
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
-use super::LAUNCH;
 use super::gateway::Gateway;
 use super::import;
 use crate::config::{self, Config, Transport};
@@ -33,9 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The pause before a server that is away is tried again; it doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How many of the tools that were left out are recorded.
+/// How many rejected tools are recorded.
 const MAX_LEFT_OUT: usize = 20;
-/// How much of a problem is recorded, in characters.
+/// How many characters of a problem are recorded.
 const MAX_PROBLEM: usize = 2_000;
 
 /// How many changed tools of one listing are recorded, and how many changes of each.
@@ -52,25 +51,25 @@ pub(crate) struct Entry {
     started: Instant,
     /// One listing at a time.
     listing: tokio::sync::Mutex<()>,
-    /// Has the server looked at before its pause is over.
+    /// Wakes the task that polls the server before its pause is over.
     wake: Notify,
-    /// How many looks at it are over.
+    /// How many polls have ended.
     looks: watch::Sender<u64>,
     /// True once the first attempt is over.
     settled: watch::Sender<bool>,
-    /// True once nobody waits for anything any more.
+    /// True once the gateway ends and nobody waits for a server.
     closing: watch::Receiver<bool>,
 }
 
 #[derive(Default)]
 struct State {
     tools: BTreeMap<CapabilityId, Arc<Value>>,
-    /// Why it is away; `None` while it is there.
+    /// Why it is unavailable; `None` while it is connected.
     problem: Option<String>,
     ready: bool,
 }
 
-/// A server whose tools are not there.
+/// A server whose tools are unavailable.
 pub(crate) struct UnavailableServer {
     pub(crate) server: UpstreamName,
     pub(crate) status: MissingStatus,
@@ -78,7 +77,7 @@ pub(crate) struct UnavailableServer {
     pub(crate) problem: String,
 }
 
-/// Why the tools of a server are not there.
+/// Why the tools of a server are unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingStatus {
     /// Its first start is under way.
@@ -96,7 +95,7 @@ impl MissingStatus {
     }
 }
 
-/// What a listing came to.
+/// The result of one `tools/list`.
 struct Listing {
     listed: BTreeMap<CapabilityId, Arc<Value>>,
     left_out: Vec<String>,
@@ -105,15 +104,16 @@ struct Listing {
 impl Entry {
     pub(crate) fn new(
         config: &config::Upstream,
-        whole: &Config,
-        (redactor, closing): (&Redactor, watch::Receiver<bool>),
+        connection: UpstreamConfig,
+        redactor: &Redactor,
+        closing: watch::Receiver<bool>,
     ) -> Self {
-        let reached = UpstreamConfig { redactor: Some(redactor.clone()), ..reached(config, whole) };
+        let connection = UpstreamConfig { redactor: Some(redactor.clone()), ..connection };
         Self {
             name: config.name.clone(),
             config: config.clone(),
             redactor: redactor.clone(),
-            upstream: RwLock::new(Arc::new(Upstream::new(reached))),
+            upstream: RwLock::new(Arc::new(Upstream::new(connection))),
             state: Mutex::default(),
             started: Instant::now(),
             listing: tokio::sync::Mutex::default(),
@@ -191,7 +191,7 @@ impl Entry {
         self.settled.send_replace(true);
     }
 
-    /// What it lists for the first time from here on comes late.
+    /// Tools listed for the first time after this point are new tools.
     fn settle_tools(&self, gateway: &Gateway) {
         if self.tools().is_empty() {
             return;
@@ -228,7 +228,7 @@ impl Entry {
         self.state.lock().ok()?.problem.clone()
     }
 
-    /// That its tools are not there, and why; `None` while they are.
+    /// Why its tools are unavailable; `None` while they are available.
     pub(crate) fn missing(&self) -> Option<UnavailableServer> {
         let (status, problem) = match self.problem() {
             Some(problem) => (MissingStatus::Failed, problem),
@@ -279,8 +279,8 @@ impl Entry {
             return;
         }
         tracing::warn!(upstream = %self.name, "started again: a file that is kept from it was replaced or made");
-        let reached = reached(&self.config, &gateway.config);
-        let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..reached };
+        let config = upstream_config(&self.config, &gateway.config, &gateway.launcher);
+        let config = UpstreamConfig { redactor: Some(self.redactor.clone()), ..config };
         let fresh = Arc::new(Upstream::new(config));
         *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         upstream.kill().await;
@@ -400,7 +400,7 @@ impl Entry {
                     listed.insert(capability.id().clone(), Arc::new(tool.value().clone()));
                     set.push((capability, Arc::new(driver)));
                 }
-                Err(problem) => left_out.push(problem),
+                Err(problem) => left_out.push(problem.to_string()),
             }
         }
         match gateway.registry.replace_prefix(&format!("{}.", self.name), set) {
@@ -419,10 +419,10 @@ impl Entry {
     }
 
     async fn lost(&self, gateway: &Gateway, error: &McpError) {
-        // A model reads it too.
+        // The text also reaches a model.
         let problem = gateway.kernel.firewall().redact_text(&error.explained()).text;
         let news = match self.state.lock() {
-            // That it is too early to try again says less than why it is away.
+            // The cause says more than "too early to try again".
             Ok(state) if state.problem.is_some() && matches!(error, McpError::Backoff { .. }) => {
                 return;
             }
@@ -446,8 +446,12 @@ impl Entry {
     }
 }
 
-/// How an upstream is reached, by the configuration: a child of ours by a launcher.
-pub fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
+/// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`.
+pub fn upstream_config(
+    config: &config::Upstream,
+    whole: &Config,
+    launcher: &Launcher,
+) -> UpstreamConfig {
     let endpoint = match &config.transport {
         Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
             command: command.clone(),
@@ -455,7 +459,7 @@ pub fn reached(config: &config::Upstream, whole: &Config) -> UpstreamConfig {
             env: env.clone(),
             cwd: cwd.clone(),
             confined: Some(Confined {
-                launcher: Launcher::this_program(LAUNCH),
+                launcher: launcher.clone(),
                 confinement: whole.server_confinement(confine.as_ref()),
                 setting: Some(format!(
                     "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",

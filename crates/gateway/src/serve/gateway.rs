@@ -8,6 +8,7 @@ use contextweaver::route::TokenTable;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use weaver_agent_kernel::{Kernel, Registry};
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_policy::PolicySet;
 use weaver_trace_store::index::IndexKeeper;
@@ -33,6 +34,8 @@ pub(crate) struct Gateway {
     pub(crate) clock: Arc<dyn Clock>,
     /// True when signatures are not looked at.
     pub(crate) unsigned_development: bool,
+    /// The program that confines the servers' processes.
+    pub(crate) launcher: Launcher,
     /// How well the servers' processes are confined.
     pub(crate) confined: Arc<ConfinedChildren>,
     /// What was found in the store when it was opened.
@@ -58,6 +61,7 @@ impl Gateway {
             clock,
             random,
             unsigned_development,
+            launcher,
             confined,
             found,
             index,
@@ -67,7 +71,7 @@ impl Gateway {
         runs.remove_stale(&kernel).await?;
         let firewall = kernel.firewall().clone();
         let redactor = Redactor::new(move |text| firewall.redact_text(text).text);
-        let upstreams = Upstreams::new(&config, &redactor);
+        let upstreams = Upstreams::new(&config, &redactor, &launcher);
         let table = config.word_table.as_ref().map(WordTable::load).transpose()?;
         let (tell, told) = mpsc::channel(1);
         let gateway = Self {
@@ -76,6 +80,7 @@ impl Gateway {
             registry,
             clock,
             unsigned_development,
+            launcher,
             confined,
             found,
             principal: ArcSwap::from_pointee(principal),
@@ -87,7 +92,7 @@ impl Gateway {
             changes: (tell, std::sync::Mutex::new(Some(told))),
             _index: index,
         };
-        own_tools::register(&gateway.config, &gateway.registry)?;
+        own_tools::register(&gateway.config, &gateway.launcher, &gateway.registry)?;
         memory::register(&gateway.config, &gateway.clock, &gateway.registry)?;
         gateway.rebuild_snapshot();
         gateway.note_start().await?;

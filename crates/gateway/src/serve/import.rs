@@ -1,52 +1,94 @@
-//! From a tool as a server lists it to a capability proposal.
+//! Turns a tool as a server lists it into a capability proposal.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use weaver_drivers::mcp::ListedTool;
 use weaver_text::escape;
+use weaver_types::canonical::CanonicalError;
 use weaver_types::formats::{Format, draft, upstream_digest};
-use weaver_types::{Capability, CapabilityDraft, CapabilityId};
+use weaver_types::{Capability, CapabilityDraft, CapabilityError, CapabilityId, IdError};
 
 use crate::config::Upstream;
 
-/// How long a foreign tool may take where its server's section does not say, in milliseconds.
+/// The timeout of a tool in milliseconds, unless its server's section sets one.
 const TIMEOUT_MS: u32 = 60_000;
 /// The longest name of a tool, in bytes.
 const MAX_NAME: usize = 128;
 
+/// Why a listed tool makes no capability.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProposalError {
+    /// The name leads somewhere else, or looks like something of the protocol.
+    #[error(
+        "`{shown}` is no name of a tool: a name has 1 to {MAX_NAME} letters, digits, `_`, `-` and \
+         `.` between others; the server has to rename it"
+    )]
+    Name {
+        /// The name, shortened and escaped.
+        shown: String,
+    },
+    /// Namespace and name make no id.
+    #[error(transparent)]
+    Id(#[from] IdError),
+    /// The definition has no canonical form, and so no digest.
+    #[error("`{id}`: {source}")]
+    Digest {
+        /// The tool.
+        id: CapabilityId,
+        /// What is wrong with the definition.
+        source: CanonicalError,
+    },
+    /// The definition makes no capability.
+    #[error(transparent)]
+    Capability(#[from] CapabilityError),
+}
+
+/// A tool as somebody defines it.
+#[derive(Clone, Copy)]
+pub(crate) struct ToolDefinition<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) definition: &'a Value,
+}
+
 /// The capability that a listed tool proposes to be. Nothing that the server says lowers anything:
 /// its effects count only where a signed contract declares them.
+///
+/// # Errors
+/// [`ProposalError`], when the tool makes no capability.
 pub fn propose(
     upstream: &Upstream,
     tool: &ListedTool,
     instructions: Option<&str>,
-) -> Result<Capability, String> {
-    let proposed = proposed(upstream.name.as_str(), (tool.name(), tool.value()), instructions)?;
+) -> Result<Capability, ProposalError> {
+    let listed = ToolDefinition { name: tool.name(), definition: tool.value() };
+    let proposed = proposed(upstream.name.as_str(), listed, instructions)?;
     let own = upstream.timeout.and_then(|time| u32::try_from(time.as_millis()).ok());
     // Its contract may tighten this further.
     let draft = CapabilityDraft { timeout_ms: own.unwrap_or(TIMEOUT_MS), ..proposed };
-    draft.build().map_err(|error| error.to_string())
+    Ok(draft.build()?)
 }
 
 /// The capability that a definition under a namespace proposes to be.
 pub(crate) fn proposal(
     namespace: &str,
-    tool: (&str, &Value),
+    tool: ToolDefinition<'_>,
     instructions: Option<&str>,
-) -> Result<Capability, String> {
-    proposed(namespace, tool, instructions)?.build().map_err(|error| error.to_string())
+) -> Result<Capability, ProposalError> {
+    Ok(proposed(namespace, tool, instructions)?.build()?)
 }
 
 fn proposed(
     namespace: &str,
-    (name, value): (&str, &Value),
+    tool: ToolDefinition<'_>,
     instructions: Option<&str>,
-) -> Result<CapabilityDraft, String> {
+) -> Result<CapabilityDraft, ProposalError> {
+    let ToolDefinition { name, definition: value } = tool;
     check_name(name)?;
-    let id = CapabilityId::parse(format!("{namespace}.{name}")).map_err(|e| e.to_string())?;
-    let digest = upstream_digest(value, instructions);
-    let digest = digest.map_err(|error| format!("`{id}`: {error}"))?;
+    let id = CapabilityId::parse(format!("{namespace}.{name}"))?;
+    let digest = upstream_digest(value, instructions)
+        .map_err(|source| ProposalError::Digest { id: id.clone(), source })?;
     Ok(CapabilityDraft {
         timeout_ms: TIMEOUT_MS,
         upstream_digest: Some(digest),
@@ -55,7 +97,7 @@ fn proposed(
     })
 }
 
-/// What else a server says that a model could come to see: its instructions, and hints.
+/// Suspicious text in what else a model could see: the server's instructions and hints.
 fn suspicions(tool: &Value, instructions: Option<&str>) -> BTreeSet<String> {
     let instructions = instructions.map(|text| Value::String(text.to_owned()));
     let parts = [("instructions", instructions.as_ref()), ("annotations", tool.get("annotations"))];
@@ -65,15 +107,12 @@ fn suspicions(tool: &Value, instructions: Option<&str>) -> BTreeSet<String> {
 }
 
 /// A name that leads somewhere else, or that looks like something of the protocol, is no name.
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), ProposalError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let dots = name.starts_with('.') || name.ends_with('.') || name.contains("..");
     if name.is_empty() || name.len() > MAX_NAME || dots || !name.chars().all(fits) {
         let shown = escape::line(escape::truncate(name, 80)).into_owned();
-        return Err(format!(
-            "`{shown}` is no name of a tool: a name has 1 to {MAX_NAME} letters, digits, `_`, `-` and \
-             `.` between others; the server has to rename it"
-        ));
+        return Err(ProposalError::Name { shown });
     }
     Ok(())
 }
@@ -103,7 +142,7 @@ mod tests {
         }
         assert!(check_name(&"n".repeat(129)).is_err());
         for name in ["getUser", "read-file", "a.b", "_a", &"n".repeat(128)] {
-            assert_eq!(check_name(name), Ok(()));
+            assert!(check_name(name).is_ok(), "{name:?}");
         }
     }
 

@@ -14,17 +14,17 @@ use weaver_policy::approval::MAX_SIGNED_FILE;
 
 use crate::bounded_file;
 
-/// How many files one look takes; the others wait for the next.
+/// How many files one poll reads; the rest wait for the next poll.
 const MAX_LOOK: usize = 64;
 /// How many of them are for files that answer no request that waits: words of operators, standing
 /// approvals.
 const MIN_OTHERS: usize = 16;
-/// How many names one look goes through, whatever they are.
+/// How many directory entries one poll examines.
 const MAX_NAMES: usize = 262_144;
 /// The ending of the files that count; others are being written, or are not ours.
 const ENDING: &str = "json";
 
-/// A file that lay in the inbox.
+/// A file read from the inbox.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InboxFile {
     path: PathBuf,
@@ -38,7 +38,7 @@ impl InboxFile {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Takes the file away, after it was taken in.
+    /// Removes the file after it was processed.
     ///
     /// # Errors
     /// [`io::Error`], when it cannot be removed; it will be found again.
@@ -50,9 +50,9 @@ impl InboxFile {
     }
 }
 
-/// What lies in the folder now. What is named after a request that waits comes first, the requests by
-/// turns; of everything the newest is taken, so that an answer does not wait behind what was left
-/// there before it. What is taken is in the order of its time. A folder that is not there is empty.
+/// The files now in the folder. Answers to pending requests come first, the requests by turns, and
+/// within each the newest first, so that an answer does not wait behind files left there before.
+/// The files taken are returned in the order of their times. A missing folder is empty.
 ///
 /// # Errors
 /// [`io::Error`], when the folder cannot be read.

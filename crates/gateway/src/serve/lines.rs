@@ -1,4 +1,4 @@
-//! Lines from stdin and to stdout, every buffer bounded.
+//! Reads lines from stdin and writes lines to stdout, with bounded buffers.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -50,7 +50,7 @@ pub(crate) async fn read(
     }
 }
 
-/// Writes what comes in to stdout, until all senders are gone.
+/// Writes the queued lines to stdout until all senders are dropped.
 pub(crate) async fn write(mut inbox: mpsc::Receiver<Vec<u8>>) {
     let mut stdout = tokio::io::stdout();
     while let Some(line) = inbox.recv().await {
@@ -59,7 +59,7 @@ pub(crate) async fn write(mut inbox: mpsc::Receiver<Vec<u8>>) {
             ok = ok && stdout.write_all(&line).await.is_ok();
         }
         if !ok || stdout.flush().await.is_err() {
-            // The client is gone; what it asked for is recorded all the same.
+            // The client is gone; its requests are still recorded.
             inbox.close();
         }
     }

@@ -14,7 +14,7 @@ use weaver_types::{CapabilityId, Clock};
 use super::error::ServeError;
 use crate::config::Config;
 
-/// What the ids of these tools begin with.
+/// The prefix of their ids.
 const NAMESPACE: &str = "kernel.memory.";
 
 /// Opens the file and puts the four into the registry.
@@ -46,7 +46,7 @@ pub(crate) fn is_ours(id: &CapabilityId) -> bool {
     id.as_str().starts_with(NAMESPACE)
 }
 
-/// The four as a client is told of them.
+/// The four tools as a client sees them.
 pub(crate) fn definitions(registry: &Registry) -> BTreeMap<CapabilityId, Arc<Value>> {
     let ours = registry.list_all().into_iter().filter_map(|entry| {
         let spec = entry.capability().spec();

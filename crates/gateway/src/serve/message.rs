@@ -1,4 +1,4 @@
-//! JSON-RPC messages of the client's side: sorted strictly, answered exactly once.
+//! JSON-RPC messages from the client: classified strictly, answered exactly once.
 
 use serde_json::{Map, Value, json};
 use weaver_types::canonical::{self, Profile};
@@ -28,7 +28,7 @@ impl RpcError {
     }
 }
 
-/// A request.
+/// An HTTP request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
     pub(crate) id: Value,
@@ -39,7 +39,7 @@ pub(crate) struct Request {
     pub(crate) argument_problem: Option<String>,
 }
 
-/// What a line is.
+/// A classified line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Incoming {
     Request(Request),
@@ -56,7 +56,7 @@ pub(crate) enum Incoming {
     },
 }
 
-/// Sorts a line.
+/// Classifies a line.
 pub(crate) fn read(line: &[u8]) -> Incoming {
     let (value, argument_problem) = match canonical::parse(line, Profile::Foreign) {
         Ok(value) => (value, None),
@@ -138,7 +138,7 @@ pub(crate) fn notification(method: &str) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "method": method }))
 }
 
-/// The line of a notification that says something.
+/// The line of a notification with parameters.
 pub(crate) fn notification_with(method: &str, params: Value) -> Vec<u8> {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }

@@ -24,7 +24,7 @@ const MAX_JUSTIFICATION: usize = 4_000;
 /// How long the first connection attempts may last before a search goes on without their tools.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// Answers a call of one of the three.
+/// Answers a call to one of the three tools.
 pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,

@@ -1,8 +1,9 @@
-//! Opening: documents, store, kernel, in this order; nothing is served before all three stand.
+//! Opens documents, store and kernel, in this order; nothing is served before all three are open.
 
 use std::sync::Arc;
 
 use weaver_agent_kernel::{Kernel, Ports, Registry, Settings};
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::precondition::LocalPreconditions;
 use weaver_firewall::handle::HandleBudget;
 use weaver_firewall::{FrameBudget, Tokenizer};
@@ -14,6 +15,7 @@ use weaver_types::ledger::Ledger;
 use weaver_types::signature::SigningKey;
 use weaver_types::{Clock, OsRandom, Principal, Random, ResponseMode};
 
+use super::ServeOptions;
 use super::clock::WakingClock;
 use super::confined::ConfinedChildren;
 use super::error::ServeError;
@@ -21,12 +23,12 @@ use super::own_tools;
 use super::salt;
 use super::timer::TokioTimer;
 use crate::config::{self, Config, redaction, sentinel};
-use crate::publish::Keeper;
+use crate::publish::{Keeper, KeeperSettings};
 
 /// The most bytes that are kept behind handles; the oldest results go first.
 const MAX_STORED: u64 = 512 * 1024 * 1024;
 
-/// What the gateway stands on.
+/// The parts from which a gateway is built.
 pub(crate) struct GatewayParts {
     pub(crate) kernel: Kernel,
     pub(crate) registry: Arc<Registry>,
@@ -34,9 +36,11 @@ pub(crate) struct GatewayParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) unsigned_development: bool,
+    /// The program that confines the servers' processes.
+    pub(crate) launcher: Launcher,
     /// How well the servers' processes are confined, as a source of signals.
     pub(crate) confined: Arc<ConfinedChildren>,
-    /// What was found in the store.
+    /// What opening the store found.
     pub(crate) found: weaver_trace_store::Opened,
     /// Builds the index of the log behind it, as long as this lives.
     pub(crate) index: Option<IndexKeeper>,
@@ -46,25 +50,22 @@ pub(crate) struct GatewayParts {
     pub(crate) pruning: Option<(Arc<SqliteLedger>, Retention)>,
 }
 
-pub(crate) fn open(
-    config: &Config,
-    unsigned_development: bool,
-    log_key: Option<SigningKey>,
-) -> Result<GatewayParts, ServeError> {
+pub(crate) fn open(config: &Config, options: ServeOptions) -> Result<GatewayParts, ServeError> {
+    let ServeOptions { unsigned_development, log_key, launcher } = options;
     let clock: Arc<dyn Clock> = Arc::new(WakingClock::default());
     let random: Arc<dyn Random> = Arc::new(OsRandom);
     let policy = config::load_policy(config, unsigned_development, clock.now())?;
     let principal = policy
         .principal(&config.principal)
         .ok_or_else(|| ServeError::Principal { id: config.principal.clone() })?;
-    let options = OpenOptions {
+    let open_options = OpenOptions {
         random: Arc::clone(&random),
         clock: Arc::clone(&clock),
         holder: format!("weaver serve --config {}", config.file.display()),
         ..OpenOptions::default()
     };
     make_folders(config)?;
-    let ledger = Arc::new(SqliteLedger::open(&config.store, options)?);
+    let ledger = Arc::new(SqliteLedger::open(&config.store, open_options)?);
     let found = ledger.opened();
     if found.cut > 0 {
         tracing::warn!(
@@ -76,7 +77,7 @@ pub(crate) fn open(
     }
     // Without an index the log is scanned: it is no reason not to serve.
     let index = IndexKeeper::start(ledger.path()).ok();
-    let keeper = keeper(config, &ledger, log_key, (&clock, &random))?;
+    let keeper = keeper(config, &ledger, log_key, KeeperPorts { clock: &clock, random: &random })?;
     let pruning = config.log.retention.clone().map(|rules| (Arc::clone(&ledger), rules));
     let session = config.session.clone();
     let handles = HandleBudget::default()
@@ -122,6 +123,7 @@ pub(crate) fn open(
         clock,
         random,
         unsigned_development,
+        launcher,
         confined,
         found,
         index,
@@ -130,7 +132,7 @@ pub(crate) fn open(
     })
 }
 
-/// Makes the folders of ledger and inbox, for nobody else. They are there before any server is
+/// Creates the folders of ledger and inbox, private to this user, before any server is
 /// started, so that they can be kept from it.
 fn make_folders(config: &Config) -> Result<(), ServeError> {
     let store = config.store.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -147,17 +149,23 @@ fn make_folders(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// What one result may be shown with.
+/// The budget of one result.
 fn frame_budget(config: &Config) -> FrameBudget {
     let usual = FrameBudget { tokenizer: Tokenizer::O200k, ..FrameBudget::default() };
     FrameBudget { max_tokens: config.frame_tokens.unwrap_or(usual.max_tokens), ..usual }
+}
+
+/// What the keeper takes from outside.
+struct KeeperPorts<'a> {
+    clock: &'a Arc<dyn Clock>,
+    random: &'a Arc<dyn Random>,
 }
 
 fn keeper(
     config: &Config,
     ledger: &Arc<SqliteLedger>,
     key: Option<SigningKey>,
-    (clock, random): (&Arc<dyn Clock>, &Arc<dyn Random>),
+    ports: KeeperPorts<'_>,
 ) -> Result<Option<Keeper>, ServeError> {
     let (Some(settings), Some(key)) = (&config.log.signing, key) else {
         tracing::warn!(
@@ -165,7 +173,7 @@ fn keeper(
         );
         return Ok(None);
     };
-    let settings = (settings.clone(), config.base());
-    let (clock, random) = (Arc::clone(clock), Arc::clone(random));
+    let settings = KeeperSettings { signing: settings.clone(), folder: config.base() };
+    let (clock, random) = (Arc::clone(ports.clock), Arc::clone(ports.random));
     Ok(Some(Keeper::new(Arc::clone(ledger), settings, key, clock, random)?))
 }

@@ -16,12 +16,11 @@ use weaver_drivers::mcp::Confined;
 use weaver_drivers::process::{ProcessConfig, ProcessDriver};
 use weaver_types::{Capability, CapabilityId};
 
-use super::LAUNCH;
 use super::error::ServeError;
-use super::import;
+use super::import::{self, ProposalError, ToolDefinition};
 use crate::config::{Config, TOOLS, Tool, ToolImplementation};
 
-/// The tools as a client is told of them.
+/// The tools as a client sees them.
 pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>> {
     let named = config.tools.iter().filter_map(|tool| {
         let id = CapabilityId::parse(format!("{TOOLS}.{}", tool.name)).ok()?;
@@ -30,26 +29,35 @@ pub(crate) fn definitions(config: &Config) -> BTreeMap<CapabilityId, Arc<Value>>
     named.collect()
 }
 
-/// The capability that a tool proposes to be.
-pub fn proposal(tool: &Tool) -> Result<Capability, String> {
-    import::proposal(TOOLS, (&tool.name, &tool.definition()), Some(&tool.deed()))
+/// The capability that a tool of the operator proposes to be.
+///
+/// # Errors
+/// [`ProposalError`], when its definition makes no capability.
+pub fn proposal(tool: &Tool) -> Result<Capability, ProposalError> {
+    let definition = tool.definition();
+    let listed = ToolDefinition { name: &tool.name, definition: &definition };
+    import::proposal(TOOLS, listed, Some(&tool.deed()))
 }
 
 /// Puts the tools into the registry.
 ///
 /// # Errors
 /// [`ServeError::Tool`], for one that cannot be used.
-pub(crate) fn register(config: &Config, registry: &Registry) -> Result<(), ServeError> {
+pub(crate) fn register(
+    config: &Config,
+    launcher: &Launcher,
+    registry: &Registry,
+) -> Result<(), ServeError> {
     for tool in &config.tools {
         let refused = |problem: String| ServeError::Tool { name: tool.name.clone(), problem };
-        let capability = proposal(tool).map_err(refused)?;
-        let driver = driver(tool, config).map_err(refused)?;
+        let capability = proposal(tool).map_err(|error| refused(error.to_string()))?;
+        let driver = driver(tool, config, launcher).map_err(refused)?;
         registry.register(capability, driver).map_err(|error| refused(error.to_string()))?;
     }
     Ok(())
 }
 
-fn driver(tool: &Tool, config: &Config) -> Result<Arc<dyn Driver>, String> {
+fn driver(tool: &Tool, config: &Config, launcher: &Launcher) -> Result<Arc<dyn Driver>, String> {
     let runtime = Handle::current();
     match &tool.implementation {
         ToolImplementation::Http(http) => {
@@ -60,7 +68,7 @@ fn driver(tool: &Tool, config: &Config) -> Result<Arc<dyn Driver>, String> {
         }
         ToolImplementation::Program(program) => {
             let confined = Confined {
-                launcher: Launcher::this_program(LAUNCH),
+                launcher: launcher.clone(),
                 confinement: config.confinement(program.confine.as_ref()),
                 setting: Some(format!("`[tools.{}.program.confine]`", tool.name)),
             };

@@ -18,7 +18,7 @@ use super::{definitions, justification, meta_tools, output_schema, sanitised_des
 
 /// The name under which a proxy's client looks further into stored results.
 pub(crate) const VIEW: &str = "tool_view";
-/// What is said of a tool whose output schema masks would not fit.
+/// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
 /// How long the first connection attempts may last before a listing goes out without their tools:
 /// many clients list once, and give a server about 30 s. What comes later is told as a change.
@@ -87,7 +87,7 @@ fn tool(gateway: &Gateway, name: &str, id: &CapabilityId, listed: &Value) -> Val
     tool
 }
 
-/// Calls a tool by the name it was listed under.
+/// Calls a tool by its exported name.
 pub(crate) async fn call(
     gateway: &Arc<Gateway>,
     name: &str,
@@ -148,7 +148,7 @@ fn guess(gateway: &Gateway, name: &str) -> Option<CapabilityId> {
     Some(id)
 }
 
-/// What is unknown and what is hidden is recorded and answered alike.
+/// Unknown and hidden tools are recorded and answered alike.
 async fn unknown(gateway: &Gateway, name: &str) -> Result<Reply, RpcError> {
     if let Ok(id) = CapabilityId::parse(name).or_else(|_| CapabilityId::parse("unknown")) {
         let (request, reason) = (CapabilityRequest::new(id, ""), ReasonCode::NotFound);

@@ -53,7 +53,7 @@ fn stamp(folder: &Path) -> Stamp {
     names.map(of).collect()
 }
 
-/// Puts the documents on disk into force, or says in log and ledger why not.
+/// Brings the documents on disk into force, or records why they were refused.
 async fn reload(gateway: &Gateway) -> Result<(), ServeError> {
     let now = gateway.clock.now();
     let read = config::load_policy(&gateway.config, gateway.unsigned_development, now);

@@ -1,4 +1,4 @@
-//! From what the kernel says to what an agent reads: results, and refusals it can re-plan on.
+//! Renders what the kernel returns for an agent: results, and refusals it can re-plan on.
 
 use serde_json::{Map, Value, json};
 use weaver_agent_kernel::Invocation;
@@ -11,7 +11,7 @@ use super::call::CallOutcome;
 use super::dispatch::Era;
 use super::gateway::Gateway;
 
-/// The answer of a tool call before it takes its era's form.
+/// The answer to a tool call, before it is written for one protocol era.
 pub(crate) struct Reply {
     /// What the model reads.
     pub(crate) content: Vec<Value>,

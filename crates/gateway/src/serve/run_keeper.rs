@@ -17,7 +17,7 @@ use crate::config::Config;
 /// How many pages of records one look goes through.
 const MAX_PAGES: usize = 16;
 
-/// Keeps the run of this gateway's client.
+/// Holds the current run of this gateway's client.
 pub(crate) struct RunKeeper {
     tenant: Tenant,
     principal: Principal,
@@ -29,12 +29,12 @@ pub(crate) struct RunKeeper {
     current: Mutex<Option<ActiveRun>>,
 }
 
-/// What becomes of the record of a current run.
+/// What happens to the record of a current run.
 enum Fate {
     Stays,
-    /// It goes, and its run is over.
+    /// Remove it, and end its run.
     Ended(RunEnd),
-    /// It goes; the end of its run stands in the log.
+    /// Remove it; the log already has the end of its run.
     Removed,
 }
 
@@ -115,7 +115,7 @@ impl RunKeeper {
             None => self.resume(kernel, now)?,
         };
         let mut active = ActiveRun { last_used: now, ..active };
-        // Written now and then, so that a call costs no batch of its own.
+        // Written only now and then: a batch for every call would be too expensive.
         let stale = now.since(active.last_written) >= self.idle / 16;
         if stale || active.last_written == Timestamp::default() {
             self.write(kernel, &active, idle.as_ref()).await?;

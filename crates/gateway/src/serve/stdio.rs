@@ -1,4 +1,4 @@
-//! One client on stdin and stdout: nothing but the protocol goes out.
+//! One client on stdin and stdout; stdout carries protocol messages only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::lines::{self, Line};
 use super::message;
 use super::requests::Requests;
 
-/// How many answers wait for a slow reader.
+/// How many answers are queued for a slow reader.
 const MAX_OUTBOX: usize = 64;
 /// How long calls under way may take after stdin has ended. Clients commonly kill a server that is
 /// still there after two seconds, and what came of its calls would not be recorded.

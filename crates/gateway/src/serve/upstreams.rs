@@ -1,4 +1,4 @@
-//! The upstreams: who they are, what they list together, and who of them is away.
+//! All upstream servers: their tools together, and which of them are unavailable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_types::CapabilityId;
 
-use super::entry::{Entry, UnavailableServer};
+use super::entry::{Entry, UnavailableServer, upstream_config};
 use super::gateway::Gateway;
 use super::own_tools;
 use crate::config::Config;
 
-/// How long one of the servers may take to end in good order when the gateway ends.
+/// How long a server may take to shut down when the gateway ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// All upstreams, and the operator's own tools.
@@ -26,15 +27,17 @@ pub(crate) struct Upstreams {
 }
 
 impl Upstreams {
-    pub(crate) fn new(config: &Config, redactor: &Redactor) -> Self {
+    pub(crate) fn new(config: &Config, redactor: &Redactor, launcher: &Launcher) -> Self {
         let closing = watch::Sender::new(false);
-        let entry =
-            |upstream| Arc::new(Entry::new(upstream, config, (redactor, closing.subscribe())));
+        let entry = |upstream| {
+            let confined = upstream_config(upstream, config, launcher);
+            Arc::new(Entry::new(upstream, confined, redactor, closing.subscribe()))
+        };
         let entries = config.upstreams.iter().map(entry).collect();
         Self { entries, own: own_tools::definitions(config), closing }
     }
 
-    /// Begins to connect all of them, and keeps them connected.
+    /// Starts connecting all of them, and keeps them connected.
     pub(crate) fn start(&self, gateway: &Arc<Gateway>) {
         for entry in &self.entries {
             let (gateway, entry) = (Arc::clone(gateway), Arc::clone(entry));

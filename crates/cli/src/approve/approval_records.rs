@@ -7,12 +7,12 @@ use weaver_policy::approval::{Phase, Rejection};
 use weaver_types::ledger::Namespace;
 use weaver_types::{RequestId, Timestamp};
 
-use super::place::Place;
+use super::approval_store::ApprovalStore;
 use super::rejected::{refused, unknown};
 use crate::{Exit, Failure};
 
 /// One request.
-pub(super) enum Held {
+pub(super) enum ApprovalRecord {
     /// It waits, or was granted and waits for its call, or is past its deadline.
     Open(Box<OpenApproval>),
     /// What is left of one that ended.
@@ -21,7 +21,7 @@ pub(super) enum Held {
     Unreadable { id: String, problem: String },
 }
 
-impl Held {
+impl ApprovalRecord {
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Open(open) => open.request.id.as_str(),
@@ -91,7 +91,10 @@ pub(super) fn ending(phase: &Phase) -> (Option<&str>, Option<&str>) {
 }
 
 /// The requests that `wanted` takes, the oldest first.
-pub(super) fn all(place: &Place, wanted: impl Fn(&Held) -> bool) -> Result<Vec<Held>, Failure> {
+pub(super) fn all(
+    place: &ApprovalStore,
+    wanted: impl Fn(&ApprovalRecord) -> bool,
+) -> Result<Vec<ApprovalRecord>, Failure> {
     let mut all = Vec::new();
     place.records(Namespace::Hold, |id, record| {
         let held = read(id, StoredApproval::read(id, record));
@@ -103,16 +106,16 @@ pub(super) fn all(place: &Place, wanted: impl Fn(&Held) -> bool) -> Result<Vec<H
     Ok(all)
 }
 
-fn read(id: &str, found: Result<StoredApproval, KernelError>) -> Held {
+fn read(id: &str, found: Result<StoredApproval, KernelError>) -> ApprovalRecord {
     match found {
-        Ok(StoredApproval::Open(open)) => Held::Open(open),
-        Ok(StoredApproval::Ended(ended)) => Held::Ended(ended),
-        Err(error) => Held::Unreadable { id: id.to_owned(), problem: error.to_string() },
+        Ok(StoredApproval::Open(open)) => ApprovalRecord::Open(open),
+        Ok(StoredApproval::Ended(ended)) => ApprovalRecord::Ended(ended),
+        Err(error) => ApprovalRecord::Unreadable { id: id.to_owned(), problem: error.to_string() },
     }
 }
 
 /// The request of this name.
-pub(super) fn one(place: &Place, id: &str) -> Result<Held, Failure> {
+pub(super) fn one(place: &ApprovalStore, id: &str) -> Result<ApprovalRecord, Failure> {
     let mut one = None;
     place.records(Namespace::Hold, |found, record| {
         if found == id {
@@ -123,13 +126,21 @@ pub(super) fn one(place: &Place, id: &str) -> Result<Held, Failure> {
 }
 
 /// The request of this name, if something can still be said to it and all of it is there.
-pub(super) fn open(place: &Place, id: &str, now: Timestamp) -> Result<Box<OpenApproval>, Failure> {
+pub(super) fn open(
+    place: &ApprovalStore,
+    id: &str,
+    now: Timestamp,
+) -> Result<Box<OpenApproval>, Failure> {
     match one(place, id)? {
-        Held::Open(open) if open.request.log != place.log()? => Err(refused(&Rejection::WrongLog)),
-        Held::Open(open) if now >= open.request.deadline => Err(refused(&Rejection::TooLate)),
-        Held::Open(open) => Ok(open),
-        Held::Ended(_) => Err(refused(&Rejection::AlreadyResolved)),
-        Held::Unreadable { problem, .. } => {
+        ApprovalRecord::Open(open) if open.request.log != place.log()? => {
+            Err(refused(&Rejection::WrongLog))
+        }
+        ApprovalRecord::Open(open) if now >= open.request.deadline => {
+            Err(refused(&Rejection::TooLate))
+        }
+        ApprovalRecord::Open(open) => Ok(open),
+        ApprovalRecord::Ended(_) => Err(refused(&Rejection::AlreadyResolved)),
+        ApprovalRecord::Unreadable { problem, .. } => {
             Err(Failure::new(Exit::Invalid, "approve.unreadable", problem)
                 .next("`weaver trace verify` says whether the ledger is what it should be"))
         }
@@ -137,10 +148,10 @@ pub(super) fn open(place: &Place, id: &str, now: Timestamp) -> Result<Box<OpenAp
 }
 
 /// What `list` and `watch` say of it to scripts.
-pub(super) fn summary(held: &Held, now: Timestamp) -> Value {
+pub(super) fn summary(held: &ApprovalRecord, now: Timestamp) -> Value {
     let status = held.status(now);
     match held {
-        Held::Open(open) => {
+        ApprovalRecord::Open(open) => {
             let request = &open.request;
             json!({
                 "id": request.id,
@@ -161,7 +172,7 @@ pub(super) fn summary(held: &Held, now: Timestamp) -> Value {
                 "left_s": open.left(now).as_secs(),
             })
         }
-        Held::Ended(ended) => {
+        ApprovalRecord::Ended(ended) => {
             let (by, reason) = ending(&ended.phase);
             json!({
                 "id": ended.id,
@@ -176,7 +187,7 @@ pub(super) fn summary(held: &Held, now: Timestamp) -> Value {
                 "ended_at": ended.ended_at.rfc3339(),
             })
         }
-        Held::Unreadable { id, problem } => {
+        ApprovalRecord::Unreadable { id, problem } => {
             json!({ "id": id, "status": status, "problem": problem })
         }
     }

@@ -15,7 +15,7 @@ use super::args::From;
 use crate::{Exit, Failure};
 
 /// The ledger of a gateway, its inbox, and the documents in force as far as they can be read.
-pub(super) struct Place {
+pub(super) struct ApprovalStore {
     path: PathBuf,
     inbox: Option<PathBuf>,
     reader: Reader,
@@ -26,7 +26,7 @@ pub(super) struct Place {
     pub(super) notes: Vec<String>,
 }
 
-impl Place {
+impl ApprovalStore {
     pub(super) fn open(from: &From) -> Result<Self, Failure> {
         let Some(store) = &from.store else { return Self::configured(&from.config) };
         let notes = vec![
