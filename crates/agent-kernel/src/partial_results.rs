@@ -43,14 +43,15 @@ impl PartialResults {
     /// The same for a piece of a text.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // One byte more than is reported tells a line that is too long.
-            let room = (MAX_LINE + 1).saturating_sub(self.line.len());
+            // As many bytes as a message has tell a line that is too long, with its line break.
+            let room = MAX_LINE.saturating_sub(self.line.len());
             let text = piece.strip_suffix(b"\n");
             self.line.extend(text.unwrap_or(piece).iter().take(room));
             if text.is_some() {
                 let line = std::mem::take(&mut self.line);
-                let message = String::from_utf8(line).ok().filter(|line| line.len() <= MAX_LINE);
-                self.report(message.map(|line| line.trim_end().to_owned()));
+                let message = String::from_utf8(line).ok().filter(|line| line.len() < MAX_LINE);
+                // With its line break: lines are no pieces of one word.
+                self.report(message.map(|line| format!("{}\n", line.trim_end())));
             }
         }
     }
@@ -60,12 +61,12 @@ impl PartialResults {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        self.report(Some(text).filter(|text| text.len() <= MAX_LINE));
+        self.report(Some(text).filter(|text| text.len() < MAX_LINE));
     }
 
     fn report(&mut self, message: Option<String>) {
         self.count = self.count.saturating_add(1);
-        let message = message.filter(|message| !message.is_empty());
+        let message = message.filter(|message| !message.trim().is_empty());
         self.call.report_progress(Progress { progress: self.count.into(), total: None, message });
     }
 }

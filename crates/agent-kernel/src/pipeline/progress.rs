@@ -89,7 +89,7 @@ impl Kernel {
 /// What it goes on with from the messages before it is masked too.
 fn message(firewall: &Firewall, before: &str, said: &str) -> String {
     let masked = firewall.redact_continued(before, said);
-    weaver_text::escape::line(&masked).chars().take(MAX_MESSAGE).collect()
+    weaver_text::escape::line(masked.trim_end_matches('\n')).chars().take(MAX_MESSAGE).collect()
 }
 
 #[cfg(test)]
@@ -108,6 +108,8 @@ mod tests {
         let spread = message(&Firewall::new(), "step 1: mail jane.roe@", "corp.example.com done");
         assert_eq!(spread, "[REDACTED] done");
         assert_eq!(message(&Firewall::new(), "password: ", "hunter2!"), "[REDACTED]");
+        let line = message(&Firewall::new(), "one for jane.roe@corp.example.com\n", "two\n");
+        assert_eq!(line, "two", "a line is no piece of the one before it");
         assert_eq!(message(&Firewall::new(), "step 1 of 3", "step 2 of 3"), "step 2 of 3");
         assert_eq!(
             message(&Firewall::new(), "", "a\u{1b}[2J\tb\u{202e}"),

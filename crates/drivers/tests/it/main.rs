@@ -50,8 +50,10 @@ mod programs;
 mod raw_server;
 #[cfg(test)]
 mod sdk;
+#[cfg(unix)]
 #[cfg(test)]
 mod streams;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tls;

@@ -131,7 +131,7 @@ fn events_are_shown_as_they_come_and_read_as_one_text() {
     let event = |text: &str| format!("event: delta\ndata: {}\n\n", json!({ "t": text }));
     let pieces = vec![
         format!("{EVENTS}{}{}", event("we are on our "), event("way to mail jane.")),
-        format!("{}{}", event("roe@corp.exam"), event("ple.com now")),
+        format!("{}{}", event("roe@cor"), event("p.example.com now")),
     ];
     let gone = Arc::clone(&closed);
     let server = RawServer::start(&runtime, move |_| {
