@@ -63,7 +63,12 @@ const STEPS: &[Step] = &[
         fast: false,
         run: test::doctests,
     },
-    Step { name: "doc", repeat: "cargo xtask doc", fast: false, run: |sh, _| doc::run(sh) },
+    Step {
+        name: "doc",
+        repeat: "cargo xtask doc --check",
+        fast: false,
+        run: |sh, _| doc::run(sh, &doc::Args { check: true }),
+    },
     Step {
         name: "examples",
         repeat: "cargo xtask examples",

@@ -13,6 +13,7 @@ mod layers;
 mod lint;
 mod mutants;
 mod package;
+mod picture;
 mod test;
 mod tidy;
 
@@ -45,8 +46,8 @@ enum Verb {
     Tidy,
     /// Run the tests with nextest, then the doctests.
     Test(test::Args),
-    /// Build the documentation; a warning fails.
-    Doc,
+    /// Draw the picture of the README and build the documentation; a warning fails.
+    Doc(doc::Args),
     /// Check each library without its default features.
     Features,
     /// Run the examples and compare what they print with `examples/golden/`.
@@ -95,7 +96,7 @@ fn dispatch(verb: Verb) -> Result<()> {
         Verb::Layers(args) => layers::run(&sh, &args),
         Verb::Tidy => tidy::run(&sh),
         Verb::Test(args) => test::run(&sh, &args),
-        Verb::Doc => doc::run(&sh),
+        Verb::Doc(args) => doc::run(&sh, &args),
         Verb::Features => features::run(&sh),
         Verb::Examples(args) => examples::run(&sh, &args),
         Verb::Crosscheck => crosscheck::run(&sh),

@@ -1,4 +1,4 @@
-//! `.ci/run` and `xtask` install the same nextest.
+//! `.ci/run`: the hosted checks call it, and it installs the nextest that `xtask` does.
 
 #[test]
 fn the_script_and_xtask_name_the_same_nextest() {
@@ -6,4 +6,12 @@ fn the_script_and_xtask_name_the_same_nextest() {
     let source = include_str!("../../src/test.rs");
     let version = source.split("NEXTEST: &str = \"").nth(1).unwrap().split('"').next().unwrap();
     assert!(script.contains(&format!("NEXTEST_VERSION={version}\n")), "{version}");
+}
+
+#[test]
+fn the_hosted_checks_are_those_of_the_script() {
+    let workflow = include_str!("../../../.github/workflows/ci.yml");
+    let runs: Vec<&str> =
+        workflow.lines().filter_map(|line| line.trim().strip_prefix("run: ")).collect();
+    assert_eq!(runs, [".ci/run"]);
 }
