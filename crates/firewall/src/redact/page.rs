@@ -23,7 +23,7 @@ fn class(byte: u8) -> u8 {
     let digit = byte.is_ascii_digit();
     let dash = byte == b'-';
     let colon = byte == b':';
-    let sign = dash | colon | matches!(byte, b',' | b'=' | b'>' | b';' | b'|');
+    let sign = dash | colon | matches!(byte, b',' | b'=' | b'>' | b';' | b'|' | b'\t');
     let token =
         byte.is_ascii_alphanumeric() | dash | matches!(byte, b'_' | b'+' | b'/' | b'.' | b'~');
     let stop = digit | colon | matches!(byte, b'@' | b'[' | b'(');
@@ -62,7 +62,7 @@ impl<'t> Page<'t> {
         reveal::Source { text: self.text, masks: &self.masks, known: self.covered.ranges() }
     }
 
-    /// The signs `,` `-` `:` `;` `=` `>` `|`.
+    /// The signs `,` `-` `:` `;` `=` `>` `|` and tabs.
     pub(crate) fn signs(&self) -> impl Iterator<Item = usize> {
         self.masks.places(SIGN)
     }

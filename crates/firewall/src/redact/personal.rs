@@ -13,6 +13,7 @@ mod cluster;
 mod context;
 mod email;
 mod europe;
+mod gap;
 mod iban;
 mod mentions;
 mod national;

@@ -188,7 +188,7 @@ impl Cluster {
             return None;
         }
         // Two blanks, or a full stop and a blank, are a gap between things.
-        if at - end > 1 && seen & (BRACKET | HYPHEN) == 0 {
+        if at - end > 1 && seen & (BRACKET | HYPHEN) == 0 && !is_behind_area(bytes, end, at) {
             return None;
         }
         self.separators |= seen;
@@ -249,8 +249,22 @@ pub(super) fn continues(bytes: &[u8], start: usize, hold: Hold) -> bool {
         }
         at -= 1;
     }
-    let gap = start - at > 1 && seen & (BRACKET | HYPHEN) == 0;
+    let gap = start - at > 1 && seen & (BRACKET | HYPHEN) == 0 && !is_behind_area(bytes, at, start);
     at < start && at > 0 && !gap && before(bytes, at).is_ascii_digit()
+}
+
+/// True for ` / ` between two places behind the area of a phone number: `0351 / 86 22 714`.
+fn is_behind_area(bytes: &[u8], from: usize, to: usize) -> bool {
+    if bytes.get(from..to) != Some(b" / ") {
+        return false;
+    }
+    let seen = bytes.get(from.saturating_sub(6)..from).unwrap_or_default();
+    let digits = seen.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let start = from - digits;
+    (3..=5).contains(&digits)
+        && byte(bytes, start) == b'0'
+        && !is_word(before(bytes, start))
+        && separator(before(bytes, start)) & !(BLANK | BRACKET) == 0
 }
 
 /// True when something may go on after separators here; quick, and true rather than false.

@@ -136,14 +136,20 @@ pub(super) fn kinds(words: &Words<'_>, cluster: &Cluster, mut found: impl FnMut(
             When::Spoken => false,
         };
         // The sum is quicker to look at than the words, where there is one.
-        let asked = row.when == When::Spoken && !words.get().speaks(row.topics);
+        let asked = row.when == When::Spoken && !speaks(words, row.topics);
         if !asked
             && (row.check)(cluster.compact())
-            && (sure && !words.deny() || words.get().speaks(row.topics))
+            && (sure && !words.deny() || speaks(words, row.topics))
         {
             found(shape.index);
         }
     }
+}
+
+/// True when a word of these subjects is the label of the candidate, and none for an order, such as
+/// `nota fiscal`, stands nearer.
+fn speaks(words: &Words<'_>, topics: u64) -> bool {
+    words.get().speaks(topics) && !words.is_called_an_order()
 }
 
 impl Shape {

@@ -204,7 +204,7 @@ pub(super) fn colons(near: &Surroundings<'_>, colon: usize) -> Option<Address> {
     if is_mac(run, b':') {
         return Some(Address::Mac(start..end));
     }
-    if !is_v6(run) || is_reserved_v6(run) || is_bare(near, run, start, end) {
+    if !is_v6(run) || is_pairs(run) || is_reserved_v6(run) || is_bare(near, run, start, end) {
         return None;
     }
     Some(Address::V6(start..prefix(bytes, zone(bytes, end), 128)))
@@ -279,6 +279,12 @@ fn is_v6(run: &[u8]) -> bool {
         groups += 1;
     }
     gaps == 1 && groups < 8 || gaps == 0 && groups == 8
+}
+
+/// Eight pairs of digits: a fingerprint or the serial number of a certificate. Addresses leave out
+/// the zeros at the start of a group, and have some longer ones.
+fn is_pairs(run: &[u8]) -> bool {
+    run.split(|byte| *byte == b':').all(|group| group.len() == 2)
 }
 
 /// Six pairs with the same sign between them, neither all zero nor all ones.

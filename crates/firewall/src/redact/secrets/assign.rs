@@ -21,14 +21,19 @@ const PAIR: usize = 48;
 /// Finds values by the names before them.
 pub(super) fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
     let bytes = page.bytes();
+    let mut columns = table::Columns::default();
     for at in page.signs() {
         let told = match byte(bytes, at) {
             b'=' => equals(bytes, at),
             b':' => colon(bytes, at),
             b'>' => element(bytes, at),
             b',' | b';' | b'|' => {
-                table::below(bytes, at, hits);
+                table::below(bytes, at, &mut columns, hits);
                 listed(bytes, at)
+            }
+            b'\t' => {
+                table::below(bytes, at, &mut columns, hits);
+                None
             }
             b'-' => flag(bytes, at),
             _ => None,
@@ -56,7 +61,18 @@ fn equals(bytes: &[u8], at: usize) -> Told {
     }
     let from = if after == b'>' { at + 2 } else { at + 1 };
     let told = named(bytes, at)?;
-    Some((told, value::after(bytes, from, b'=')?))
+    let mut value = value::after(bytes, from, b'=')?;
+    if byte(bytes, value.range.end) == b'&' && is_behind_semicolon(bytes, at) {
+        value.range.end = value::to_semicolon(bytes, value.range.end);
+    }
+    Some((told, value))
+}
+
+/// True for a name in a connection string, `;Password=`, where `&` is a character like any other.
+fn is_behind_semicolon(bytes: &[u8], sign: usize) -> bool {
+    let Some(name) = name_before(bytes, sign) else { return false };
+    let before = part(bytes, name.start.saturating_sub(2)..name.start).trim_ascii_end();
+    before.last() == Some(&b';')
 }
 
 fn colon(bytes: &[u8], at: usize) -> Told {
@@ -152,7 +168,7 @@ fn paired(bytes: &[u8], value: usize) -> Option<Tells> {
     b"=:".contains(sign).then(|| name::tells(part(bytes, name)))?
 }
 
-/// `<name>value</name>`.
+/// `<name>value</name>`, `<property name="name">value</property>`.
 fn element(bytes: &[u8], at: usize) -> Told {
     let run = part(bytes, at.saturating_sub(96)..at);
     let inside = |b: &&u8| !b"<>\n".contains(b);
@@ -163,8 +179,16 @@ fn element(bytes: &[u8], at: usize) -> Told {
     let tag = part(bytes, start..at);
     let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-:".contains(b);
     let len = tag.iter().take_while(named).count();
-    let told = name::tells(part(bytes, start..start + len))?;
+    let told = name::tells(part(bytes, start..start + len)).or_else(|| attribute(tag))?;
     Some((told, value::in_element(bytes, at + 1)?))
+}
+
+/// What the last attribute of a tag tells, `name="db.password"`.
+fn attribute(tag: &[u8]) -> Option<Tells> {
+    let tag = tag.strip_suffix(b"\"")?;
+    let (before, name) = tag.split_at_checked(tag.iter().rposition(|b| *b == b'"')?)?;
+    let is_name = [&b" name="[..], b" key=", b" id="].iter().any(|known| before.ends_with(known));
+    is_name.then(|| name::tells(name))?
 }
 
 /// `("NAME", "value")`.

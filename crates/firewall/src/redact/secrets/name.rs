@@ -34,7 +34,7 @@ const SECRETS: &[&str] = words![
 ];
 
 const PASSES: &[&str] = words![
-    "pass" "pw" "psw" "mdp"
+    "pass" "pw" "psw" "mdp" "psk" "presharedkey"
 ];
 
 /// Whole last words.
@@ -137,6 +137,17 @@ pub(super) fn is_label(value: &[u8]) -> bool {
     let letters: Vec<u8> =
         folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
     letters.len() > 3 && LEXICON.look(&letters).whole & PASSWORD != 0
+}
+
+/// True for the heading of a column of passwords, of one word or more: `Nouveau mot de passe`.
+pub(super) fn is_password_heading(heading: &[u8]) -> bool {
+    if tells(heading) == Some(Tells::Password) {
+        return true;
+    }
+    let folded = foreign::Folded::of(heading);
+    let letters: Vec<u8> =
+        folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
+    LEXICON.look(&letters).ends & PASSWORD != 0
 }
 
 fn tells_in_ascii(name: &[u8]) -> Option<Tells> {

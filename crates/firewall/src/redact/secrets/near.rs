@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::form;
+use super::identifier;
 use super::name;
 use super::shape::{Shape, is_uuid};
 use super::words::{self, Near, Word};
@@ -60,7 +61,7 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
         return;
     }
     let Ok(text) = std::str::from_utf8(raw) else { return };
-    if !is_one_token(text, &shape) {
+    if !is_one_token(text, &shape) || identifier::is_known(raw) {
         return;
     }
     let Some(near) = words::before(bytes, token.start, BEFORE) else { return };
@@ -108,7 +109,7 @@ fn counts(bytes: &[u8], shape: &Shape, uuid: bool, near: &Near) -> Option<usize>
         return None;
     }
     match near.word {
-        Word::Vendor if uuid && !near.quoted && near.gap > 3 => None,
+        Word::Vendor if uuid && !near.quoted && near.gap > 3 && !near.is_called_a_secret => None,
         Word::Vendor if !identifier || near.in_name => Some(VENDOR),
         Word::Plain
             if shape.len >= 16 && !identifier && near.quoted && (!common || near.in_name) =>

@@ -82,12 +82,25 @@ pub(super) fn in_element(bytes: &[u8], from: usize) -> Option<Value> {
     Some(Value { range: start..start + len, quoted: true, sign: b'>', tight: true, strict: false })
 }
 
+/// Where a value of a list that semicolons separate ends: `;Password=a&b;` has the whole of `a&b`.
+pub(super) fn to_semicolon(bytes: &[u8], end: usize) -> usize {
+    let run = part(bytes, end..(end + LONG).min(bytes.len()));
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>;".contains(b);
+    run.iter()
+        .position(ends)
+        .filter(|len| run.get(*len) == Some(&b';'))
+        .map_or(end, |len| end + len)
+}
+
 fn is_quote(byte: u8) -> bool {
     b"\"'`".contains(&byte)
 }
 
 /// Beginnings of values that say where a secret is kept.
-const REFERENCES: [&str; 10] = [
+const REFERENCES: [&str; 13] = [
+    "./",
+    "../",
+    "~/",
     "env:",
     "file:",
     "fd:",
@@ -123,7 +136,8 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
     if !value.quoted && matches!(next, b')' | b',') && name::tells(raw).is_some() {
         return false;
     }
-    let code = !value.quoted && (text.contains(['(', '[', '{']) || text.ends_with([':', '=']));
+    let open = text.ends_with(':') || text.ends_with('=') && !is_padded(raw);
+    let code = !value.quoted && (text.contains(['(', '[', '{']) || open);
     if code || !value.quoted && b"([".contains(&next) {
         return false;
     }
@@ -135,6 +149,12 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
             shape.len >= 16 && shape.random() && !is_uuid(raw) && is_token(text, &shape, value)
         }
     }
+}
+
+/// True for base64 with padding at its end.
+fn is_padded(text: &[u8]) -> bool {
+    let is_base64 = |b: &u8| b.is_ascii_alphanumeric() || b"+/=-_".contains(b);
+    text.len() >= 24 && text.len().is_multiple_of(4) && text.iter().all(is_base64)
 }
 
 fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {

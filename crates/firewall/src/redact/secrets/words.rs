@@ -17,6 +17,9 @@ const GAP: usize = 44;
 /// How far before a token a word says that it is no secret.
 const REFUSAL: usize = 28;
 
+/// How far before a token a word stands right before it.
+const RIGHT_BEFORE: usize = 3;
+
 /// What a word stands for, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
@@ -48,6 +51,8 @@ pub(super) struct Near {
     pub(super) gap: usize,
     /// A sign or a quote stands between.
     pub(super) quoted: bool,
+    /// A word such as `token` stands right before.
+    pub(super) is_called_a_secret: bool,
 }
 
 const STRONG: &[&str] = words![
@@ -68,7 +73,7 @@ const REFUSALS: &[&str] = words![
     "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc["
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
-    "document" "page" "article" "issue" "event" "card" "file" "base"
+    "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
 ];
 
 struct Words {
@@ -105,7 +110,7 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
     work::add(window.len());
     let name = name_of(bytes, token);
     let mut best: Option<(Word, usize, usize)> = None;
-    let mut refused = false;
+    let (mut refused, mut is_called_a_secret) = (false, false);
     for found in words.search.find_overlapping_iter(window) {
         let (start, end) = (from + found.start(), from + found.end());
         let word = words.kinds.get(found.pattern().as_usize()).copied()?;
@@ -116,6 +121,7 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
         if matches!(word, Word::Strong | Word::Weak) && is_open(bytes, start..end) {
             continue;
         }
+        is_called_a_secret |= word == Word::Strong && gap <= RIGHT_BEFORE;
         if word == Word::Refusal {
             refused |= gap <= REFUSAL || byte(bytes, end - 1) == b'[';
         } else if best.is_none_or(|(known, ..)| word >= known) {
@@ -132,6 +138,7 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
         name,
         signed,
         gap: token - end,
+        is_called_a_secret,
         quoted: signed || gap.iter().any(|b| b"\"'`{(".contains(b)),
     })
 }
@@ -164,7 +171,7 @@ fn stands_alone(bytes: &[u8], word: Range<usize>, kind: Word) -> bool {
     let plural = kind == Word::Strong && after == b's';
     let capital = last.is_ascii_lowercase() && after.is_ascii_uppercase();
     let upper = kind != Word::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
-    let ends = last == b'['
+    let ends = matches!(last, b'[' | b':')
         || !after.is_ascii_alphabetic()
         || capital
         || long
