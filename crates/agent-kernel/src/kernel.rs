@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use serde_json::Value;
-use weaver_firewall::handle::{HandleBudget, Shelf};
+use weaver_firewall::handle::{HandleBudget, HandleStore};
 use weaver_firewall::{Firewall, FrameBudget, Session, SessionBudget, ValueSource};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
@@ -142,7 +142,7 @@ pub struct Kernel {
     pub(crate) settings: Settings,
     pub(crate) ports: Ports,
     pub(crate) firewall: Firewall,
-    pub(crate) shelf: Shelf,
+    pub(crate) handles: HandleStore,
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
@@ -194,10 +194,10 @@ impl Kernel {
         }
         let baselines = RwLock::new(contract::keeper::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
-        let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
+        let handles = HandleStore::load(tenant, ledger, parts.settings.handles, seal)?;
         let lives = Lives {
             longest: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
-            until: shelf.last_end()?.max(holds.last_deadline()).unwrap_or(now),
+            until: handles.last_end()?.max(holds.last_deadline()).unwrap_or(now),
         };
         let revocations = Revocations::load(tenant, ledger, lives)?;
         let log = ledger.head()?.log;
@@ -221,7 +221,7 @@ impl Kernel {
             settings: parts.settings,
             firewall: firewall.with_views(parts.ports.views.clone()),
             ports: parts.ports,
-            shelf,
+            handles,
             runs,
             revocations,
             pending: PendingGrants::default(),

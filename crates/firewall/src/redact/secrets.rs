@@ -18,9 +18,9 @@ mod words;
 
 use std::ops::Range;
 
-use super::covered::Covered;
-use super::page::Page;
+use super::covered_ranges::CoveredRanges;
 use super::run;
+use super::scan_window::ScanWindow;
 use super::scanner::{Hit, ScanRule, Scanner};
 
 /// A hit depends on at most this many bytes before and after it.
@@ -168,14 +168,14 @@ const RULES: &[ScanRule] = &[
 ];
 
 /// Finds secrets in a text.
-fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
-    assign::scan(page, hits);
-    let mut named = Covered::default();
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
+    assign::scan(window, hits);
+    let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
-    near::scan(page, &named, hits);
-    let mut runs = run::Ends::default();
+    near::scan(window, &named, hits);
+    let mut runs = run::RunEndCache::default();
     for hit in hits.iter_mut().filter(|hit| hit.range.len() >= LONG) {
-        hit.range.end = hit.range.end.max(runs.end(page.text, hit.range.end.saturating_sub(1)));
+        hit.range.end = hit.range.end.max(runs.end(window.text, hit.range.end.saturating_sub(1)));
     }
 }
 

@@ -18,7 +18,7 @@ fn scan_rules() -> Vec<scanner::ScanRule> {
 
 fn found_by<'t>(engine: &Engine, id: &str, text: &'t str) -> Vec<&'t str> {
     let mut hits = Vec::new();
-    engine.all().find(&mut page::Page::new(text), &mut hits, |_| {});
+    engine.all().find(&mut scan_window::ScanWindow::new(text), &mut hits, |_| {});
     hits.retain(|hit| &*engine.name(hit.rule).unwrap().id == id);
     hits.into_iter().filter_map(|hit| text.get(hit.range)).collect()
 }
@@ -542,6 +542,6 @@ fn brackets_of_anybody_hide_no_value() {
     // A mask at the beginning makes no JSON of a text, whose numbers would stand in quotes.
     let cells = masked("[REDACTED]lead,+8222120497,warm");
     assert_eq!(cells, "[REDACTED]lead,[REDACTED],warm");
-    let standing = "[EMAIL_12] [REDACTED] [cut: deeper than 128 levels]";
-    assert_eq!(masked(standing), standing);
+    let existing_masks = "[EMAIL_12] [REDACTED] [cut: deeper than 128 levels]";
+    assert_eq!(masked(existing_masks), existing_masks);
 }

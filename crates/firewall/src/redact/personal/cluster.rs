@@ -77,7 +77,7 @@ pub(super) fn timestamp_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// How tightly groups must hang together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum GroupJoin {
     /// Blanks and brackets join too.
     Loose,
     /// One hyphen, point or slash joins.
@@ -127,7 +127,7 @@ pub(super) fn separator(byte: u8) -> u8 {
 
 impl Cluster {
     /// The groups from a place on, or nothing when they are too many or too long for a value.
-    pub(super) fn gather(bytes: &[u8], start: usize, hold: Hold) -> Option<Self> {
+    pub(super) fn gather(bytes: &[u8], start: usize, hold: GroupJoin) -> Option<Self> {
         let mut cluster = Self {
             start,
             end: start,
@@ -169,17 +169,17 @@ impl Cluster {
     }
 
     /// The start of the next group, if one is joined here.
-    fn join(&mut self, bytes: &[u8], end: usize, hold: Hold) -> Option<usize> {
-        if hold == Hold::Token {
+    fn join(&mut self, bytes: &[u8], end: usize, hold: GroupJoin) -> Option<usize> {
+        if hold == GroupJoin::Token {
             return None;
         }
-        let most = if hold == Hold::Loose { 3 } else { 1 };
+        let most = if hold == GroupJoin::Loose { 3 } else { 1 };
         let mut seen = 0;
         let mut at = end;
         while at < end + most {
             match separator(byte(bytes, at)) {
                 0 => break,
-                bit if hold == Hold::Tight && bit & (BLANK | BRACKET) != 0 => break,
+                bit if hold == GroupJoin::Tight && bit & (BLANK | BRACKET) != 0 => break,
                 bit => seen |= bit,
             }
             at += 1;
@@ -234,17 +234,17 @@ fn joins(bytes: &[u8], at: usize) -> bool {
 }
 
 /// True when a digit stands right before the separators before this place.
-pub(super) fn continues(bytes: &[u8], start: usize, hold: Hold) -> bool {
-    if hold == Hold::Token {
+pub(super) fn continues(bytes: &[u8], start: usize, hold: GroupJoin) -> bool {
+    if hold == GroupJoin::Token {
         return false;
     }
-    let most = if hold == Hold::Loose { 3 } else { 1 };
+    let most = if hold == GroupJoin::Loose { 3 } else { 1 };
     let mut at = start;
     let mut seen = 0;
     while at > 0 && start - at < most {
         match separator(before(bytes, at)) {
             0 => break,
-            bit if hold == Hold::Tight && bit & (BLANK | BRACKET) != 0 => break,
+            bit if hold == GroupJoin::Tight && bit & (BLANK | BRACKET) != 0 => break,
             bit => seen |= bit,
         }
         at -= 1;

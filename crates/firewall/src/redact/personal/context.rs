@@ -221,7 +221,7 @@ pub(super) struct Context {
 
 impl Context {
     /// Reads the words around a stretch.
-    pub(super) fn around(near: &Surroundings<'_>, start: usize, end: usize) -> Self {
+    pub(super) fn around(near: &ContextReader<'_>, start: usize, end: usize) -> Self {
         let bytes = near.bytes;
         let mut context = Self::default();
         let mut mentions = near.mentions.borrow_mut();
@@ -269,13 +269,13 @@ impl Context {
 
 /// A text with what was read around its candidates so far.
 #[derive(Debug)]
-pub(super) struct Surroundings<'t> {
+pub(super) struct ContextReader<'t> {
     pub(super) bytes: &'t [u8],
     mentions: RefCell<Mentions>,
     headings: RefCell<Headings>,
 }
 
-impl<'t> Surroundings<'t> {
+impl<'t> ContextReader<'t> {
     pub(super) fn new(bytes: &'t [u8]) -> Self {
         Self { bytes, mentions: RefCell::default(), headings: RefCell::default() }
     }
@@ -284,14 +284,14 @@ impl<'t> Surroundings<'t> {
 /// The words around a candidate, looked up when first asked for, and once.
 pub(super) struct Words<'s> {
     pub(super) bytes: &'s [u8],
-    near: &'s Surroundings<'s>,
+    near: &'s ContextReader<'s>,
     start: usize,
     end: usize,
     context: Cell<Option<Context>>,
 }
 
 impl<'s> Words<'s> {
-    pub(super) fn new(near: &'s Surroundings<'s>, start: usize, end: usize) -> Self {
+    pub(super) fn new(near: &'s ContextReader<'s>, start: usize, end: usize) -> Self {
         Self { bytes: near.bytes, near, start, end, context: Cell::new(None) }
     }
 

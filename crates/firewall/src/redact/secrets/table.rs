@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::name::{self, Tells};
+use super::name::{self, SecretKind};
 use super::value::{self, Value};
 use super::{Hit, PASSWORD, byte, part};
 use crate::redact::work;
@@ -108,6 +108,6 @@ fn cell(bytes: &[u8], line: Range<usize>, separator: u8, column: usize) -> Optio
     let range = from..to.max(from);
     let spaced = part(bytes, range.clone()).contains(&b' ');
     let value = Value { range, quoted: false, sign: separator, tight: true, strict: true };
-    let is_secret = !spaced && value::is_secret(bytes, &value, Tells::Password);
+    let is_secret = !spaced && value::is_secret(bytes, &value, SecretKind::Password);
     is_secret.then_some(Hit { range: value.range, rule: PASSWORD })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::name::{self, Tells};
+use super::name::{self, SecretKind};
 use super::shape::{Shape, is_uuid};
 use super::{LONG, byte, part};
 use crate::redact::checksum;
@@ -114,7 +114,7 @@ const REFERENCES: [&str; 13] = [
 ];
 
 /// Whether the value is a secret of the kind that its name tells.
-pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
+pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: SecretKind) -> bool {
     let raw = part(bytes, value.range.clone());
     let Ok(text) = std::str::from_utf8(raw) else { return false };
     if text.is_empty()
@@ -142,10 +142,10 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
         return false;
     }
     match tells {
-        Tells::Password => is_password(text, &shape, value),
-        Tells::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
-        Tells::Secret => is_token(text, &shape, value),
-        Tells::Weak => {
+        SecretKind::Password => is_password(text, &shape, value),
+        SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
+        SecretKind::Secret => is_token(text, &shape, value),
+        SecretKind::Weak => {
             shape.len >= 16 && shape.random() && !is_uuid(raw) && is_token(text, &shape, value)
         }
     }
@@ -187,7 +187,7 @@ fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
 /// Words of a message about a password.
 fn is_sentence(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    let says_password = |word: &str| name::tells(word.as_bytes()) == Some(Tells::Password);
+    let says_password = |word: &str| name::tells(word.as_bytes()) == Some(SecretKind::Password);
     text.contains(' ')
         && text.split(' ').any(says_password)
         && !text.bytes().any(|b| b.is_ascii_digit())

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use weaver_text::masks::{self, Masks, Table};
 use weaver_text::reveal;
 
-use super::covered::Covered;
+use super::covered_ranges::CoveredRanges;
 
 /// Signs between a name and its value.
 const SIGN: usize = 0;
@@ -40,16 +40,16 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| masks::table(class));
 
 /// A text that is about to be searched.
 #[derive(Debug)]
-pub(crate) struct Page<'t> {
+pub(crate) struct ScanWindow<'t> {
     pub(crate) text: &'t str,
     masks: Masks,
     /// What is masked whatever a scanner finds.
-    pub(crate) covered: Covered,
+    pub(crate) covered: CoveredRanges,
 }
 
-impl<'t> Page<'t> {
+impl<'t> ScanWindow<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        let covered = Covered::default();
+        let covered = CoveredRanges::default();
         Self { text, masks: Masks::of(text.as_bytes(), &TABLE), covered }
     }
 
