@@ -97,7 +97,7 @@ const RULES: &[ScanRule] = &[
             ("<fooToken>\n  hxio5pnt465azx2du\n</fooToken>", "hxio5pnt465azx2du"),
             ("var fooToken string = \"hxio5pnt465azx2du\"", "hxio5pnt465azx2du"),
             ("x --token=abc1234567", "abc1234567"),
-            ("x --account-key q8rXUtnFEMI/K7MDENG+bPx==", "q8rXUtnFEMI/K7MDENG+bPx=="),
+            ("x --account-key q8rXUtnFEMI/K7MDENG+bPxRf2==", "q8rXUtnFEMI/K7MDENG+bPxRf2=="),
         ],
         keeps: &[
             "total tokens: 123456",
