@@ -204,7 +204,7 @@ fn filled(bytes: usize, seed: u64, mut part: impl FnMut(&mut SplitMix) -> String
 }
 
 /// Texts made to be slow: a name, and what is repeated.
-pub const HOSTILE: [(&str, &str); 18] = [
+pub const HOSTILE: [(&str, &str); 20] = [
     ("a", "a"),
     ("eyJ", "eyJ"),
     ("eyJ.", "eyJhbGciOiJ9."),
@@ -223,6 +223,8 @@ pub const HOSTILE: [(&str, &str); 18] = [
     ("spoken", "password of a "),
     ("cells", "1234567,"),
     ("table", "1234567,1234567,1234567\n"),
+    ("headings", "name\tpassword\tcity\talpha\tbeta\n"),
+    ("objects", "{\"f\":\"hp\",\"e\":1000018},"),
 ];
 
 /// Such a text.

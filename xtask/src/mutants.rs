@@ -13,7 +13,7 @@ const FILES: [&str; 7] = [
     "crates/policy/src/approval/person.rs",
     "crates/policy/src/approval/release.rs",
     "crates/agent-kernel/src/token/form.rs",
-    "crates/firewall/src/redact/settle.rs",
+    "crates/firewall/src/redact/fixpoint.rs",
     "crates/trace-store/src/merkle/proof.rs",
     "crates/trace-store/src/verify/walk.rs",
 ];

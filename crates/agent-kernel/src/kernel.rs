@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use weaver_firewall::handle::Shelf;
+use weaver_firewall::handle::HandleStore;
 use weaver_firewall::{Firewall, Session, ValueSource};
 use weaver_policy::PolicySet;
 use weaver_types::ledger::{BlobStore, Ledger};
@@ -84,7 +84,7 @@ pub struct Kernel {
     pub(crate) settings: Settings,
     pub(crate) ports: Ports,
     pub(crate) firewall: Firewall,
-    pub(crate) shelf: Shelf,
+    pub(crate) handles: HandleStore,
     pub(crate) runs: Runs,
     pub(crate) revocations: Revocations,
     pub(crate) pending: PendingGrants,
@@ -125,10 +125,10 @@ impl Kernel {
         let rates = Rates::load(ledger, now)?;
         let baselines = RwLock::new(contract::load(tenant, ledger).without_contracts());
         let seal = parts.ports.handle_key.clone();
-        let shelf = Shelf::load(tenant, ledger, parts.settings.handles, seal)?;
+        let handles = HandleStore::load(tenant, ledger, parts.settings.handles, seal)?;
         let lives = RevocableLifetimes {
             longest: parts.settings.token_ttl.max(parts.settings.handles.ttl()),
-            until: shelf.last_end()?.max(holds.last_deadline()).unwrap_or(now),
+            until: handles.last_end()?.max(holds.last_deadline()).unwrap_or(now),
         };
         let revocations = Revocations::load(tenant, ledger, lives)?;
         let log = ledger.head()?.log;
@@ -152,7 +152,7 @@ impl Kernel {
             settings: parts.settings,
             firewall: firewall.with_views(parts.ports.views.clone()),
             ports: parts.ports,
-            shelf,
+            handles,
             runs,
             revocations,
             pending: PendingGrants::default(),

@@ -49,11 +49,11 @@ impl fmt::Display for Suspicion {
 /// at most 20 suspicions.
 pub fn suspicions(place: &str, value: &Value) -> BTreeSet<Suspicion> {
     let mut found = BTreeSet::new();
-    look((place, DEEPEST), value, &mut found);
+    look(place, DEEPEST, value, &mut found);
     found
 }
 
-fn look((place, depth): (&str, usize), value: &Value, found: &mut BTreeSet<Suspicion>) {
+fn look(place: &str, depth: usize, value: &Value, found: &mut BTreeSet<Suspicion>) {
     if found.len() >= MOST {
         return;
     }
@@ -64,7 +64,7 @@ fn look((place, depth): (&str, usize), value: &Value, found: &mut BTreeSet<Suspi
         }
         Value::Array(items) => {
             for item in items {
-                look((place, depth - 1), item, found);
+                look(place, depth - 1, item, found);
             }
         }
         Value::Object(fields) => {
@@ -76,7 +76,7 @@ fn look((place, depth): (&str, usize), value: &Value, found: &mut BTreeSet<Suspi
                     found.insert(Suspicion { kind: HIDDEN, place: inner.clone().into_owned() });
                 }
                 note(&inner, name, found);
-                look((&inner, depth - 1), value, found);
+                look(&inner, depth - 1, value, found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

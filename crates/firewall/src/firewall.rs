@@ -10,7 +10,7 @@ use weaver_types::{Frame, RawResult, ValueFamily};
 use crate::error::HandleError;
 use crate::frame::{build, fit};
 use crate::handle::OpenResult;
-use crate::query::{HandleQuery, Memo, Source, drill};
+use crate::query::{HandleQuery, QueryCache, Source, drill};
 use crate::redact::{
     Counts, Disclosure, MaskTable, Redactor, Resolved, RuleFileError, Span, StreamRedactor,
     ValueSource,
@@ -199,8 +199,8 @@ impl Firewall {
         query: &HandleQuery,
         spec: &FrameSpec<'_>,
     ) -> Result<Frame, HandleError> {
-        let source = Source { raw, memo: &Memo::default(), digest: None };
-        drill((&self.redactor_for(spec), &self.views), &source, query, spec)
+        let source = Source { raw, memo: &QueryCache::default(), digest: None };
+        drill(&self.redactor_for(spec), &self.views, &source, query, spec)
     }
 
     /// The same for a result that stays open: what one question computes, the next one finds.
@@ -214,12 +214,12 @@ impl Firewall {
         spec: &FrameSpec<'_>,
     ) -> Result<Frame, HandleError> {
         let mut source = opened.source();
-        let own = Memo::default();
+        let own = QueryCache::default();
         // What one run's masks made of it is not for another run.
         if !source.memo.holds_for(spec, self.redactor.mask_state()) {
             source.memo = &own;
         }
-        drill((&self.redactor_for(spec), &self.views), &source, query, spec)
+        drill(&self.redactor_for(spec), &self.views, &source, query, spec)
     }
 
     /// The floor of `max_chars`: the size of the smallest frame for this spec, which has ids,

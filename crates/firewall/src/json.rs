@@ -15,15 +15,15 @@ pub(crate) fn written(value: &Value, levels: usize) -> Option<Vec<u8>> {
 /// True when the JSON of a value has more than so many bytes. Nothing is kept of what is written,
 /// and nothing is written beyond them.
 pub(crate) fn is_longer(value: &Value, bytes: usize) -> bool {
-    serde_json::to_writer(Allowance { left: bytes }, value).is_err()
+    serde_json::to_writer(LimitedWriter { left: bytes }, value).is_err()
 }
 
 /// A writer that counts bytes and fails once there are too many.
-struct Allowance {
+struct LimitedWriter {
     left: usize,
 }
 
-impl io::Write for Allowance {
+impl io::Write for LimitedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let left = self.left.checked_sub(bytes.len());
         self.left = left.ok_or(io::ErrorKind::WriteZero)?;

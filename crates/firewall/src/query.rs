@@ -16,7 +16,7 @@ mod tests;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub(crate) use drill::{Memo, Source, drill};
+pub(crate) use drill::{QueryCache, Source, drill};
 pub(crate) use form::{unknown, wrong};
 pub(crate) use shown::as_line;
 

@@ -1,15 +1,16 @@
 //! Redaction: what is masked, and where.
 
-mod brief;
+pub(crate) mod anchor_matcher;
 mod builtin;
 mod checksum;
 mod column;
-mod covered;
+mod covered_ranges;
 mod disclosure;
 mod engine;
 mod examples;
 pub(crate) mod field;
 mod file;
+mod fixpoint;
 mod joined_text;
 pub(crate) mod json_text;
 mod lexicon;
@@ -17,19 +18,18 @@ mod machine;
 mod mask_table;
 mod open_tail;
 mod output;
-mod page;
 mod pem;
 mod personal;
-mod plain;
+mod plain_words;
 mod rule;
 mod run;
+mod scan_window;
 mod scanner;
 mod secrets;
-mod settle;
-pub(crate) mod sieve;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unmasked_view;
 mod validate;
 pub(crate) mod value;
 mod work;
@@ -43,15 +43,15 @@ use weaver_types::ValueFamily;
 
 use crate::firewall::RuleName;
 
-pub(crate) use brief::Brief;
 use engine::{
-    ActiveRules, Engine, Found, GIVEN_OUT, HIDDEN_PERSONAL, HIDDEN_SECRET, LOOKS_LIKE_A_MASK,
+    ActiveRules, Detection, Engine, GIVEN_OUT, HIDDEN_PERSONAL, HIDDEN_SECRET, LOOKS_LIKE_A_MASK,
 };
 use field::HiddenBy;
 use machine::Machine;
 pub(crate) use mask_table::Form;
-use mask_table::{KnownValues, Masked};
-use output::{Output, Places, Spans};
+use mask_table::{KnownValues, MaskedValue};
+use output::{CollectedDetections, Output, Spans};
+pub(crate) use plain_words::PlainWords;
 
 pub(crate) use joined_text::{JoinedText, MaskedPart};
 
@@ -214,7 +214,7 @@ impl Redactor {
             HIDDEN_PERSONAL => ValueFamily::Personal,
             _ => self.engine()?.family(rule),
         };
-        table.mask(&Masked { kind: self.kind(rule), family, form, text }, source.as_deref())
+        table.mask(&MaskedValue { kind: self.kind(rule), family, form, text }, source.as_deref())
     }
 
     /// The mask of a value that the name of its field hides, under the kind that a rule gives it
@@ -236,7 +236,7 @@ impl Redactor {
             return Some(self.text(text, &mut Counts::new()).into_owned());
         }
         let (kind, family) = (self.kind(HIDDEN_SECRET), by.family());
-        table.mask(&Masked { kind, family, form, text }, source.as_deref())
+        table.mask(&MaskedValue { kind, family, form, text }, source.as_deref())
     }
 
     /// The mask of a number that stands as a value of its own.
@@ -277,17 +277,17 @@ impl Redactor {
     }
 
     /// Something only for a brief text.
-    pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
+    pub(crate) fn plain_words(&self, text: &str) -> Option<PlainWords> {
         // A value that was given out may be an ordinary word.
         if self.known().is_some() {
             return None;
         }
-        self.engine()?.brief(text)
+        self.engine()?.plain_words(text)
     }
 
     /// The text with every value masked.
     pub(crate) fn text<'t>(&self, text: &'t str, counts: &mut Counts) -> Cow<'t, str> {
-        match self.brief(text) {
+        match self.plain_words(text) {
             Some(_) => Cow::Borrowed(text),
             None => self.long_text(text, counts),
         }
@@ -302,7 +302,7 @@ impl Redactor {
     pub(crate) fn text_with_fields<'t>(
         &self,
         text: &'t str,
-        fields: Vec<Found>,
+        fields: Vec<Detection>,
         counts: &mut Counts,
     ) -> Cow<'t, str> {
         let Some(rules) = self.active() else {
@@ -315,9 +315,9 @@ impl Redactor {
         // What is found is remembered and written at the end: most texts have nothing to mask, and
         // are not copied.
         let mut found = if text.len() < machine::WINDOW {
-            settle::masks(rules, text, &[])
+            fixpoint::find_values(rules, text, &[])
         } else {
-            let mut places = Places::default();
+            let mut places = CollectedDetections::default();
             Machine::whole(rules, text, &mut places);
             places.found
         };
@@ -335,8 +335,8 @@ impl Redactor {
     }
 
     /// Where the values of a short text stand, by the number of their rules.
-    fn spans_by_rule(&self, text: &str) -> Vec<Found> {
-        self.active().map_or_else(Vec::new, |rules| settle::masks(rules, text, &[]))
+    fn spans_by_rule(&self, text: &str) -> Vec<Detection> {
+        self.active().map_or_else(Vec::new, |rules| fixpoint::find_values(rules, text, &[]))
     }
 
     /// Where the values of a text stand.

@@ -168,7 +168,7 @@ impl Kernel {
             // A page is in the order that was asked for.
             goal: None,
         };
-        let opened = self.shelf.open(record, self.blobs.as_ref())?;
+        let opened = self.handles.open(record, self.blobs.as_ref())?;
         let source = ValueSource {
             origin: Arc::clone(&view.target.entry.origin),
             label: record.label.clone(),

@@ -113,14 +113,14 @@ impl Kernel {
                 watch.over = true;
                 share.settle();
                 if let Some((stored, raw)) = ended.kept.take().map(|kept| *kept) {
-                    self.shelf.keep_open(&stored, raw);
+                    self.handles.keep_open(&stored, raw);
                 }
             }
             // The effect has happened and its end is not in the log: it reads "outcome unknown"
             // there, and the caller is told the same.
             Err(problem) => {
                 if let Some((stored, _)) = ended.kept.as_deref() {
-                    self.shelf.abandon(stored, self.blobs.as_ref());
+                    self.handles.abandon(stored, self.blobs.as_ref());
                 }
                 *ended = unrecorded(&ready, &problem);
             }
@@ -226,7 +226,7 @@ impl Kernel {
             views: self.firewall.views(),
             now: spec.now,
         };
-        match self.shelf.store(raw, grant, self.blobs.as_ref(), self.random.as_ref()) {
+        match self.handles.store(raw, grant, self.blobs.as_ref(), self.random.as_ref()) {
             Ok(stored) => Some(stored),
             Err(error) => {
                 raw.findings.push(match error {

@@ -28,7 +28,7 @@ impl Kernel {
     /// Removes the stored results that have ended, with their bytes.
     pub(crate) fn remove_ended(&self) -> Result<(), KernelError> {
         loop {
-            let delete = self.shelf.sweep(self.now(), self.blobs.as_ref())?;
+            let delete = self.handles.sweep(self.now(), self.blobs.as_ref())?;
             if delete.is_empty() {
                 return Ok(());
             }

@@ -29,12 +29,12 @@ impl Word for AtomicU64 {
 
 /// What is used up and what is reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Taken {
+struct BudgetUse {
     used: u32,
     reserved: u32,
 }
 
-impl Taken {
+impl BudgetUse {
     fn unpack(word: u64) -> Self {
         let low = u32::try_from(word & u64::from(u32::MAX)).unwrap_or(u32::MAX);
         Self { used: u32::try_from(word >> 32).unwrap_or(u32::MAX), reserved: low }
@@ -47,7 +47,7 @@ impl Taken {
 
 /// A part of the budget that was set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Granted {
+pub(crate) struct BudgetGrant {
     pub(crate) tokens: u32,
     /// What was left before.
     pub(crate) before: u32,
@@ -62,7 +62,7 @@ pub(crate) struct Meter<W = AtomicU64> {
 
 impl<W: Word> Meter<W> {
     pub(crate) fn new(total: u32, used: u32) -> Self {
-        let taken = Taken { used: used.min(total), reserved: 0 };
+        let taken = BudgetUse { used: used.min(total), reserved: 0 };
         Self { total, word: W::new(taken.pack()) }
     }
 
@@ -71,21 +71,22 @@ impl<W: Word> Meter<W> {
     }
 
     pub(crate) fn used(&self) -> u32 {
-        Taken::unpack(self.word.load()).used
+        BudgetUse::unpack(self.word.load()).used
     }
 
     /// What is neither used nor reserved.
     pub(crate) fn remaining(&self) -> u32 {
-        self.left(Taken::unpack(self.word.load()))
+        self.left(BudgetUse::unpack(self.word.load()))
     }
 
     /// Sets aside `want` tokens, or what is left of them; `None` when nothing is left.
-    pub(crate) fn reserve(&self, want: u32) -> Option<Granted> {
+    pub(crate) fn reserve(&self, want: u32) -> Option<BudgetGrant> {
         self.change(|taken| {
             let before = self.left(taken);
             let tokens = want.min(before);
             let reserved = taken.reserved.saturating_add(tokens);
-            (before > 0).then_some((Taken { reserved, ..taken }, Granted { tokens, before }))
+            (before > 0)
+                .then_some((BudgetUse { reserved, ..taken }, BudgetGrant { tokens, before }))
         })
     }
 
@@ -93,7 +94,7 @@ impl<W: Word> Meter<W> {
     pub(crate) fn grow(&self, by: u32) -> bool {
         let grown = self.change(|taken| {
             let reserved = taken.reserved.saturating_add(by);
-            (by <= self.left(taken)).then_some((Taken { reserved, ..taken }, ()))
+            (by <= self.left(taken)).then_some((BudgetUse { reserved, ..taken }, ()))
         });
         grown.is_some()
     }
@@ -103,7 +104,7 @@ impl<W: Word> Meter<W> {
         self.change(|taken| {
             let reserved = taken.reserved.saturating_sub(reserved);
             let used = taken.used.saturating_add(used).min(self.total);
-            Some((Taken { used, reserved }, ()))
+            Some((BudgetUse { used, reserved }, ()))
         });
     }
 
@@ -111,18 +112,18 @@ impl<W: Word> Meter<W> {
     pub(crate) fn raise(&self, used: u32) {
         self.change(|taken| {
             let used = taken.used.max(used.min(self.total));
-            Some((Taken { used, ..taken }, ()))
+            Some((BudgetUse { used, ..taken }, ()))
         });
     }
 
-    fn left(&self, taken: Taken) -> u32 {
+    fn left(&self, taken: BudgetUse) -> u32 {
         self.total.saturating_sub(taken.used).saturating_sub(taken.reserved)
     }
 
-    fn change<T>(&self, next: impl Fn(Taken) -> Option<(Taken, T)>) -> Option<T> {
+    fn change<T>(&self, next: impl Fn(BudgetUse) -> Option<(BudgetUse, T)>) -> Option<T> {
         let mut current = self.word.load();
         loop {
-            let (taken, answer) = next(Taken::unpack(current))?;
+            let (taken, answer) = next(BudgetUse::unpack(current))?;
             match self.word.exchange(current, taken.pack()) {
                 Ok(()) => return Some(answer),
                 Err(found) => current = found,

@@ -4,7 +4,7 @@ use std::num::Saturating;
 
 use weaver_types::{Frame, ResponseMode};
 
-use super::meter::Granted;
+use super::meter::BudgetGrant;
 use super::session::{Session, saturated};
 use crate::spec::FrameSpec;
 
@@ -22,7 +22,7 @@ const MEDIA_TOKENS: usize = 1_500;
 #[derive(Debug)]
 pub struct Reservation {
     session: Session,
-    granted: Granted,
+    granted: BudgetGrant,
     /// What is held now: what was granted, and what it grew by.
     held: u32,
     /// Counted and not charged yet.
@@ -34,7 +34,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    pub(super) fn new(session: Session, granted: Granted) -> Self {
+    pub(super) fn new(session: Session, granted: BudgetGrant) -> Self {
         Self {
             session,
             granted,

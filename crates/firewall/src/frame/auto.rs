@@ -36,12 +36,12 @@ const SHORTENED: [usize; 5] = [50, 10, 3, 1, 0];
 
 /// What may be shown: tokens, and characters where a rule bounds them.
 #[derive(Clone, Copy)]
-pub(crate) struct Space {
+pub(crate) struct RenderBudget {
     pub(crate) tokens: usize,
     pub(crate) chars: usize,
 }
 
-impl Space {
+impl RenderBudget {
     fn of(limits: &Limits) -> Self {
         Self { tokens: limits.tokens, chars: limits.chars }
     }
@@ -75,12 +75,12 @@ pub(crate) fn build(
     let cut = match if whole { as_is(raw, limits, &mut masker) } else { None } {
         Some((content, structured)) => {
             (frame.content, frame.structured) = (content, structured);
-            Notes::default()
+            FrameNotes::default()
         }
         None => {
             // What was masked in vain does not count.
             masker = Masker::new(redactor, limits);
-            parts(redactor, raw, limits, (&mut masker, &mut frame))
+            parts(redactor, raw, limits, &mut masker, &mut frame)
         }
     };
     finish(frame, raw, cut, masker)
@@ -92,7 +92,7 @@ fn as_is(
     limits: &Limits,
     masker: &mut Masker<'_>,
 ) -> Option<(Vec<Value>, Option<Value>)> {
-    let space = Space::of(limits);
+    let space = RenderBudget::of(limits);
     let (blocks, structured) = blocks::of(raw);
     let bytes: usize = blocks.iter().map(blocks::text_bytes).sum();
     if bytes > limits.most_bytes() {
@@ -153,8 +153,9 @@ fn parts(
     redactor: &Redactor,
     raw: &RawResult,
     limits: &Limits,
-    (masker, frame): (&mut Masker<'_>, &mut Frame),
-) -> Notes {
+    masker: &mut Masker<'_>,
+    frame: &mut Frame,
+) -> FrameNotes {
     let apart = is_apart(raw, limits);
     let (blocks, structured) = match (&raw.blocks, apart) {
         (None, true) => (Cow::Owned(Vec::new()), None),
@@ -163,11 +164,11 @@ fn parts(
     let single = !apart && (blocks::is_one_text(&blocks) || raw.blocks.is_none());
     let mut shares = shares(&blocks, apart, limits);
     let own_share = if apart { shares.pop() } else { None };
-    let mut cut = Notes::default();
+    let mut cut = FrameNotes::default();
     let mut shown_text = None;
     let order = tabular::names_in_order(raw);
     let mut show = |content: &Content<'_>, share, frame: &mut Frame, masker: &mut Masker<'_>| {
-        let space = Space { tokens: share, chars: limits.chars };
+        let space = RenderBudget { tokens: share, chars: limits.chars };
         let limit = limits.rows;
         let order = &order;
         let part = Part { content, offset: 0, limit, space, columns: &[], order, first: true };
@@ -245,7 +246,7 @@ fn shortened(value: &Value, limits: &Limits, masker: &mut Masker<'_>) -> Option<
     if limits.allowed.is_some() {
         return None;
     }
-    let space = Space::of(limits);
+    let space = RenderBudget::of(limits);
     SHORTENED.into_iter().find_map(|items| {
         let value = masker.structured(&pruned::with_lists_of(value, items), &[], &[]);
         space.holds(&value.to_string(), limits).then_some(value)
@@ -263,7 +264,7 @@ fn wrapped(value: &Value, shown: Option<String>) -> Option<Value> {
 /// is left (max-min fairness).
 /// Content that is shown apart takes part in it as one more block, the last.
 fn shares(blocks: &[Value], apart: bool, limits: &Limits) -> Vec<usize> {
-    let space = Space::of(limits);
+    let space = RenderBudget::of(limits);
     let total = space.tokens.saturating_sub(NOTES).max(LEAST);
     let size = |block: &Value| {
         let texts = blocks::texts(block);
@@ -290,7 +291,7 @@ fn shares(blocks: &[Value], apart: bool, limits: &Limits) -> Vec<usize> {
 pub(crate) fn finish(
     mut frame: Frame,
     raw: &RawResult,
-    Notes { notes, next }: Notes,
+    FrameNotes { notes, next }: FrameNotes,
     masker: Masker<'_>,
 ) -> Frame {
     let (counts, masks) = masker.counts();
@@ -308,7 +309,7 @@ pub(crate) fn finish(
 
 /// What is to be said under a frame: what was cut, and the query that shows it.
 #[derive(Default)]
-pub(crate) struct Notes {
+pub(crate) struct FrameNotes {
     pub(crate) notes: Vec<String>,
     pub(crate) next: Option<Value>,
 }

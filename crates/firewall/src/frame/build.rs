@@ -7,8 +7,8 @@ use super::auto;
 use super::fit::{self, Draft};
 use super::rows::Rows;
 use super::shape::{Content, Shape};
-use super::shown::Shower;
 use super::size::estimated_size;
+use super::value_renderer::ValueRenderer;
 use crate::redact::Redactor;
 use crate::spec::{FrameSpec, Limits};
 use crate::summary;
@@ -31,7 +31,7 @@ pub(crate) fn build(redactor: &Redactor, raw: &RawResult, spec: &FrameSpec<'_>) 
     let content = Content::read(&raw.content);
     let shape = content.shape();
     let page = Page { shape, offset: 0, limit: limits.rows };
-    compose(redactor, raw, spec, &limits, |shower, draft| fill(&page, shower, draft))
+    compose(redactor, raw, spec, &limits, |renderer, draft| fill(&page, renderer, draft))
 }
 
 /// A window of a result.
@@ -42,10 +42,10 @@ pub(crate) struct Page<'a> {
 }
 
 /// Facts or rows of a page, as the mode has it.
-pub(crate) fn fill(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
-    match shower.limits.mode {
-        ResponseMode::Summary => draft.facts = summary::facts(&page.shape, shower),
-        ResponseMode::Table => table(page, shower, draft),
+pub(crate) fn fill(page: &Page<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+    match renderer.limits.mode {
+        ResponseMode::Summary => draft.facts = summary::facts(&page.shape, renderer),
+        ResponseMode::Table => table(page, renderer, draft),
         ResponseMode::HandleOnly | ResponseMode::Raw | ResponseMode::Auto => {}
     }
 }
@@ -56,71 +56,83 @@ pub(crate) fn compose(
     raw: &RawResult,
     spec: &FrameSpec<'_>,
     limits: &Limits,
-    fill: impl FnOnce(&mut Shower<'_>, &mut Draft),
+    fill: impl FnOnce(&mut ValueRenderer<'_>, &mut Draft),
 ) -> Frame {
-    let mut shower = Shower::new(redactor, limits);
+    let mut renderer = ValueRenderer::new(redactor, limits);
     let mut draft = Draft::of(empty(raw, spec, limits.mode));
-    fill(&mut shower, &mut draft);
+    fill(&mut renderer, &mut draft);
     if limits.mode == ResponseMode::HandleOnly && spec.handle.is_none() {
-        shower.omit("no_handle", 1);
+        renderer.omit("no_handle", 1);
     }
     for finding in &raw.findings {
-        shower.omit(finding, 1);
+        renderer.omit(finding, 1);
     }
     draft.frame.provenance = raw.provenance.as_ref().map(|source| ToolProvenance {
-        source_uri: shower.string(&source.source_uri, None, MAX_URI).into_owned(),
+        source_uri: renderer.string(&source.source_uri, None, MAX_URI).into_owned(),
         freshness_s: source.freshness_s,
     });
-    draft.counts = shower.counts();
+    draft.counts = renderer.counts();
     fit::fit(draft, limits.chars)
 }
 
 /// The rows of a page, as many as the budget of rows allows.
-fn table(page: &Page<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
-    let limit = page.limit.min(shower.limits.rows);
+fn table(page: &Page<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+    let limit = page.limit.min(renderer.limits.rows);
     match &page.shape {
-        Shape::Rows { rows, .. } => list(*rows, page.offset, limit, shower, draft),
-        Shape::List(items) => list((*items).into(), page.offset, limit, shower, draft),
+        Shape::Rows { rows, .. } => list(*rows, page.offset, limit, renderer, draft),
+        Shape::List(items) => list((*items).into(), page.offset, limit, renderer, draft),
         Shape::Object(map) => {
             if page.offset == 0 && limit > 0 {
-                draft.rows.push(shower.object(map, 0));
+                draft.rows.push(renderer.object(map, 0));
             } else if page.offset == 0 {
-                shower.omit("rows_omitted", 1);
+                renderer.omit("rows_omitted", 1);
             }
         }
         Shape::Scalar(value) => {
             if page.offset == 0 && limit > 0 {
-                draft.rows.extend(shower.row(value, 0));
+                draft.rows.extend(renderer.row(value, 0));
             }
         }
-        Shape::Text(text) => lines(text, page.offset, limit, shower, draft),
-        Shape::Binary { .. } => draft.facts = summary::facts(&page.shape, shower),
+        Shape::Text(text) => lines(text, page.offset, limit, renderer, draft),
+        Shape::Binary { .. } => draft.facts = summary::facts(&page.shape, renderer),
     }
 }
 
-fn list(items: Rows<'_>, offset: usize, limit: usize, shower: &mut Shower<'_>, draft: &mut Draft) {
+fn list(
+    items: Rows<'_>,
+    offset: usize,
+    limit: usize,
+    renderer: &mut ValueRenderer<'_>,
+    draft: &mut Draft,
+) {
     let after = items.after(offset);
-    let first = shower.bearing(after);
+    let first = renderer.bearing(after);
     let rest = (0..after.len()).filter(|at| !first.contains(at));
     let order = first.iter().copied().chain(rest).take(limit);
     let rows = order.filter_map(|at| after.get(at));
-    draft.rows.extend(rows.filter_map(|item| shower.row(&item, 1)));
-    shower.omit("rows_omitted", after.len().saturating_sub(limit));
+    draft.rows.extend(rows.filter_map(|item| renderer.row(&item, 1)));
+    renderer.omit("rows_omitted", after.len().saturating_sub(limit));
 }
 
 /// Lines of a text. It is redacted whole first, so that no value hides in a line break.
-fn lines(text: &str, offset: usize, limit: usize, shower: &mut Shower<'_>, draft: &mut Draft) {
-    if !shower.limits.admits("value") {
-        shower.omit("text_withheld", 1);
+fn lines(
+    text: &str,
+    offset: usize,
+    limit: usize,
+    renderer: &mut ValueRenderer<'_>,
+    draft: &mut Draft,
+) {
+    if !renderer.limits.admits("value") {
+        renderer.omit("text_withheld", 1);
         return;
     }
-    let redacted = shower.redacted(text);
-    let max = shower.limits.cell_chars();
+    let redacted = renderer.redacted(text);
+    let max = renderer.limits.cell_chars();
     let mut rest = redacted.lines().skip(offset);
     let shown: Vec<&str> = rest.by_ref().take(limit).collect();
-    let shown = shower.lines(&shown, max).into_iter();
+    let shown = renderer.lines(&shown, max).into_iter();
     draft.rows.extend(shown.map(|line| Map::from_iter([("value".to_owned(), line.into())])));
-    shower.omit("rows_omitted", rest.count());
+    renderer.omit("rows_omitted", rest.count());
 }
 
 /// A frame without content.

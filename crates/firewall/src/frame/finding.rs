@@ -16,8 +16,8 @@ use weaver_text::invisible::{is_blank_symbol, is_private};
 use weaver_text::{hidden, normalise};
 
 use crate::injection::{PATTERNS, Pattern};
-use crate::redact::Brief;
-use crate::redact::sieve::{SHORTEST, Sieve};
+use crate::redact::PlainWords;
+use crate::redact::anchor_matcher::{AnchorMatcher, SHORTEST};
 
 /// How many bytes from its anchor on a pattern can see.
 const REACH: usize = 256;
@@ -70,7 +70,7 @@ impl Findings {
     }
 
     /// False only for a brief text of which nothing can be told.
-    pub(crate) fn may_tell(how: Brief) -> bool {
+    pub(crate) fn may_tell(how: PlainWords) -> bool {
         how.speaks || DETECTOR.is_none()
     }
 
@@ -115,8 +115,8 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The patterns of a table, ready to be looked for.
 pub(crate) struct Detector {
-    /// The anchors again: nearly every text has none, which a sieve tells faster.
-    sieve: Sieve,
+    /// The anchors again: nearly every text has none, which a matcher of anchors tells faster.
+    anchor_matcher: AnchorMatcher,
     /// What the anchors begin with that are too short for it.
     short: Vec<u8>,
     anchors: AhoCorasick,
@@ -138,18 +138,18 @@ impl Detector {
             let regex = RegexBuilder::new(&source).case_insensitive(true).build().ok()?;
             patterns.push((pattern.kind, regex));
         }
-        let sieve = Sieve::new(anchors.iter().copied());
+        let anchor_matcher = AnchorMatcher::new(anchors.iter().copied());
         let short = anchors.iter().filter(|anchor| anchor.len() < SHORTEST);
         let short = short.filter_map(|anchor| anchor.bytes().next()).collect();
         let anchors =
             AhoCorasickBuilder::new().ascii_case_insensitive(true).build(&anchors).ok()?;
-        Some(Self { sieve, short, anchors, owners, patterns })
+        Some(Self { anchor_matcher, short, anchors, owners, patterns })
     }
 
     /// False only for a text without an anchor.
     fn is_anchored(&self, text: &str) -> bool {
         let text = text.as_bytes();
-        self.sieve.any(text) || self.short.iter().any(|first| text.contains(first))
+        self.anchor_matcher.any(text) || self.short.iter().any(|first| text.contains(first))
     }
 
     /// Tells the kind of each finding; findings of one pattern do not overlap.
@@ -220,7 +220,7 @@ mod tests {
             }
             for anchor in pattern.anchors {
                 assert!(anchor.len() >= 2 && !anchor.bytes().any(|b| b.is_ascii_uppercase()));
-                // Too short for the sieve, whose first byte must have no other case.
+                // Too short for the matcher, whose first byte must have no other case.
                 assert!(anchor.len() >= SHORTEST || !anchor.starts_with(char::is_alphabetic));
             }
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use weaver_types::{Frame, ResponseMode, Status, Warning};
 
-use super::size::{self, Look};
+use super::size::{self, EscapeEstimate};
 use crate::spec::FrameSpec;
 use crate::summary::{Facts, omission};
 
@@ -72,7 +72,10 @@ fn omitted(count: u64) -> Warning {
 /// The frame within `max` characters, or the smallest there is.
 pub(crate) fn fit(mut draft: Draft, max: usize) -> Frame {
     draft.frame.warnings = warnings(&draft.counts);
-    if ![Look::Away, Look::Over].into_iter().any(|look| surely_fits(&draft, max, look)) {
+    if ![EscapeEstimate::WorstCase, EscapeEstimate::SingleScan]
+        .into_iter()
+        .any(|look| surely_fits(&draft, max, look))
+    {
         return fit_closely(draft, max);
     }
     let Draft { frame, facts, rows, .. } = draft;
@@ -80,7 +83,7 @@ pub(crate) fn fit(mut draft: Draft, max: usize) -> Frame {
 }
 
 /// Whether all of it fits by a generous estimate. Most frames are small, and are not measured.
-fn surely_fits(draft: &Draft, max: usize, look: Look) -> bool {
+fn surely_fits(draft: &Draft, max: usize, look: EscapeEstimate) -> bool {
     let Draft { frame, facts, rows, .. } = draft;
     let listed: usize = facts.shown.iter().map(|fact| size::text_at_most(fact, look) + 1).sum();
     let rows: usize = rows.iter().map(|row| size::object_at_most(row, look) + 1).sum();

@@ -53,16 +53,16 @@ const NUMBER: usize = 32;
 
 /// How closely a text is looked at, to say how long it is as a JSON string at most.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Look {
+pub(crate) enum EscapeEstimate {
     /// Not at all: each byte may be escaped.
-    Away,
+    WorstCase,
     /// Most texts have nothing to escape, and are looked over without a branch for each byte.
-    Over,
+    SingleScan,
 }
 
 /// No fewer characters than the JSON of a frame has: its texts, and room for all else. It costs a
 /// fraction of what writing costs.
-pub(crate) fn frame_at_most(frame: &Frame, look: Look) -> usize {
+pub(crate) fn frame_at_most(frame: &Frame, look: EscapeEstimate) -> usize {
     let Frame { call_id, capability_id, facts, table, raw, handle, warnings, label, .. } = frame;
     let ids = text_at_most(call_id.as_str(), look) + text_at_most(capability_id.as_str(), look);
     let facts: usize = facts.iter().map(|fact| text_at_most(fact, look) + 1).sum();
@@ -81,19 +81,19 @@ pub(crate) fn frame_at_most(frame: &Frame, look: Look) -> usize {
 }
 
 /// No fewer characters than the JSON of these warnings has.
-pub(crate) fn warnings_at_most(warnings: &[Warning], look: Look) -> usize {
+pub(crate) fn warnings_at_most(warnings: &[Warning], look: EscapeEstimate) -> usize {
     2 + warnings.iter().map(|warning| text_at_most(&warning.kind, look) + WARNING).sum::<usize>()
 }
 
 /// No fewer characters than the JSON of an object has.
-pub(crate) fn object_at_most(map: &Map<String, Value>, look: Look) -> usize {
+pub(crate) fn object_at_most(map: &Map<String, Value>, look: EscapeEstimate) -> usize {
     2 + map
         .iter()
         .map(|(key, value)| text_at_most(key, look) + value_at_most(value, look) + 2)
         .sum::<usize>()
 }
 
-fn value_at_most(value: &Value, look: Look) -> usize {
+fn value_at_most(value: &Value, look: EscapeEstimate) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 5,
         Value::Number(_) => NUMBER,
@@ -106,8 +106,8 @@ fn value_at_most(value: &Value, look: Look) -> usize {
 }
 
 /// No fewer characters than a text has as a JSON string.
-pub(crate) fn text_at_most(text: &str, look: Look) -> usize {
-    let plain = matches!(look, Look::Over) && is_plain_text(text);
+pub(crate) fn text_at_most(text: &str, look: EscapeEstimate) -> usize {
+    let plain = matches!(look, EscapeEstimate::SingleScan) && is_plain_text(text);
     2 + text.len() * if plain { 1 } else { 6 }
 }
 
@@ -223,9 +223,9 @@ mod tests {
             prop_assert_eq!(estimated_size(&value, size), Some(size));
             prop_assert_eq!(estimated_size(&value, cut % size), None);
             prop_assert_eq!(value_chars(&value), text.chars().count());
-            let over = value_at_most(&value, Look::Over);
+            let over = value_at_most(&value, EscapeEstimate::SingleScan);
             prop_assert!(over >= text.chars().count());
-            prop_assert!(value_at_most(&value, Look::Away) >= over);
+            prop_assert!(value_at_most(&value, EscapeEstimate::WorstCase) >= over);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weaver_types::{HandleId, RawContent, RawResult};
 
 use crate::frame::Content;
-use crate::query::{Memo, Source};
+use crate::query::{QueryCache, Source};
 
 /// The most that all open results may take, in bytes, as estimated.
 const MAX_OPEN: usize = 96 * 1024 * 1024;
@@ -19,7 +19,7 @@ const PER_BYTE: usize = 8;
 pub struct OpenResult {
     raw: RawResult,
     digest: Option<String>,
-    memo: Memo,
+    memo: QueryCache,
     weight: usize,
 }
 
@@ -39,7 +39,7 @@ impl OpenResult {
             raw.content = RawContent::Json(value);
         }
         let weight = usize::try_from(byte_size).unwrap_or(usize::MAX).saturating_mul(PER_BYTE);
-        Self { raw, digest, memo: Memo::default(), weight }
+        Self { raw, digest, memo: QueryCache::default(), weight }
     }
 
     pub(crate) fn source(&self) -> Source<'_> {

@@ -81,7 +81,7 @@ pub struct HandleRecord {
 ///
 /// Its fields are in the order in which they are written, so that none has to be moved.
 #[derive(Serialize)]
-pub(super) struct Written<'a> {
+pub(super) struct RecordFields<'a> {
     pub(super) allowed_fields: &'a BTreeSet<String>,
     pub(super) bytes: &'a StoredBytes,
     pub(super) call: &'a CallId,
@@ -109,7 +109,7 @@ fn is_false(value: &bool) -> bool {
 /// Bytes that most records have beside those of their result, and a few more.
 const ROOM: usize = 768;
 
-impl Written<'_> {
+impl RecordFields<'_> {
     /// The canonical bytes.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>, HandleError> {
         let inline = match self.bytes {
@@ -145,8 +145,8 @@ impl HandleRecord {
         joined
     }
 
-    fn written(&self) -> Written<'_> {
-        Written {
+    fn written(&self) -> RecordFields<'_> {
+        RecordFields {
             allowed_fields: &self.allowed_fields,
             bytes: &self.bytes,
             call: &self.call,

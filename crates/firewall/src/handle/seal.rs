@@ -32,7 +32,8 @@ impl HandleKey {
     pub(super) fn seal(
         &self,
         bytes: &[u8],
-        (tenant, id): (&Tenant, &HandleId),
+        tenant: &Tenant,
+        id: &HandleId,
         random: &dyn Random,
     ) -> Result<Vec<u8>, HandleError> {
         let mut nonce = [0; NONCE];

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Map, Value};
 
 use super::cell::{Cell, is_plain};
-use crate::frame::{Rows, Shower, for_rows};
+use crate::frame::{Rows, ValueRenderer, for_rows};
 use crate::redact::Redactor;
 use crate::redact::value::stands_alone;
 use crate::spec::Limits;
@@ -71,12 +71,12 @@ impl Column {
 }
 
 /// Shows single values as a frame of the capability would, whatever fields it may show.
-pub(crate) struct Viewer<'a> {
+pub(crate) struct CellViewer<'a> {
     redactor: &'a Redactor,
     limits: Limits,
 }
 
-impl<'a> Viewer<'a> {
+impl<'a> CellViewer<'a> {
     pub(super) fn new(redactor: &'a Redactor, limits: &Limits) -> Self {
         let mut limits = limits.clone();
         limits.allowed = None;
@@ -89,12 +89,12 @@ impl<'a> Viewer<'a> {
 
     /// True for a name that is shown as it is.
     pub(super) fn shows_name(&self, name: &str) -> bool {
-        Shower::new(self.redactor, &self.limits).key(name) == name
+        ValueRenderer::new(self.redactor, &self.limits).key(name) == name
     }
 
     /// The field of a row, as it is shown.
     fn look(&self, row: &Map<String, Value>, field: &str) -> Cell {
-        let mut shown = Shower::new(self.redactor, &self.limits).object(row, 0);
+        let mut shown = ValueRenderer::new(self.redactor, &self.limits).object(row, 0);
         shown.remove(field).map_or(Cell::Null, |value| Cell::of(&value))
     }
 
@@ -110,12 +110,12 @@ pub(crate) struct Columns(Mutex<BTreeMap<String, Arc<Column>>>);
 
 impl Columns {
     /// The column of a field, made now if it is not there yet.
-    pub(super) fn of(&self, field: &str, rows: Rows<'_>, viewer: &Viewer<'_>) -> Arc<Column> {
+    pub(super) fn of(&self, field: &str, rows: Rows<'_>, viewer: &CellViewer<'_>) -> Arc<Column> {
         let known = self.0.lock().ok().and_then(|known| known.get(field).cloned());
         if let Some(column) = known {
             return column;
         }
-        let column = Arc::new(Maker::new(viewer, field, rows.len()).column(rows));
+        let column = Arc::new(ColumnBuilder::new(viewer, field, rows.len()).column(rows));
         if let Ok(mut known) = self.0.lock()
             && known.len() < MAX_COLUMNS
         {
@@ -126,8 +126,8 @@ impl Columns {
 }
 
 /// Makes a column, one row after the other.
-struct Maker<'v, 'a> {
-    viewer: &'v Viewer<'v>,
+struct ColumnBuilder<'v, 'a> {
+    viewer: &'v CellViewer<'v>,
     field: &'v str,
     /// True when what stands beside the field does not matter to it.
     stands_alone: bool,
@@ -145,8 +145,8 @@ struct Maker<'v, 'a> {
 /// How many texts are searched one after the other.
 const FIRST: usize = 8;
 
-impl<'v, 'a> Maker<'v, 'a> {
-    fn new(viewer: &'v Viewer<'v>, field: &'v str, rows: usize) -> Self {
+impl<'v, 'a> ColumnBuilder<'v, 'a> {
+    fn new(viewer: &'v CellViewer<'v>, field: &'v str, rows: usize) -> Self {
         Self {
             viewer,
             field,

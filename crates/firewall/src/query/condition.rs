@@ -67,7 +67,7 @@ pub struct Condition {
 }
 
 /// A test that is ready to be asked.
-pub(super) struct Asked(Kind, Vec<Cell>);
+pub(super) struct PreparedCondition(Kind, Vec<Cell>);
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -80,7 +80,7 @@ enum Kind {
     Contains,
 }
 
-impl Asked {
+impl PreparedCondition {
     pub(super) fn of(test: &Test) -> Self {
         let one = |kind, value| Self(kind, vec![Cell::of(value)]);
         match test {

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use weaver_types::{Digest, Frame, JsonRows, RawContent, RawResult, ResponseMode};
 
 use super::column::{Columns, VALUE};
-use super::select::{Selected, Selector};
+use super::select::{QueryOutcome, Selector};
 use super::shown::Question;
 use super::{HandleQuery, redacted, wrong};
 use crate::error::HandleError;
 use crate::frame::fit::Draft;
-use crate::frame::{Content, Page, Rows, Shape, Shower, compose, fill};
+use crate::frame::{Content, Page, Rows, Shape, ValueRenderer, compose, fill};
 use crate::redact::{Counts, Disclosure, MaskState, Redactor};
 use crate::spec::{FrameSpec, Limits};
 use crate::tabular;
@@ -20,7 +20,7 @@ use crate::view::ViewRegistry;
 
 /// What was computed of a result, for the next question about it by a reader of the same kind.
 #[derive(Debug, Default)]
-pub(crate) struct Memo {
+pub(crate) struct QueryCache {
     /// The capability, whether the reader may see personal data, what its contract shows, and whose
     /// masks stand in it: what redaction depends on. The fingerprint alone does not tell what a
     /// contract shows.
@@ -31,7 +31,7 @@ pub(crate) struct Memo {
     text: OnceLock<String>,
 }
 
-impl Memo {
+impl QueryCache {
     /// True when what was computed holds for this spec and these masks too.
     pub(crate) fn holds_for(&self, spec: &FrameSpec<'_>, masks: Option<MaskState>) -> bool {
         let fingerprint = spec.capability.fingerprint();
@@ -43,7 +43,7 @@ impl Memo {
 /// A result that is looked into, with what was computed of it before.
 pub(crate) struct Source<'a> {
     pub(crate) raw: &'a RawResult,
-    pub(crate) memo: &'a Memo,
+    pub(crate) memo: &'a QueryCache,
     /// The name of the stored bytes, if it is known.
     pub(crate) digest: Option<&'a str>,
 }
@@ -60,27 +60,33 @@ impl Source<'_> {
     }
 
     /// The whole text, redacted.
-    pub(crate) fn redacted_text(&self, shower: &mut Shower<'_>) -> Result<&str, HandleError> {
+    pub(crate) fn redacted_text(
+        &self,
+        renderer: &mut ValueRenderer<'_>,
+    ) -> Result<&str, HandleError> {
         let text = self.text()?;
-        Ok(self.memo.text.get_or_init(|| shower.redacted(text)))
+        Ok(self.memo.text.get_or_init(|| renderer.redacted(text)))
     }
 
     /// The rows of a result that is kept as rows, redacted; none where it is redacted as a tree.
-    pub(crate) fn redacted_rows(&self, shower: &Shower<'_>) -> Option<&JsonRows> {
+    pub(crate) fn redacted_rows(&self, renderer: &ValueRenderer<'_>) -> Option<&JsonRows> {
         let RawContent::Rows(rows) = &self.raw.content else { return None };
-        let names = || shower.limits.names();
-        self.memo.rows.get_or_init(|| redacted::rows(rows, shower.redactor(), names)).as_ref()
+        let names = || renderer.limits.names();
+        self.memo.rows.get_or_init(|| redacted::rows(rows, renderer.redactor(), names)).as_ref()
     }
 
     /// The whole value, redacted.
-    pub(crate) fn redacted_value(&self, shower: &Shower<'_>) -> Result<&Value, HandleError> {
-        let names = || shower.limits.names();
+    pub(crate) fn redacted_value(
+        &self,
+        renderer: &ValueRenderer<'_>,
+    ) -> Result<&Value, HandleError> {
+        let names = || renderer.limits.names();
         let redact =
-            |value: &Value| shower.redactor().value_named(value, names(), &mut Counts::new());
+            |value: &Value| renderer.redactor().value_named(value, names(), &mut Counts::new());
         let value = match &self.raw.content {
             RawContent::Json(value) => self.memo.value.get_or_init(|| redact(value)),
             RawContent::Rows(rows) => self.memo.value.get_or_init(|| {
-                let redacted = self.redacted_rows(shower).map(JsonRows::to_value);
+                let redacted = self.redacted_rows(renderer).map(JsonRows::to_value);
                 redacted.unwrap_or_else(|| redact(&rows.to_value()))
             }),
             RawContent::Text(_) | RawContent::Binary { .. } => {
@@ -98,7 +104,8 @@ impl Source<'_> {
 
 /// A part of a stored result.
 pub(crate) fn drill(
-    (redactor, views): (&Redactor, &ViewRegistry),
+    redactor: &Redactor,
+    views: &ViewRegistry,
     source: &Source<'_>,
     query: &HandleQuery,
     spec: &FrameSpec<'_>,
@@ -118,12 +125,12 @@ pub(crate) fn drill(
             let content = Content::read_rows(&raw.content);
             return question.answer(source, &content, &source.memo.columns);
         }
-        let asked = Asked { redactor, query, spec, limits, raw, omitted: Vec::new() };
+        let asked = DrillDown { redactor, query, spec, limits, raw, omitted: Vec::new() };
         return asked.answer(&Content::read(&raw.content), &source.memo.columns);
     };
     let viewed = {
         let within = limits.clone();
-        views.render(source, request, &mut Shower::new(redactor, &within))?
+        views.render(source, request, &mut ValueRenderer::new(redactor, &within))?
     };
     if viewed.free {
         limits.allowed = None;
@@ -139,7 +146,7 @@ pub(crate) fn drill(
         let question = Question { redactor, query, spec, limits, order };
         return question.answer(source, &viewed.content, &Columns::default());
     }
-    let asked = Asked { redactor, query, spec, limits, raw, omitted: viewed.omitted };
+    let asked = DrillDown { redactor, query, spec, limits, raw, omitted: viewed.omitted };
     asked.answer(&viewed.content, &Columns::default())
 }
 
@@ -174,7 +181,7 @@ fn check(query: &HandleQuery, limits: &Limits) -> Result<(), HandleError> {
 }
 
 /// A question on the way to its answer.
-struct Asked<'a> {
+struct DrillDown<'a> {
     redactor: &'a Redactor,
     query: &'a HandleQuery,
     spec: &'a FrameSpec<'a>,
@@ -184,7 +191,7 @@ struct Asked<'a> {
     omitted: Vec<(&'static str, usize)>,
 }
 
-impl Asked<'_> {
+impl DrillDown<'_> {
     fn offset(&self) -> usize {
         usize::try_from(self.query.offset).unwrap_or(usize::MAX)
     }
@@ -214,7 +221,7 @@ impl Asked<'_> {
     /// Nothing of so many parts: what a `limit` of 0 asks for. They are counted.
     fn nothing(&self, parts: usize) -> Frame {
         let left = parts.saturating_sub(self.offset());
-        self.compose(&self.limits, |shower, _| shower.omit("rows_omitted", left))
+        self.compose(&self.limits, |renderer, _| renderer.omit("rows_omitted", left))
     }
 
     /// Rows as they came.
@@ -229,34 +236,35 @@ impl Asked<'_> {
             content.shape()
         };
         let page = Page { shape, offset, limit };
-        self.compose(&self.shown(), |shower, draft| fill(&page, shower, draft))
+        self.compose(&self.shown(), |renderer, draft| fill(&page, renderer, draft))
     }
 
     /// Rows that were looked into.
     fn selection(&self, content: &Content<'_>, columns: &Columns) -> Result<Frame, HandleError> {
         let rows = rows(content, self.redactor, &self.limits)?;
         let rows = rows.rows();
-        let both = (rows, columns);
-        let selector = Selector::new(self.redactor, &self.limits, both)?;
+        let selector = Selector::new(self.redactor, &self.limits, rows, columns)?;
         Ok(match selector.select(self.query)? {
-            Selected::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
-                self.compose(&self.shown(), |shower, draft| {
-                    self.table(rows.numbered(&numbers), shower, draft);
+            QueryOutcome::Rows(numbers) if self.limits.mode == ResponseMode::Table => {
+                self.compose(&self.shown(), |renderer, draft| {
+                    self.table(rows.numbered(&numbers), renderer, draft);
                 })
             }
-            Selected::Rows(numbers) if self.query.limit == Some(0) => self.nothing(numbers.len()),
-            Selected::Computed(rows) if self.query.limit == Some(0) => self.nothing(rows.len()),
-            Selected::Rows(numbers) => self.summary(rows.numbered(&numbers)),
-            Selected::Computed(rows) => self.computed(&rows),
+            QueryOutcome::Rows(numbers) if self.query.limit == Some(0) => {
+                self.nothing(numbers.len())
+            }
+            QueryOutcome::Computed(rows) if self.query.limit == Some(0) => self.nothing(rows.len()),
+            QueryOutcome::Rows(numbers) => self.summary(rows.numbered(&numbers)),
+            QueryOutcome::Computed(rows) => self.computed(&rows),
         })
     }
 
-    fn table(&self, rows: Rows<'_>, shower: &mut Shower<'_>, draft: &mut Draft) {
-        let limit = self.limit().min(shower.limits.rows);
+    fn table(&self, rows: Rows<'_>, renderer: &mut ValueRenderer<'_>, draft: &mut Draft) {
+        let limit = self.limit().min(renderer.limits.rows);
         let after = rows.after(self.offset());
         let found = after.part(0..limit);
-        draft.rows = found.iter().filter_map(|row| shower.row(&row, 1)).collect();
-        shower.omit("rows_omitted", after.len().saturating_sub(limit));
+        draft.rows = found.iter().filter_map(|row| renderer.row(&row, 1)).collect();
+        renderer.omit("rows_omitted", after.len().saturating_sub(limit));
         if !self.query.filter.is_empty() {
             draft.facts = vec![format!("Matching rows: {}", rows.len())].into();
         }
@@ -268,7 +276,7 @@ impl Asked<'_> {
         let page = Value::Array(page.iter().map(Cow::into_owned).collect());
         let content = Content::Json(Cow::Borrowed(&page));
         let page = Page { shape: content.shape(), offset: 0, limit: self.limit() };
-        self.compose(&self.shown(), |shower, draft| fill(&page, shower, draft))
+        self.compose(&self.shown(), |renderer, draft| fill(&page, renderer, draft))
     }
 
     /// Rows that were computed of what may be seen.
@@ -281,15 +289,19 @@ impl Asked<'_> {
             rows => Shape::Rows { rows: rows.into(), around: Vec::new() },
         };
         let page = Page { shape, offset, limit };
-        self.compose(&limits, |shower, draft| fill(&page, shower, draft))
+        self.compose(&limits, |renderer, draft| fill(&page, renderer, draft))
     }
 
-    fn compose(&self, limits: &Limits, fill: impl FnOnce(&mut Shower<'_>, &mut Draft)) -> Frame {
-        compose(self.redactor, self.raw, self.spec, limits, |shower, draft| {
+    fn compose(
+        &self,
+        limits: &Limits,
+        fill: impl FnOnce(&mut ValueRenderer<'_>, &mut Draft),
+    ) -> Frame {
+        compose(self.redactor, self.raw, self.spec, limits, |renderer, draft| {
             for (kind, count) in &self.omitted {
-                shower.omit(kind, *count);
+                renderer.omit(kind, *count);
             }
-            fill(shower, draft);
+            fill(renderer, draft);
         })
     }
 }
@@ -305,12 +317,12 @@ pub(super) fn parts_of(shape: &Shape<'_>) -> usize {
 }
 
 /// The rows of content that can be looked into.
-pub(super) enum Found<'c> {
+pub(super) enum QueryRows<'c> {
     Stored(Rows<'c>),
     Made(Vec<Value>),
 }
 
-impl Found<'_> {
+impl QueryRows<'_> {
     pub(super) fn rows(&self) -> Rows<'_> {
         match self {
             Self::Stored(rows) => *rows,
@@ -325,17 +337,17 @@ pub(super) fn rows<'c>(
     content: &'c Content<'_>,
     redactor: &Redactor,
     limits: &Limits,
-) -> Result<Found<'c>, HandleError> {
+) -> Result<QueryRows<'c>, HandleError> {
     Ok(match content.shape() {
-        Shape::Rows { rows, .. } => Found::Stored(rows),
-        Shape::List(items) => Found::Stored(items.into()),
-        Shape::Object(map) => Found::Made(vec![Value::Object(map.clone())]),
-        Shape::Scalar(value) => Found::Made(vec![value.clone()]),
+        Shape::Rows { rows, .. } => QueryRows::Stored(rows),
+        Shape::List(items) => QueryRows::Stored(items.into()),
+        Shape::Object(map) => QueryRows::Made(vec![Value::Object(map.clone())]),
+        Shape::Scalar(value) => QueryRows::Made(vec![value.clone()]),
         Shape::Text(text) => {
-            let redacted = Shower::new(redactor, limits).redacted(text);
+            let redacted = ValueRenderer::new(redactor, limits).redacted(text);
             let line =
                 |line: &str| Value::Object(Map::from_iter([(VALUE.to_owned(), Value::from(line))]));
-            Found::Made(redacted.lines().map(line).collect())
+            QueryRows::Made(redacted.lines().map(line).collect())
         }
         Shape::Binary { .. } => {
             let detail = "the result is binary and has no rows; ask for a view".to_owned();

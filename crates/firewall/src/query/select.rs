@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::aggregate::{self, Aggregate, Function};
-use super::column::{Column, Columns, VALUE, Viewer};
-use super::condition::{Asked, Condition};
+use super::column::{CellViewer, Column, Columns, VALUE};
+use super::condition::{Condition, PreparedCondition};
 use super::sort::{SortKey, sort};
 use super::{HandleQuery, unknown, wrong};
 use crate::error::HandleError;
@@ -24,7 +24,7 @@ const MAX_NAMING_ROWS: usize = 1_000;
 const MAX_NAMED: usize = 40;
 
 /// What a query comes to.
-pub(super) enum Selected {
+pub(super) enum QueryOutcome {
     /// The numbers of rows, in order.
     Rows(Vec<u32>),
     /// Rows that were computed.
@@ -35,7 +35,7 @@ pub(super) enum Selected {
 pub(super) struct Selector<'a> {
     rows: Rows<'a>,
     columns: &'a Columns,
-    viewer: Viewer<'a>,
+    viewer: CellViewer<'a>,
     limits: &'a Limits,
 }
 
@@ -43,7 +43,8 @@ impl<'a> Selector<'a> {
     pub(super) fn new(
         redactor: &'a Redactor,
         limits: &'a Limits,
-        (rows, columns): (Rows<'a>, &'a Columns),
+        rows: Rows<'a>,
+        columns: &'a Columns,
     ) -> Result<Self, HandleError> {
         if rows.len() > MAX_ROWS {
             let detail = format!(
@@ -52,14 +53,14 @@ impl<'a> Selector<'a> {
             );
             return Err(HandleError::Constraint { detail });
         }
-        Ok(Self { rows, columns, viewer: Viewer::new(redactor, limits), limits })
+        Ok(Self { rows, columns, viewer: CellViewer::new(redactor, limits), limits })
     }
 
-    pub(super) fn select(&self, query: &HandleQuery) -> Result<Selected, HandleError> {
+    pub(super) fn select(&self, query: &HandleQuery) -> Result<QueryOutcome, HandleError> {
         let mut rows = self.filter(&query.filter)?;
         if !query.is_aggregated() {
             self.sort(&mut rows, &query.sort)?;
-            return Ok(Selected::Rows(rows));
+            return Ok(QueryOutcome::Rows(rows));
         }
         let wanted = if query.aggregate.is_empty() {
             &[Aggregate { function: Function::Count, field: None }][..]
@@ -79,7 +80,7 @@ impl<'a> Selector<'a> {
         };
         let group = group.as_ref().map(|(name, column)| (*name, column.as_ref()));
         let computed = aggregate::rows(&rows, group, &wanted)?;
-        ordered(computed, query).map(Selected::Computed)
+        ordered(computed, query).map(QueryOutcome::Computed)
     }
 
     /// The column of a field that may be seen, under a name that may be seen.
@@ -148,7 +149,7 @@ impl<'a> Selector<'a> {
 
     fn verdicts(&self, condition: &Condition) -> Result<Verdicts, HandleError> {
         let column = self.column("filter", &condition.field)?;
-        let asked = Asked::of(&condition.test);
+        let asked = PreparedCondition::of(&condition.test);
         let holds = column.cells().iter().map(|cell| asked.holds(cell)).collect();
         Ok(Verdicts { column, holds })
     }

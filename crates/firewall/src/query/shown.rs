@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use weaver_types::Frame;
 
 use super::column::{Columns, VALUE};
-use super::select::{Selected, Selector};
+use super::select::{QueryOutcome, Selector};
 use super::{HandleQuery, drill};
 use crate::error::HandleError;
-use crate::frame::auto::{self, Excerpt, Masker, Notes, Part, Space};
+use crate::frame::auto::{self, Excerpt, FrameNotes, Masker, Part, RenderBudget};
 use crate::frame::{Content, Rows, Shape, empty};
 use crate::query::drill::Source;
 use crate::redact::Redactor;
@@ -37,14 +37,14 @@ impl Question<'_> {
         let mut masker = Masker::new(self.redactor, &self.limits);
         let excerpt = if self.query.is_selective() {
             let all = drill::rows(content, self.redactor, &limits)?;
-            let selector = Selector::new(self.redactor, &limits, (all.rows(), columns))?;
+            let selector = Selector::new(self.redactor, &limits, all.rows(), columns)?;
             let selected = selector.select(self.query)?;
             let (rows, matching) = match &selected {
-                Selected::Rows(numbers) => {
+                QueryOutcome::Rows(numbers) => {
                     let matching = (!self.query.filter.is_empty()).then_some(numbers.len());
                     (all.rows().numbered(numbers), matching)
                 }
-                Selected::Computed(rows) => {
+                QueryOutcome::Computed(rows) => {
                     limits.allowed = None;
                     (rows.as_slice().into(), None)
                 }
@@ -67,7 +67,7 @@ impl Question<'_> {
         };
         let mut frame = empty(source.raw, self.spec, self.limits.mode);
         frame.content = vec![json!({ "type": "text", "text": excerpt.text })];
-        let notes = Notes { notes: excerpt.note.into_iter().collect(), next: excerpt.next };
+        let notes = FrameNotes { notes: excerpt.note.into_iter().collect(), next: excerpt.next };
         Ok(auto::finish(frame, source.raw, notes, masker))
     }
 
@@ -88,7 +88,7 @@ impl Question<'_> {
     /// A field that no row has is an error that names those there are.
     fn known_fields(&self, rows: Rows<'_>, limits: &Limits) -> Result<(), HandleError> {
         let columns = Columns::default();
-        let selector = Selector::new(self.redactor, limits, (rows, &columns))?;
+        let selector = Selector::new(self.redactor, limits, rows, &columns)?;
         self.query.fields.iter().try_for_each(|field| selector.knows("fields", field))
     }
 
@@ -112,7 +112,7 @@ impl Question<'_> {
         // A table is made of the rows alone; they are not copied into content.
         let content = Content::Json(Cow::Owned(Value::Null));
         let part = self.part(&content, limits);
-        let mut excerpt = auto::excerpt_table(self.redactor, limits, (rows, &part), masker);
+        let mut excerpt = auto::excerpt_table(self.redactor, limits, rows, &part, masker);
         if let Some(matching) = matching {
             let said = format!("Matching rows: {matching}.");
             excerpt.text = match excerpt.text.is_empty() {
@@ -124,7 +124,7 @@ impl Question<'_> {
     }
 
     fn part<'c>(&'c self, content: &'c Content<'c>, limits: &Limits) -> Part<'c> {
-        let space = Space { tokens: limits.tokens, chars: limits.chars };
+        let space = RenderBudget { tokens: limits.tokens, chars: limits.chars };
         let (offset, limit) = (self.offset(), self.limit());
         let (columns, order) = (&self.query.fields, &self.order);
         Part { content, offset, limit, space, columns, order, first: false }
@@ -209,7 +209,7 @@ impl Question<'_> {
             return Excerpt { text: String::new(), note: Some(note), next: None };
         }
         let text = text.join("\n");
-        let space = Space { tokens: limits.tokens, chars: limits.chars };
+        let space = RenderBudget { tokens: limits.tokens, chars: limits.chars };
         let (shown, count) = auto::text_window(&text, space, limits, by_line);
         let Some(count) = count else { return Excerpt { text: shown, note: None, next: None } };
         let from = usize::try_from(first).unwrap_or(usize::MAX).saturating_add(count);
@@ -231,7 +231,7 @@ impl Question<'_> {
 
 /// A text from its beginning on, and the query for the rest.
 fn windowed(text: &str, limits: &Limits, next: impl FnOnce(usize) -> Value) -> Excerpt {
-    let space = Space { tokens: limits.tokens, chars: limits.chars };
+    let space = RenderBudget { tokens: limits.tokens, chars: limits.chars };
     let (shown, count) = auto::text_window(text, space, limits, true);
     match count {
         None => Excerpt { text: shown, note: None, next: None },

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use weaver_text::suggest::nearest;
 use weaver_types::ValueFamily;
 
-use super::brief::{Brief, Words};
+use super::anchor_matcher::AnchorMatcher;
 use super::disclosure::Disclosure;
 use super::file::RuleFileError;
 use super::mask_table::{FIELD, KnownValues, LOOKALIKE};
-use super::page::Page;
+use super::plain_words::{PlainWordFilter, PlainWords};
 use super::rule::{MAX_REACH, Rule};
 use super::run;
+use super::scan_window::ScanWindow;
 use super::scanner::{Hit, ScanRule, Scanner};
-use super::sieve::Sieve;
 use super::work;
 use crate::injection;
 
@@ -29,7 +29,7 @@ pub(crate) const NEAR: usize = MAX_REACH;
 
 /// A stretch of text to mask, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Detection {
     pub(crate) range: Range<usize>,
     /// The number of the rule.
     pub(crate) rule: usize,
@@ -57,9 +57,9 @@ pub(crate) struct Engine {
     names: Vec<Name>,
     /// The kinds of values, in the capitals of a placeholder.
     kinds: BTreeSet<Vec<u8>>,
-    anchors: Sieve,
+    anchors: AnchorMatcher,
     /// Tells texts in which no rule finds anything.
-    words: Words,
+    words: PlainWordFilter,
     /// For each anchor, the rules that it wakes.
     wakes: Vec<Vec<usize>>,
     /// Each scanner, and the number of its first rule.
@@ -109,8 +109,9 @@ impl Engine {
                 literals.entry(anchor).or_default().push(index);
             }
         }
-        let anchors = Sieve::new(literals.keys().copied());
-        let words = Words::without(literals.keys().copied().collect(), injection::anchors());
+        let anchors = AnchorMatcher::new(literals.keys().copied());
+        let words =
+            PlainWordFilter::without(literals.keys().copied().collect(), injection::anchors());
         let wakes = literals.into_values().collect();
         let mut names: Vec<Name> = rules.iter().map(Name::of).collect();
         let mut numbered = Vec::new();
@@ -189,8 +190,8 @@ impl Engine {
     }
 
     /// Something only for a brief text, in which nothing is found.
-    pub(crate) fn brief(&self, text: &str) -> Option<Brief> {
-        self.words.brief(text)
+    pub(crate) fn plain_words(&self, text: &str) -> Option<PlainWords> {
+        self.words.plain_words(text)
     }
 
     /// All anchors, each once.
@@ -220,13 +221,13 @@ impl<'e> ActiveRules<'e> {
     /// hears of every one.
     pub(crate) fn find(
         &self,
-        page: &mut Page<'_>,
-        found: &mut Vec<Found>,
+        window: &mut ScanWindow<'_>,
+        found: &mut Vec<Detection>,
         mut anchors: impl FnMut(Anchor),
     ) {
-        let text = page.text;
+        let text = window.text;
         work::add(text.len());
-        let mut runs = run::Ends::default();
+        let mut runs = run::RunEndCache::default();
         self.engine.anchors.each(text.as_bytes(), |at, literal| {
             for rule in self.engine.wakes.get(literal).into_iter().flatten() {
                 let anchor = Anchor { at, rule: *rule };
@@ -235,26 +236,26 @@ impl<'e> ActiveRules<'e> {
             }
         });
         if let Some(known) = self.known {
-            found.extend(known.find(text).map(|range| Found { range, rule: GIVEN_OUT }));
+            found.extend(known.find(text).map(|range| Detection { range, rule: GIVEN_OUT }));
         }
-        self.scan(page, found);
+        self.scan(window, found);
     }
 
     /// The same for a text of which every anchor is known.
     pub(crate) fn find_again(
         &self,
-        page: &mut Page<'_>,
+        window: &mut ScanWindow<'_>,
         anchors: impl Iterator<Item = Anchor>,
-        found: &mut Vec<Found>,
+        found: &mut Vec<Detection>,
     ) {
-        let mut runs = run::Ends::default();
-        found.extend(anchors.filter_map(|anchor| self.verify(page.text, anchor, &mut runs)));
-        self.scan(page, found);
+        let mut runs = run::RunEndCache::default();
+        found.extend(anchors.filter_map(|anchor| self.verify(window.text, anchor, &mut runs)));
+        self.scan(window, found);
     }
 
-    fn verify(&self, text: &str, anchor: Anchor, runs: &mut run::Ends) -> Option<Found> {
+    fn verify(&self, text: &str, anchor: Anchor, runs: &mut run::RunEndCache) -> Option<Detection> {
         let range = self.engine.rules.get(anchor.rule)?.verify(text, anchor.at, runs)?;
-        self.masks(anchor.rule).then_some(Found { range, rule: anchor.rule })
+        self.masks(anchor.rule).then_some(Detection { range, rule: anchor.rule })
     }
 
     /// Whether values are looked for that were given out before.
@@ -284,15 +285,16 @@ impl<'e> ActiveRules<'e> {
     }
 
     /// Lets the scanners look at what is not found yet.
-    fn scan(&self, page: &mut Page<'_>, found: &mut Vec<Found>) {
-        work::add(page.text.len() * self.engine.scanners.len());
-        page.covered.add(found.iter().map(|known| known.range.clone()));
+    fn scan(&self, window: &mut ScanWindow<'_>, found: &mut Vec<Detection>) {
+        work::add(window.text.len() * self.engine.scanners.len());
+        window.covered.add(found.iter().map(|known| known.range.clone()));
         let mut hits: Vec<Hit> = Vec::new();
         for (first, scanner) in &self.engine.scanners {
-            (scanner.scan)(page, &mut hits);
+            (scanner.scan)(window, &mut hits);
             hits.retain(|hit| self.masks(first + hit.rule));
-            page.covered.add(hits.iter().map(|hit| hit.range.clone()));
-            found.extend(hits.drain(..).map(|h| Found { range: h.range, rule: first + h.rule }));
+            window.covered.add(hits.iter().map(|hit| hit.range.clone()));
+            found
+                .extend(hits.drain(..).map(|h| Detection { range: h.range, rule: first + h.rule }));
         }
     }
 
@@ -304,10 +306,10 @@ impl<'e> ActiveRules<'e> {
 }
 
 /// The same stretches in order, those that overlap made one. The widest names the rule.
-pub(crate) fn union(mut found: Vec<Found>) -> Vec<Found> {
+pub(crate) fn union(mut found: Vec<Detection>) -> Vec<Detection> {
     found.retain(|f| !f.range.is_empty());
     found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
-    let mut joined: Vec<Found> = Vec::with_capacity(found.len());
+    let mut joined: Vec<Detection> = Vec::with_capacity(found.len());
     let mut widest = 0;
     for next in found {
         match joined.last_mut() {

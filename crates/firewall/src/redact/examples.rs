@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::engine::Engine;
 use super::file::RuleFileError;
+use super::fixpoint;
 use super::rule::Rule;
-use super::settle;
 
 /// Runs every example of every rule, each rule alone.
 ///
@@ -38,6 +38,6 @@ pub(crate) fn check(rules: Vec<Rule>) -> Result<(), RuleFileError> {
 
 /// What is masked of a text.
 pub(crate) fn masked<'t>(engine: &Engine, text: &'t str) -> Vec<&'t str> {
-    let found = settle::masks(engine.all(), text, &[]);
+    let found = fixpoint::find_values(engine.all(), text, &[]);
     found.into_iter().filter_map(|f| text.get(f.range)).collect()
 }

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use std::sync::Arc;
 use weaver_types::{PERSONAL_KINDS, SECRET_KINDS, ValueFamily};
 
+use super::anchor_matcher::SHORTEST;
 use super::rule::{Context, MAX_REACH, Pattern, REACH, Rule, WITHIN};
-use super::sieve::SHORTEST;
 use super::validate;
 
 /// The most rules of one file, and its most bytes.
@@ -54,13 +54,13 @@ impl RuleFileError {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default, rename = "rule")]
-    rules: Vec<Written>,
+    rules: Vec<RuleEntry>,
 }
 
 /// One rule as it is written; [`Rule`] says what each key means.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RuleEntry {
     id: String,
     #[serde(rename = "type")]
     kind: String,
@@ -108,10 +108,10 @@ pub(crate) fn read(text: &str) -> Result<Vec<Rule>, RuleFileError> {
     if file.rules.len() > MAX_RULES {
         return Err(RuleFileError::TooLarge(format!("{} of {MAX_RULES} rules", file.rules.len())));
     }
-    file.rules.into_iter().map(Written::rule).collect()
+    file.rules.into_iter().map(RuleEntry::rule).collect()
 }
 
-impl Written {
+impl RuleEntry {
     fn rule(self) -> Result<Rule, RuleFileError> {
         let wrong = |problem: String| RuleFileError::rule(&self.id, problem);
         if !is_name(&self.id, b'-') {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::machine::{Machine, Sink};
-use super::{Form, MASK, Redactor, settle};
+use super::{Form, MASK, Redactor, fixpoint};
 
 /// The longest value that gets a mask which leads back to it, in bytes.
 const MAX_VALUE: usize = 4 * 1_024;
@@ -171,7 +171,7 @@ impl Redactor {
         let Some(rules) = self.active() else { return MASK.to_owned() };
         let whole = [before, text].concat();
         let mut parts = self.own_parts(text);
-        for found in settle::masks(rules, &whole, &[]) {
+        for found in fixpoint::masks(rules, &whole, &[]) {
             if found.range.end <= before.len() {
                 continue;
             }
@@ -216,7 +216,7 @@ impl Redactor {
         }
         masked.sort_by_key(|range| range.start);
         let mut parts = Vec::new();
-        for found in settle::masks(rules, &text, &masked) {
+        for found in fixpoint::masks(rules, &text, &masked) {
             let value = text.get(found.range.clone()).unwrap_or_default();
             let crosses = starts.iter().any(|at| found.range.start < *at && *at < found.range.end);
             if !crosses || !value.bytes().any(|b| b.is_ascii_alphabetic() || b == b'@') {

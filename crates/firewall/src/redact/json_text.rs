@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::engine::{Found, HIDDEN_PERSONAL, HIDDEN_SECRET, union};
+use super::engine::{Detection, HIDDEN_PERSONAL, HIDDEN_SECRET, union};
 use super::field::HiddenBy;
-use super::value::{Finish, Walk};
+use super::value::{Postprocess, Walk};
 
 /// The longest text that is read as JSON, in bytes.
 const MAX_TEXT: usize = 4 * 1024 * 1024;
 
 /// Every value under a telling name, if the text is a whole JSON document.
-pub(crate) fn hidden_fields<F: Finish>(text: &str, walk: &mut Walk<'_, F>) -> Vec<Found> {
+pub(crate) fn hidden_fields<F: Postprocess>(text: &str, walk: &mut Walk<'_, F>) -> Vec<Detection> {
     let trimmed = text.trim_start();
     if !trimmed.starts_with(['{', '[']) || text.len() > MAX_TEXT {
         return Vec::new();
@@ -39,15 +39,19 @@ pub(crate) fn hidden_fields<F: Finish>(text: &str, walk: &mut Walk<'_, F>) -> Ve
 
 /// What rules found in a text and what fields hide, in order and apart. Where a rule knows all of a
 /// hidden string, it names it, unless the string has escapes: what they stand for is its value.
-pub(crate) fn with_fields(text: &str, mut found: Vec<Found>, fields: Vec<Found>) -> Vec<Found> {
-    let known = |field: &Found| {
+pub(crate) fn with_fields(
+    text: &str,
+    mut found: Vec<Detection>,
+    fields: Vec<Detection>,
+) -> Vec<Detection> {
+    let known = |field: &Detection| {
         // Within the quotes of a string.
         let at = found.partition_point(|one| one.range.start <= field.range.start);
         let inner = field.range.start + 1..field.range.end.saturating_sub(1);
         let is_plain = text.get(inner.clone()).is_some_and(|inner| !inner.contains('\\'));
         is_plain && found.get(at).is_some_and(|one| one.range == inner)
     };
-    let fields: Vec<Found> = fields.into_iter().filter(|field| !known(field)).collect();
+    let fields: Vec<Detection> = fields.into_iter().filter(|field| !known(field)).collect();
     found.extend(fields);
     union(found)
 }
@@ -61,7 +65,10 @@ pub(crate) fn is_value(text: &str) -> bool {
 /// Every value of a valid document that `hides` says is hidden by the name it stands under, in
 /// order. It is told the name and the first byte of the value. Items of a list stand under the
 /// list's name; what is hidden is not looked into.
-fn values_under_names(text: &str, mut hides: impl FnMut(&str, u8) -> Option<usize>) -> Vec<Found> {
+fn values_under_names(
+    text: &str,
+    mut hides: impl FnMut(&str, u8) -> Option<usize>,
+) -> Vec<Detection> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     // For each open list or object, the name it stands under.
@@ -84,7 +91,7 @@ fn values_under_names(text: &str, mut hides: impl FnMut(&str, u8) -> Option<usiz
                 name = open.pop().flatten();
                 if let Some((start, _, rule)) = hidden.filter(|(_, depth, _)| *depth == open.len())
                 {
-                    found.push(Found { range: start..at + 1, rule });
+                    found.push(Detection { range: start..at + 1, rule });
                     hidden = None;
                 }
             }
@@ -97,7 +104,7 @@ fn values_under_names(text: &str, mut hides: impl FnMut(&str, u8) -> Option<usiz
                 } else if hidden.is_none()
                     && let Some(rule) = name.and_then(|name| hides(name, *byte))
                 {
-                    found.push(Found { range: at..end, rule });
+                    found.push(Detection { range: at..end, rule });
                 }
                 at = end;
                 continue;
@@ -118,7 +125,7 @@ fn begins_json(text: &str) -> bool {
 
 /// Where the numbers of a JSON text among these values begin: in the text their masks stand in
 /// quotes. A sign before a number is a part of it from now on.
-pub(crate) fn bare_numbers(text: &str, found: &mut [Found]) -> Vec<usize> {
+pub(crate) fn bare_numbers(text: &str, found: &mut [Detection]) -> Vec<usize> {
     if !begins_json(text) {
         return Vec::new();
     }

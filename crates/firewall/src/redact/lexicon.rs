@@ -1,4 +1,7 @@
 //! Words by their ends: what a word is, and what it ends with, in one walk from its last letter.
+//!
+//! A trie of the reversed words (Fredkin, 1960): a suffix of a word is a prefix of its reverse, so one
+//! walk meets every known ending, in time of the longest one however many there are.
 
 /// Letters of the alphabet.
 const LETTERS: usize = 26;

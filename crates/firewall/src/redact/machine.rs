@@ -1,13 +1,15 @@
 //! The transducer: text in, in any pieces; what to keep and what to mask out.
 //!
+//! A sliding window with overlap: whether a place is masked depends on a bounded neighbourhood, so
+//! a window that overlaps its neighbours by that much decides its own part as the whole text would.
 //! A step owns [`STEP`] bytes, or a little more where it finds nothing, and sees [`BEHIND`] bytes
 //! before and [`AHEAD`] bytes after them. Where steps begin depends on the text alone, and a whole text is
 //! fed to the same machine at once: so text and stream agree, however the text is cut.
 
 use std::ops::Range;
 
-use super::engine::{ActiveRules, Found, NEAR, union};
-use super::{open_tail, pem, run, settle};
+use super::engine::{ActiveRules, Detection, NEAR, union};
+use super::{fixpoint, open_tail, pem, run};
 
 /// The bytes that one step decides about.
 const STEP: usize = 14 * 1_024;
@@ -37,7 +39,7 @@ pub(crate) fn write(
     text: &str,
     part: Range<usize>,
     origin: usize,
-    found: &[Found],
+    found: &[Detection],
     sink: &mut impl Sink,
 ) {
     let mut at = part.start;
@@ -66,7 +68,7 @@ const MARKER: usize = 80;
 
 /// A mask that goes on beyond the step.
 #[derive(Debug, Clone, Copy)]
-enum Open {
+enum OpenMask {
     /// To the end of the token run.
     Run,
     /// To the end of a PEM block, of which so many bytes were seen.
@@ -80,7 +82,7 @@ pub(crate) struct Machine {
     at: usize,
     /// The length of the token run that ends there.
     run: usize,
-    open: Option<Open>,
+    open: Option<OpenMask>,
     /// Masks near there.
     masked: Vec<Range<usize>>,
 }
@@ -197,7 +199,7 @@ impl Machine {
         match (extent, self.open) {
             (Extent::Window, _) => region.floor_char_boundary(from + STEP),
             // The end of the block may be cut in two here.
-            (Extent::OpenTail, Some(Open::Pem(_))) => {
+            (Extent::OpenTail, Some(OpenMask::Pem(_))) => {
                 region.floor_char_boundary(region.len().saturating_sub(MARKER)).max(from)
             }
             (Extent::OpenTail | Extent::Rest, _) => region.len(),
@@ -205,15 +207,15 @@ impl Machine {
     }
 
     /// Where an open mask leads to.
-    fn swallow(&mut self, open: Open, region: &str, part: Range<usize>, last: bool) -> usize {
+    fn swallow(&mut self, open: OpenMask, region: &str, part: Range<usize>, last: bool) -> usize {
         let (end, still) = match open {
-            Open::Run => (run::end(region, part.start), Open::Run),
-            Open::Pem(seen) => {
+            OpenMask::Run => (run::end(region, part.start), OpenMask::Run),
+            OpenMask::Pem(seen) => {
                 let (end, closed) = pem::rest(region, part.start, seen);
                 if closed {
                     return end;
                 }
-                (end, Open::Pem(seen + part.len()))
+                (end, OpenMask::Pem(seen + part.len()))
             }
         };
         if end >= part.end && !last {
@@ -223,19 +225,25 @@ impl Machine {
     }
 
     /// Values of the region, the excess of a long run among them.
-    fn found(&self, rules: ActiveRules<'_>, region: &str, origin: usize, at: usize) -> Vec<Found> {
+    fn found(
+        &self,
+        rules: ActiveRules<'_>,
+        region: &str,
+        origin: usize,
+        at: usize,
+    ) -> Vec<Detection> {
         let masked: Vec<Range<usize>> = self
             .masked
             .iter()
             .map(|m| m.start.saturating_sub(origin)..m.end.saturating_sub(origin))
             .filter(|m| !m.is_empty())
             .collect();
-        let mut found = settle::masks(rules, region, &masked);
+        let mut found = fixpoint::find_values(rules, region, &masked);
         let run = if at + origin == self.at { self.run } else { 0 };
         let end = run::end(region, at);
         if run + (end - at) > LONGEST_RUN {
             let start = at + LONGEST_RUN.saturating_sub(run);
-            found.push(Found { range: start..end, rule: rules.engine.long_run() });
+            found.push(Detection { range: start..end, rule: rules.engine.long_run() });
             found = union(found);
         }
         found
@@ -245,7 +253,7 @@ impl Machine {
     fn close(
         &mut self,
         rules: ActiveRules<'_>,
-        found: &Found,
+        found: &Detection,
         region: &str,
         owned: usize,
         last: bool,
@@ -255,9 +263,9 @@ impl Machine {
         }
         let start = found.range.start.min(owned);
         self.open = Some(if rules.engine.is_pem(found.rule) {
-            Open::Pem(owned - start)
+            OpenMask::Pem(owned - start)
         } else {
-            Open::Run
+            OpenMask::Run
         });
         owned
     }

@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weaver_types::Label;
 
-use super::plain::MAX_DIGITS;
+use super::unmasked_view::MAX_DIGITS;
 use entry::Entry;
-pub(crate) use entry::{Form, Masked};
+pub(crate) use entry::{Form, MaskedValue};
 pub(crate) use known::KnownValues;
 pub use resolve::{Resolved, UnknownMask};
 
@@ -104,7 +104,11 @@ impl MaskTable {
     }
 
     /// The mask of a value; nothing when there are too many.
-    pub(crate) fn mask(&self, value: &Masked<'_>, source: Option<&ValueSource>) -> Option<String> {
+    pub(crate) fn mask(
+        &self,
+        value: &MaskedValue<'_>,
+        source: Option<&ValueSource>,
+    ) -> Option<String> {
         let [first, second] = &self.keys;
         let key = (value.kind.as_ref(), value.form, value.text);
         let hash = [first.hash_one(key), second.hash_one(key)];
@@ -150,7 +154,7 @@ impl MaskTable {
             }
             (Arc::clone(&first.kind), first.family, first.origins.clone(), first.label.clone())
         };
-        let value = Masked { kind: &kind, family, form: Form::Text, text };
+        let value = MaskedValue { kind: &kind, family, form: Form::Text, text };
         let mask = self.mask(&value, None)?;
         let mut state = self.state();
         let entry = state.by_mask.get(&mask).copied();
@@ -215,7 +219,7 @@ mod tests {
     fn mask(table: &MaskTable, kind: &str, text: &str) -> Option<String> {
         let kind = Arc::from(kind);
         let family = ValueFamily::of(&kind);
-        table.mask(&Masked { kind: &kind, family, form: Form::Text, text }, None)
+        table.mask(&MaskedValue { kind: &kind, family, form: Form::Text, text }, None)
     }
 
     #[test]

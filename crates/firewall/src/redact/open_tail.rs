@@ -9,7 +9,7 @@
 //! the front of an address, and that has at most 64 bytes; the words that say what a number is are
 //! looked for within 64 bytes of it; a pattern sees no further than its reach.
 
-use super::engine::{ActiveRules, Found, NEAR};
+use super::engine::{ActiveRules, Detection, NEAR};
 
 /// The longest front of an e-mail address.
 const LETTERS: usize = 64;
@@ -24,7 +24,7 @@ const PREFIX: usize = 4;
 const GIVEN_OUT: usize = 256;
 
 /// Where the open tail of a text begins, in which these values were found.
-pub(super) fn start(rules: ActiveRules<'_>, text: &str, found: &[Found]) -> usize {
+pub(super) fn start(rules: ActiveRules<'_>, text: &str, found: &[Detection]) -> usize {
     let bytes = text.as_bytes();
     let mut open = word(bytes).min(number(bytes));
     if rules.knows_values() {

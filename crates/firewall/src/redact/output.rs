@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::engine::{Found, HIDDEN_PERSONAL, HIDDEN_SECRET};
+use super::engine::{Detection, HIDDEN_PERSONAL, HIDDEN_SECRET};
 use super::machine::Sink;
 use super::{Counts, Form, MASK, Redactor, count, json_text};
 
@@ -103,15 +103,15 @@ impl Span {
 
 /// Where the values of a text stand.
 #[derive(Default)]
-pub(crate) struct Places {
-    pub(crate) found: Vec<Found>,
+pub(crate) struct CollectedDetections {
+    pub(crate) found: Vec<Detection>,
 }
 
-impl Sink for Places {
+impl Sink for CollectedDetections {
     fn keep(&mut self, _: &str) {}
 
     fn mask(&mut self, at: usize, value: &str, rule: usize) {
-        self.found.push(Found { range: at..at + value.len(), rule });
+        self.found.push(Detection { range: at..at + value.len(), rule });
     }
 
     fn more(&mut self, bytes: usize) {

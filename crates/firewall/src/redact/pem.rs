@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::page::Page;
+use super::scan_window::ScanWindow;
 use super::scanner::{Hit, ScanRule, Scanner};
 
 /// The scanner for the engine.
@@ -25,8 +25,8 @@ const RULES: &[ScanRule] = &[ScanRule {
     keeps: &["-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----"],
 }];
 
-fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
-    hits.extend(blocks(page).into_iter().map(|range| Hit { range, rule: 0 }));
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
+    hits.extend(blocks(window).into_iter().map(|range| Hit { range, rule: 0 }));
 }
 
 const BEGIN: &str = "-----BEGIN ";
@@ -37,13 +37,13 @@ const MAX_LABEL: usize = 64;
 const MAX_BLOCK: usize = 64 * 1024;
 
 /// Private keys, from BEGIN to END; without an END, as far as the text looks like a block.
-fn blocks(page: &Page<'_>) -> Vec<Range<usize>> {
-    let text = page.text;
+fn blocks(window: &ScanWindow<'_>) -> Vec<Range<usize>> {
+    let text = window.text;
     let mut found: Vec<Range<usize>> = Vec::new();
     // The next END at or after a place; searched for once, whatever stands between.
     let mut next_end: Option<usize> = Some(0);
-    for start in page.dashes(5) {
-        let begins = page.bytes().get(start..).is_some_and(|at| at.starts_with(BEGIN.as_bytes()));
+    for start in window.dashes(5) {
+        let begins = window.bytes().get(start..).is_some_and(|at| at.starts_with(BEGIN.as_bytes()));
         if !begins || found.last().is_some_and(|last| start < last.end) {
             continue;
         }

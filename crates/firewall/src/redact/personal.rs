@@ -13,6 +13,7 @@ mod cluster;
 mod context;
 mod email;
 mod europe;
+mod gap;
 mod iban;
 mod mentions;
 mod national;
@@ -29,11 +30,11 @@ mod tests;
 
 use std::ops::Range;
 
-use super::page::Page;
+use super::scan_window::ScanWindow;
 use super::scanner::{Hit, ScanRule, Scanner};
 use card::Card;
-use cluster::{Cluster, Hold, Token, before, byte, continues};
-use context::{Context, Surroundings, Words, topic};
+use cluster::{Cluster, GroupJoin, Token, before, byte, continues};
+use context::{Context, ContextReader, Words, topic};
 use network::Address;
 use rules::{BIRTH, CARD, EMAIL, IBAN, MAC, OWN, PHONE, RULES, SSN, V4, V6, WRITTEN_EMAIL};
 
@@ -49,30 +50,35 @@ pub(crate) fn scanner() -> Scanner {
 }
 
 /// Finds personal data; hits may overlap.
-fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
-    let (text, bytes) = (page.text, page.bytes());
-    let near = Surroundings::new(bytes);
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
+    let (text, bytes) = (window.text, window.bytes());
+    let near = ContextReader::new(bytes);
     let mut after = 0;
-    for place in page.stops() {
+    for place in window.stops() {
         if place < after {
             continue;
         }
         match byte(bytes, place) {
-            b'@' => push(text, hits, EMAIL, email::address(page, place)),
+            b'@' => push(text, hits, EMAIL, email::address(window, place)),
             b'(' | b'[' => push(text, hits, WRITTEN_EMAIL, email::bracketed(bytes, place)),
             b':' => match network::colons(&near, place) {
                 Some(Address::V6(range)) => push(text, hits, V6, Some(range)),
                 Some(Address::Mac(range)) => push(text, hits, MAC, Some(range)),
                 None => {}
             },
-            _ => after = digits(page, &near, place, hits),
+            _ => after = digits(window, &near, place, hits),
         }
     }
 }
 
 /// Finds what stands at a digit. Gives the end of what need not be looked at again.
-fn digits(page: &Page<'_>, near: &Surroundings<'_>, place: usize, hits: &mut Vec<Hit>) -> usize {
-    let bytes = page.bytes();
+fn digits(
+    window: &ScanWindow<'_>,
+    near: &ContextReader<'_>,
+    place: usize,
+    hits: &mut Vec<Hit>,
+) -> usize {
+    let bytes = window.bytes();
     if let Some(end) = cluster::timestamp_end(bytes, place) {
         return end;
     }
@@ -81,7 +87,7 @@ fn digits(page: &Page<'_>, near: &Surroundings<'_>, place: usize, hits: &mut Vec
     if fits
         && !hash
         && !stands_alone(bytes, token)
-        && !page.covered.holds(&(token.start..token.end))
+        && !window.covered.holds(&(token.start..token.end))
     {
         // What is known to be nobody's is passed over as a whole: a part of it may look like a
         // phone number.
@@ -91,7 +97,7 @@ fn digits(page: &Page<'_>, near: &Surroundings<'_>, place: usize, hits: &mut Vec
         match card::starting(bytes, token) {
             Some(card) if card.published => return card.range.end,
             card => {
-                numbers(page.text, near, token, card, hits);
+                numbers(window.text, near, token, card, hits);
             }
         }
     }
@@ -110,7 +116,7 @@ fn stands_alone(bytes: &[u8], token: Token) -> bool {
     token.end - token.start < SHORTEST
         && !matches!(before(bytes, token.start), b'-' | b'.')
         && !cluster::is_joined(bytes, token.end)
-        && !continues(bytes, token.start, Hold::Loose)
+        && !continues(bytes, token.start, GroupJoin::Loose)
         && lettered(bytes, token.start).is_none()
         && !iban::is_head(bytes, token)
 }
@@ -119,7 +125,7 @@ fn stands_alone(bytes: &[u8], token: Token) -> bool {
 /// before.
 fn numbers(
     text: &str,
-    near: &Surroundings<'_>,
+    near: &ContextReader<'_>,
     token: Token,
     card: Option<Card>,
     hits: &mut Vec<Hit>,
@@ -139,40 +145,40 @@ fn numbers(
 }
 
 /// What the token is with what follows: across blanks, without them, and by itself.
-fn clusters(text: &str, near: &Surroundings<'_>, token: Token, hits: &mut Vec<Hit>) {
+fn clusters(text: &str, near: &ContextReader<'_>, token: Token, hits: &mut Vec<Hit>) {
     let bytes = near.bytes;
     let long = token.end - token.start >= SHORTEST;
-    let follows = continues(bytes, token.start, Hold::Loose);
+    let follows = continues(bytes, token.start, GroupJoin::Loose);
     let joined = cluster::is_joined(bytes, token.end);
     let mut end = token.end;
     let mut blanks = follows;
     if !follows && (joined || long || lettered(bytes, token.start).is_some()) {
-        if let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose) {
-            groups(text, near, &cluster, Hold::Loose, hits);
+        if let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Loose) {
+            groups(text, near, &cluster, GroupJoin::Loose, hits);
             end = cluster.end;
             blanks = cluster.separators & (cluster::BLANK | cluster::BRACKET) != 0;
         } else {
             blanks = true;
         }
     }
-    if !blanks || continues(bytes, token.start, Hold::Tight) {
+    if !blanks || continues(bytes, token.start, GroupJoin::Tight) {
         return;
     }
     if joined
-        && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Tight)
+        && let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Tight)
         && cluster.end != token.end
         && (follows || cluster.end != end)
     {
-        groups(text, near, &cluster, Hold::Tight, hits);
+        groups(text, near, &cluster, GroupJoin::Tight, hits);
     } else if long
         && (follows || end != token.end)
-        && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Token)
+        && let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Token)
     {
-        groups(text, near, &cluster, Hold::Token, hits);
+        groups(text, near, &cluster, GroupJoin::Token, hits);
     }
     if follows
         && bracketed(bytes, token)
-        && let Some(cluster) = Cluster::gather(bytes, token.start, Hold::Loose)
+        && let Some(cluster) = Cluster::gather(bytes, token.start, GroupJoin::Loose)
     {
         let words = Words::new(near, cluster.start, cluster.end);
         push(text, hits, PHONE, phone::restarted(&words, &cluster));
@@ -180,7 +186,13 @@ fn clusters(text: &str, near: &Surroundings<'_>, token: Token, hits: &mut Vec<Hi
 }
 
 /// What groups of digits and letters are, taken together.
-fn groups(text: &str, near: &Surroundings<'_>, cluster: &Cluster, hold: Hold, hits: &mut Vec<Hit>) {
+fn groups(
+    text: &str,
+    near: &ContextReader<'_>,
+    cluster: &Cluster,
+    join: GroupJoin,
+    hits: &mut Vec<Hit>,
+) {
     let bytes = near.bytes;
     if cluster.len() >= SHORTEST {
         let words = Words::new(near, cluster.start, cluster.end);
@@ -192,7 +204,7 @@ fn groups(text: &str, near: &Surroundings<'_>, cluster: &Cluster, hold: Hold, hi
         documents(text, &words, cluster, hits);
     }
     if let Some(start) = lettered(bytes, cluster.start)
-        && let Some(cluster) = Cluster::gather(bytes, start, hold)
+        && let Some(cluster) = Cluster::gather(bytes, start, join)
     {
         let words = Words::new(near, cluster.start, cluster.end);
         documents(text, &words, &cluster, hits);
@@ -232,7 +244,7 @@ fn bracketed(bytes: &[u8], token: Token) -> bool {
 }
 
 /// False when the words before speak of orders, parcels and the like, and not of cards.
-fn is_owned(near: &Surroundings<'_>, card: &Card) -> bool {
+fn is_owned(near: &ContextReader<'_>, card: &Card) -> bool {
     let Range { start, end } = card.range;
     let context = Context::around(near, start, end);
     let named = context.last & topic::CARD != 0;

@@ -69,7 +69,7 @@ impl Rule {
         &self,
         text: &str,
         at: usize,
-        runs: &mut run::Ends,
+        runs: &mut run::RunEndCache,
     ) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         if self.boundary && at.checked_sub(1).and_then(|i| bytes.get(i)).is_some_and(is_word) {

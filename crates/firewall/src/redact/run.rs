@@ -21,12 +21,12 @@ pub(crate) fn tail(text: &str) -> usize {
 
 /// Remembers the run looked at last, so that many questions about one run cost one look at it.
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct RunEndCache {
     start: usize,
     end: usize,
 }
 
-impl Ends {
+impl RunEndCache {
     /// Where the run around `at` ends.
     pub(crate) fn end(&mut self, text: &str, at: usize) -> usize {
         if !(self.start..self.end).contains(&at) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::page::Page;
+use super::scan_window::ScanWindow;
 
 /// The name and the examples of a value that a scanner finds.
 #[derive(Debug, Clone, Copy)]
@@ -34,5 +34,5 @@ pub(crate) struct Scanner {
     /// What it finds.
     pub(crate) rules: &'static [ScanRule],
     /// Finds every value, in any order; overlaps are allowed.
-    pub(crate) scan: fn(&Page<'_>, &mut Vec<Hit>),
+    pub(crate) scan: fn(&ScanWindow<'_>, &mut Vec<Hit>),
 }

@@ -6,6 +6,7 @@
 mod assign;
 mod foreign;
 mod form;
+mod identifier;
 mod name;
 mod near;
 mod shape;
@@ -17,9 +18,9 @@ mod words;
 
 use std::ops::Range;
 
-use super::covered::Covered;
-use super::page::Page;
+use super::covered_ranges::CoveredRanges;
 use super::run;
+use super::scan_window::ScanWindow;
 use super::scanner::{Hit, ScanRule, Scanner};
 
 /// A hit depends on at most this many bytes before and after it.
@@ -49,14 +50,20 @@ const RULES: &[ScanRule] = &[
             ("{\\\"userPassword\\\": \\\"abc\\\"}", "abc"),
             ("PGPASSWORD=hw3m6rCkhLEr8$2 psql", "hw3m6rCkhLEr8$2"),
             ("Server=x;Uid=sa;Pwd=S3cr3t!;", "S3cr3t!"),
+            ("Uid=sa;Password=q8&Vn2Lm;", "q8&Vn2Lm"),
+            ("?password=q8Vn2Lm&x=1;", "q8Vn2Lm"),
             ("mysqldump --password s3cr3t db", "s3cr3t"),
             ("<password>q8Vn2Lm</password>", "q8Vn2Lm"),
+            ("<property name=\"db.password\">q8Vn2Lm</property>", "q8Vn2Lm"),
             ("<add key=\"DbPassword\" value=\"q8Vn2Lm\"/>", "q8Vn2Lm"),
             ("- name: DB_PASSWORD\n  value: q8Vn2Lm", "q8Vn2Lm"),
             ("define('DB_PASSWORD', 'q8Vn2Lm');", "q8Vn2Lm"),
             ("'db_password' => 'q8Vn2Lm'", "q8Vn2Lm"),
             ("host,password\ndb-1,q8Vn2Lm", "q8Vn2Lm"),
             ("| user | Passwort |\n|---|---|\n| bob | q8Vn2Lm |", "q8Vn2Lm"),
+            ("| Nom | Nouveau mot de passe |\n|---|---|\n| bob | q8Vn2Lm |", "q8Vn2Lm"),
+            ("用户名\t密码\nbob\tq8Vn2Lm", "q8Vn2Lm"),
+            ("psk=\"q8Vn2Lm-x\"", "q8Vn2Lm-x"),
             ("let password: &str = \"q8Vn2Lm\";", "q8Vn2Lm"),
         ],
         keeps: &[
@@ -72,6 +79,7 @@ const RULES: &[ScanRule] = &[
             "[\"name\", \"password\", \"email\"]",
             "connect(user=user, password=password)",
             "--password-file /run/x",
+            "--from-file=password=./pw2.txt",
             "--password <password>",
             "name,password_changed\nann,2026-01-02b",
             "field,password\nlength,12",
@@ -89,6 +97,7 @@ const RULES: &[ScanRule] = &[
             ("<fooToken>\n  hxio5pnt465azx2du\n</fooToken>", "hxio5pnt465azx2du"),
             ("var fooToken string = \"hxio5pnt465azx2du\"", "hxio5pnt465azx2du"),
             ("x --token=abc1234567", "abc1234567"),
+            ("x --account-key q8rXUtnFEMI/K7MDENG+bPxRf2==", "q8rXUtnFEMI/K7MDENG+bPxRf2=="),
         ],
         keeps: &[
             "total tokens: 123456",
@@ -116,11 +125,18 @@ const RULES: &[ScanRule] = &[
                 "9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             ),
             ("{\"name\": \"clickup\", \"v\": \"t7Yq2mN8rKd0XbL5vW3z\"}", "t7Yq2mN8rKd0XbL5vW3z"),
+            (
+                "airvisual auth token 3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a",
+                "3f8a1c5e-77b0-4f6d-9a2e-5c1d0b9e8f7a",
+            ),
         ],
         keeps: &[
             "cloudflare build commit 9c4e1f7ab2d8056e3f91a7c5d40b86e2aa01bb02",
             "docs at https://www.notion.so/Page-9c4e1f7ab2d8056e3f91a7c5d40b86e2",
             "github.com/a/b checksum 9c4e1f7ab2d8056e3f91a7c5d40b86e2",
+            "github.com/a/b v0.9.1/go.mod h1:gMNfM4oqnu9h4WtoxZQOZG4lAV0w4jlUXFYMTvNQrvx=",
+            "stripe evt_3Nx7Yq2mN8rKd0XbL5vW3zPq for pi_3Nx7Yq2mN8rKd0XbL5vW3zQr",
+            "airtable rec8mN2rKd0XbL5vq in tbl7Yq2mN8rKd0Xbq",
         ],
     },
     ScanRule {
@@ -152,14 +168,14 @@ const RULES: &[ScanRule] = &[
 ];
 
 /// Finds secrets in a text.
-fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
-    assign::scan(page, hits);
-    let mut named = Covered::default();
+fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
+    assign::scan(window, hits);
+    let mut named = CoveredRanges::default();
     named.add(hits.iter().map(|hit| hit.range.clone()));
-    near::scan(page, &named, hits);
-    let mut runs = run::Ends::default();
+    near::scan(window, &named, hits);
+    let mut runs = run::RunEndCache::default();
     for hit in hits.iter_mut().filter(|hit| hit.range.len() >= LONG) {
-        hit.range.end = hit.range.end.max(runs.end(page.text, hit.range.end.saturating_sub(1)));
+        hit.range.end = hit.range.end.max(runs.end(window.text, hit.range.end.saturating_sub(1)));
     }
 }
 

@@ -101,6 +101,9 @@ fn not_a_name(text: &str) -> bool {
             && letters.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
     };
     let lower = bare.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    // `AUTH_TOKEN_V2`, `tokenV2`.
+    let lower = lower.strip_suffix('v').filter(|_| lower.len() < bare.len()).unwrap_or(&lower);
+    let lower = lower.trim_end_matches('_');
     let named = NAMES.iter().any(|end| lower.ends_with(end));
     let code = bare.len() < text.len() || named;
     let is_name = code && bare.split(['.', ':']).all(name);

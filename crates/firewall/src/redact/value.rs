@@ -4,11 +4,11 @@
 //! and no further than its [`Bounds`]; what lies beyond is left out, with a marker and a count.
 
 mod cut;
-mod finish;
-mod named;
+mod field_name;
 mod nested;
 mod number;
 mod pair;
+mod postprocess;
 #[cfg(test)]
 mod tests;
 
@@ -22,12 +22,12 @@ use super::json_text;
 use super::mask_table::FIELD;
 use super::{Counts, MASK, Redactor, count};
 pub(crate) use cut::Cut;
-use finish::Whole;
-pub(crate) use finish::{Finish, Omitted};
-pub(crate) use named::Named;
-use nested::Unpacked;
+pub(crate) use field_name::FieldName;
+use nested::RedactedJsonText;
 use pair::Role;
 pub(crate) use pair::{Pairing, stands_alone};
+use postprocess::NoPostprocess;
+pub(crate) use postprocess::{Omitted, Postprocess};
 
 /// The most values that one walk looks at.
 const MAX_VALUES: usize = 4_000_000;
@@ -64,7 +64,7 @@ impl Redactor {
 
     /// The same where names of fields mean what `names` says.
     pub(crate) fn value_named(&self, value: &Value, names: Names, counts: &mut Counts) -> Value {
-        let mut walk = Walk::new(self, names, Bounds::WHOLE, Whole);
+        let mut walk = Walk::new(self, names, Bounds::WHOLE, NoPostprocess);
         let value = walk.value(value, None, 0);
         join(counts, walk.masked);
         for _ in 0..walk.omitted.get(ELIDED).copied().unwrap_or(0) {
@@ -79,7 +79,7 @@ pub(crate) struct Walk<'a, F> {
     redactor: &'a Redactor,
     names: Names,
     bounds: Bounds,
-    pub(crate) finish: F,
+    pub(crate) postprocess: F,
     pub(crate) masked: Counts,
     pub(crate) omitted: Omitted,
     left: usize,
@@ -87,12 +87,17 @@ pub(crate) struct Walk<'a, F> {
     level: usize,
 }
 
-impl<'a, F: Finish> Walk<'a, F> {
-    pub(crate) fn new(redactor: &'a Redactor, names: Names, bounds: Bounds, finish: F) -> Self {
+impl<'a, F: Postprocess> Walk<'a, F> {
+    pub(crate) fn new(
+        redactor: &'a Redactor,
+        names: Names,
+        bounds: Bounds,
+        postprocess: F,
+    ) -> Self {
         let (masked, omitted) = (Counts::new(), Omitted::new());
         // One answer for names and texts: what may be seen of a value may be seen under its name.
         let names = names.showing(redactor.disclosure());
-        Self { redactor, names, bounds, finish, masked, omitted, left: MAX_VALUES, level: 0 }
+        Self { redactor, names, bounds, postprocess, masked, omitted, left: MAX_VALUES, level: 0 }
     }
 
     /// The whole text, redacted.
@@ -101,12 +106,17 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// A name with what it means.
-    pub(crate) fn named<'k>(&mut self, name: &'k str) -> Named<'k> {
-        Named::of(name, &mut self.names)
+    pub(crate) fn named<'k>(&mut self, name: &'k str) -> FieldName<'k> {
+        FieldName::of(name, &mut self.names)
     }
 
     /// A value under a name, at a depth.
-    pub(crate) fn value(&mut self, value: &Value, key: Option<Named<'_>>, depth: usize) -> Value {
+    pub(crate) fn value(
+        &mut self,
+        value: &Value,
+        key: Option<FieldName<'_>>,
+        depth: usize,
+    ) -> Value {
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
             Value::Number(number) => self.number(number, key),
@@ -180,7 +190,7 @@ impl<'a, F: Finish> Walk<'a, F> {
     pub(crate) fn string<'t>(
         &mut self,
         text: &'t str,
-        key: Option<Named<'_>>,
+        key: Option<FieldName<'_>>,
         depth: usize,
     ) -> Cow<'t, str> {
         if !self.hides_in(text, depth) {
@@ -188,9 +198,9 @@ impl<'a, F: Finish> Walk<'a, F> {
         }
         let again = self.redactor.again();
         if let Some(kept) = self.in_place(text, &again, depth) {
-            return self.finish.string(Cow::Owned(kept), &mut self.omitted);
+            return self.postprocess.string(Cow::Owned(kept), &mut self.omitted);
         }
-        let Some(Unpacked { text, masked, omitted }) = self.unpacked(text, depth) else {
+        let Some(RedactedJsonText { text, masked, omitted }) = self.unpacked(text, depth) else {
             return self.text(self.redactor, text, key);
         };
         join(&mut self.masked, masked);
@@ -226,9 +236,10 @@ impl<'a, F: Finish> Walk<'a, F> {
     fn within<T>(
         &mut self,
         redactor: &Redactor,
-        look: impl FnOnce(&mut Walk<'_, Whole>) -> T,
+        look: impl FnOnce(&mut Walk<'_, NoPostprocess>) -> T,
     ) -> T {
-        let mut walk = Walk::new(redactor, std::mem::take(&mut self.names), Bounds::WHOLE, Whole);
+        let mut walk =
+            Walk::new(redactor, std::mem::take(&mut self.names), Bounds::WHOLE, NoPostprocess);
         (walk.left, walk.level) = (self.left, self.level);
         let out = look(&mut walk);
         self.left = walk.left;
@@ -247,7 +258,7 @@ impl<'a, F: Finish> Walk<'a, F> {
         &mut self,
         redactor: &Redactor,
         text: &'t str,
-        key: Option<Named<'_>>,
+        key: Option<FieldName<'_>>,
     ) -> Cow<'t, str> {
         let named = key.filter(|key| {
             let looks = text.len() <= MAX_IN_CONTEXT && (3..=128).contains(&key.name.len());
@@ -261,25 +272,25 @@ impl<'a, F: Finish> Walk<'a, F> {
                 }
                 None => Cow::Borrowed(text),
             },
-            None => match redactor.brief(text) {
-                Some(how) => return self.finish.brief(text, how, &mut self.omitted),
+            None => match redactor.plain_words(text) {
+                Some(how) => return self.postprocess.plain_words(text, how, &mut self.omitted),
                 None => redactor.long_text(text, &mut self.masked),
             },
         };
-        self.finish.string(redacted, &mut self.omitted)
+        self.postprocess.string(redacted, &mut self.omitted)
     }
 
     /// A name: redacted, then finished. What is learned of it is added to its meaning.
-    pub(crate) fn key<'k>(&mut self, of: &mut Named<'k>) -> Cow<'k, str> {
-        let Named { name, meaning } = of;
+    pub(crate) fn key<'k>(&mut self, of: &mut FieldName<'k>) -> Cow<'k, str> {
+        let FieldName { name, meaning } = of;
         if meaning.plain {
             return Cow::Borrowed(name);
         }
         let redacted = if meaning.clean {
             Cow::Borrowed(*name)
         } else {
-            match self.redactor.brief(name) {
-                Some(how) if self.finish.is_plain(how) => {
+            match self.redactor.plain_words(name) {
+                Some(how) if self.postprocess.is_plain(how) => {
                     *meaning = Meaning { clean: true, plain: true, ..*meaning };
                     return Cow::Borrowed(name);
                 }
@@ -288,7 +299,7 @@ impl<'a, F: Finish> Walk<'a, F> {
             }
         };
         let clean = redacted == *name;
-        let (shown, plain) = self.finish.key(redacted);
+        let (shown, plain) = self.postprocess.key(redacted);
         if clean {
             *meaning = Meaning { clean, plain, ..*meaning };
         }
@@ -334,7 +345,7 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// The same; counts it.
-    pub(crate) fn hides(&mut self, of: Named<'_>, value: &Value) -> Option<HiddenBy> {
+    pub(crate) fn hides(&mut self, of: FieldName<'_>, value: &Value) -> Option<HiddenBy> {
         let hides = of.hides(value);
         if hides.is_some() {
             count(&mut self.masked, FIELD);
@@ -358,7 +369,7 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// A value, or the mask where its name says so.
-    fn under(&mut self, of: Named<'_>, value: &Value, depth: usize) -> Value {
+    fn under(&mut self, of: FieldName<'_>, value: &Value, depth: usize) -> Value {
         if let Some(by) = self.hides(of, value) {
             return self.mask_of(value, by);
         }
@@ -372,7 +383,7 @@ impl<'a, F: Finish> Walk<'a, F> {
         pairing: &Pairing<'_>,
         depth: usize,
     ) -> Map<String, Value> {
-        fields.sort_by_key(|(key, _)| (!self.finish.first(key), *key));
+        fields.sort_by_key(|(key, _)| (!self.postprocess.first(key), *key));
         let max = self.bounds.fields;
         let missing = fields.len().saturating_sub(max);
         self.omit("fields_omitted", missing);
@@ -400,7 +411,7 @@ impl<'a, F: Finish> Walk<'a, F> {
     }
 
     /// The value of a name that stands beside it in the same object.
-    fn paired(&mut self, own: Named<'_>, name: &str, value: &Value, depth: usize) -> Value {
+    fn paired(&mut self, own: FieldName<'_>, name: &str, value: &Value, depth: usize) -> Value {
         if let Some(by) = self.hides(own, value) {
             return self.mask_of(value, by);
         }

@@ -204,12 +204,12 @@ impl<'a> FrameStream<'a> {
     /// A frame of what no frame has shown yet; its status and origin are those of `of`.
     fn table(&self, of: &RawResult, spec: &FrameSpec<'_>) -> Frame {
         let limits = Limits::of(spec);
-        compose(self.firewall.redactor(), of, spec, &limits, |shower, draft| {
+        compose(self.firewall.redactor(), of, spec, &limits, |renderer, draft| {
             for row in self.intake.rows() {
                 draft.rows.extend(match row {
-                    Row::Value(value) => shower.row(value, 1),
-                    Row::Masked(value) => shower.masked_row(&self.again, value, 1),
-                    Row::Line(line) => shower.line(line),
+                    Row::Value(value) => renderer.row(value, 1),
+                    Row::Masked(value) => renderer.masked_row(&self.again, value, 1),
+                    Row::Line(line) => renderer.line(line),
                 });
             }
         })

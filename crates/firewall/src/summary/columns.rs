@@ -6,9 +6,9 @@ use serde_json::{Number, Value};
 use weaver_text::escape;
 
 use super::number::{push_count, push_rounded};
-use crate::frame::{Rows, Shower, for_rows};
+use crate::frame::{Rows, ValueRenderer, for_rows};
 use crate::redact::MASK;
-use crate::redact::value::Named;
+use crate::redact::value::FieldName;
 
 /// Rows whose keys are counted.
 const SAMPLE: usize = 10;
@@ -23,7 +23,7 @@ const ROOM: usize = 128;
 /// Characters of one string in a distribution.
 const MAX_LABEL: usize = 40;
 
-pub(super) fn facts(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
+pub(super) fn facts(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
     let objects = rows.iter().filter(|row| row.is_object()).count();
     let mut facts = Vec::with_capacity(8);
     facts.push(counted("Total rows: ", rows.len()));
@@ -31,15 +31,17 @@ pub(super) fn facts(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
         facts.push(counted("Rows that are no objects: ", rows.len() - objects));
     }
     let (sample, others) = (rows.part(0..SAMPLE), rows.after(SAMPLE));
-    let (names, columns) = top_keys(sample, shower);
+    let (names, columns) = top_keys(sample, renderer);
     let keys = names.iter().zip(columns);
-    let keys = keys.map(|(name, column)| Key { named: shower.named(name), column });
+    let keys = keys.map(|(name, column)| Key { named: renderer.named(name), column });
     let mut keys: Vec<Key<'_>> = keys.collect();
-    facts.push(listed(&mut keys, shower));
+    facts.push(listed(&mut keys, renderer));
     // A key that is hidden has no statistics either: the least and the greatest are values.
     let any = Value::String(String::new());
-    keys.retain(|Key { named, .. }| !shower.hides(*named, &any) && !shower.tells(rows, named.name));
-    keys.sort_by_key(|key| !shower.limits.bears(key.named.name));
+    keys.retain(|Key { named, .. }| {
+        !renderer.hides(*named, &any) && !renderer.tells(rows, named.name)
+    });
+    keys.sort_by_key(|key| !renderer.limits.bears(key.named.name));
     fill(&mut keys, others);
     let mut numeric = STATISTICS;
     for Key { named, column } in &mut keys {
@@ -47,11 +49,11 @@ pub(super) fn facts(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
             && numeric > 0
         {
             numeric -= 1;
-            facts.push(numbers.statistics(named, shower));
+            facts.push(numbers.statistics(named, renderer));
         }
     }
     for Key { named, column } in keys.iter_mut().take(STATISTICS) {
-        facts.extend(column.distribution(named, shower));
+        facts.extend(column.distribution(named, renderer));
     }
     facts
 }
@@ -61,32 +63,32 @@ const MAX_COLUMNS: usize = 256;
 
 /// A fact about each column over all rows, also of one that begins late: the least, the greatest
 /// and the average of numbers, the distribution of few words.
-pub(super) fn of_all(rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
+pub(super) fn of_all(rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
     let mut keys = sampled(rows);
-    keys.retain(|key| shower.limits.admits(&key.name));
+    keys.retain(|key| renderer.limits.admits(&key.name));
     let any = Value::String(String::new());
     let mut facts = vec![counted("Rows: ", rows.len())];
-    for Sampled { name, mut column, .. } in keys.into_iter().take(MAX_COLUMNS) {
-        let mut named = shower.named(&name);
-        if shower.hides(named, &any) || shower.tells(rows, &name) {
+    for SampledKey { name, mut column, .. } in keys.into_iter().take(MAX_COLUMNS) {
+        let mut named = renderer.named(&name);
+        if renderer.hides(named, &any) || renderer.tells(rows, &name) {
             continue;
         }
         if let Column::Numbers(numbers) = &column {
-            facts.push(numbers.statistics(&mut named, shower));
+            facts.push(numbers.statistics(&mut named, renderer));
         }
-        facts.extend(column.distribution(&mut named, shower));
+        facts.extend(column.distribution(&mut named, renderer));
     }
     facts
 }
 
 /// A key, and what its values are.
 struct Key<'a> {
-    named: Named<'a>,
+    named: FieldName<'a>,
     column: Column<'a>,
 }
 
 /// A key of the sample, how often it occurs there, and what its values are there.
-struct Sampled<'a> {
+struct SampledKey<'a> {
     name: Cow<'a, str>,
     count: usize,
     column: Column<'a>,
@@ -107,37 +109,40 @@ fn counted(what: &str, count: usize) -> String {
 }
 
 /// The names of keys.
-fn listed(keys: &mut [Key<'_>], shower: &mut Shower<'_>) -> String {
+fn listed(keys: &mut [Key<'_>], renderer: &mut ValueRenderer<'_>) -> String {
     let mut fact = begun("Top keys: ");
     for (at, key) in keys.iter_mut().enumerate() {
         if at > 0 {
             fact.push_str(", ");
         }
-        fact.push_str(&shower.key_of(&mut key.named));
+        fact.push_str(&renderer.key_of(&mut key.named));
     }
     fact
 }
 
 /// The keys of the sample that may be seen, by how often they occur and then by name.
-fn top_keys<'a>(sample: Rows<'a>, shower: &mut Shower<'_>) -> (Vec<Cow<'a, str>>, Vec<Column<'a>>) {
+fn top_keys<'a>(
+    sample: Rows<'a>,
+    renderer: &mut ValueRenderer<'_>,
+) -> (Vec<Cow<'a, str>>, Vec<Column<'a>>) {
     let mut keys = sampled(sample);
     let all = keys.len();
-    keys.retain(|key| shower.limits.admits(&key.name));
-    shower.omit("fields_not_allowed", all - keys.len());
+    keys.retain(|key| renderer.limits.admits(&key.name));
+    renderer.omit("fields_not_allowed", all - keys.len());
     keys.sort_by_key(|key| std::cmp::Reverse(key.count));
     let top = keys.into_iter().take(TOP_KEYS);
-    top.map(|Sampled { name, column, .. }| (name, column)).unzip()
+    top.map(|SampledKey { name, column, .. }| (name, column)).unzip()
 }
 
 /// The keys of these rows by name, in one walk over them.
-fn sampled(rows: Rows<'_>) -> Vec<Sampled<'_>> {
-    let mut keys: Vec<Sampled<'_>> = Vec::with_capacity(TOP_KEYS);
+fn sampled(rows: Rows<'_>) -> Vec<SampledKey<'_>> {
+    let mut keys: Vec<SampledKey<'_>> = Vec::with_capacity(TOP_KEYS);
     for_rows!(rows, |row, keep| sample(&mut keys, row, keep));
     keys
 }
 
 /// Adds the keys of one row to those known, which are sorted.
-fn sample<'a, 'v>(keys: &mut Vec<Sampled<'a>>, row: &'v Value, keep: impl Keep<'a, 'v>) {
+fn sample<'a, 'v>(keys: &mut Vec<SampledKey<'a>>, row: &'v Value, keep: impl RetainText<'a, 'v>) {
     let known = keys.len();
     // Rows mostly have the same keys, in the same order.
     let mut next = 0;
@@ -154,7 +159,7 @@ fn sample<'a, 'v>(keys: &mut Vec<Sampled<'a>>, row: &'v Value, keep: impl Keep<'
             }
             None => {
                 let column = Column::of(value, keep);
-                keys.push(Sampled { name: keep(name), count: 1, column });
+                keys.push(SampledKey { name: keep(name), count: 1, column });
             }
         }
         next += 1;
@@ -165,9 +170,9 @@ fn sample<'a, 'v>(keys: &mut Vec<Sampled<'a>>, row: &'v Value, keep: impl Keep<'
 }
 
 /// Keeps a text of a row for as long as the rows are looked at.
-trait Keep<'a, 'v>: Fn(&'v str) -> Cow<'a, str> + Copy {}
+trait RetainText<'a, 'v>: Fn(&'v str) -> Cow<'a, str> + Copy {}
 
-impl<'a, 'v, F: Fn(&'v str) -> Cow<'a, str> + Copy> Keep<'a, 'v> for F {}
+impl<'a, 'v, F: Fn(&'v str) -> Cow<'a, str> + Copy> RetainText<'a, 'v> for F {}
 
 /// Adds the values of more rows to the columns of these keys, in one walk over the rows.
 fn fill<'a>(keys: &mut [Key<'a>], rows: Rows<'a>) {
@@ -179,7 +184,7 @@ fn fill<'a>(keys: &mut [Key<'a>], rows: Rows<'a>) {
 }
 
 /// Adds the values of one row; false where no column takes in any more.
-fn fill_from<'a, 'v>(keys: &mut [Key<'a>], row: &'v Value, keep: impl Keep<'a, 'v>) -> bool {
+fn fill_from<'a, 'v>(keys: &mut [Key<'a>], row: &'v Value, keep: impl RetainText<'a, 'v>) -> bool {
     let Value::Object(row) = row else { return true };
     let mut all_mixed = true;
     // Mostly the fields stand in the order of the keys.
@@ -223,7 +228,7 @@ struct Numbers {
 }
 
 impl<'a> Column<'a> {
-    fn add<'v>(&mut self, value: &'v Value, keep: impl Keep<'a, 'v>) {
+    fn add<'v>(&mut self, value: &'v Value, keep: impl RetainText<'a, 'v>) {
         let fits = match (&mut *self, value) {
             (Self::Mixed, _) => return,
             (Self::Numbers(numbers), Value::Number(number)) => numbers.add(number),
@@ -249,7 +254,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn of<'v>(first: &'v Value, keep: impl Keep<'a, 'v>) -> Self {
+    fn of<'v>(first: &'v Value, keep: impl RetainText<'a, 'v>) -> Self {
         match first {
             Value::Number(number) => Numbers::of(number).map_or(Self::Mixed, Self::Numbers),
             Value::Bool(truth) => {
@@ -261,10 +266,14 @@ impl<'a> Column<'a> {
     }
 
     /// How often each value occurs, where there are few.
-    fn distribution(&mut self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> Option<String> {
+    fn distribution(
+        &mut self,
+        key: &mut FieldName<'_>,
+        renderer: &mut ValueRenderer<'_>,
+    ) -> Option<String> {
         match self {
             Self::Truth { yes, no } => {
-                let mut fact = begun(&shower.key_of(key));
+                let mut fact = begun(&renderer.key_of(key));
                 fact.push_str(": True=");
                 push_count(&mut fact, *yes);
                 fact.push_str(", False=");
@@ -273,9 +282,9 @@ impl<'a> Column<'a> {
             }
             Self::Words(words) if words.len() >= 2 => {
                 words.sort_unstable();
-                let mut fact = begun(&shower.key_of(key));
+                let mut fact = begun(&renderer.key_of(key));
                 fact.push_str(" distribution: ");
-                push_words(words, *key, shower, &mut fact);
+                push_words(words, *key, renderer, &mut fact);
                 Some(fact)
             }
             _ => None,
@@ -287,7 +296,7 @@ impl<'a> Column<'a> {
 fn count_word<'a, 'v>(
     words: &mut Vec<(Cow<'a, str>, usize)>,
     word: &'v str,
-    keep: impl Keep<'a, 'v>,
+    keep: impl RetainText<'a, 'v>,
 ) -> bool {
     match words.iter_mut().find(|(known, _)| *known == word) {
         Some((_, count)) => *count += 1,
@@ -299,15 +308,15 @@ fn count_word<'a, 'v>(
 /// Appends words and how often each occurs.
 fn push_words(
     words: &[(Cow<'_, str>, usize)],
-    key: Named<'_>,
-    shower: &mut Shower<'_>,
+    key: FieldName<'_>,
+    renderer: &mut ValueRenderer<'_>,
     fact: &mut String,
 ) {
     for (at, (word, count)) in words.iter().enumerate() {
         if at > 0 {
             fact.push_str(", ");
         }
-        let word = shower.string(word, Some(key), MAX_LABEL);
+        let word = renderer.string(word, Some(key), MAX_LABEL);
         fact.push_str(&escape::line(&word));
         fact.push('=');
         push_count(fact, *count);
@@ -337,12 +346,12 @@ impl Numbers {
 
     /// The least and the greatest are values, so they are masked like values; and the average of
     /// few numbers would give them away.
-    fn statistics(&self, key: &mut Named<'_>, shower: &mut Shower<'_>) -> String {
-        let mut fact = begun(&shower.key_of(key));
+    fn statistics(&self, key: &mut FieldName<'_>, renderer: &mut ValueRenderer<'_>) -> String {
+        let mut fact = begun(&renderer.key_of(key));
         let mut masked = false;
         for (name, (value, number)) in [(": min=", &self.min), (", max=", &self.max)] {
             fact.push_str(name);
-            if shower.hides_number(number, Some(*key)) {
+            if renderer.hides_number(number, Some(*key)) {
                 masked = true;
                 fact.push_str(MASK);
             } else {
@@ -403,7 +412,7 @@ mod tests {
             let (known, columns): (Vec<_>, Vec<_>) = known.unzip();
             let mut keys = Vec::new();
             for (name, column) in known.iter().zip(columns) {
-                keys.push(Key { named: Named::of(name, &mut names), column });
+                keys.push(Key { named: FieldName::of(name, &mut names), column });
             }
             fill(&mut keys, others.into());
             for Key { named, column } in keys {

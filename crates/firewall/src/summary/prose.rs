@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use weaver_text::escape;
 
 use super::Goal;
-use crate::frame::Shower;
+use crate::frame::ValueRenderer;
 
 /// Characters of the beginning.
 const MAX_TEXT: usize = 500;
@@ -16,15 +16,15 @@ const MAX_LINE: usize = 160;
 const FAILURES: &[&str] =
     &["error", "exception", "fail", "fatal", "panic", "traceback", "denied", "refused", "critical"];
 
-pub(super) fn facts(text: &str, shower: &mut Shower<'_>) -> Vec<String> {
-    let redacted = shower.redacted(text);
-    let mut facts = vec![shower.cut(&redacted, MAX_TEXT)];
+pub(super) fn facts(text: &str, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
+    let redacted = renderer.redacted(text);
+    let mut facts = vec![renderer.cut(&redacted, MAX_TEXT)];
     let more = redacted.chars().skip(MAX_TEXT).count();
     if more > 0 {
-        let lines = notable(&redacted, shower.limits.goal.as_ref());
+        let lines = notable(&redacted, renderer.limits.goal.as_ref());
         facts.extend(lines.into_iter().map(|(number, line)| {
             let line = escape::shorten(line.trim(), MAX_LINE).into_owned();
-            let line = shower.cut(&line, MAX_LINE);
+            let line = renderer.cut(&line, MAX_LINE);
             format!("line {number}: {line}")
         }));
         facts.push(format!("… ({more} more characters; full data via handle)"));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use weaver_types::RawContent;
 
-use super::registry::Viewed;
+use super::registry::ViewResult;
 use crate::frame::Content;
 
 /// First bytes, where they stand, and what begins with them.
@@ -62,7 +62,7 @@ pub(super) fn media_type(bytes: &[u8]) -> &'static str {
 
 /// The declared type, the type by the first bytes, the size, and the name of the bytes under the
 /// store's key: equal for equal bytes, and of no use to guess them.
-pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> Viewed<'static> {
+pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> ViewResult<'static> {
     let mut out = match raw {
         RawContent::Binary { media_type: declared, bytes } => json!({
             "media_type": crate::frame::media_type(declared),
@@ -74,5 +74,5 @@ pub(super) fn render(raw: &RawContent, digest: Option<&str>) -> Viewed<'static> 
     if let (Some(digest), Value::Object(map)) = (digest, &mut out) {
         map.insert("digest".to_owned(), Value::from(digest));
     }
-    Viewed::free(Content::Json(Cow::Owned(out)))
+    ViewResult::free(Content::Json(Cow::Owned(out)))
 }

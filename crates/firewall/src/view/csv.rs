@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Number, Value, json};
 
 use super::args::Args;
-use super::registry::Viewed;
+use super::registry::ViewResult;
 use crate::error::HandleError;
-use crate::frame::{Content, Shower};
+use crate::frame::{Content, ValueRenderer};
 use crate::query::{ViewRequest, wrong};
 
 /// The names of the views.
@@ -42,20 +42,20 @@ pub(super) fn render(
     text: &str,
     delimiter: u8,
     request: &ViewRequest,
-    shower: &Shower<'_>,
-) -> Result<Viewed<'static>, HandleError> {
+    renderer: &ValueRenderer<'_>,
+) -> Result<ViewResult<'static>, HandleError> {
     let counts = matches!(request.name.as_str(), "head" | "tail");
     let args = Args::of(request, if counts { &["rows"] } else { &[] })?;
     let count = args.whole("rows")?.unwrap_or(ROWS);
     let table = Table::read(text, delimiter)?;
     let rows = match request.name.as_str() {
-        "columns" => return Ok(table.columns(shower)),
-        "head" => table.rows(0, count, shower),
-        "tail" => table.rows(table.rows.len().saturating_sub(count), count, shower),
-        _ => table.rows(0, usize::MAX, shower),
+        "columns" => return Ok(table.columns(renderer)),
+        "head" => table.rows(0, count, renderer),
+        "tail" => table.rows(table.rows.len().saturating_sub(count), count, renderer),
+        _ => table.rows(0, usize::MAX, renderer),
     };
     let rows = Content::Json(Cow::Owned(Value::Array(rows)));
-    Ok(if request.name == "summary" { Viewed::summary(rows) } else { Viewed::free(rows) })
+    Ok(if request.name == "summary" { ViewResult::summary(rows) } else { ViewResult::free(rows) })
 }
 
 /// All rows of a table, whatever may be seen of them.
@@ -102,8 +102,8 @@ impl Table {
     }
 
     /// Rows as objects that hold only the columns that may be seen.
-    fn rows(&self, from: usize, count: usize, shower: &Shower<'_>) -> Vec<Value> {
-        let seen: Vec<bool> = self.names.iter().map(|name| shower.limits.admits(name)).collect();
+    fn rows(&self, from: usize, count: usize, renderer: &ValueRenderer<'_>) -> Vec<Value> {
+        let seen: Vec<bool> = self.names.iter().map(|name| renderer.limits.admits(name)).collect();
         let rows = self.rows.iter().skip(from).take(count).map(|row| {
             let cells = self.names.iter().zip(row).zip(&seen).filter(|(_, seen)| **seen);
             let cells = cells.map(|((name, cell), _)| (name.clone(), typed(cell)));
@@ -113,11 +113,11 @@ impl Table {
     }
 
     /// Each column that may be seen, with what its cells are.
-    fn columns(&self, shower: &Shower<'_>) -> Viewed<'static> {
+    fn columns(&self, renderer: &ValueRenderer<'_>) -> ViewResult<'static> {
         let mut out = Vec::new();
         let mut hidden = 0;
         for (at, name) in self.names.iter().enumerate() {
-            if !shower.limits.admits(name) {
+            if !renderer.limits.admits(name) {
                 hidden += 1;
                 continue;
             }
@@ -133,7 +133,7 @@ impl Table {
             out.push(json!({ "column": name, "type": kind, "filled": filled.len() }));
         }
         let content = Content::Json(Cow::Owned(Value::Array(out)));
-        Viewed { omitted: vec![("fields_not_allowed", hidden)], ..Viewed::free(content) }
+        ViewResult { omitted: vec![("fields_not_allowed", hidden)], ..ViewResult::free(content) }
     }
 }
 

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::args::Args;
 use super::path::{self, Step};
-use super::registry::Viewed;
+use super::registry::ViewResult;
 use crate::error::HandleError;
-use crate::frame::{Content, Shape, Shower};
+use crate::frame::{Content, Shape, ValueRenderer};
 use crate::query::{ViewRequest, unknown, wrong};
 use crate::redact::MASK;
 
@@ -32,7 +32,7 @@ pub(super) const MAX_ITEMS: usize = 10_000;
 
 /// A value on a path.
 #[derive(Clone, Copy)]
-struct Spot<'v> {
+struct JsonLocation<'v> {
     value: &'v Value,
     /// The last key before it.
     name: Option<&'v str>,
@@ -44,10 +44,10 @@ struct Spot<'v> {
 pub(super) fn render<'v>(
     root: &'v Value,
     request: &ViewRequest,
-    shower: &Shower<'_>,
-) -> Result<Viewed<'v>, HandleError> {
+    renderer: &ValueRenderer<'_>,
+) -> Result<ViewResult<'v>, HandleError> {
     let (args, steps) = asked(request)?;
-    found(root, &args, &steps, request, shower)
+    found(root, &args, &steps, request, renderer)
 }
 
 /// The arguments of a request, and the path among them.
@@ -68,16 +68,16 @@ pub(super) fn found<'v>(
     args: &Args<'_>,
     steps: &[Step],
     request: &ViewRequest,
-    shower: &Shower<'_>,
-) -> Result<Viewed<'v>, HandleError> {
-    let mut walk = Walk { root, around: around(root), shower, omitted: Vec::new() };
+    renderer: &ValueRenderer<'_>,
+) -> Result<ViewResult<'v>, HandleError> {
+    let mut walk = Walk { root, around: around(root), renderer, omitted: Vec::new() };
     let found = walk.follow(steps)?;
     let content = match request.name.as_str() {
         "get" => walk.get(&found, args.names("keys")?.as_deref()),
         "keys" => Cow::Owned(walk.keys(&found)),
         _ => Cow::Owned(walk.paths(&found, args.whole("depth")?.unwrap_or(DEPTH))),
     };
-    Ok(Viewed { omitted: walk.omitted, ..Viewed::free(Content::Json(content)) })
+    Ok(ViewResult { omitted: walk.omitted, ..ViewResult::free(Content::Json(content)) })
 }
 
 /// The key under which an object that is only a wrapper holds its rows.
@@ -90,24 +90,24 @@ fn around(root: &Value) -> Option<&str> {
 struct Walk<'v, 's, 'l> {
     root: &'v Value,
     around: Option<&'v str>,
-    shower: &'s Shower<'l>,
+    renderer: &'s ValueRenderer<'l>,
     omitted: Vec<(&'static str, usize)>,
 }
 
 impl<'v> Walk<'v, '_, '_> {
-    fn is_wrapper(&self, spot: &Spot<'_>) -> bool {
+    fn is_wrapper(&self, spot: &JsonLocation<'_>) -> bool {
         self.around.is_some() && std::ptr::eq(spot.value, self.root)
     }
 
     /// True when this field of this value may be seen.
-    fn admits(&self, spot: &Spot<'_>, key: &str) -> bool {
+    fn admits(&self, spot: &JsonLocation<'_>, key: &str) -> bool {
         spot.field.is_some()
             || self.is_wrapper(spot) && self.around == Some(key)
-            || self.shower.limits.admits(key)
+            || self.renderer.limits.admits(key)
     }
 
-    fn follow(&mut self, steps: &[Step]) -> Result<Vec<Spot<'v>>, HandleError> {
-        let mut spots = vec![Spot { value: self.root, name: None, field: None }];
+    fn follow(&mut self, steps: &[Step]) -> Result<Vec<JsonLocation<'v>>, HandleError> {
+        let mut spots = vec![JsonLocation { value: self.root, name: None, field: None }];
         for step in steps {
             let next = match step {
                 Step::Key(key) => self.under(&spots, key)?,
@@ -126,9 +126,13 @@ impl<'v> Walk<'v, '_, '_> {
         Ok(spots)
     }
 
-    fn under(&mut self, spots: &[Spot<'v>], key: &str) -> Result<Vec<Spot<'v>>, HandleError> {
+    fn under(
+        &mut self,
+        spots: &[JsonLocation<'v>],
+        key: &str,
+    ) -> Result<Vec<JsonLocation<'v>>, HandleError> {
         let mut next = Vec::new();
-        let masked = masks(self.shower, key);
+        let masked = masks(self.renderer, key);
         for spot in spots {
             let Value::Object(map) = spot.value else { continue };
             if !self.admits(spot, key) {
@@ -139,25 +143,25 @@ impl<'v> Walk<'v, '_, '_> {
             if let Some((name, value)) = map.get_key_value(key) {
                 let field = spot.field.or((!wraps).then_some(name.as_str()));
                 let value = if masked { mask() } else { value };
-                next.push(Spot { value, name: Some(name.as_str()), field });
+                next.push(JsonLocation { value, name: Some(name.as_str()), field });
             }
         }
         Ok(next)
     }
 
-    fn items(spots: &[Spot<'v>], from: usize, to: usize) -> Vec<Spot<'v>> {
+    fn items(spots: &[JsonLocation<'v>], from: usize, to: usize) -> Vec<JsonLocation<'v>> {
         let lists = spots.iter().filter_map(|spot| Some((spot, spot.value.as_array()?)));
         let items = lists.flat_map(|(spot, list)| {
             let end = to.min(list.len());
             let part = list.get(from.min(end)..end).unwrap_or_default().iter();
-            part.map(|value| Spot { value, ..*spot })
+            part.map(|value| JsonLocation { value, ..*spot })
         });
         items.take(MAX_FOUND + 1).collect()
     }
 
     /// Why a step finds nothing: with the key that was probably meant, among those that may be
     /// seen.
-    fn nothing(&self, spots: &[Spot<'v>], step: &Step) -> HandleError {
+    fn nothing(&self, spots: &[JsonLocation<'v>], step: &Step) -> HandleError {
         let Step::Key(key) = step else {
             return wrong("`path` finds no list there, or no such item in it".to_owned());
         };
@@ -175,18 +179,19 @@ impl<'v> Walk<'v, '_, '_> {
     }
 
     /// What was found, as rows. One list stands for its items.
-    fn get(&self, found: &[Spot<'v>], keys: Option<&[&str]>) -> Cow<'v, Value> {
-        let whole = self.shower.limits.allowed.is_none() && keys.is_none();
-        if let ([Spot { value, .. }], true) = (found, whole)
+    fn get(&self, found: &[JsonLocation<'v>], keys: Option<&[&str]>) -> Cow<'v, Value> {
+        let whole = self.renderer.limits.allowed.is_none() && keys.is_none();
+        if let ([JsonLocation { value, .. }], true) = (found, whole)
             && (value.is_array() || value.is_object())
         {
             return Cow::Borrowed(value);
         }
         let rows: Vec<Value> = match found {
             [spot] => match spot.value {
-                Value::Array(items) => {
-                    items.iter().map(|value| self.row(&Spot { value, ..*spot }, keys)).collect()
-                }
+                Value::Array(items) => items
+                    .iter()
+                    .map(|value| self.row(&JsonLocation { value, ..*spot }, keys))
+                    .collect(),
                 _ => return Cow::Owned(self.row(spot, keys)),
             },
             spots => spots.iter().map(|spot| self.row(spot, keys)).collect(),
@@ -195,7 +200,7 @@ impl<'v> Walk<'v, '_, '_> {
     }
 
     /// One value as a row: of an object its fields that may be seen, anything else under its name.
-    fn row(&self, spot: &Spot<'_>, keys: Option<&[&str]>) -> Value {
+    fn row(&self, spot: &JsonLocation<'_>, keys: Option<&[&str]>) -> Value {
         if let Value::Object(map) = spot.value {
             let wanted = |key: &str| keys.is_none_or(|keys| keys.contains(&key));
             let fields = map.iter().filter(|(key, _)| wanted(key) && self.admits(spot, key));
@@ -204,14 +209,14 @@ impl<'v> Walk<'v, '_, '_> {
             );
         }
         let name = spot.name.unwrap_or("value");
-        if spot.field.is_none() && !self.shower.limits.admits("value") {
+        if spot.field.is_none() && !self.renderer.limits.admits("value") {
             return Value::Object(Map::new());
         }
         Value::Object(Map::from_iter([(name.to_owned(), spot.value.clone())]))
     }
 
     /// The keys of objects, and of the objects in lists, with how often each is there.
-    fn keys(&mut self, found: &[Spot<'v>]) -> Value {
+    fn keys(&mut self, found: &[JsonLocation<'v>]) -> Value {
         let mut keys: BTreeMap<&str, (Kinds, u64)> = BTreeMap::new();
         let mut hidden = 0;
         for spot in found {
@@ -237,10 +242,10 @@ impl<'v> Walk<'v, '_, '_> {
     }
 
     /// Every path below what was found, with what stands there and how often.
-    fn paths(&mut self, found: &[Spot<'v>], depth: usize) -> Value {
+    fn paths(&mut self, found: &[JsonLocation<'v>], depth: usize) -> Value {
         let depth = depth.clamp(1, MAX_DEPTH);
         let mut paths: BTreeMap<String, (Kinds, u64)> = BTreeMap::new();
-        let mut open: Vec<(Spot<'v>, String, usize)> =
+        let mut open: Vec<(JsonLocation<'v>, String, usize)> =
             found.iter().rev().map(|spot| (*spot, String::new(), 0)).collect();
         let (mut visits, mut omitted) = (0_usize, 0);
         while let Some((spot, path, level)) = open.pop() {
@@ -267,14 +272,15 @@ impl<'v> Walk<'v, '_, '_> {
                     let path = format!("{path}[]");
                     let items = items.iter().take(room).rev();
                     open.extend(
-                        items.map(|value| (Spot { value, ..spot }, path.clone(), level + 1)),
+                        items
+                            .map(|value| (JsonLocation { value, ..spot }, path.clone(), level + 1)),
                     );
                 }
                 Value::Object(map) => {
                     for (key, value) in map.iter().rev().filter(|(k, _)| self.admits(&spot, k)) {
                         let wraps = self.is_wrapper(&spot) && self.around == Some(key);
                         let field = spot.field.or((!wraps).then_some(key.as_str()));
-                        let below = Spot { value, name: Some(key), field };
+                        let below = JsonLocation { value, name: Some(key), field };
                         open.push((below, path::written(&path, key), level + 1));
                     }
                 }
@@ -290,10 +296,10 @@ impl<'v> Walk<'v, '_, '_> {
 }
 
 /// True when a value under this name is masked.
-pub(super) fn masks(shower: &Shower<'_>, key: &str) -> bool {
-    let mut shower = Shower::new(shower.redactor(), shower.limits);
+pub(super) fn masks(renderer: &ValueRenderer<'_>, key: &str) -> bool {
+    let mut renderer = ValueRenderer::new(renderer.redactor(), renderer.limits);
     let one = Map::from_iter([(key.to_owned(), Value::from("x"))]);
-    let shown = shower.value(&Value::Object(one), None, 0);
+    let shown = renderer.value(&Value::Object(one), None, 0);
     shown.get(key).and_then(Value::as_str) != Some("x")
 }
 

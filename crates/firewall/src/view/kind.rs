@@ -36,12 +36,12 @@ impl Kind {
 }
 
 /// What content is: its media type for patterns, and its kind.
-pub(super) struct Known<'a> {
+pub(super) struct DetectedKind<'a> {
     pub(super) media_type: Cow<'a, str>,
     pub(super) kind: Kind,
 }
 
-impl<'a> Known<'a> {
+impl<'a> DetectedKind<'a> {
     pub(super) fn of(raw: &'a RawContent) -> Self {
         match raw {
             RawContent::Json(Value::String(text)) => Self::text(text),
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn kind(text: &str) -> Kind {
-        Known::of(&RawContent::Text(text.to_owned())).kind
+        DetectedKind::of(&RawContent::Text(text.to_owned())).kind
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
     fn bytes_are_what_they_are_declared_as_and_show_themselves_to_be() {
         let known = |media_type: &str, bytes: &[u8]| {
             let raw = RawContent::Binary { media_type: media_type.into(), bytes: bytes.to_vec() };
-            let known = Known::of(&raw);
+            let known = DetectedKind::of(&raw);
             (known.media_type.into_owned(), known.kind)
         };
         let text = b"a,b\n1,2\n";

@@ -8,10 +8,10 @@ use serde_json::Value;
 use weaver_types::RawContent;
 
 use super::generator::{ViewGenerator, ViewSource};
-use super::kind::{self, Kind, Known};
+use super::kind::{self, DetectedKind, Kind};
 use super::{binary, csv, json, rows, text};
 use crate::error::HandleError;
-use crate::frame::{Content, Shower};
+use crate::frame::{Content, ValueRenderer};
 use crate::query::{Source, ViewRequest, unknown};
 
 /// The most generators that a host registers.
@@ -26,7 +26,7 @@ pub struct ViewRegistry {
 }
 
 /// What a view gives.
-pub(crate) struct Viewed<'a> {
+pub(crate) struct ViewResult<'a> {
     pub(crate) content: Content<'a>,
     /// True when it was made of what may be seen: the restriction on fields is done with.
     pub(crate) free: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Viewed<'a> {
     pub(crate) omitted: Vec<(&'static str, usize)>,
 }
 
-impl<'a> Viewed<'a> {
+impl<'a> ViewResult<'a> {
     pub(super) fn free(content: Content<'a>) -> Self {
         Self { content, free: true, summary: false, omitted: Vec::new() }
     }
@@ -76,10 +76,14 @@ impl ViewRegistry {
     /// The names of the views that content has, sorted.
     #[must_use]
     pub fn names(&self, content: &RawContent) -> Cow<'static, [Cow<'static, str>]> {
-        self.of(&Known::of(content), content)
+        self.of(&DetectedKind::of(content), content)
     }
 
-    fn of(&self, known: &Known<'_>, content: &RawContent) -> Cow<'static, [Cow<'static, str>]> {
+    fn of(
+        &self,
+        known: &DetectedKind<'_>,
+        content: &RawContent,
+    ) -> Cow<'static, [Cow<'static, str>]> {
         let own = known.kind.views();
         if self.hosts.is_empty() {
             return Cow::Borrowed(own);
@@ -94,7 +98,7 @@ impl ViewRegistry {
 
     fn matching<'r>(
         &'r self,
-        known: &Known<'_>,
+        known: &DetectedKind<'_>,
         content: &'r RawContent,
     ) -> impl Iterator<Item = &'r Arc<dyn ViewGenerator>> {
         let head = kind::head(content);
@@ -110,10 +114,10 @@ impl ViewRegistry {
         &self,
         source: &'a Source<'_>,
         request: &ViewRequest,
-        shower: &mut Shower<'_>,
-    ) -> Result<Viewed<'a>, HandleError> {
+        renderer: &mut ValueRenderer<'_>,
+    ) -> Result<ViewResult<'a>, HandleError> {
         let content = &source.raw.content;
-        let known = Known::of(content);
+        let known = DetectedKind::of(content);
         let name = request.name.as_str();
         if let Some(host) = self.matching(&known, content).find(|h| h.names().contains(&name)) {
             let media_type = known.media_type.as_ref();
@@ -123,7 +127,7 @@ impl ViewRegistry {
             };
             let content = tree.as_ref().unwrap_or(content);
             let made = host.render(ViewSource { media_type, content }, request)?;
-            return Ok(Viewed { free: false, ..Viewed::free(owned(made)) });
+            return Ok(ViewResult { free: false, ..ViewResult::free(owned(made)) });
         }
         let names = self.of(&known, content);
         if !names.iter().any(|known| known == name) {
@@ -132,22 +136,22 @@ impl ViewRegistry {
         }
         match known.kind {
             Kind::Json => {
-                if let Some(rows) = source.redacted_rows(shower)
-                    && let Some(viewed) = rows::render(rows, request, shower)?
+                if let Some(rows) = source.redacted_rows(renderer)
+                    && let Some(viewed) = rows::render(rows, request, renderer)?
                 {
                     return Ok(viewed);
                 }
-                json::render(source.redacted_value(shower)?, request, shower)
+                json::render(source.redacted_value(renderer)?, request, renderer)
             }
             Kind::Csv(delimiter) if csv::NAMES.iter().any(|own| own == name) => {
-                csv::render(source.text()?, delimiter, request, shower)
+                csv::render(source.text()?, delimiter, request, renderer)
             }
             Kind::Csv(_) | Kind::Text => {
-                if !shower.limits.admits("value") {
+                if !renderer.limits.admits("value") {
                     let detail = "lines are no fields, and only some fields may be seen here";
                     return Err(HandleError::Constraint { detail: detail.to_owned() });
                 }
-                text::render(source.redacted_text(shower)?, request)
+                text::render(source.redacted_text(renderer)?, request)
             }
             Kind::Binary => {
                 super::args::Args::of(request, &[])?;

@@ -7,9 +7,9 @@ use weaver_types::JsonRows;
 
 use super::json::{self, MAX_FOUND, MAX_ITEMS};
 use super::path::Step;
-use super::registry::Viewed;
+use super::registry::ViewResult;
 use crate::error::HandleError;
-use crate::frame::{Content, Shower};
+use crate::frame::{Content, ValueRenderer};
 use crate::query::{ViewRequest, as_line};
 
 /// The view, the same as [`json::render`] gives of the whole value; none where it needs all rows as
@@ -17,28 +17,28 @@ use crate::query::{ViewRequest, as_line};
 pub(super) fn render<'v>(
     rows: &JsonRows,
     request: &ViewRequest,
-    shower: &Shower<'_>,
-) -> Result<Option<Viewed<'v>>, HandleError> {
+    renderer: &ValueRenderer<'_>,
+) -> Result<Option<ViewResult<'v>>, HandleError> {
     let (args, steps) = json::asked(request)?;
     let below = below_list(rows, &steps);
     let is_all = steps.is_empty() || below.is_some_and(<[Step]>::is_empty);
     if request.name == "get" && is_all {
-        let found = whole(rows, below, args.names("keys")?.as_deref(), shower);
+        let found = whole(rows, below, args.names("keys")?.as_deref(), renderer);
         // Lines of a text are told by their form.
         let is_lines = |rows: &JsonRows| {
             rows.key().is_none() && rows.row(0).is_some_and(|row| as_line(&row).is_some())
         };
         let found = found.filter(|rows| !is_lines(rows));
-        return Ok(found.map(|rows| Viewed::free(Content::Rows(rows))));
+        return Ok(found.map(|rows| ViewResult::free(Content::Rows(rows))));
     }
     let Some((root, steps)) = narrowed(rows, &steps, below, &request.name) else {
         return Ok(None);
     };
-    let Viewed { content, free, summary, omitted } =
-        json::found(&root, &args, &steps, request, shower)?;
+    let ViewResult { content, free, summary, omitted } =
+        json::found(&root, &args, &steps, request, renderer)?;
     let Content::Json(value) = content else { return Ok(None) };
     let content = Content::Json(Cow::Owned(value.into_owned()));
-    Ok(Some(Viewed { content, free, summary, omitted }))
+    Ok(Some(ViewResult { content, free, summary, omitted }))
 }
 
 /// All rows, with the fields that are wanted and may be seen.
@@ -46,14 +46,14 @@ fn whole(
     rows: &JsonRows,
     below: Option<&[Step]>,
     keys: Option<&[&str]>,
-    shower: &Shower<'_>,
+    renderer: &ValueRenderer<'_>,
 ) -> Option<JsonRows> {
-    let is_plain = shower.limits.allowed.is_none() && keys.is_none();
-    let Some(key) = rows.key() else { return fields(rows, is_plain, keys, shower) };
+    let is_plain = renderer.limits.allowed.is_none() && keys.is_none();
+    let Some(key) = rows.key() else { return fields(rows, is_plain, keys, renderer) };
     match below {
         None => is_plain.then(|| rows.clone()),
-        Some(_) if json::masks(shower, key) => None,
-        Some(_) => fields(&rows.list(), is_plain, keys, shower),
+        Some(_) if json::masks(renderer, key) => None,
+        Some(_) => fields(&rows.list(), is_plain, keys, renderer),
     }
 }
 
@@ -61,13 +61,13 @@ fn fields(
     list: &JsonRows,
     is_plain: bool,
     keys: Option<&[&str]>,
-    shower: &Shower<'_>,
+    renderer: &ValueRenderer<'_>,
 ) -> Option<JsonRows> {
     if is_plain {
         return Some(list.clone());
     }
     let is_seen =
-        |key: &str| keys.is_none_or(|keys| keys.contains(&key)) && shower.limits.admits(key);
+        |key: &str| keys.is_none_or(|keys| keys.contains(&key)) && renderer.limits.admits(key);
     let rows = list.rows().map(|mut row| {
         if let Value::Object(fields) = &mut row {
             fields.retain(|key, _| is_seen(key));

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::args::Args;
-use super::registry::Viewed;
+use super::registry::ViewResult;
 use crate::error::HandleError;
 use crate::frame::Content;
 use crate::query::{ViewRequest, wrong};
@@ -28,12 +28,15 @@ const MAX_LINES: usize = 10_000;
 const MAX_AROUND: usize = 20;
 
 /// A view of a redacted text.
-pub(super) fn render(text: &str, request: &ViewRequest) -> Result<Viewed<'static>, HandleError> {
+pub(super) fn render(
+    text: &str,
+    request: &ViewRequest,
+) -> Result<ViewResult<'static>, HandleError> {
     let lines = match request.name.as_str() {
         "head" => match Args::of(request, &["chars", "lines"])?.whole("chars")? {
             Some(chars) => {
                 let head = weaver_text::escape::truncate(text, chars).to_owned();
-                return Ok(Viewed::free(Content::Json(Cow::Owned(json!([{ "value": head }])))));
+                return Ok(ViewResult::free(Content::Json(Cow::Owned(json!([{ "value": head }])))));
             }
             None => {
                 let count = Args::of(request, &["chars", "lines"])?.whole("lines")?;
@@ -53,11 +56,11 @@ pub(super) fn render(text: &str, request: &ViewRequest) -> Result<Viewed<'static
             let (start, end) = range(&Args::of(request, &["end", "start"])?)?;
             let part: String = text.chars().skip(start).take(end - start).collect();
             let part = json!({ "character": start, "value": part });
-            return Ok(Viewed::free(Content::Json(Cow::Owned(json!([part])))));
+            return Ok(ViewResult::free(Content::Json(Cow::Owned(json!([part])))));
         }
         _ => search(text, request)?,
     };
-    Ok(Viewed::free(Content::Json(Cow::Owned(Value::Array(lines)))))
+    Ok(ViewResult::free(Content::Json(Cow::Owned(Value::Array(lines)))))
 }
 
 /// A range of lines or characters, counted from 0, its end not in it.

@@ -1,7 +1,7 @@
 use serde_json::json;
 use weaver_firewall::HandleError;
 use weaver_firewall::handle::{
-    self, Access, HandleBudget, HandleGrant, HandleRecord, Shelf, StoredBytes, StoredHandle,
+    self, Access, HandleBudget, HandleGrant, HandleRecord, HandleStore, StoredBytes, StoredHandle,
 };
 use weaver_firewall::view::ViewRegistry;
 use weaver_types::ledger::{BlobStore as _, Namespace, Record};
@@ -14,8 +14,8 @@ use crate::support::{Blobs, capability, names};
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_323_045_000_006);
 
-fn shelf() -> Shelf {
-    Shelf::new(Tenant::default(), HandleBudget::default(), None)
+fn handle_store() -> HandleStore {
+    HandleStore::new(Tenant::default(), HandleBudget::default(), None)
 }
 
 fn stored(raw: &RawResult, blobs: &Blobs) -> StoredHandle {
@@ -32,7 +32,7 @@ fn stored(raw: &RawResult, blobs: &Blobs) -> StoredHandle {
         views: &ViewRegistry::default(),
         now: NOW,
     };
-    shelf().store(raw, grant, blobs, &SeededRandom::new(1)).unwrap()
+    handle_store().store(raw, grant, blobs, &SeededRandom::new(1)).unwrap()
 }
 
 fn load(
@@ -63,7 +63,7 @@ fn what_is_stored_comes_back() {
         let blobs = Blobs::default();
         let stored = stored(&raw, &blobs);
         assert_eq!(stored.put.key.namespace, Namespace::Handle);
-        // The shelf removes it, with its bytes.
+        // The store removes it, with its bytes.
         assert_eq!(stored.put.expires_at, None);
         let record = load(&stored, "ann", "local", 0).unwrap();
         assert_eq!(record.handle, stored.handle);
@@ -204,6 +204,6 @@ fn what_nests_too_deep_is_not_stored() {
         now: NOW,
     };
     let raw = RawResult::json(nested(handle::MAX_STORED_DEPTH + 1));
-    let error = shelf().store(&raw, grant, &blobs, &SeededRandom::new(1)).unwrap_err();
+    let error = handle_store().store(&raw, grant, &blobs, &SeededRandom::new(1)).unwrap_err();
     assert!(error.to_string().contains("nests deeper"));
 }

@@ -8,7 +8,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 #[expect(dead_code, reason = "the model looks at a part of it")]
 mod meter;
 
-use meter::{Granted, Meter, Word};
+use meter::{BudgetGrant, Meter, Word};
 
 impl Word for AtomicU64 {
     fn new(value: u64) -> Self {
@@ -30,7 +30,7 @@ fn meter(total: u32) -> Checked {
     Arc::new(Meter::new(total, 0))
 }
 
-fn tokens(granted: Option<Granted>) -> u32 {
+fn tokens(granted: Option<BudgetGrant>) -> u32 {
     granted.map_or(0, |granted| granted.tokens)
 }
 

@@ -25,6 +25,8 @@ mod frames;
 #[cfg(test)]
 mod goals;
 #[cfg(test)]
+mod handle_store;
+#[cfg(test)]
 mod handles;
 #[cfg(test)]
 mod interleavings;
@@ -40,8 +42,6 @@ mod properties;
 mod queries;
 #[cfg(test)]
 mod redaction_vectors;
-#[cfg(test)]
-mod shelf;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]

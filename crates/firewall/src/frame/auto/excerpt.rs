@@ -9,8 +9,8 @@
 use serde_json::{Value, json};
 
 use super::faithful::Masker;
-use super::{Space, pruned, table, text};
-use crate::frame::{Content, Rows, Shape, Shower};
+use super::{RenderBudget, pruned, table, text};
+use crate::frame::{Content, Rows, Shape, ValueRenderer};
 use crate::redact::Redactor;
 use crate::spec::Limits;
 use crate::summary;
@@ -22,7 +22,7 @@ pub(crate) struct Part<'a> {
     pub(crate) offset: usize,
     /// The most rows.
     pub(crate) limit: usize,
-    pub(crate) space: Space,
+    pub(crate) space: RenderBudget,
     /// The columns of a table that come first, in the order in which they were asked for.
     pub(crate) columns: &'a [String],
     /// The order of columns in the text that the rows were read from, where it is known.
@@ -46,18 +46,18 @@ pub(crate) fn of_content(
     part: &Part<'_>,
     masker: &mut Masker<'_>,
 ) -> Excerpt {
-    let mut shower = Shower::new(redactor, limits);
+    let mut renderer = ValueRenderer::new(redactor, limits);
     let excerpt = match part.content.shape() {
         Shape::Rows { rows, around } if table::is_flat(rows) || part.offset > 0 => {
-            let excerpt = table::excerpt(rows, part, limits, &mut shower);
+            let excerpt = table::excerpt(rows, part, limits, &mut renderer);
             if around.is_empty() || !part.first {
                 excerpt
             } else {
-                with_facts(excerpt, part, limits, &mut shower)
+                with_facts(excerpt, part, limits, &mut renderer)
             }
         }
         Shape::List(items) if part.offset > 0 => {
-            table::excerpt(items.into(), part, limits, &mut shower)
+            table::excerpt(items.into(), part, limits, &mut renderer)
         }
         Shape::Text(text) if limits.admits("value") => {
             let shown = masker.text(text);
@@ -77,7 +77,7 @@ pub(crate) fn of_content(
             _ => withheld("Nothing of it may be shown."),
         },
     };
-    masker.add(shower.counts());
+    masker.add(renderer.counts());
     excerpt
 }
 
@@ -85,12 +85,13 @@ pub(crate) fn of_content(
 pub(crate) fn of_rows(
     redactor: &Redactor,
     limits: &Limits,
-    (rows, part): (Rows<'_>, &Part<'_>),
+    rows: Rows<'_>,
+    part: &Part<'_>,
     masker: &mut Masker<'_>,
 ) -> Excerpt {
-    let mut shower = Shower::new(redactor, limits);
-    let excerpt = table::excerpt(rows, part, limits, &mut shower);
-    masker.add(shower.counts());
+    let mut renderer = ValueRenderer::new(redactor, limits);
+    let excerpt = table::excerpt(rows, part, limits, &mut renderer);
+    masker.add(renderer.counts());
     excerpt
 }
 
@@ -103,7 +104,7 @@ fn with_facts(
     mut excerpt: Excerpt,
     part: &Part<'_>,
     limits: &Limits,
-    shower: &mut Shower<'_>,
+    renderer: &mut ValueRenderer<'_>,
 ) -> Excerpt {
     let Shape::Rows { around, .. } = part.content.shape() else { return excerpt };
     let beside: serde_json::Map<String, Value> = around
@@ -112,7 +113,7 @@ fn with_facts(
         .map(|(name, value)| ((*name).to_owned(), (*value).clone()))
         .collect();
     if !beside.is_empty() {
-        let shown = Value::Object(shower.object(&beside, 0)).to_string();
+        let shown = Value::Object(renderer.object(&beside, 0)).to_string();
         excerpt.text = format!("{shown}\n{}", excerpt.text);
     }
     excerpt
@@ -123,10 +124,10 @@ pub(super) fn facts(
     rows: Rows<'_>,
     part: &Part<'_>,
     limits: &Limits,
-    shower: &mut Shower<'_>,
+    renderer: &mut ValueRenderer<'_>,
 ) -> Vec<String> {
     let mut left = part.space.tokens / 4;
-    let all = summary::columns_of(rows, shower);
+    let all = summary::columns_of(rows, renderer);
     let total = all.len();
     let mut shown = Vec::new();
     for fact in all {

@@ -12,8 +12,8 @@ use weaver_text::escape;
 use super::blocks;
 use crate::frame::finding::Findings;
 use crate::frame::media_type;
-use crate::redact::value::{Bounds, Finish, Omitted, Walk};
-use crate::redact::{Brief, Counts, MASK, Redactor};
+use crate::redact::value::{Bounds, Omitted, Postprocess, Walk};
+use crate::redact::{Counts, MASK, PlainWords, Redactor};
 use crate::spec::Limits;
 
 /// The types of blocks. Any other is a word of the tool.
@@ -30,17 +30,17 @@ const JOINTS: [char; 8] = ['/', '?', '#', '&', '=', ';', ',', '_'];
 /// Masks what is shown, and counts what it masked and found.
 pub(crate) struct Masker<'a> {
     redactor: &'a Redactor,
-    walk: Walk<'a, Faithful>,
+    walk: Walk<'a, UncutPostprocess>,
     /// Whether bytes that nobody can look into are passed on.
     passes_bytes: bool,
 }
 
 /// A redacted string is looked through for hidden instructions and escaped, never cut.
-struct Faithful {
+struct UncutPostprocess {
     findings: Findings,
 }
 
-impl Finish for Faithful {
+impl Postprocess for UncutPostprocess {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str> {
         self.findings.look(&redacted);
         match shown(&redacted, omitted) {
@@ -49,14 +49,14 @@ impl Finish for Faithful {
         }
     }
 
-    fn brief<'t>(&mut self, text: &'t str, how: Brief, _: &mut Omitted) -> Cow<'t, str> {
+    fn plain_words<'t>(&mut self, text: &'t str, how: PlainWords, _: &mut Omitted) -> Cow<'t, str> {
         if Findings::may_tell(how) {
             self.findings.look(text);
         }
         Cow::Borrowed(text)
     }
 
-    fn is_plain(&self, how: Brief) -> bool {
+    fn is_plain(&self, how: PlainWords) -> bool {
         !Findings::may_tell(how)
     }
 
@@ -84,7 +84,7 @@ fn shown<'t>(text: &'t str, omitted: &mut Omitted) -> Cow<'t, str> {
 
 impl<'a> Masker<'a> {
     pub(crate) fn new(redactor: &'a Redactor, limits: &Limits) -> Self {
-        let faithful = Faithful { findings: Findings::default() };
+        let faithful = UncutPostprocess { findings: Findings::default() };
         let walk = Walk::new(redactor, limits.names(), Bounds::WHOLE, faithful);
         Self { redactor, walk, passes_bytes: !limits.is_tagged() }
     }
@@ -235,7 +235,7 @@ impl<'a> Masker<'a> {
                     let known: &mut u64 = self.walk.masked.entry(kind.into()).or_default();
                     *known = known.saturating_add(count);
                 }
-                None => self.walk.finish.findings.add_all(&kind, count),
+                None => self.walk.postprocess.findings.add_all(&kind, count),
             }
         }
     }
@@ -247,7 +247,7 @@ impl<'a> Masker<'a> {
         for (kind, n) in &self.walk.masked {
             counts.insert(format!("redacted_{kind}"), *n);
         }
-        for (kind, n) in self.walk.finish.findings.counts() {
+        for (kind, n) in self.walk.postprocess.findings.counts() {
             counts.insert((*kind).to_owned(), *n);
         }
         for (kind, n) in &self.walk.omitted {

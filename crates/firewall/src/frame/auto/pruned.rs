@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::excerpt::{Excerpt, Part};
 use super::faithful::Masker;
-use crate::frame::Shower;
+use crate::frame::ValueRenderer;
 use crate::redact::Redactor;
 use crate::redact::value::Bounds;
 use crate::spec::Limits;
@@ -44,14 +44,14 @@ pub(super) fn excerpt(
     for (items, cell, depth) in STEPS {
         let bounds =
             Bounds { depth, fields: items.max(40), items: items.min(limits.rows), prunes: true };
-        let mut shower = Shower::pruning(redactor, limits, bounds, cell);
+        let mut renderer = ValueRenderer::pruning(redactor, limits, bounds, cell);
         let shown = match value {
-            Value::Object(map) => Value::Object(shower.object(map, 0)),
-            other => shower.value(other, None, 0),
+            Value::Object(map) => Value::Object(renderer.object(map, 0)),
+            other => renderer.value(other, None, 0),
         };
         let text = shown.to_string();
         if part.space.holds(&text, limits) {
-            let counts = shower.counts();
+            let counts = renderer.counts();
             let cut = counts.keys().any(|kind| kind.ends_with("_omitted") || kind == "text_cut");
             masker.add(counts);
             return Excerpt {

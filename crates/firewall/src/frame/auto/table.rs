@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::excerpt::{self, Excerpt, Part};
-use crate::frame::{Rows, Shower};
+use crate::frame::{Rows, ValueRenderer};
 use crate::spec::Limits;
 
 /// Rows that are looked at to tell a table from a tree.
@@ -33,18 +33,18 @@ pub(super) fn excerpt(
     rows: Rows<'_>,
     part: &Part<'_>,
     limits: &Limits,
-    shower: &mut Shower<'_>,
+    renderer: &mut ValueRenderer<'_>,
 ) -> Excerpt {
     let after = rows.after(part.offset);
     let wanted = after.len().min(part.limit).min(limits.rows);
-    let facts = if part.first { excerpt::facts(rows, part, limits, shower) } else { Vec::new() };
+    let facts = if part.first { excerpt::facts(rows, part, limits, renderer) } else { Vec::new() };
     let mut left = part.space.tokens;
     for fact in &facts {
         left = left.saturating_sub(part.space.size(fact, limits));
     }
     let ordered;
     let columns = if part.columns.is_empty() {
-        ordered = in_order(part.order, rows, shower);
+        ordered = in_order(part.order, rows, renderer);
         &ordered
     } else {
         part.columns
@@ -52,7 +52,7 @@ pub(super) fn excerpt(
     let mut table = Table::of(columns);
     let mut chars = part.space.chars;
     for row in after.iter().take(wanted) {
-        let Some(shown) = shower.row(&row, 1) else { continue };
+        let Some(shown) = renderer.row(&row, 1) else { continue };
         let line = table.line(&shown);
         let size = part.space.size(&line, limits).saturating_add(1);
         let length = line.chars().count() + 1;
@@ -93,10 +93,10 @@ pub(super) fn excerpt(
 }
 
 /// Those of the names, in their order, that the first row has and that are shown as they are.
-fn in_order(names: &[String], rows: Rows<'_>, shower: &mut Shower<'_>) -> Vec<String> {
+fn in_order(names: &[String], rows: Rows<'_>, renderer: &mut ValueRenderer<'_>) -> Vec<String> {
     let Some(row) = rows.get(0) else { return Vec::new() };
     let Some(first) = row.as_object() else { return Vec::new() };
-    let shown = names.iter().filter(|name| first.contains_key(*name) && shower.shows_name(name));
+    let shown = names.iter().filter(|name| first.contains_key(*name) && renderer.shows_name(name));
     shown.cloned().collect()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Space;
+use super::RenderBudget;
 use super::excerpt::{Excerpt, Part};
 use crate::spec::Limits;
 
@@ -24,8 +24,8 @@ pub(super) fn excerpt(text: &str, part: &Part<'_>, limits: &Limits) -> Excerpt {
     if lines.iter().take(limits.rows).find(is_long).is_some() {
         return by_characters(text, part, limits);
     }
-    let mut left = Left { tokens, chars: part.space.chars };
-    let head_space = Left { tokens: tokens / 3 * HEAD, chars: left.chars / 3 * HEAD };
+    let mut left = RemainingBudget { tokens, chars: part.space.chars };
+    let head_space = RemainingBudget { tokens: tokens / 3 * HEAD, chars: left.chars / 3 * HEAD };
     let head = fitting(lines.iter(), head_space, limits).min(limits.rows);
     left.take(lines.get(..head).unwrap_or_default(), limits);
     let rest = lines.get(head..).unwrap_or_default();
@@ -66,7 +66,7 @@ fn by_characters(text: &str, part: &Part<'_>, limits: &Limits) -> Excerpt {
 /// characters; and where the rest begins, if there is a rest.
 pub(crate) fn window(
     text: &str,
-    space: Space,
+    space: RenderBudget,
     limits: &Limits,
     lines: bool,
 ) -> (String, Option<usize>) {
@@ -75,7 +75,7 @@ pub(crate) fn window(
     }
     if lines {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
-        let left = Left { tokens: space.tokens, chars: space.chars };
+        let left = RemainingBudget { tokens: space.tokens, chars: space.chars };
         let count = fitting(all.iter(), left, limits);
         return (all.get(..count).unwrap_or_default().concat(), Some(count));
     }
@@ -84,7 +84,7 @@ pub(crate) fn window(
 }
 
 /// How many characters of a text fit: found by halving, since tokens are not known beforehand.
-fn prefix(text: &str, space: Space, limits: &Limits) -> usize {
+fn prefix(text: &str, space: RenderBudget, limits: &Limits) -> usize {
     // No token of the vocabularies has more than this many bytes of ordinary text.
     let total = text.chars().take(space.tokens.saturating_mul(16)).count().min(space.chars);
     let (mut fits, mut over) = (0, total + 1);
@@ -102,14 +102,14 @@ fn prefix(text: &str, space: Space, limits: &Limits) -> usize {
 
 /// What is left of a space.
 #[derive(Clone, Copy)]
-struct Left {
+struct RemainingBudget {
     tokens: usize,
     chars: usize,
 }
 
-impl Left {
+impl RemainingBudget {
     fn take(&mut self, lines: &[&str], limits: &Limits) {
-        let space = Space { tokens: usize::MAX - 1, chars: usize::MAX };
+        let space = RenderBudget { tokens: usize::MAX - 1, chars: usize::MAX };
         for line in lines {
             self.tokens = self.tokens.saturating_sub(space.size(line, limits));
             if self.chars != usize::MAX {
@@ -120,10 +120,14 @@ impl Left {
 }
 
 /// How many of these lines fit, one after the other.
-fn fitting<'t>(lines: impl Iterator<Item = &'t &'t str>, mut left: Left, limits: &Limits) -> usize {
+fn fitting<'t>(
+    lines: impl Iterator<Item = &'t &'t str>,
+    mut left: RemainingBudget,
+    limits: &Limits,
+) -> usize {
     let mut count = 0;
     for line in lines {
-        let space = Space { tokens: left.tokens, chars: left.chars };
+        let space = RenderBudget { tokens: left.tokens, chars: left.chars };
         if !space.holds(line, limits) {
             break;
         }

@@ -54,7 +54,7 @@ proptest! {
         frame.facts.clone_from(&texts);
         frame.table = texts.iter().map(|text| Map::from_iter([(text.clone(), json!(number))])).collect();
         frame.raw = Some(json!(texts));
-        for look in [Look::Away, Look::Over] {
+        for look in [EscapeEstimate::WorstCase, EscapeEstimate::SingleScan] {
             prop_assert!(chars(&frame.warnings) <= size::warnings_at_most(&frame.warnings, look));
             prop_assert!(chars(&frame) <= size::frame_at_most(&frame, look));
         }

@@ -27,7 +27,7 @@ pub(crate) enum Form {
 
 /// A value that is masked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Masked<'a> {
+pub(crate) struct MaskedValue<'a> {
     pub(crate) kind: &'a Arc<str>,
     pub(crate) family: ValueFamily,
     pub(crate) form: Form,
@@ -52,7 +52,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(mask: String, value: &Masked<'_>) -> Self {
+    pub(super) fn new(mask: String, value: &MaskedValue<'_>) -> Self {
         Self {
             mask,
             kind: Arc::clone(value.kind),

@@ -24,12 +24,12 @@ const ALONE: usize = 6;
 /// there are (the logarithmic method of Bentley and Saxe).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownValues {
-    parts: Vec<Arc<Part>>,
+    parts: Vec<Arc<KnownPatterns>>,
 }
 
 /// One automaton.
 #[derive(Debug)]
-struct Part {
+struct KnownPatterns {
     automaton: AhoCorasick,
     /// The place of the value in its table, by the piece in lower case.
     places: HashMap<String, usize>,
@@ -48,7 +48,7 @@ impl KnownValues {
             values.extend(&last.values);
         }
         values.sort_unstable();
-        parts.extend(Part::new(entries, values, bytes).map(Arc::new));
+        parts.extend(KnownPatterns::new(entries, values, bytes).map(Arc::new));
         Self { parts }
     }
 
@@ -68,7 +68,7 @@ impl KnownValues {
     }
 }
 
-impl Part {
+impl KnownPatterns {
     /// What tells these values; nothing where there is nothing to tell.
     fn new(entries: &[Entry], values: Vec<usize>, bytes: usize) -> Option<Self> {
         let mut places = HashMap::new();
@@ -172,13 +172,14 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use weaver_types::ValueFamily;
 
-    use super::super::entry::Masked;
+    use super::super::entry::MaskedValue;
     use super::*;
 
     fn entries(values: &[String]) -> Vec<Entry> {
         let kind = Arc::from("password");
         let entry = |text: &String| {
-            let value = Masked { kind: &kind, family: ValueFamily::Secret, form: Form::Text, text };
+            let value =
+                MaskedValue { kind: &kind, family: ValueFamily::Secret, form: Form::Text, text };
             let mut entry = Entry::new("[PASSWORD_1]".to_owned(), &value);
             entry.keep(text);
             entry

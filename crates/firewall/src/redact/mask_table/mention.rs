@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::redact::plain::MAX_MASK;
+use crate::redact::unmasked_view::MAX_MASK;
 use crate::redact::value::Cut;
 
 /// Every stretch in square brackets that could be a mask: none holds another bracket.

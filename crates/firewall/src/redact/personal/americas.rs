@@ -2,30 +2,30 @@
 
 use super::checksum::{at, is_day, luhn, number, same, weighted};
 use super::context::topic::*;
-use super::national::{Row, rows};
+use super::national::{DocumentRule, rows};
 
 /// The table.
-pub(super) const ROWS: &[Row] = rows! {
-    "us-itin" "tax_id" ["999-99-9999", "999-999999", "99999-9999"] WrittenLone TAX, itin, ["tax id 993-87-8180 given" => "993-87-8180"], ["lot 993-87-8180 shipped"];
-    "us-ein" "tax_id" ["99-9999999"] Spoken TAX, ein, ["tax id 59-6955053 given" => "59-6955053"], ["lot 59-6955053 shipped"];
-    "us-npi" "medical_license" ["9999~999~999"] WrittenLone NPI, npi, ["NPI 2505-189-433 given" => "2505-189-433"], ["lot 2505-189-433 shipped"];
-    "us-mbi" "health_id" ["9A*9~A*9~AA99"] WrittenOrLone HEALTH, mbi, ["it is 5J78-Y10-JM95 here" => "5J78-Y10-JM95"], ["lot 5J78Y10JM95 shipped"];
-    "us-dea" "medical_license" ["AA9999999", "A99999999"] Lone DEA, dea, ["DEA KK3285435 given" => "KK3285435"], ["lot KK3285435 shipped"];
-    "us-passport" "passport" ["999999999", "A99999999"] Spoken PASSPORT, any, ["passport 296462994 given" => "296462994"], ["lot 296462994 shipped"];
-    "us-aba" "bank_account" ["9999-9999-9"] Written ROUTING, aba, ["it is 8033-4646-6 here" => "8033-4646-6"], ["lot 803346466 shipped"];
-    "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Spoken BANK, any, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped"];
-    "driver-license" "driver_license" ["A999999", "A9999999", "A99999999", "A999999999", "A99999999999", "A999999999999", "A9999999999999", "A99999999999999", "AA999999", "AA9999999", "AA99999", "9999999", "99999999", "999999999", "9999999999", "99AAA99999", "999AA9999", "99999999AA", "9999999A", "99999999A", "999999999A", "A99A99999999", "A9999~99999~99999", "A999~9999~9999", "A999~999~99~999~9", "9AAAAA9999", "*9*****999**", "*******999**", "A9**999***9"] Spoken DRIVER, any, ["driving licence R556136 given" => "R556136"], ["lot R556136 shipped"];
-    "ca-sin" "national_id" ["999~999~999"] WrittenLone PERSON, sin, ["national id 157-718-388 given" => "157-718-388"], ["lot 157-718-388 shipped"];
-    "br-cpf" "national_id" ["999~999~999~99"] Written PERSON, cpf, ["it is 413.796.558-70 here" => "413.796.558-70"], ["lot 41379655870 shipped"];
-    "br-cnpj" "company_id" ["99~999~999~9999~99"] Written TAX, cnpj, ["it is 72.415.416/0525-72 here" => "72.415.416/0525-72"], ["lot 72415416052572 shipped"];
+pub(super) const ROWS: &[DocumentRule] = rows! {
+    "us-itin" "tax_id" ["999-99-9999", "999-999999", "99999-9999"] SeparatedAndAlone TAX, itin, ["tax id 993-87-8180 given" => "993-87-8180"], ["lot 993-87-8180 shipped"];
+    "us-ein" "tax_id" ["99-9999999"] Keyword TAX, ein, ["tax id 59-6955053 given" => "59-6955053"], ["lot 59-6955053 shipped"];
+    "us-npi" "medical_license" ["9999~999~999"] SeparatedAndAlone NPI, npi, ["NPI 2505-189-433 given" => "2505-189-433"], ["lot 2505-189-433 shipped"];
+    "us-mbi" "health_id" ["9A*9~A*9~AA99"] SeparatedOrAlone HEALTH, mbi, ["it is 5J78-Y10-JM95 here" => "5J78-Y10-JM95"], ["lot 5J78Y10JM95 shipped"];
+    "us-dea" "medical_license" ["AA9999999", "A99999999"] Alone DEA, dea, ["DEA KK3285435 given" => "KK3285435"], ["lot KK3285435 shipped"];
+    "us-passport" "passport" ["999999999", "A99999999"] Keyword PASSPORT, any, ["passport 296462994 given" => "296462994"], ["lot 296462994 shipped"];
+    "us-aba" "bank_account" ["9999-9999-9"] Separated ROUTING, aba, ["it is 8033-4646-6 here" => "8033-4646-6"], ["lot 803346466 shipped"];
+    "bank-account" "bank_account" ["99999999", "999999999", "9999999999", "99999999999", "999999999999", "9999999999999", "99999999999999", "999999999999999", "9999999999999999", "99999999999999999"] Keyword BANK, any, ["account 86435127 given" => "86435127"], ["lot 86435127 shipped"];
+    "driver-license" "driver_license" ["A999999", "A9999999", "A99999999", "A999999999", "A99999999999", "A999999999999", "A9999999999999", "A99999999999999", "AA999999", "AA9999999", "AA99999", "9999999", "99999999", "999999999", "9999999999", "99AAA99999", "999AA9999", "99999999AA", "9999999A", "99999999A", "999999999A", "A99A99999999", "A9999~99999~99999", "A999~9999~9999", "A999~999~99~999~9", "9AAAAA9999", "*9*****999**", "*******999**", "A9**999***9"] Keyword DRIVER, any, ["driving licence R556136 given" => "R556136"], ["lot R556136 shipped"];
+    "ca-sin" "national_id" ["999~999~999"] SeparatedAndAlone PERSON, sin, ["national id 157-718-388 given" => "157-718-388"], ["lot 157-718-388 shipped"];
+    "br-cpf" "national_id" ["999~999~999~99"] Separated PERSON, cpf, ["it is 413.796.558-70 here" => "413.796.558-70"], ["lot 41379655870 shipped"];
+    "br-cnpj" "company_id" ["99~999~999~9999~99"] Separated TAX, cnpj, ["it is 72.415.416/0525-72 here" => "72.415.416/0525-72"], ["lot 72415416052572 shipped"];
     "mx-curp" "national_id" ["AAAA999999AAAAAA*9"] Always PERSON, curp, ["it is CVOP630510XTDDTB92 here" => "CVOP630510XTDDTB92"], ["lot cvop630510xtddtb92 shipped"];
-    "mx-rfc" "tax_id" ["AAAA~999999~***", "AAA~999999~***"] Spoken TAX, rfc, ["tax id RWCE440817EA8 given" => "RWCE440817EA8"], ["lot RWCE440817EA8 shipped"];
-    "ar-cuit" "tax_id" ["99~99999999~9"] Written TAX, cuit, ["it is 33-91740382-7 here" => "33-91740382-7"], ["lot 33917403827 shipped"];
-    "cl-rut" "national_id" ["99~999~999~*", "9~999~999~*"] Written PERSON | TAX, rut, ["it is 81.282.949-1 here" => "81.282.949-1"], ["lot 812829491 shipped"];
-    "uy-ci" "national_id" ["9~999~999~9"] Spoken PERSON, ci, ["national id 0-829-651-4 given" => "0-829-651-4"], ["lot 0-829-651-4 shipped"];
-    "dni-cedula" "national_id" ["99~999~999", "9999999999", "99999999"] Spoken PERSON, any, ["national id 44.508.815 given" => "44.508.815"], ["lot 44.508.815 shipped"];
-    "imei" "device_id" ["99~999999~999999~9"] Spoken DEVICE, luhn, ["IMEI 28-193625-235196-5 given" => "28-193625-235196-5"], ["lot 28-193625-235196-5 shipped"];
-    "vin" "vehicle_id" ["*************9999", "************99999", "*****************"] Lone VEHICLE, vin, ["plate 7DU8ZCH21D8WX9543 given" => "7DU8ZCH21D8WX9543"], ["lot 7DU8ZCH21D8WX9543 shipped"];
+    "mx-rfc" "tax_id" ["AAAA~999999~***", "AAA~999999~***"] Keyword TAX, rfc, ["tax id RWCE440817EA8 given" => "RWCE440817EA8"], ["lot RWCE440817EA8 shipped"];
+    "ar-cuit" "tax_id" ["99~99999999~9"] Separated TAX, cuit, ["it is 33-91740382-7 here" => "33-91740382-7"], ["lot 33917403827 shipped"];
+    "cl-rut" "national_id" ["99~999~999~*", "9~999~999~*"] Separated PERSON | TAX, rut, ["it is 81.282.949-1 here" => "81.282.949-1"], ["lot 812829491 shipped"];
+    "uy-ci" "national_id" ["9~999~999~9"] Keyword PERSON, ci, ["national id 0-829-651-4 given" => "0-829-651-4"], ["lot 0-829-651-4 shipped"];
+    "dni-cedula" "national_id" ["99~999~999", "9999999999", "99999999"] Keyword PERSON, any, ["national id 44.508.815 given" => "44.508.815"], ["lot 44.508.815 shipped"];
+    "imei" "device_id" ["99~999999~999999~9"] Keyword DEVICE, luhn, ["IMEI 28-193625-235196-5 given" => "28-193625-235196-5"], ["lot 28-193625-235196-5 shipped"];
+    "vin" "vehicle_id" ["*************9999", "************99999", "*****************"] Alone VEHICLE, vin, ["plate 7DU8ZCH21D8WX9543 given" => "7DU8ZCH21D8WX9543"], ["lot 7DU8ZCH21D8WX9543 shipped"];
 };
 
 /// Any number of the shape, but not one digit repeated.

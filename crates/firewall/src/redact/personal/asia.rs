@@ -3,46 +3,46 @@
 use super::americas::any;
 use super::checksum::{at, is_day, luhn, number, same, value, verhoeff, weighted};
 use super::context::topic::*;
-use super::national::{Row, rows};
+use super::national::{DocumentRule, rows};
 
 /// The table.
-pub(super) const ROWS: &[Row] = rows! {
+pub(super) const ROWS: &[DocumentRule] = rows! {
     "sg-nric" "national_id" ["A9999999A"] Always PERSON, nric, ["it is G5461908T here" => "G5461908T"], ["lot g5461908t shipped"];
-    "sg-uen" "company_id" ["99999999A", "999999999A"] Lone COMPANY, uen, ["company 78843962J given" => "78843962J"], ["lot 78843962J shipped"];
+    "sg-uen" "company_id" ["99999999A", "999999999A"] Alone COMPANY, uen, ["company 78843962J given" => "78843962J"], ["lot 78843962J shipped"];
     "sg-uen-entity" "company_id" ["A99AA9999A"] Always COMPANY, uen_entity, ["it is T11BE2498H here" => "T11BE2498H"], ["lot t11be2498h shipped"];
-    "au-abn" "tax_id" ["99~999~999~999"] Written AU | TAX | COMPANY, abn, ["it is 50 575 416 187 here" => "50 575 416 187"], ["lot 50575416187 shipped"];
-    "au-acn" "company_id" ["999~999~999"] WrittenLone AU | COMPANY, acn, ["company 118 847 760 given" => "118 847 760"], ["lot 118 847 760 shipped"];
-    "au-tfn" "tax_id" ["999~999~999"] WrittenLone AU | TAX, tfn, ["tax id 106 911 772 given" => "106 911 772"], ["lot 106 911 772 shipped"];
-    "au-medicare" "health_id" ["9999~99999~9"] WrittenLone AU | HEALTH, medicare, ["patient 5830-76777-4 given" => "5830-76777-4"], ["lot 5830-76777-4 shipped"];
+    "au-abn" "tax_id" ["99~999~999~999"] Separated AU | TAX | COMPANY, abn, ["it is 50 575 416 187 here" => "50 575 416 187"], ["lot 50575416187 shipped"];
+    "au-acn" "company_id" ["999~999~999"] SeparatedAndAlone AU | COMPANY, acn, ["company 118 847 760 given" => "118 847 760"], ["lot 118 847 760 shipped"];
+    "au-tfn" "tax_id" ["999~999~999"] SeparatedAndAlone AU | TAX, tfn, ["tax id 106 911 772 given" => "106 911 772"], ["lot 106 911 772 shipped"];
+    "au-medicare" "health_id" ["9999~99999~9"] SeparatedAndAlone AU | HEALTH, medicare, ["patient 5830-76777-4 given" => "5830-76777-4"], ["lot 5830-76777-4 shipped"];
     "in-pan" "tax_id" ["AAAAA9999A"] Always TAX | CARD, pan, ["it is VLSHQ4798C here" => "VLSHQ4798C"], ["lot vlshq4798c shipped"];
-    "in-aadhaar" "national_id" ["9999~9999~9999"] WrittenLone PERSON, aadhaar, ["national id 3684 2944 2365 given" => "3684 2944 2365"], ["lot 3684 2944 2365 shipped"];
-    "in-passport" "passport" ["A99~99999", "A9999999"] Lone PASSPORT, in_passport, ["passport X7110687 given" => "X7110687"], ["lot X7110687 shipped"];
-    "in-voter" "national_id" ["AAA9999999"] Lone VOTER, in_voter, ["voter XHC0288119 given" => "XHC0288119"], ["lot XHC0288119 shipped"];
+    "in-aadhaar" "national_id" ["9999~9999~9999"] SeparatedAndAlone PERSON, aadhaar, ["national id 3684 2944 2365 given" => "3684 2944 2365"], ["lot 3684 2944 2365 shipped"];
+    "in-passport" "passport" ["A99~99999", "A9999999"] Alone PASSPORT, in_passport, ["passport X7110687 given" => "X7110687"], ["lot X7110687 shipped"];
+    "in-voter" "national_id" ["AAA9999999"] Alone VOTER, in_voter, ["voter XHC0288119 given" => "XHC0288119"], ["lot XHC0288119 shipped"];
     "in-gstin" "tax_id" ["99AAAAA9999A*A*"] Always TAX, gstin, ["it is 08RZLAK0804NXZ8 here" => "08RZLAK0804NXZ8"], ["lot 08rzlak0804nxz8 shipped"];
-    "in-vehicle" "vehicle_id" ["AA~99~AA~9999", "AA~99~A~9999", "AA~9~AA~9999", "AA~9~A~9999", "99AA9999AA", "AA~99~AAA~9999"] Spoken VEHICLE, in_vehicle, ["plate AF35TR3260 given" => "AF35TR3260"], ["lot AF-35-TR-3260 shipped"];
-    "kr-rrn" "national_id" ["999999-9999999"] Written PERSON, rrn, ["it is 411014-2358872 here" => "411014-2358872"], ["lot 4110142358872 shipped"];
+    "in-vehicle" "vehicle_id" ["AA~99~AA~9999", "AA~99~A~9999", "AA~9~AA~9999", "AA~9~A~9999", "99AA9999AA", "AA~99~AAA~9999"] Keyword VEHICLE, in_vehicle, ["plate AF35TR3260 given" => "AF35TR3260"], ["lot AF-35-TR-3260 shipped"];
+    "kr-rrn" "national_id" ["999999-9999999"] Separated PERSON, rrn, ["it is 411014-2358872 here" => "411014-2358872"], ["lot 4110142358872 shipped"];
     "kr-passport" "passport" ["A999A9999"] Always PASSPORT, kr_passport, ["it is M649A2227 here" => "M649A2227"], ["lot m649a2227 shipped"];
-    "kr-passport-old" "passport" ["A99999999"] Lone PASSPORT, kr_passport, ["passport M96139606 given" => "M96139606"], ["lot M96139606 shipped"];
-    "kr-brn" "company_id" ["999~99~99999"] WrittenLone COMPANY, brn, ["company 196-34-84214 given" => "196-34-84214"], ["lot 196-34-84214 shipped"];
-    "kr-driver-license" "driver_license" ["99~99~999999~99"] Written DRIVER, kr_driver, ["it is 16-38-287667-84 here" => "16-38-287667-84"], ["lot 163828766784 shipped"];
-    "th-id" "national_id" ["9~9999~99999~99~9"] Written PERSON, thai, ["it is 7-2381-59510-55-7 here" => "7-2381-59510-55-7"], ["lot 7238159510557 shipped"];
+    "kr-passport-old" "passport" ["A99999999"] Alone PASSPORT, kr_passport, ["passport M96139606 given" => "M96139606"], ["lot M96139606 shipped"];
+    "kr-brn" "company_id" ["999~99~99999"] SeparatedAndAlone COMPANY, brn, ["company 196-34-84214 given" => "196-34-84214"], ["lot 196-34-84214 shipped"];
+    "kr-driver-license" "driver_license" ["99~99~999999~99"] Separated DRIVER, kr_driver, ["it is 16-38-287667-84 here" => "16-38-287667-84"], ["lot 163828766784 shipped"];
+    "th-id" "national_id" ["9~9999~99999~99~9"] Separated PERSON, thai, ["it is 7-2381-59510-55-7 here" => "7-2381-59510-55-7"], ["lot 7238159510557 shipped"];
     "cn-resident-id" "national_id" ["99999999999999999*"] Always PERSON, resident, ["it is 368719206711158834 here" => "368719206711158834"], ["it is 368719206711158835 here"];
-    "tw-id" "national_id" ["A999999999"] Lone PERSON, taiwan, ["national id R293665838 given" => "R293665838"], ["lot R293665838 shipped"];
-    "hk-id" "national_id" ["A999999*"] Spoken PERSON, hong_kong, ["national id U6843031 given" => "U6843031"], ["lot U6843031 shipped"];
-    "jp-my-number" "national_id" ["9999~9999~9999"] Spoken PERSON, my_number, ["national id 7705 7416 5970 given" => "7705 7416 5970"], ["lot 7705 7416 5970 shipped"];
-    "my-nric" "national_id" ["999999~99~9999"] Written PERSON, mykad, ["it is 610926-29-7125 here" => "610926-29-7125"], ["lot 610926297125 shipped"];
-    "id-nik" "national_id" ["9999999999999999"] Spoken PERSON, nik, ["national id 4621324401929026 given" => "4621324401929026"], ["lot 4621324401929026 shipped"];
-    "ph-tin" "tax_id" ["999~999~999", "999~999~999~999", "999~999~999~99999"] Spoken TAX, ph_tin, ["tax id 282-258-823 given" => "282-258-823"], ["lot 282-258-823 shipped"];
-    "ph-umid" "national_id" ["9999~9999999~9"] Spoken PERSON, any, ["national id 6062-6274311-9 given" => "6062-6274311-9"], ["lot 6062-6274311-9 shipped"];
-    "ph-passport" "passport" ["A9999999A"] Spoken PASSPORT, any, ["passport Z2077993R given" => "Z2077993R"], ["lot Z2077993R shipped"];
-    "il-id" "national_id" ["999999999"] Spoken PERSON, luhn, ["national id 968401539 given" => "968401539"], ["lot 968401539 shipped"];
-    "kz-iin" "national_id" ["999999999999"] Spoken PERSON, iin, ["national id 270818515680 given" => "270818515680"], ["lot 270818515680 shipped"];
-    "ae-id" "national_id" ["999~9999~9999999~9"] Written PERSON, emirates, ["it is 784-2063-4844229-3 here" => "784-2063-4844229-3"], ["lot 784206348442293 shipped"];
-    "ng-nin" "national_id" ["99999999999"] Spoken PERSON, nin, ["national id 27919459027 given" => "27919459027"], ["lot 27919459027 shipped"];
-    "za-id" "national_id" ["999999~9999~99~9"] Lone PERSON, south_africa, ["national id 660311-5052-24-8 given" => "660311-5052-24-8"], ["lot 660311-5052-24-8 shipped"];
-    "za-company" "company_id" ["9999~999999~99"] Written COMPANY, za_company, ["it is 2002/999517/99 here" => "2002/999517/99"], ["lot 200299951799 shipped"];
-    "nz-ird" "tax_id" ["99~999~999", "999~999~999"] Spoken TAX, any, ["tax id 56-882-848 given" => "56-882-848"], ["lot 56-882-848 shipped"];
-    "other-plate" "vehicle_id" ["AAA~999AA", "AA~99~AA", "AA~999~AA", "9999~AAA", "AAA~9999", "AA99AAAA", "AA9999"] Spoken VEHICLE, any, ["plate EYQ-358DE given" => "EYQ-358DE"], ["lot EYQ-358DE shipped"];
+    "tw-id" "national_id" ["A999999999"] Alone PERSON, taiwan, ["national id R293665838 given" => "R293665838"], ["lot R293665838 shipped"];
+    "hk-id" "national_id" ["A999999*"] Keyword PERSON, hong_kong, ["national id U6843031 given" => "U6843031"], ["lot U6843031 shipped"];
+    "jp-my-number" "national_id" ["9999~9999~9999"] Keyword PERSON, my_number, ["national id 7705 7416 5970 given" => "7705 7416 5970"], ["lot 7705 7416 5970 shipped"];
+    "my-nric" "national_id" ["999999~99~9999"] Separated PERSON, mykad, ["it is 610926-29-7125 here" => "610926-29-7125"], ["lot 610926297125 shipped"];
+    "id-nik" "national_id" ["9999999999999999"] Keyword PERSON, nik, ["national id 4621324401929026 given" => "4621324401929026"], ["lot 4621324401929026 shipped"];
+    "ph-tin" "tax_id" ["999~999~999", "999~999~999~999", "999~999~999~99999"] Keyword TAX, ph_tin, ["tax id 282-258-823 given" => "282-258-823"], ["lot 282-258-823 shipped"];
+    "ph-umid" "national_id" ["9999~9999999~9"] Keyword PERSON, any, ["national id 6062-6274311-9 given" => "6062-6274311-9"], ["lot 6062-6274311-9 shipped"];
+    "ph-passport" "passport" ["A9999999A"] Keyword PASSPORT, any, ["passport Z2077993R given" => "Z2077993R"], ["lot Z2077993R shipped"];
+    "il-id" "national_id" ["999999999"] Keyword PERSON, luhn, ["national id 968401539 given" => "968401539"], ["lot 968401539 shipped"];
+    "kz-iin" "national_id" ["999999999999"] Keyword PERSON, iin, ["national id 270818515680 given" => "270818515680"], ["lot 270818515680 shipped"];
+    "ae-id" "national_id" ["999~9999~9999999~9"] Separated PERSON, emirates, ["it is 784-2063-4844229-3 here" => "784-2063-4844229-3"], ["lot 784206348442293 shipped"];
+    "ng-nin" "national_id" ["99999999999"] Keyword PERSON, nin, ["national id 27919459027 given" => "27919459027"], ["lot 27919459027 shipped"];
+    "za-id" "national_id" ["999999~9999~99~9"] Alone PERSON, south_africa, ["national id 660311-5052-24-8 given" => "660311-5052-24-8"], ["lot 660311-5052-24-8 shipped"];
+    "za-company" "company_id" ["9999~999999~99"] Separated COMPANY, za_company, ["it is 2002/999517/99 here" => "2002/999517/99"], ["lot 200299951799 shipped"];
+    "nz-ird" "tax_id" ["99~999~999", "999~999~999"] Keyword TAX, any, ["tax id 56-882-848 given" => "56-882-848"], ["lot 56-882-848 shipped"];
+    "other-plate" "vehicle_id" ["AAA~999AA", "AA~99~AA", "AA~999~AA", "9999~AAA", "AAA~9999", "AA99AAAA", "AA9999"] Keyword VEHICLE, any, ["plate EYQ-358DE given" => "EYQ-358DE"], ["lot EYQ-358DE shipped"];
 };
 
 fn nric(text: &[u8]) -> bool {

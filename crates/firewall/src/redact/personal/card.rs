@@ -42,7 +42,7 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
     let mut digits = [0_u8; MOST];
     let mut count = 0;
     let mut at = token.start;
-    let mut sign = 0;
+    let mut sign = Sign::default();
     let mut groups = 0;
     let mut found = None;
     loop {
@@ -59,10 +59,12 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
             break;
         }
         let number = digits.get(..count).unwrap_or_default();
-        if ends(bytes, at, sign) && layout(first, groups) && is_card(number) {
-            let weak = sign == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
+        let layout = sign.is_one() && layout(first, groups) || (count, groups, first) == (16, 4, 4);
+        if ends(bytes, at, sign.last) && layout && is_card(number) {
+            let weak =
+                sign.last == 0 && (!matches!(count, 14 | 16) || number.first() == Some(&b'1'));
             let published = test_cards::is_published(number);
-            let short = sign == 0 && count == 13;
+            let short = sign.last == 0 && count == 13;
             found = Some(Card { range: token.start..at, weak, short, published });
         }
         let Some(next) = joined(bytes, at, &mut sign) else { break };
@@ -71,13 +73,33 @@ pub(super) fn starting(bytes: &[u8], token: Token) -> Option<Card> {
     found
 }
 
-/// The start of the next group after the same sign as before.
-fn joined(bytes: &[u8], end: usize, sign: &mut u8) -> Option<usize> {
+/// What stands between the groups.
+#[derive(Default)]
+struct Sign {
+    /// 0 before the first.
+    last: u8,
+    /// A blank in one place and a hyphen in another: only four groups of four are a card then.
+    mixed: bool,
+}
+
+impl Sign {
+    fn is_one(&self) -> bool {
+        !self.mixed
+    }
+}
+
+/// The start of the next group after the same sign as before, or a blank for a hyphen.
+fn joined(bytes: &[u8], end: usize, sign: &mut Sign) -> Option<usize> {
     let here = byte(bytes, end);
-    if !matches!(here, b' ' | b'-' | b'.' | b'/' | b'_') || *sign != 0 && *sign != here {
+    let either = |sign: u8| matches!(sign, b' ' | b'-');
+    let other = sign.last != 0 && sign.last != here;
+    if !matches!(here, b' ' | b'-' | b'.' | b'/' | b'_')
+        || other && !(either(here) && either(sign.last))
+    {
         return None;
     }
-    *sign = here;
+    sign.mixed |= other;
+    sign.last = here;
     let doubled = here == b' ' && byte(bytes, end + 1) == b' ';
     let next = if doubled { end + 2 } else { end + 1 };
     byte(bytes, next).is_ascii_digit().then_some(next)

@@ -77,7 +77,7 @@ pub(super) fn timestamp_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// How tightly groups must hang together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum GroupJoin {
     /// Blanks and brackets join too.
     Loose,
     /// One hyphen, point or slash joins.
@@ -127,7 +127,7 @@ pub(super) fn separator(byte: u8) -> u8 {
 
 impl Cluster {
     /// The groups from a place on, or nothing when they are too many or too long for a value.
-    pub(super) fn gather(bytes: &[u8], start: usize, hold: Hold) -> Option<Self> {
+    pub(super) fn gather(bytes: &[u8], start: usize, hold: GroupJoin) -> Option<Self> {
         let mut cluster = Self {
             start,
             end: start,
@@ -169,17 +169,17 @@ impl Cluster {
     }
 
     /// The start of the next group, if one is joined here.
-    fn join(&mut self, bytes: &[u8], end: usize, hold: Hold) -> Option<usize> {
-        if hold == Hold::Token {
+    fn join(&mut self, bytes: &[u8], end: usize, hold: GroupJoin) -> Option<usize> {
+        if hold == GroupJoin::Token {
             return None;
         }
-        let most = if hold == Hold::Loose { 3 } else { 1 };
+        let most = if hold == GroupJoin::Loose { 3 } else { 1 };
         let mut seen = 0;
         let mut at = end;
         while at < end + most {
             match separator(byte(bytes, at)) {
                 0 => break,
-                bit if hold == Hold::Tight && bit & (BLANK | BRACKET) != 0 => break,
+                bit if hold == GroupJoin::Tight && bit & (BLANK | BRACKET) != 0 => break,
                 bit => seen |= bit,
             }
             at += 1;
@@ -188,7 +188,7 @@ impl Cluster {
             return None;
         }
         // Two blanks, or a full stop and a blank, are a gap between things.
-        if at - end > 1 && seen & (BRACKET | HYPHEN) == 0 {
+        if at - end > 1 && seen & (BRACKET | HYPHEN) == 0 && !is_behind_area(bytes, end, at) {
             return None;
         }
         self.separators |= seen;
@@ -234,23 +234,37 @@ fn joins(bytes: &[u8], at: usize) -> bool {
 }
 
 /// True when a digit stands right before the separators before this place.
-pub(super) fn continues(bytes: &[u8], start: usize, hold: Hold) -> bool {
-    if hold == Hold::Token {
+pub(super) fn continues(bytes: &[u8], start: usize, hold: GroupJoin) -> bool {
+    if hold == GroupJoin::Token {
         return false;
     }
-    let most = if hold == Hold::Loose { 3 } else { 1 };
+    let most = if hold == GroupJoin::Loose { 3 } else { 1 };
     let mut at = start;
     let mut seen = 0;
     while at > 0 && start - at < most {
         match separator(before(bytes, at)) {
             0 => break,
-            bit if hold == Hold::Tight && bit & (BLANK | BRACKET) != 0 => break,
+            bit if hold == GroupJoin::Tight && bit & (BLANK | BRACKET) != 0 => break,
             bit => seen |= bit,
         }
         at -= 1;
     }
-    let gap = start - at > 1 && seen & (BRACKET | HYPHEN) == 0;
+    let gap = start - at > 1 && seen & (BRACKET | HYPHEN) == 0 && !is_behind_area(bytes, at, start);
     at < start && at > 0 && !gap && before(bytes, at).is_ascii_digit()
+}
+
+/// True for ` / ` between two places behind the area of a phone number: `0351 / 86 22 714`.
+fn is_behind_area(bytes: &[u8], from: usize, to: usize) -> bool {
+    if bytes.get(from..to) != Some(b" / ") {
+        return false;
+    }
+    let seen = bytes.get(from.saturating_sub(6)..from).unwrap_or_default();
+    let digits = seen.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let start = from - digits;
+    (3..=5).contains(&digits)
+        && byte(bytes, start) == b'0'
+        && !is_word(before(bytes, start))
+        && separator(before(bytes, start)) & !(BLANK | BRACKET) == 0
 }
 
 /// True when something may go on after separators here; quick, and true rather than false.

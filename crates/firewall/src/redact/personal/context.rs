@@ -1,9 +1,9 @@
 //! The words around a candidate.
 
 use std::cell::{Cell, RefCell};
-use std::ops::Range;
 
 use super::cluster::byte;
+use super::gap::{adjoins, is_above, is_after, is_of_one_field};
 use super::mentions::{Mention, Mentions};
 use crate::redact::column::Headings;
 
@@ -52,7 +52,8 @@ pub(super) const WORDS: &[(u64, &str)] = &[
          tél|joindre au|joignable au|appelez*|appeler le|tfno|tlf|celulares|llámame*|llame al|\
          llamar al|llámenos*|chiamami*|chiamare il|telemóvel|telemovel|telefone|fone|me liga*|\
          ligue para|telefoon*|mobiel*|bel me|selfoon|telepon|telp|no hp|hubungi|simu|\
-         điện thoại|sđt|đt|di động|komórk*|zadzwoń*|telefonszám|puh|tlf.|\
+         điện thoại|sđt|đt|di động|komórk*|zadzwoń*|telefonszám|puh|tlf.|rückruf*|rufen sie*|rappelez*|oddzwoń*|terugbel*|\
+         call back|callback|direct line|direct dial|numaram|перезвон*|回电|折り返し|직통|\
          телефон*|тел|моб|мобильн*|сотов*|звоните|звони|позвоните|\
          电话|手机|联系方式|座机|热线|致电|拨打|請打|请打|電話|手機|携帯|連絡先|ケータイ|\
          전화|휴대폰|핸드폰|연락처|팩스|โทร|มือถือ|เบอร์|هاتف|جوال|موبايل|تليفون|تلفون|محمول|\
@@ -67,7 +68,8 @@ pub(super) const WORDS: &[(u64, &str)] = &[
         CALL,
         "call|calling|called|contact|contact us|reach|number is|mine is|customer service|\
          support line|number at|contacto|contatto|cel|cep|kom|mob|ph|wa|ring|sel|piga|arayın|\
-         gọi|recapito|kontakt|contactez*",
+         gọi|recapito|kontakt|contactez*|mi número|mi numero|\
+         meine nummer|mon numéro|il mio numero|meu número|meu numero|mijn nummer|mój numer|mitt nummer|我的号码|私の番号|내 번호",
     ),
     (
         OTHER,
@@ -87,18 +89,26 @@ pub(super) const WORDS: &[(u64, &str)] = &[
          reserva*|socio|póliza|numero di serie|contratto|prenotazione|polizza|matricola|serienummer|\
          contractnummer|seryjny|umow*|rezerwacj*|bilet*|polis*|серийн*|договор*|брон*|билет*|квитанц*|\
          фактур*|полис*|счёт*|счет*|序列号|合同*|会员号|预订*|编号|シリアル*|会員*|予約*|契約*|예약*|계약*|\
-         회원*|시리얼*|rezervasyon*|sözleşme*|seri no|kontrak",
+         회원*|시리얼*|접수번호|관리번호|상품번호|거래번호|승인번호|受付番号|管理番号|商品番号|品番|整理番号|\
+         流水号|编码|工单号|批次号|批号|货号|条码|артикул*|заявк*|обращени*|протокол*|lote|lotto|lotnummer|charge nr|chargen*|\
+         partij*|partia|devis|preventivo|presupuesto|orçamento|riferimento|referencia|üyelik no|poliçe*|\
+         rezervasyon*|sözleşme*|seri no|kontrak|asset*|meter reading|docket|permit|mandat*|\
+         zähler*|protocollo|zaaknummer|polisnummer|dossiernummer|ticketnummer|\
+         codice cliente|cod. cliente|código de cliente|codigo de cliente|n° client|nº client|n.º cliente|nº cliente|\
+         numéro client|numéro de client|número de cliente|numero cliente|klantnummer|klantnr|klantcode|\
+         numer klienta|nr klienta|номер клиента|код клиента|客户编号|客户号|お客様番号|顧客番号|고객번호|müşteri no*",
     ),
     (
         OTHER | ORDER,
         "order*|sku|isbn*|issn|ticket*|tracking|invoice|reference|ean|upc|gtin|barcode|parcel|shipment|awb|\
-         bestell*|auftrag*|rechnungs*|sendung*|\
+         bestell*|auftrag*|rechnungs*|sendung*|lieferung*|kdnr|kd-nr|waybill|consignment|rma|remessa|paczk*|\
+         bon de livraison|bordereau|\
          lieferschein*|kundennummer|kundennr|kunden-nr|aktenzeichen|artikel*|vorgangsnummer|\
          commande*|facture*|numéro de suivi|n° de suivi|suivi|référence*|colis|dossier|\
          pedido*|factura*|seguimiento|expediente|albarán|encomenda*|fatura*|nota fiscal|rastreio|\
          ordine*|ordini|fattura*|spedizione|pratica|bestelnummer|bestelling*|factuur*|\
          zamówien*|zamowien*|faktur*|przesyłk*|objednávk*|sipariş*|siparis*|pesanan|resi|\
-         đơn hàng|vận đơn|заказ*|накладн*|трек-номер|счёт-фактур*|订单*|單號|单号|订单号|訂單*|\
+         đơn hàng|vận đơn|заказ*|накладн*|трек-номер|счёт-фактур*|订单*|單號|单号|快递*|受注*|発注*|請求*|請求書*|청구*|takip no|kargo*|zlecen*|zending*|ddt|bolla|guia de remessa|lot no|lot|订单号|訂單*|\
          运单*|发票*|注文*|伝票*|追跡*|お問い合わせ番号|주문*|송장*|운송장*|part|range",
     ),
     (
@@ -192,38 +202,6 @@ pub(super) const WORDS: &[(u64, &str)] = &[
     (DEVICE, "imei*|meid|device*|handset|sim|iccid|imsi"),
 ];
 
-/// The most letters between a word and the candidate that it adjoins: `phone no 5551234567`.
-const SMALL_WORD: usize = 3;
-
-/// True when a word ends the line above, `Phone number:`, and the candidate begins the next.
-fn is_above(gap: &[u8]) -> bool {
-    let mut lines = gap.split(|byte| *byte == b'\n');
-    let (above, below) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let sign = |byte: &u8| byte.is_ascii_whitespace() || b":*|\"'.".contains(byte);
-    lines.next().is_none()
-        && below.iter().all(sign)
-        && above.len() <= 16
-        && above.iter().all(|byte| sign(byte) || byte.is_ascii_alphabetic())
-}
-
-fn adjoins(gap: &[u8]) -> bool {
-    let letters = gap.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    letters <= SMALL_WORD && !gap.iter().any(u8::is_ascii_digit)
-}
-
-/// True for a word behind the candidate that names it: `… - phone`, `… (móvil)`, `… is my phone`. A
-/// colon behind the word says that it names what follows.
-fn is_after(bytes: &[u8], gap: Range<usize>, to: usize) -> bool {
-    if matches!(byte(bytes, to), b':' | b'=') {
-        return false;
-    }
-    let gap = bytes.get(gap).unwrap_or_default();
-    let says = [&b" is "[..], b" est ", b" ist ", b" es "].iter().any(|verb| gap.starts_with(verb));
-    gap.len() <= 2
-        || gap.len() <= 5 && gap.iter().all(|byte| b" -(/[|\xe2\x80\x93\x94".contains(byte))
-        || gap.len() <= 12 && says
-}
-
 /// What the words around a candidate speak of.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Context {
@@ -243,13 +221,16 @@ pub(super) struct Context {
 
 impl Context {
     /// Reads the words around a stretch.
-    pub(super) fn around(near: &Surroundings<'_>, start: usize, end: usize) -> Self {
+    pub(super) fn around(near: &ContextReader<'_>, start: usize, end: usize) -> Self {
         let bytes = near.bytes;
         let mut context = Self::default();
         let mut mentions = near.mentions.borrow_mut();
         let floor = start.saturating_sub(WIDE);
         let mut last = 0;
-        mentions.each(bytes, floor, start, |Mention { end: to, topics, .. }| {
+        mentions.each(bytes, floor, start, |Mention { start: from, end: to, topics }| {
+            if !is_of_one_field(bytes, from..to, start) {
+                return;
+            }
             context.wide |= topics;
             let gap = bytes.get(to..start).unwrap_or_default();
             if gap.len() <= NEAR && (!gap.contains(&b'\n') || is_above(gap)) {
@@ -288,13 +269,13 @@ impl Context {
 
 /// A text with what was read around its candidates so far.
 #[derive(Debug)]
-pub(super) struct Surroundings<'t> {
+pub(super) struct ContextReader<'t> {
     pub(super) bytes: &'t [u8],
     mentions: RefCell<Mentions>,
     headings: RefCell<Headings>,
 }
 
-impl<'t> Surroundings<'t> {
+impl<'t> ContextReader<'t> {
     pub(super) fn new(bytes: &'t [u8]) -> Self {
         Self { bytes, mentions: RefCell::default(), headings: RefCell::default() }
     }
@@ -303,14 +284,14 @@ impl<'t> Surroundings<'t> {
 /// The words around a candidate, looked up when first asked for, and once.
 pub(super) struct Words<'s> {
     pub(super) bytes: &'s [u8],
-    near: &'s Surroundings<'s>,
+    near: &'s ContextReader<'s>,
     start: usize,
     end: usize,
     context: Cell<Option<Context>>,
 }
 
 impl<'s> Words<'s> {
-    pub(super) fn new(near: &'s Surroundings<'s>, start: usize, end: usize) -> Self {
+    pub(super) fn new(near: &'s ContextReader<'s>, start: usize, end: usize) -> Self {
         Self { bytes: near.bytes, near, start, end, context: Cell::new(None) }
     }
 
@@ -330,6 +311,12 @@ impl<'s> Words<'s> {
     pub(super) fn is_followed_by_word(&self) -> bool {
         let next = byte(self.bytes, self.end + 1);
         byte(self.bytes, self.end) == b' ' && (next.is_ascii_alphabetic() || !next.is_ascii())
+    }
+
+    /// The word right before names an order, an invoice and the like: `nota fiscal`, `lot no.`
+    pub(super) fn is_called_an_order(&self) -> bool {
+        let context = self.get();
+        context.adjoins && context.last & context.near & topic::ORDER != 0
     }
 
     /// The label right before names an order, a parcel and the like.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cluster::{before, byte};
-use super::{Page, remote, reserved};
+use super::{ScanWindow, remote, reserved};
 use crate::redact::validate::words;
 
 /// The longest part before the `@` that is looked at, in bytes.
@@ -19,14 +19,14 @@ const FILES: &[&str] = words![
 ];
 
 /// The address around an `@`.
-pub(super) fn address(page: &Page<'_>, at: usize) -> Option<Range<usize>> {
-    let bytes = page.bytes();
+pub(super) fn address(window: &ScanWindow<'_>, at: usize) -> Option<Range<usize>> {
+    let bytes = window.bytes();
     let start = local(bytes, at)?;
     let end = domain(bytes, at + 1)?;
     let domain = bytes.get(at + 1..end)?;
     // Behind the password of a URL stands a host, which with the password would make an address.
     let name = back_over(bytes, at, |byte| in_local(byte) && byte != b'/').max(start);
-    if page.covered.holds(&(name..at)) {
+    if window.covered.holds(&(name..at)) {
         return None;
     }
     let is_none = reserved::is_example(domain.rsplit(|byte| *byte == b'.'))

@@ -9,29 +9,29 @@ use super::context::Words;
 /// What it takes, besides shape and check, to call a candidate a value. A word of its subject
 /// around is always enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum Evidence {
     /// Nothing more; letters must be in upper case.
     Always,
     /// All its separators.
-    Written,
+    Separated,
     /// All its separators, or nothing else in the text.
-    WrittenOrLone,
+    SeparatedOrAlone,
     /// Nothing else in the text.
-    Lone,
+    Alone,
     /// All its separators, and nothing else in the text.
-    WrittenLone,
+    SeparatedAndAlone,
     /// The word.
-    Spoken,
+    Keyword,
 }
 
 /// A kind of number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct DocumentRule {
     pub(super) rule: ScanRule,
     /// `9` a digit, `A` a letter, `*` either, `~` a place where a separator may stand,
     /// `-` one where only a hyphen may.
     pub(super) shapes: &'static [&'static str],
-    pub(super) when: When,
+    pub(super) evidence: Evidence,
     pub(super) topics: u64,
     /// Looks at the letters and digits alone, letters in upper case.
     pub(super) check: fn(&[u8]) -> bool,
@@ -39,9 +39,9 @@ pub(super) struct Row {
 
 /// Writes rows of a table.
 macro_rules! rows {
-    ($($id:literal $kind:literal [$($shape:literal),+] $when:ident $topics:expr, $check:expr,
+    ($($id:literal $kind:literal [$($shape:literal),+] $evidence:ident $topics:expr, $check:expr,
         [$($text:literal => $value:literal),+], [$($keep:literal),+];)+) => {
-        &[$($crate::redact::personal::national::Row {
+        &[$($crate::redact::personal::national::DocumentRule {
             rule: $crate::redact::scanner::ScanRule {
                 id: $id,
                 kind: $kind,
@@ -49,7 +49,7 @@ macro_rules! rows {
                 keeps: &[$($keep),+],
             },
             shapes: &[$($shape),+],
-            when: $crate::redact::personal::national::When::$when,
+            evidence: $crate::redact::personal::national::Evidence::$evidence,
             topics: $topics,
             check: $check,
         }),+]
@@ -58,7 +58,7 @@ macro_rules! rows {
 pub(super) use rows;
 
 /// All tables, one after the other.
-pub(super) const TABLES: [&[Row]; 3] =
+pub(super) const TABLES: [&[DocumentRule]; 3] =
     [super::americas::ROWS, super::europe::ROWS, super::asia::ROWS];
 
 /// How many rows there are.
@@ -78,7 +78,7 @@ struct Shape {
     hyphens: bool,
     /// The place of the row among all.
     index: usize,
-    row: &'static Row,
+    row: &'static DocumentRule,
 }
 
 /// Shapes by the number of letters and digits.
@@ -127,23 +127,29 @@ pub(super) fn kinds(words: &Words<'_>, cluster: &Cluster, mut found: impl FnMut(
         let row = shape.row;
         let written = !cluster.is_one() && cluster.breaks == shape.breaks && !cluster.lower;
         let lone = || is_alone(words.bytes, cluster);
-        let sure = match row.when {
-            When::Always => !cluster.lower || lone(),
-            When::Written => written,
-            When::WrittenOrLone => written || lone(),
-            When::Lone => lone(),
-            When::WrittenLone => written && lone(),
-            When::Spoken => false,
+        let sure = match row.evidence {
+            Evidence::Always => !cluster.lower || lone(),
+            Evidence::Separated => written,
+            Evidence::SeparatedOrAlone => written || lone(),
+            Evidence::Alone => lone(),
+            Evidence::SeparatedAndAlone => written && lone(),
+            Evidence::Keyword => false,
         };
         // The sum is quicker to look at than the words, where there is one.
-        let asked = row.when == When::Spoken && !words.get().speaks(row.topics);
+        let asked = row.evidence == Evidence::Keyword && !speaks(words, row.topics);
         if !asked
             && (row.check)(cluster.compact())
-            && (sure && !words.deny() || words.get().speaks(row.topics))
+            && (sure && !words.deny() || speaks(words, row.topics))
         {
             found(shape.index);
         }
     }
+}
+
+/// True when a word of these subjects is the label of the candidate, and none for an order, such as
+/// `nota fiscal`, stands nearer.
+fn speaks(words: &Words<'_>, topics: u64) -> bool {
+    words.get().speaks(topics) && !words.is_called_an_order()
 }
 
 impl Shape {

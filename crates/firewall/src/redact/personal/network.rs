@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
 use super::cluster::{Token, before, byte};
-use super::context::{Context, Surroundings, topic};
+use super::context::{Context, ContextReader, topic};
 use super::reserved;
 
 /// The longest run of an address, in bytes.
@@ -86,7 +86,7 @@ fn is_reserved_v6(run: &[u8]) -> bool {
 }
 
 /// The IPv4 address that starts with this token.
-pub(super) fn v4(near: &Surroundings<'_>, token: Token) -> Option<Range<usize>> {
+pub(super) fn v4(near: &ContextReader<'_>, token: Token) -> Option<Range<usize>> {
     let bytes = near.bytes;
     let start = token.start;
     if !token.digits || token.end - start > 3 || byte(bytes, token.end) != b'.' {
@@ -135,7 +135,7 @@ fn is_numbered(bytes: &[u8], start: usize, end: usize) -> bool {
 }
 
 /// True when four small numbers, a comparison, or the words before speak of a version.
-fn is_version(near: &Surroundings<'_>, values: [u32; 4], start: usize, end: usize) -> bool {
+fn is_version(near: &ContextReader<'_>, values: [u32; 4], start: usize, end: usize) -> bool {
     let bytes = near.bytes;
     let [first, second, third, _] = values;
     let same = values.iter().all(|value| *value == first);
@@ -173,7 +173,7 @@ fn prefix(bytes: &[u8], end: usize, most: u32) -> usize {
 }
 
 /// The address whose first colon stands here.
-pub(super) fn colons(near: &Surroundings<'_>, colon: usize) -> Option<Address> {
+pub(super) fn colons(near: &ContextReader<'_>, colon: usize) -> Option<Address> {
     let bytes = near.bytes;
     let next = byte(bytes, colon + 1);
     if next != b':' && !next.is_ascii_hexdigit() {
@@ -204,7 +204,7 @@ pub(super) fn colons(near: &Surroundings<'_>, colon: usize) -> Option<Address> {
     if is_mac(run, b':') {
         return Some(Address::Mac(start..end));
     }
-    if !is_v6(run) || is_reserved_v6(run) || is_bare(near, run, start, end) {
+    if !is_v6(run) || is_pairs(run) || is_reserved_v6(run) || is_bare(near, run, start, end) {
         return None;
     }
     Some(Address::V6(start..prefix(bytes, zone(bytes, end), 128)))
@@ -229,7 +229,7 @@ fn zone(bytes: &[u8], end: usize) -> usize {
 }
 
 /// True for a short form that code has too, like `ab::`, without words or a length that say more.
-fn is_bare(near: &Surroundings<'_>, run: &[u8], start: usize, end: usize) -> bool {
+fn is_bare(near: &ContextReader<'_>, run: &[u8], start: usize, end: usize) -> bool {
     let bytes = near.bytes;
     let digits = run.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
     let numeric = run.iter().any(u8::is_ascii_digit);
@@ -281,6 +281,12 @@ fn is_v6(run: &[u8]) -> bool {
     gaps == 1 && groups < 8 || gaps == 0 && groups == 8
 }
 
+/// Eight pairs of digits: a fingerprint or the serial number of a certificate. Addresses leave out
+/// the zeros at the start of a group, and have some longer ones.
+fn is_pairs(run: &[u8]) -> bool {
+    run.split(|byte| *byte == b':').all(|group| group.len() == 2)
+}
+
 /// Six pairs with the same sign between them, neither all zero nor all ones.
 fn is_mac(run: &[u8], sign: u8) -> bool {
     run.len() == 17
@@ -292,7 +298,7 @@ fn is_mac(run: &[u8], sign: u8) -> bool {
 }
 
 /// The hardware address with hyphens, or in three groups of four, that this token is a part of.
-pub(super) fn mac(near: &Surroundings<'_>, token: Token) -> Option<Range<usize>> {
+pub(super) fn mac(near: &ContextReader<'_>, token: Token) -> Option<Range<usize>> {
     let bytes = near.bytes;
     let length = token.end - token.start;
     let (sign, size, most) = match (length, byte(bytes, token.end), before(bytes, token.start)) {

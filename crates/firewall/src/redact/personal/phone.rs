@@ -288,7 +288,7 @@ fn is_named(words: &Words<'_>, number: &Number<'_>, start: usize) -> bool {
     let short = sizes.len() == 1 && digits.len() < 7;
     let long = digits.len() > 15;
     let money = matches!(before(words.bytes, start), b'$' | b'#');
-    if decimal || short || long || money {
+    if decimal || short || long || money || is_of_key_about(words.bytes, start) {
         return false;
     }
     let context = words.get();
@@ -322,10 +322,53 @@ fn is_in_column(words: &Words<'_>, number: &Number<'_>) -> bool {
     (7..=15).contains(&number.digits.len()) && words.is_under(names_a_phone)
 }
 
+/// True behind the key of something that is known of a phone, `"phone_views":`.
+fn is_of_key_about(bytes: &[u8], start: usize) -> bool {
+    const KEY: usize = 32;
+    let seen = bytes.get(start.saturating_sub(KEY)..start).unwrap_or_default();
+    let between = |byte: &&u8| matches!(byte, b' ' | b'"' | b'\'' | b':' | b'=');
+    let gap = seen.iter().rev().take_while(between).count();
+    let (before, signs) = seen.split_at_checked(seen.len() - gap).unwrap_or_default();
+    if !signs.iter().any(|byte| matches!(byte, b':' | b'=')) {
+        return false;
+    }
+    let of_key = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let key = before.iter().rev().take_while(of_key).count();
+    is_about(before.get(before.len() - key..).unwrap_or_default())
+}
+
 /// True for headings of what is known of a phone, such as its type.
 fn is_about(heading: &[u8]) -> bool {
-    const ABOUT: [&[u8]; 9] =
-        [b"type", b"typ", b"brand", b"plan", b"cost", b"sales", b"views", b"users", b"traffic"];
+    const ABOUT: [&[u8]; 28] = [
+        b"type",
+        b"typ",
+        b"brand",
+        b"plan",
+        b"cost",
+        b"sales",
+        b"views",
+        b"users",
+        b"traffic",
+        b"count",
+        b"counts",
+        b"total",
+        b"minutes",
+        b"minuten",
+        b"seconds",
+        b"duration",
+        b"calls",
+        b"sessions",
+        b"clicks",
+        b"visits",
+        b"hits",
+        b"sent",
+        b"revenue",
+        b"share",
+        b"os",
+        b"model",
+        b"id",
+        b"ids",
+    ];
     let mut words = heading.split(|byte| !byte.is_ascii_alphabetic());
     words.any(|word| ABOUT.iter().any(|about| about.eq_ignore_ascii_case(word)))
 }

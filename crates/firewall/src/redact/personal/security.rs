@@ -21,7 +21,7 @@ pub(super) fn is_ssn(words: &Words<'_>, cluster: &Cluster) -> bool {
     }
     let named = || words.get().near & topic::SSN != 0;
     match cluster.sizes() {
-        [3, 2, 4] => one_sign && cluster.simple || named(),
+        [3, 2, 4] => one_sign && cluster.simple && !words.is_called_an_order() || named(),
         [3, 6] => cluster.separators == HYPHEN || named(),
         // Five and four digits are a postal code too.
         [5, 4] | [9] => named(),

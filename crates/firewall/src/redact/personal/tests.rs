@@ -5,7 +5,7 @@ use super::*;
 /// The text with everything found replaced by `#`.
 fn shown(text: &str) -> Vec<(usize, &str)> {
     let mut hits = Vec::new();
-    scan(&Page::new(text), &mut hits);
+    scan(&ScanWindow::new(text), &mut hits);
     hits.into_iter().map(|hit| (hit.rule, text.get(hit.range).unwrap())).collect()
 }
 
@@ -128,7 +128,7 @@ proptest! {
         let inner = cut + REACH..text.len();
         let all = |text: &str, offset: usize| {
             let mut hits = Vec::new();
-            scan(&Page::new(text), &mut hits);
+            scan(&ScanWindow::new(text), &mut hits);
             let places = hits.into_iter().map(|hit| (hit.range.start + offset, hit.range.end + offset, hit.rule));
             places.filter(|(start, ..)| inner.contains(start)).collect::<Vec<_>>()
         };
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn any_text_is_scanned(text in "[0-9a-fxA-F@:.+() /_#é-]{0,80}") {
         let mut hits = Vec::new();
-        scan(&Page::new(&text), &mut hits);
+        scan(&ScanWindow::new(&text), &mut hits);
         for hit in hits {
             prop_assert!(text.get(hit.range.clone()).is_some_and(|value| !value.is_empty()));
             prop_assert!(hit.rule < RULES.len());

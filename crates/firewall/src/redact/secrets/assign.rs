@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::name::{self, Tells};
+use super::name::{self, SecretKind};
 use super::value::{self, Value};
 use super::{Hit, PASSWORD, SECRET, byte, part, table};
-use crate::redact::page::Page;
+use crate::redact::scan_window::ScanWindow;
 use crate::redact::work;
 
 /// The longest name that is read.
@@ -19,47 +19,70 @@ const GAP: usize = 32;
 const PAIR: usize = 48;
 
 /// Finds values by the names before them.
-pub(super) fn scan(page: &Page<'_>, hits: &mut Vec<Hit>) {
-    let bytes = page.bytes();
-    for at in page.signs() {
-        let told = match byte(bytes, at) {
+pub(super) fn scan(window: &ScanWindow<'_>, hits: &mut Vec<Hit>) {
+    let bytes = window.bytes();
+    let mut columns = table::Columns::default();
+    for at in window.signs() {
+        let assignment = match byte(bytes, at) {
             b'=' => equals(bytes, at),
             b':' => colon(bytes, at),
             b'>' => element(bytes, at),
             b',' | b';' | b'|' => {
-                table::below(bytes, at, hits);
+                table::below(bytes, at, &mut columns, hits);
                 listed(bytes, at)
+            }
+            b'\t' => {
+                table::below(bytes, at, &mut columns, hits);
+                None
             }
             b'-' => flag(bytes, at),
             _ => None,
         };
-        let Some((tells, value)) = told else { continue };
-        if page.covered.holds(&value.range) {
+        let Some(Assignment { kind, value }) = assignment else { continue };
+        if window.covered.holds(&value.range) {
             continue;
         }
         work::add(value.range.len());
-        if value::is_secret(bytes, &value, tells) {
-            let rule =
-                if matches!(tells, Tells::Password | Tells::Pass) { PASSWORD } else { SECRET };
+        if value::is_secret(bytes, &value, kind) {
+            let rule = if matches!(kind, SecretKind::Password | SecretKind::Pass) {
+                PASSWORD
+            } else {
+                SECRET
+            };
             hits.push(Hit { range: value.range, rule });
         }
     }
 }
 
-type Told = Option<(Tells, Value)>;
+/// A value, and what its name tells of it.
+struct Assignment {
+    kind: SecretKind,
+    value: Value,
+}
 
-fn equals(bytes: &[u8], at: usize) -> Told {
+fn equals(bytes: &[u8], at: usize) -> Option<Assignment> {
     let before = byte(bytes, at.wrapping_sub(1));
     let after = byte(bytes, at + 1);
     if after == b'=' || b"=!<>~".contains(&before) && at > 0 {
         return None;
     }
     let from = if after == b'>' { at + 2 } else { at + 1 };
-    let told = named(bytes, at)?;
-    Some((told, value::after(bytes, from, b'=')?))
+    let kind = named(bytes, at)?;
+    let mut value = value::after(bytes, from, b'=')?;
+    if byte(bytes, value.range.end) == b'&' && is_behind_semicolon(bytes, at) {
+        value.range.end = value::to_semicolon(bytes, value.range.end);
+    }
+    Some(Assignment { kind, value })
 }
 
-fn colon(bytes: &[u8], at: usize) -> Told {
+/// True for a name in a connection string, `;Password=`, where `&` is a character like any other.
+fn is_behind_semicolon(bytes: &[u8], sign: usize) -> bool {
+    let Some(name) = name_before(bytes, sign) else { return false };
+    let before = part(bytes, name.start.saturating_sub(2)..name.start).trim_ascii_end();
+    before.last() == Some(&b';')
+}
+
+fn colon(bytes: &[u8], at: usize) -> Option<Assignment> {
     let (after, second) = (byte(bytes, at + 1), byte(bytes, at + 2));
     if b"=:".contains(&after) || after == b'/' && second == b'/' {
         return None;
@@ -67,12 +90,12 @@ fn colon(bytes: &[u8], at: usize) -> Told {
     if byte(bytes, at.wrapping_sub(1)) == b':' && byte(bytes, at.wrapping_sub(2)) != b':' {
         return None;
     }
-    let told = named(bytes, at)?;
-    Some((told, value::after(bytes, at + 1, b':')?))
+    let kind = named(bytes, at)?;
+    Some(Assignment { kind, value: value::after(bytes, at + 1, b':')? })
 }
 
 /// What the name before the sign at this place tells.
-fn named(bytes: &[u8], sign: usize) -> Option<Tells> {
+fn named(bytes: &[u8], sign: usize) -> Option<SecretKind> {
     let mut name = name_before(bytes, sign)?;
     if is_type(part(bytes, name.clone())) {
         name = name_before(bytes, name.start)?;
@@ -142,7 +165,7 @@ fn is_value(name: &[u8]) -> bool {
 }
 
 /// What the name of a pair tells: `name: X` before `value: …`.
-fn paired(bytes: &[u8], value: usize) -> Option<Tells> {
+fn paired(bytes: &[u8], value: usize) -> Option<SecretKind> {
     let run = part(bytes, value.saturating_sub(PAIR)..value);
     let between = |b: &&u8| b.is_ascii_whitespace() || b"\"'`,;{}\\-".contains(b);
     let end = value - run.iter().rev().take_while(between).count();
@@ -152,8 +175,8 @@ fn paired(bytes: &[u8], value: usize) -> Option<Tells> {
     b"=:".contains(sign).then(|| name::tells(part(bytes, name)))?
 }
 
-/// `<name>value</name>`.
-fn element(bytes: &[u8], at: usize) -> Told {
+/// `<name>value</name>`, `<property name="name">value</property>`.
+fn element(bytes: &[u8], at: usize) -> Option<Assignment> {
     let run = part(bytes, at.saturating_sub(96)..at);
     let inside = |b: &&u8| !b"<>\n".contains(b);
     let start = at - run.iter().rev().take_while(inside).count();
@@ -163,12 +186,20 @@ fn element(bytes: &[u8], at: usize) -> Told {
     let tag = part(bytes, start..at);
     let named = |b: &&u8| b.is_ascii_alphanumeric() || b"_.-:".contains(b);
     let len = tag.iter().take_while(named).count();
-    let told = name::tells(part(bytes, start..start + len))?;
-    Some((told, value::in_element(bytes, at + 1)?))
+    let kind = name::tells(part(bytes, start..start + len)).or_else(|| attribute(tag))?;
+    Some(Assignment { kind, value: value::in_element(bytes, at + 1)? })
+}
+
+/// What the last attribute of a tag tells, `name="db.password"`.
+fn attribute(tag: &[u8]) -> Option<SecretKind> {
+    let tag = tag.strip_suffix(b"\"")?;
+    let (before, name) = tag.split_at_checked(tag.iter().rposition(|b| *b == b'"')?)?;
+    let is_name = [&b" name="[..], b" key=", b" id="].iter().any(|known| before.ends_with(known));
+    is_name.then(|| name::tells(name))?
 }
 
 /// `("NAME", "value")`.
-fn listed(bytes: &[u8], at: usize) -> Told {
+fn listed(bytes: &[u8], at: usize) -> Option<Assignment> {
     if byte(bytes, at) != b',' {
         return None;
     }
@@ -178,16 +209,16 @@ fn listed(bytes: &[u8], at: usize) -> Told {
     }
     let name = name_before(bytes, at)?;
     let open = byte(bytes, name.start.wrapping_sub(1));
-    let told = (open == quote).then(|| name::tells(part(bytes, name.clone())))??;
+    let kind = (open == quote).then(|| name::tells(part(bytes, name.clone())))??;
     let mut value = value::after(bytes, at + 1, b',')?;
     // In a list of names, the next name is no value.
     let call = byte(bytes, name.start.wrapping_sub(2)) == b'(';
     value.strict = !call;
-    value.quoted.then_some((told, value))
+    value.quoted.then_some(Assignment { kind, value })
 }
 
 /// `--name value`, `-name value`.
-fn flag(bytes: &[u8], at: usize) -> Told {
+fn flag(bytes: &[u8], at: usize) -> Option<Assignment> {
     let before = byte(bytes, at.wrapping_sub(1));
     if at > 0 && !before.is_ascii_whitespace() && !b"\"'`[(".contains(&before) {
         return None;
@@ -200,8 +231,8 @@ fn flag(bytes: &[u8], at: usize) -> Told {
     if len < 2 || !b" \t".contains(&byte(bytes, end)) {
         return None;
     }
-    let told = name::tells(part(bytes, start..end))?;
+    let kind = name::tells(part(bytes, start..end))?;
     let mut value = value::after(bytes, end, b' ')?;
     value.strict = start == at + 1;
-    (!part(bytes, value.range.clone()).starts_with(b"-")).then_some((told, value))
+    (!part(bytes, value.range.clone()).starts_with(b"-")).then_some(Assignment { kind, value })
 }

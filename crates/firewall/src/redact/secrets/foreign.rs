@@ -32,12 +32,12 @@ const EXTENDED: [(u8, &[u8; 64]); 2] = [
 ];
 
 /// A name in letters of ASCII, as far as these stand below its accents.
-pub(super) struct Folded {
+pub(super) struct FoldedName {
     bytes: [u8; LONGEST],
     len: usize,
 }
 
-impl Folded {
+impl FoldedName {
     /// Folds a name. What has no letter below it is left out.
     pub(super) fn of(name: &[u8]) -> Self {
         let mut folded = Self { bytes: [0; LONGEST], len: 0 };
@@ -89,7 +89,7 @@ mod tests {
             ("jelszó", "jelszo"),
             ("mật", "mt"),
         ] {
-            assert_eq!(String::from_utf8_lossy(Folded::of(name.as_bytes()).as_bytes()), folded);
+            assert_eq!(String::from_utf8_lossy(FoldedName::of(name.as_bytes()).as_bytes()), folded);
         }
         assert!(is_password("服务器密码".as_bytes()) && !is_password("密码器".as_bytes()));
     }

@@ -8,7 +8,7 @@ use crate::redact::validate::words;
 
 /// What kind of value stands behind a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tells {
+pub(super) enum SecretKind {
     /// A password: nearly any value counts.
     Password,
     /// `pass`, `pw`: a password, or how many tests passed.
@@ -34,7 +34,7 @@ const SECRETS: &[&str] = words![
 ];
 
 const PASSES: &[&str] = words![
-    "pass" "pw" "psw" "mdp"
+    "pass" "pw" "psw" "mdp" "psk" "presharedkey"
 ];
 
 /// Whole last words.
@@ -118,14 +118,14 @@ const SEEN: u8 = 32;
 const KEY: u8 = 64;
 
 /// What the name tells, if anything.
-pub(super) fn tells(name: &[u8]) -> Option<Tells> {
+pub(super) fn tells(name: &[u8]) -> Option<SecretKind> {
     if name.is_ascii() {
         return tells_in_ascii(name);
     }
     if foreign::is_password(name) {
-        return Some(Tells::Password);
+        return Some(SecretKind::Password);
     }
-    tells_in_ascii(foreign::Folded::of(name).as_bytes())
+    tells_in_ascii(foreign::FoldedName::of(name).as_bytes())
 }
 
 /// True for a word for a password where one would stand as a value: `"password": "Mot de passe"`.
@@ -133,29 +133,40 @@ pub(super) fn is_label(value: &[u8]) -> bool {
     if foreign::is_password(value) {
         return true;
     }
-    let folded = foreign::Folded::of(value);
+    let folded = foreign::FoldedName::of(value);
     let letters: Vec<u8> =
         folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
     letters.len() > 3 && LEXICON.look(&letters).whole & PASSWORD != 0
 }
 
-fn tells_in_ascii(name: &[u8]) -> Option<Tells> {
+/// True for the heading of a column of passwords, of one word or more: `Nouveau mot de passe`.
+pub(super) fn is_password_heading(heading: &[u8]) -> bool {
+    if tells(heading) == Some(SecretKind::Password) {
+        return true;
+    }
+    let folded = foreign::FoldedName::of(heading);
+    let letters: Vec<u8> =
+        folded.as_bytes().iter().copied().filter(u8::is_ascii_alphabetic).collect();
+    LEXICON.look(&letters).ends & PASSWORD != 0
+}
+
+fn tells_in_ascii(name: &[u8]) -> Option<SecretKind> {
     let (rest, word) = pop(name);
     let found = LEXICON.look(word);
     if found.ends == 0 {
         return None;
     }
     if found.ends & PASSWORD != 0 {
-        return Some(Tells::Password);
+        return Some(SecretKind::Password);
     }
     if found.whole & PASS != 0 {
-        return Some(Tells::Pass);
+        return Some(SecretKind::Pass);
     }
     let key = found.whole & KEY != 0 && is_one(pop(rest).1, KEYS);
     let told = if key || found.ends & SECRET != 0 || found.whole & AUTH != 0 {
-        Tells::Secret
+        SecretKind::Secret
     } else if found.whole & FAINT != 0 || word.len() > 8 && found.ends & KEY != 0 {
-        Tells::Weak
+        SecretKind::Weak
     } else {
         return None;
     };
@@ -197,15 +208,15 @@ mod tests {
     #[test]
     fn names_tell_what_they_hold() {
         for (name, expected) in [
-            ("password", Some(Tells::Password)),
-            ("PGPASSWORD", Some(Tells::Password)),
-            ("db.userPassword2", Some(Tells::Password)),
-            ("pass", Some(Tells::Pass)),
-            ("apiKey", Some(Tells::Secret)),
-            ("X-Api-Key", Some(Tells::Secret)),
-            ("slackToken", Some(Tells::Secret)),
-            ("APIKEY", Some(Tells::Secret)),
-            ("key", Some(Tells::Weak)),
+            ("password", Some(SecretKind::Password)),
+            ("PGPASSWORD", Some(SecretKind::Password)),
+            ("db.userPassword2", Some(SecretKind::Password)),
+            ("pass", Some(SecretKind::Pass)),
+            ("apiKey", Some(SecretKind::Secret)),
+            ("X-Api-Key", Some(SecretKind::Secret)),
+            ("slackToken", Some(SecretKind::Secret)),
+            ("APIKEY", Some(SecretKind::Secret)),
+            ("key", Some(SecretKind::Weak)),
             ("monkey", None),
             ("keyword", None),
             ("tokens", None),
@@ -214,9 +225,9 @@ mod tests {
             ("nextPageToken", None),
             ("public_key", None),
             ("author", None),
-            ("contraseña", Some(Tells::Password)),
-            ("DB_CONTRASEÑA", Some(Tells::Password)),
-            ("пароль", Some(Tells::Password)),
+            ("contraseña", Some(SecretKind::Password)),
+            ("DB_CONTRASEÑA", Some(SecretKind::Password)),
+            ("пароль", Some(SecretKind::Password)),
             ("über", None),
         ] {
             assert_eq!(tells(name.as_bytes()), expected, "{name}");

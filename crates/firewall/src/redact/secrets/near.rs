@@ -6,12 +6,13 @@
 use std::ops::Range;
 
 use super::form;
+use super::identifier;
 use super::name;
 use super::shape::{Shape, is_uuid};
-use super::words::{self, Near, Word};
+use super::words::{self, Keyword, KeywordContext};
 use super::{FORM, Hit, NAMED, VENDOR, byte, part};
-use crate::redact::covered::Covered;
-use crate::redact::page::Page;
+use crate::redact::covered_ranges::CoveredRanges;
+use crate::redact::scan_window::ScanWindow;
 use crate::redact::validate::{not_a_path, not_placeholder};
 use crate::redact::work;
 
@@ -24,9 +25,9 @@ const BASE64: usize = 32;
 const BEFORE: usize = 72;
 
 /// Finds tokens by what stands around them and by their form, but for those that are known.
-pub(super) fn scan(page: &Page<'_>, known: &Covered, hits: &mut Vec<Hit>) {
-    for run in page.tokens(SHORTEST).filter(|run| run.len() <= LONGEST && !known.holds(run)) {
-        consider(page.bytes(), run, hits);
+pub(super) fn scan(window: &ScanWindow<'_>, known: &CoveredRanges, hits: &mut Vec<Hit>) {
+    for run in window.tokens(SHORTEST).filter(|run| run.len() <= LONGEST && !known.holds(run)) {
+        consider(window.bytes(), run, hits);
     }
 }
 
@@ -60,7 +61,7 @@ fn consider(bytes: &[u8], run: Range<usize>, hits: &mut Vec<Hit>) {
         return;
     }
     let Ok(text) = std::str::from_utf8(raw) else { return };
-    if !is_one_token(text, &shape) {
+    if !is_one_token(text, &shape) || identifier::is_known(raw) {
         return;
     }
     let Some(near) = words::before(bytes, token.start, BEFORE) else { return };
@@ -97,26 +98,28 @@ fn is_one_token(text: &str, shape: &Shape) -> bool {
 }
 
 /// The rule by which the token counts, if any.
-fn counts(bytes: &[u8], shape: &Shape, uuid: bool, near: &Near) -> Option<usize> {
+fn counts(bytes: &[u8], shape: &Shape, uuid: bool, near: &KeywordContext) -> Option<usize> {
     if near.refused {
         return None;
     }
     let common = uuid || shape.hex && matches!(shape.len, 40 | 64 | 128);
     let named = part(bytes, near.name.clone());
     let identifier = name::is_identifier(named);
-    if near.word != Word::Vendor && (name::is_about(named) || name::is_open(named)) {
+    if near.word != Keyword::Vendor && (name::is_about(named) || name::is_open(named)) {
         return None;
     }
     match near.word {
-        Word::Vendor if uuid && !near.quoted && near.gap > 3 => None,
-        Word::Vendor if !identifier || near.in_name => Some(VENDOR),
-        Word::Plain
+        Keyword::Vendor if uuid && !near.quoted && near.gap > 3 && !near.is_called_a_secret => None,
+        Keyword::Vendor if !identifier || near.in_name => Some(VENDOR),
+        Keyword::Plain
             if shape.len >= 16 && !identifier && near.quoted && (!common || near.in_name) =>
         {
             Some(VENDOR)
         }
-        Word::Strong if shape.len >= 16 && !identifier && (!common || near.signed) => Some(NAMED),
-        Word::Weak if shape.len >= 16 && !identifier && near.quoted && !common && !shape.hex => {
+        Keyword::Strong if shape.len >= 16 && !identifier && (!common || near.signed) => {
+            Some(NAMED)
+        }
+        Keyword::Weak if shape.len >= 16 && !identifier && near.quoted && !common && !shape.hex => {
             Some(NAMED)
         }
         _ => None,

@@ -1,9 +1,9 @@
 //! Passwords in a table of text: the cells below a heading that names a password, in lines of `a,b`,
-//! `a;b` or `| a | b |`.
+//! `a;b`, `| a | b |` or with tabs between.
 
 use std::ops::Range;
 
-use super::name::{self, Tells};
+use super::name::{self, SecretKind};
 use super::value::{self, Value};
 use super::{Hit, PASSWORD, byte, part};
 use crate::redact::work;
@@ -18,24 +18,57 @@ const LINES: usize = 12;
 /// How far below a heading they are read, in bytes.
 const BELOW: usize = 440;
 
+/// How many columns are remembered.
+const COLUMNS: usize = 8;
+
+/// Columns of passwords of a text, and how far their cells were read: where headings come again and
+/// again, each line is still read once for each column.
+#[derive(Debug, Default)]
+pub(super) struct Columns(Vec<Column>);
+
+#[derive(Debug)]
+struct Column {
+    separator: u8,
+    number: usize,
+    read_to: usize,
+}
+
+impl Columns {
+    /// The end of what was read of a column, which is now read to `end`.
+    fn read_on(&mut self, separator: u8, number: usize, end: usize) -> usize {
+        let known = |column: &&mut Column| (column.separator, column.number) == (separator, number);
+        if let Some(column) = self.0.iter_mut().find(known) {
+            let read_to = column.read_to;
+            column.read_to = read_to.max(end);
+            return read_to;
+        }
+        if self.0.len() == COLUMNS {
+            self.0.remove(0);
+        }
+        self.0.push(Column { separator, number, read_to: end });
+        0
+    }
+}
+
 /// Finds the values below the heading that begins behind this separator, if one does.
-pub(super) fn below(bytes: &[u8], at: usize, hits: &mut Vec<Hit>) {
+pub(super) fn below(bytes: &[u8], at: usize, columns: &mut Columns, hits: &mut Vec<Hit>) {
     let separator = byte(bytes, at);
     let Some(heading) = heading(bytes, at, separator) else { return };
     let before = part(bytes, at.saturating_sub(LINE)..at + 1);
     let line = before.iter().rev().take_while(|byte| **byte != b'\n').count();
     let line = at + 1 - line;
     let column = part(bytes, line..at + 1).iter().filter(|byte| **byte == separator).count();
-    let run = part(bytes, heading.end..(heading.end + BELOW).min(bytes.len()));
-    work::add(run.len());
-    let mut start = heading.end;
-    for (number, line) in run.split(|byte| *byte == b'\n').take(LINES + 1).enumerate() {
-        let whole = start + line.len() < bytes.len().min(heading.end + BELOW)
-            || start + line.len() == bytes.len();
-        if number > 0 && whole {
-            hits.extend(cell(bytes, start..start + line.len(), separator, column));
+    let limit = bytes.len().min(heading.end + BELOW);
+    let run = part(bytes, heading.end..limit);
+    let lines = memchr::memchr_iter(b'\n', run).take(LINES + 1).map(|end| heading.end + end);
+    let ends: Vec<usize> = lines.chain((limit == bytes.len()).then_some(limit)).collect();
+    let last = ends.get(LINES).or(ends.last()).copied().unwrap_or(heading.end);
+    let known = columns.read_on(separator, column, last);
+    for (start, end) in ends.iter().zip(ends.iter().skip(1)).take(LINES) {
+        if *end > known {
+            work::add(end - start);
+            hits.extend(cell(bytes, start + 1..*end, separator, column));
         }
-        start += line.len() + 1;
     }
 }
 
@@ -44,6 +77,12 @@ fn heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usize>> {
     let run = part(bytes, at + 1..(at + 3 + HEADING).min(bytes.len()));
     let blanks = run.iter().take_while(|byte| matches!(byte, b' ' | b'"')).count();
     let first = *run.get(blanks)?;
+    // Program text is indented with tabs.
+    if separator == b'\t'
+        && (first == b'\t' || matches!(byte(bytes, at.wrapping_sub(1)), 0 | b'\n' | b'\t'))
+    {
+        return None;
+    }
     // Most commas stand before a blank or a number, and what follows is a short way to tell them.
     if blanks > 2 || first.is_ascii_digit() || blanks > 0 && separator != b'|' {
         return None;
@@ -52,8 +91,7 @@ fn heading(bytes: &[u8], at: usize, separator: u8) -> Option<Range<usize>> {
     let len = run.iter().position(ends)?;
     let name = part(run, blanks..len).trim_ascii_end();
     let named = !name.is_empty() && !name.contains(&b'=') && !name.contains(&b':');
-    let told = named && name::tells(name) == Some(Tells::Password);
-    told.then(|| at + 1 + blanks..at + 1 + len)
+    (named && name::is_password_heading(name)).then(|| at + 1 + blanks..at + 1 + len)
 }
 
 /// The secret in a cell of a line.
@@ -70,6 +108,6 @@ fn cell(bytes: &[u8], line: Range<usize>, separator: u8, column: usize) -> Optio
     let range = from..to.max(from);
     let spaced = part(bytes, range.clone()).contains(&b' ');
     let value = Value { range, quoted: false, sign: separator, tight: true, strict: true };
-    let is_secret = !spaced && value::is_secret(bytes, &value, Tells::Password);
+    let is_secret = !spaced && value::is_secret(bytes, &value, SecretKind::Password);
     is_secret.then_some(Hit { range: value.range, rule: PASSWORD })
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn masked(text: &str) -> Vec<(&'static str, String)> {
     let mut hits = Vec::new();
-    scan(&Page::new(text), &mut hits);
+    scan(&ScanWindow::new(text), &mut hits);
     hits.sort_by_key(|hit| (hit.range.start, hit.range.end));
     hits.dedup_by(|a, b| a.range.start < b.range.end);
     hits.into_iter()

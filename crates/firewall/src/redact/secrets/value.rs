@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::name::{self, Tells};
+use super::name::{self, SecretKind};
 use super::shape::{Shape, is_uuid};
 use super::{LONG, byte, part};
 use crate::redact::checksum;
@@ -82,12 +82,25 @@ pub(super) fn in_element(bytes: &[u8], from: usize) -> Option<Value> {
     Some(Value { range: start..start + len, quoted: true, sign: b'>', tight: true, strict: false })
 }
 
+/// Where a value of a list that semicolons separate ends: `;Password=a&b;` has the whole of `a&b`.
+pub(super) fn to_semicolon(bytes: &[u8], end: usize) -> usize {
+    let run = part(bytes, end..(end + LONG).min(bytes.len()));
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"\"'`<>;".contains(b);
+    run.iter()
+        .position(ends)
+        .filter(|len| run.get(*len) == Some(&b';'))
+        .map_or(end, |len| end + len)
+}
+
 fn is_quote(byte: u8) -> bool {
     b"\"'`".contains(&byte)
 }
 
 /// Beginnings of values that say where a secret is kept.
-const REFERENCES: [&str; 10] = [
+const REFERENCES: [&str; 13] = [
+    "./",
+    "../",
+    "~/",
     "env:",
     "file:",
     "fd:",
@@ -101,7 +114,7 @@ const REFERENCES: [&str; 10] = [
 ];
 
 /// Whether the value is a secret of the kind that its name tells.
-pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
+pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: SecretKind) -> bool {
     let raw = part(bytes, value.range.clone());
     let Ok(text) = std::str::from_utf8(raw) else { return false };
     if text.is_empty()
@@ -123,18 +136,25 @@ pub(super) fn is_secret(bytes: &[u8], value: &Value, tells: Tells) -> bool {
     if !value.quoted && matches!(next, b')' | b',') && name::tells(raw).is_some() {
         return false;
     }
-    let code = !value.quoted && (text.contains(['(', '[', '{']) || text.ends_with([':', '=']));
+    let open = text.ends_with(':') || text.ends_with('=') && !is_padded(raw);
+    let code = !value.quoted && (text.contains(['(', '[', '{']) || open);
     if code || !value.quoted && b"([".contains(&next) {
         return false;
     }
     match tells {
-        Tells::Password => is_password(text, &shape, value),
-        Tells::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
-        Tells::Secret => is_token(text, &shape, value),
-        Tells::Weak => {
+        SecretKind::Password => is_password(text, &shape, value),
+        SecretKind::Pass => shape.len >= 6 && shape.letters > 0 && is_password(text, &shape, value),
+        SecretKind::Secret => is_token(text, &shape, value),
+        SecretKind::Weak => {
             shape.len >= 16 && shape.random() && !is_uuid(raw) && is_token(text, &shape, value)
         }
     }
+}
+
+/// True for base64 with padding at its end.
+fn is_padded(text: &[u8]) -> bool {
+    let is_base64 = |b: &u8| b.is_ascii_alphanumeric() || b"+/=-_".contains(b);
+    text.len() >= 24 && text.len().is_multiple_of(4) && text.iter().all(is_base64)
 }
 
 fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
@@ -167,7 +187,7 @@ fn is_password(text: &str, shape: &Shape, value: &Value) -> bool {
 /// Words of a message about a password.
 fn is_sentence(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    let says_password = |word: &str| name::tells(word.as_bytes()) == Some(Tells::Password);
+    let says_password = |word: &str| name::tells(word.as_bytes()) == Some(SecretKind::Password);
     text.contains(' ')
         && text.split(' ').any(says_password)
         && !text.bytes().any(|b| b.is_ascii_digit())

@@ -17,9 +17,12 @@ const GAP: usize = 44;
 /// How far before a token a word says that it is no secret.
 const REFUSAL: usize = 28;
 
+/// How far before a token a word stands right before it.
+const RIGHT_BEFORE: usize = 3;
+
 /// What a word stands for, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Word {
+pub(super) enum Keyword {
     /// `key`, `api`.
     Weak,
     /// The name of a vendor that is a common word.
@@ -34,8 +37,8 @@ pub(super) enum Word {
 
 /// What stands before a token.
 #[derive(Debug)]
-pub(super) struct Near {
-    pub(super) word: Word,
+pub(super) struct KeywordContext {
+    pub(super) word: Keyword,
     /// A word says that the token is a hash, a version, an identifier of a request.
     pub(super) refused: bool,
     /// The name that the token is given, where there is one.
@@ -48,6 +51,8 @@ pub(super) struct Near {
     pub(super) gap: usize,
     /// A sign or a quote stands between.
     pub(super) quoted: bool,
+    /// A word such as `token` stands right before.
+    pub(super) is_called_a_secret: bool,
 }
 
 const STRONG: &[&str] = words![
@@ -68,27 +73,27 @@ const REFUSALS: &[&str] = words![
     "etags" "build" "snapshot" "container" "pod" "_id" "objectid" "boundary" "color" "enc["
     "playlist" "playlists" "album" "track" "episode" "video" "videos" "watch" "channel" "changeset"
     "customer" "price" "product" "invoice" "order" "guild" "board" "design" "head" "pipeline"
-    "document" "page" "article" "issue" "event" "card" "file" "base"
+    "document" "page" "article" "issue" "event" "card" "file" "base" "h1:"
 ];
 
 struct Words {
     search: AhoCorasick,
-    kinds: Vec<Word>,
+    kinds: Vec<Keyword>,
 }
 
 static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
-    let mut list: Vec<(&str, Word)> = VENDORS
+    let mut list: Vec<(&str, Keyword)> = VENDORS
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| match line.strip_suffix('?') {
-            Some(word) => (word, Word::Plain),
-            None => (line, Word::Vendor),
+            Some(word) => (word, Keyword::Plain),
+            None => (line, Keyword::Vendor),
         })
         .collect();
-    list.extend(STRONG.iter().map(|word| (*word, Word::Strong)));
-    list.extend(WEAK.iter().map(|word| (*word, Word::Weak)));
-    list.extend(REFUSALS.iter().map(|word| (*word, Word::Refusal)));
+    list.extend(STRONG.iter().map(|word| (*word, Keyword::Strong)));
+    list.extend(WEAK.iter().map(|word| (*word, Keyword::Weak)));
+    list.extend(REFUSALS.iter().map(|word| (*word, Keyword::Refusal)));
     let search = AhoCorasickBuilder::new()
         .match_kind(MatchKind::Standard)
         .ascii_case_insensitive(true)
@@ -98,14 +103,14 @@ static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
 });
 
 /// The strongest word before the token that starts at this place.
-pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
+pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<KeywordContext> {
     let words = WORDS.as_ref()?;
     let from = token.saturating_sub(reach);
     let window = part(bytes, from..token);
     work::add(window.len());
     let name = name_of(bytes, token);
-    let mut best: Option<(Word, usize, usize)> = None;
-    let mut refused = false;
+    let mut best: Option<(Keyword, usize, usize)> = None;
+    let (mut refused, mut is_called_a_secret) = (false, false);
     for found in words.search.find_overlapping_iter(window) {
         let (start, end) = (from + found.start(), from + found.end());
         let word = words.kinds.get(found.pattern().as_usize()).copied()?;
@@ -113,10 +118,11 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
         if gap > GAP || !stands_alone(bytes, start..end, word) {
             continue;
         }
-        if matches!(word, Word::Strong | Word::Weak) && is_open(bytes, start..end) {
+        if matches!(word, Keyword::Strong | Keyword::Weak) && is_open(bytes, start..end) {
             continue;
         }
-        if word == Word::Refusal {
+        is_called_a_secret |= word == Keyword::Strong && gap <= RIGHT_BEFORE;
+        if word == Keyword::Refusal {
             refused |= gap <= REFUSAL || byte(bytes, end - 1) == b'[';
         } else if best.is_none_or(|(known, ..)| word >= known) {
             best = Some((word, start, end));
@@ -125,13 +131,14 @@ pub(super) fn before(bytes: &[u8], token: usize, reach: usize) -> Option<Near> {
     let (word, start, end) = best?;
     let gap = part(bytes, end..token);
     let signed = gap.iter().any(|b| b"=:>".contains(b));
-    Some(Near {
+    Some(KeywordContext {
         word,
         refused,
         in_name: name.start <= start && end <= name.end,
         name,
         signed,
         gap: token - end,
+        is_called_a_secret,
         quoted: signed || gap.iter().any(|b| b"\"'`{(".contains(b)),
     })
 }
@@ -155,22 +162,22 @@ fn name_of(bytes: &[u8], token: usize) -> Range<usize> {
 }
 
 /// True unless the word is the inside of a longer one: `api` in `rapid`, `box` in `boxes`.
-fn stands_alone(bytes: &[u8], word: Range<usize>, kind: Word) -> bool {
-    let long = word.len() >= 7 && kind == Word::Vendor;
+fn stands_alone(bytes: &[u8], word: Range<usize>, kind: Keyword) -> bool {
+    let long = word.len() >= 7 && kind == Keyword::Vendor;
     let (before, first) = (byte(bytes, word.start.wrapping_sub(1)), byte(bytes, word.start));
     let (last, after) = (byte(bytes, word.end.wrapping_sub(1)), byte(bytes, word.end));
     let hump = first.is_ascii_uppercase() && before.is_ascii_lowercase();
     let begins = word.start == 0 || !before.is_ascii_alphabetic() || hump || long;
-    let plural = kind == Word::Strong && after == b's';
+    let plural = kind == Keyword::Strong && after == b's';
     let capital = last.is_ascii_lowercase() && after.is_ascii_uppercase();
-    let upper = kind != Word::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
-    let ends = last == b'['
+    let upper = kind != Keyword::Refusal && last.is_ascii_uppercase() && after.is_ascii_uppercase();
+    let ends = matches!(last, b'[' | b':')
         || !after.is_ascii_alphabetic()
         || capital
         || long
         || plural
         || upper && word.len() >= 5
-        || kind == Word::Vendor && word.len() >= 5;
+        || kind == Keyword::Vendor && word.len() >= 5;
     begins && ends
 }
 

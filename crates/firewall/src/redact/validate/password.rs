@@ -1,7 +1,7 @@
 //! Whether a word of a sentence is a password: more than a word, and nothing else that has digits or
 //! signs in it.
 
-use super::{not_a_path, not_placeholder};
+use super::{NAMES, not_a_path, not_placeholder};
 
 /// The fewest characters.
 const SHORTEST: usize = 6;
@@ -29,11 +29,16 @@ pub(super) fn is_like(text: &str) -> bool {
         && not_placeholder(text)
 }
 
-/// Digits, perhaps two with a hyphen, and letters: `90days`, `8-12`, `12-character`.
+/// Digits, perhaps two with a hyphen, and letters: `90days`, `8-12`, `12-character`. A name behind them,
+/// as in `884-Kestrel`, is no unit.
 fn is_measure(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "-.,:/x%+".contains(c));
-    (1..=MEASURE).contains(&digits) && rest.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+    let has_capital = rest.bytes().any(|b| b.is_ascii_uppercase());
+    let is_name = rest.len() > 4 && has_capital && rest.bytes().any(|b| b.is_ascii_lowercase());
+    (1..=MEASURE).contains(&digits)
+        && rest.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
+        && !is_name
 }
 
 /// `v2.1`, `1.2.3-beta`.
@@ -100,5 +105,17 @@ fn is_code(text: &str) -> bool {
     assigned
         || text.contains("::")
         || text.contains("->")
-        || text.contains('.') && text.split('.').all(word)
+        || text.contains('.') && text.split('.').all(word) && !is_of_two_names(text)
+}
+
+/// `heather.Moor7`, but not `cfg.Token2`.
+fn is_of_two_names(text: &str) -> bool {
+    let Some((first, last)) = text.split_once('.') else { return false };
+    let letters = last.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+    let named = NAMES.iter().chain(&["pass", "passwd", "password", "pwd"]);
+    first.len() >= 4
+        && letters.len() >= 3
+        && letters.len() < last.len()
+        && last.starts_with(|c: char| c.is_ascii_uppercase())
+        && !named.into_iter().any(|end| letters.ends_with(end))
 }

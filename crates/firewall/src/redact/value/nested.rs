@@ -3,7 +3,7 @@
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 
-use super::{Bounds, Cut, ELIDED, Finish, MAX_VALUES, Omitted, Walk, Whole};
+use super::{Bounds, Cut, ELIDED, MAX_VALUES, NoPostprocess, Omitted, Postprocess, Walk};
 use crate::redact::Counts;
 
 /// The longest string that is tried as JSON, in bytes; longer ones are scanned as text only.
@@ -12,16 +12,16 @@ const MAX_JSON: usize = 1024 * 1024;
 const MAX_LEVEL: usize = 4;
 
 /// JSON of a string, written anew, and what was masked and left out in it.
-pub(super) struct Unpacked {
+pub(super) struct RedactedJsonText {
     pub(super) text: String,
     pub(super) masked: Counts,
     pub(super) omitted: Omitted,
 }
 
-impl<F: Finish> Walk<'_, F> {
+impl<F: Postprocess> Walk<'_, F> {
     /// A string that is itself JSON, written anew if a field of it was masked. What remains is
     /// still to be scanned as text.
-    pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<Unpacked> {
+    pub(super) fn unpacked(&mut self, text: &str, depth: usize) -> Option<RedactedJsonText> {
         let value = packed(text)?;
         let cut = if self.level >= MAX_LEVEL {
             Some(Cut::Strings(MAX_LEVEL))
@@ -30,10 +30,14 @@ impl<F: Finish> Walk<'_, F> {
         };
         if let Some(cut) = cut {
             let omitted = Omitted::from([(ELIDED, 1)]);
-            return Some(Unpacked { text: cut.to_string(), masked: Counts::new(), omitted });
+            return Some(RedactedJsonText {
+                text: cut.to_string(),
+                masked: Counts::new(),
+                omitted,
+            });
         }
         let names = std::mem::take(&mut self.names);
-        let mut walk = Walk::new(self.redactor, names, Bounds::WHOLE, Whole);
+        let mut walk = Walk::new(self.redactor, names, Bounds::WHOLE, NoPostprocess);
         walk.left = self.left;
         walk.level = self.level + 1;
         let shown = walk.value(&value, None, depth.saturating_add(1));
@@ -43,7 +47,11 @@ impl<F: Finish> Walk<'_, F> {
         if shown == value && canonical::parse(text.as_bytes(), Profile::Foreign).is_ok() {
             return None;
         }
-        Some(Unpacked { text: shown.to_string(), masked: walk.masked, omitted: walk.omitted })
+        Some(RedactedJsonText {
+            text: shown.to_string(),
+            masked: walk.masked,
+            omitted: walk.omitted,
+        })
     }
 }
 

@@ -2,15 +2,15 @@
 
 use serde_json::{Number, Value};
 
-use super::{Finish, Named, Walk, in_context};
+use super::{FieldName, Postprocess, Walk, in_context};
 use crate::redact::{Counts, MASK, count};
 
 /// The fewest digits of a number that is scanned, without and with a telling name.
 pub(super) const MIN_DIGITS: (usize, usize) = (9, 4);
 
-impl<F: Finish> Walk<'_, F> {
+impl<F: Postprocess> Walk<'_, F> {
     /// A number, or its mask.
-    pub(crate) fn number(&mut self, number: &Number, key: Option<Named<'_>>) -> Value {
+    pub(crate) fn number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> Value {
         if self.hides_number(number, key) {
             let mask = self.redactor.mask_number(number);
             Value::String(mask.unwrap_or_else(|| MASK.to_owned()))
@@ -20,7 +20,7 @@ impl<F: Finish> Walk<'_, F> {
     }
 
     /// True for a number that is not shown; counts it.
-    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<Named<'_>>) -> bool {
+    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
         let hides = !is_small(number) && self.reads_as_value(&number.to_string(), key);
         if hides {
             count(&mut self.masked, "number");
@@ -29,7 +29,7 @@ impl<F: Finish> Walk<'_, F> {
     }
 
     /// True when the digits of a number under this name are a value that is masked.
-    pub(super) fn reads_as_value(&self, text: &str, key: Option<Named<'_>>) -> bool {
+    pub(super) fn reads_as_value(&self, text: &str, key: Option<FieldName<'_>>) -> bool {
         if self.redactor.is_given_out(text) {
             return true;
         }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Number, Value, json};
 
 use super::number::{MIN_DIGITS, is_small};
-use super::{Bounds, Cut, MASK, Named, Walk, Whole};
+use super::{Bounds, Cut, FieldName, MASK, NoPostprocess, Walk};
 use crate::redact::field::{Meaning, Names};
 use crate::redact::{Counts, Redactor};
 
@@ -148,9 +148,9 @@ proptest! {
         let (number, text) = (Number::from(number), number.to_string());
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         prop_assert_eq!(is_small(&number), digits < MIN_DIGITS.1);
-        let walk = Walk::new(&REDACTOR, Names::default(), Bounds::WHOLE, Whole);
+        let walk = Walk::new(&REDACTOR, Names::default(), Bounds::WHOLE, NoPostprocess);
         let meaning = Meaning { context, ..Meaning::default() };
-        let hidden = walk.reads_as_value(&text, Some(Named { name: &name, meaning }));
+        let hidden = walk.reads_as_value(&text, Some(FieldName { name: &name, meaning }));
         prop_assert!(!(is_small(&number) && hidden));
     }
 }

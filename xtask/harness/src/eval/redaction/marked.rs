@@ -2,8 +2,9 @@
 //! place as `⟦PHONE:030 7784 1290⟧`, line feeds and tabs written `\n` and `\t`. A text without a mark
 //! is a negative: nothing of it may be masked. A file is a set.
 //!
-//! A hash of the line holds a third of the texts back. What went wrong in them is never shown, so
-//! that rules are not fitted to them.
+//! A hash of the line holds a third of the texts back, unless the file says `# split: tuned to` or
+//! `# split: held back` of all. What went wrong in those held back is never shown, so that rules are
+//! not fitted to them.
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,35 @@ use super::score::HARD;
 
 const OPEN: char = '⟦';
 const CLOSE: char = '⟧';
+
+/// Which texts of a file are held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Split {
+    Third,
+    TunedTo,
+    HeldBack,
+}
+
+impl Split {
+    /// What the comments at the start of a file say.
+    fn of(file: &str) -> Result<Self> {
+        let comments = file.lines().take_while(|line| line.starts_with("# "));
+        match comments.filter_map(|line| line.strip_prefix("# split: ")).next() {
+            None => Ok(Self::Third),
+            Some("tuned to") => Ok(Self::TunedTo),
+            Some("held back") => Ok(Self::HeldBack),
+            Some(other) => bail!("`{other}` is no split: `tuned to` or `held back`"),
+        }
+    }
+
+    fn holds_back(self, line: &str) -> bool {
+        match self {
+            Self::Third => hash(line).is_multiple_of(3),
+            Self::TunedTo => false,
+            Self::HeldBack => true,
+        }
+    }
+}
 
 /// A text of a set.
 #[derive(Debug)]
@@ -37,12 +67,13 @@ pub fn read(folder: &Path) -> Result<Vec<Text>> {
     let mut texts = Vec::new();
     for file in files {
         let set = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        let lines = fs::read_to_string(&file)?;
-        let lines = lines.lines().enumerate().skip_while(|(_, line)| line.starts_with("# "));
+        let text = fs::read_to_string(&file)?;
+        let split = Split::of(&text).with_context(|| file.display().to_string())?;
+        let lines = text.lines().enumerate().skip_while(|(_, line)| line.starts_with("# "));
         for (number, line) in lines {
             let case = case(line).with_context(|| format!("{}:{}", file.display(), number + 1))?;
             let case = Case { rule: set.to_owned(), ..case };
-            let is_held_back = hash(line).is_multiple_of(3);
+            let is_held_back = split.holds_back(line);
             texts.push(Text { set: set.to_owned(), is_held_back, case });
         }
     }
@@ -92,6 +123,18 @@ mod tests {
         for wrong in ["", "⟦IP:10.0.0.5", "10.0.0.5⟧", "⟦10.0.0.5⟧"] {
             assert!(case(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_file_says_which_texts_are_held_back() {
+        let split = |text: &str| Split::of(text).ok();
+        assert_eq!(split("# cards\nx"), Some(Split::Third));
+        assert_eq!(split("# cards\n# split: tuned to\nx"), Some(Split::TunedTo));
+        assert_eq!(split("# split: held back\nx"), Some(Split::HeldBack));
+        assert_eq!(split("# split: some\nx"), None);
+        assert_eq!(split("x\n# split: held back"), Some(Split::Third));
+        assert!(Split::HeldBack.holds_back("x") && !Split::TunedTo.holds_back("x"));
+        assert!((0..9).any(|n| Split::Third.holds_back(&n.to_string())));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use weaver_types::ResponseMode;
 
 use super::finding::Findings;
 use super::rows::Rows;
-use crate::redact::value::{Bounds, Finish, Named, Omitted, Pairing, Walk};
-use crate::redact::{Brief, Redactor};
+use crate::redact::value::{Bounds, FieldName, Omitted, Pairing, Postprocess, Walk};
+use crate::redact::{PlainWords, Redactor};
 use crate::spec::Limits;
 use crate::summary::Goal;
 
@@ -20,21 +20,21 @@ const MAX_KEY: usize = 128;
 const MAX_CANDIDATES: usize = 100;
 
 /// Shows values, and counts by kind what it masked or left out.
-pub(crate) struct Shower<'a> {
+pub(crate) struct ValueRenderer<'a> {
     redactor: &'a Redactor,
     pub(crate) limits: &'a Limits,
-    walk: Walk<'a, Shown<'a>>,
+    walk: Walk<'a, DisplayPostprocess<'a>>,
 }
 
 /// A redacted string is looked through for hidden instructions, escaped, and cut.
-struct Shown<'a> {
+struct DisplayPostprocess<'a> {
     limits: &'a Limits,
     /// Characters of one string.
     cell: usize,
     findings: Findings,
 }
 
-impl Shown<'_> {
+impl DisplayPostprocess<'_> {
     /// Redacted text as it may be shown: escaped, at most `max` characters.
     fn cut<'t>(
         &mut self,
@@ -62,12 +62,17 @@ impl Shown<'_> {
     }
 }
 
-impl Finish for Shown<'_> {
+impl Postprocess for DisplayPostprocess<'_> {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str> {
         self.cut(redacted, self.cell, omitted)
     }
 
-    fn brief<'t>(&mut self, text: &'t str, how: Brief, omitted: &mut Omitted) -> Cow<'t, str> {
+    fn plain_words<'t>(
+        &mut self,
+        text: &'t str,
+        how: PlainWords,
+        omitted: &mut Omitted,
+    ) -> Cow<'t, str> {
         if text.len() <= self.cell && !Findings::may_tell(how) {
             return Cow::Borrowed(text);
         }
@@ -75,7 +80,7 @@ impl Finish for Shown<'_> {
     }
 
     /// No brief name is too long.
-    fn is_plain(&self, how: Brief) -> bool {
+    fn is_plain(&self, how: PlainWords) -> bool {
         !Findings::may_tell(how)
     }
 
@@ -95,7 +100,7 @@ impl Finish for Shown<'_> {
     }
 }
 
-impl<'a> Shower<'a> {
+impl<'a> ValueRenderer<'a> {
     pub(crate) fn new(redactor: &'a Redactor, limits: &'a Limits) -> Self {
         let bounds = Bounds {
             depth: limits.depth,
@@ -103,7 +108,8 @@ impl<'a> Shower<'a> {
             items: limits.items(),
             prunes: limits.mode == ResponseMode::Auto,
         };
-        let shown = Shown { limits, cell: limits.cell_chars(), findings: Findings::default() };
+        let shown =
+            DisplayPostprocess { limits, cell: limits.cell_chars(), findings: Findings::default() };
         Self { redactor, limits, walk: Walk::new(redactor, limits.names(), bounds, shown) }
     }
 
@@ -114,7 +120,7 @@ impl<'a> Shower<'a> {
         bounds: Bounds,
         cell: usize,
     ) -> Self {
-        let shown = Shown { limits, cell, findings: Findings::default() };
+        let shown = DisplayPostprocess { limits, cell, findings: Findings::default() };
         Self { redactor, limits, walk: Walk::new(redactor, limits.names(), bounds, shown) }
     }
 
@@ -177,12 +183,12 @@ impl<'a> Shower<'a> {
 
     /// Everything counted so far, by the kind of warning.
     pub(crate) fn counts(self) -> BTreeMap<String, u64> {
-        let Walk { masked, omitted, finish, .. } = self.walk;
+        let Walk { masked, omitted, postprocess, .. } = self.walk;
         let mut counts = BTreeMap::new();
         for (kind, n) in &masked {
             counts.insert(format!("redacted_{kind}"), *n);
         }
-        for (kind, n) in finish.findings.counts().iter().chain(&omitted) {
+        for (kind, n) in postprocess.findings.counts().iter().chain(&omitted) {
             counts.insert((*kind).to_owned(), *n);
         }
         counts
@@ -195,7 +201,7 @@ impl<'a> Shower<'a> {
 
     /// Redacted text as it may be shown: escaped, at most `max` characters.
     pub(crate) fn cut(&mut self, redacted: &str, max: usize) -> String {
-        let shown = self.walk.finish.cut(Cow::Borrowed(redacted), max, &mut self.walk.omitted);
+        let shown = self.walk.postprocess.cut(Cow::Borrowed(redacted), max, &mut self.walk.omitted);
         shown.into_owned()
     }
 
@@ -203,9 +209,10 @@ impl<'a> Shower<'a> {
     /// looked through together: a sentence may go on in the next line.
     pub(crate) fn lines(&mut self, redacted: &[&str], max: usize) -> Vec<String> {
         let heads: Vec<&str> = redacted.iter().map(|line| escape::truncate(line, max)).collect();
-        self.walk.finish.findings.look(&heads.join("\n"));
+        self.walk.postprocess.findings.look(&heads.join("\n"));
         let omitted = &mut self.walk.omitted;
-        let escaped = redacted.iter().map(|line| Shown::escaped((*line).into(), max, omitted));
+        let escaped =
+            redacted.iter().map(|line| DisplayPostprocess::escaped((*line).into(), max, omitted));
         escaped.map(Cow::into_owned).collect()
     }
 
@@ -213,17 +220,17 @@ impl<'a> Shower<'a> {
     pub(crate) fn string<'t>(
         &mut self,
         text: &'t str,
-        key: Option<Named<'_>>,
+        key: Option<FieldName<'_>>,
         max: usize,
     ) -> Cow<'t, str> {
-        let cell = std::mem::replace(&mut self.walk.finish.cell, max);
+        let cell = std::mem::replace(&mut self.walk.postprocess.cell, max);
         let shown = self.walk.string(text, key, 0);
-        self.walk.finish.cell = cell;
+        self.walk.postprocess.cell = cell;
         shown
     }
 
     /// A key with what it means.
-    pub(crate) fn named<'k>(&mut self, key: &'k str) -> Named<'k> {
+    pub(crate) fn named<'k>(&mut self, key: &'k str) -> FieldName<'k> {
         self.walk.named(key)
     }
 
@@ -239,12 +246,12 @@ impl<'a> Shower<'a> {
     }
 
     /// The same for a key whose meaning is known, and to which is added what was learned of it.
-    pub(crate) fn key_of<'k>(&mut self, key: &mut Named<'k>) -> Cow<'k, str> {
+    pub(crate) fn key_of<'k>(&mut self, key: &mut FieldName<'k>) -> Cow<'k, str> {
         self.walk.key(key)
     }
 
     /// True when this value under this key is never shown; counts it.
-    pub(crate) fn hides(&mut self, key: Named<'_>, value: &Value) -> bool {
+    pub(crate) fn hides(&mut self, key: FieldName<'_>, value: &Value) -> bool {
         self.walk.hides(key, value).is_some()
     }
 
@@ -256,13 +263,18 @@ impl<'a> Shower<'a> {
     }
 
     /// True for a number that is not shown under this key; counts it.
-    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<Named<'_>>) -> bool {
+    pub(crate) fn hides_number(&mut self, number: &Number, key: Option<FieldName<'_>>) -> bool {
         self.walk.hides_number(number, key)
     }
 
     /// A value at `depth`: strings and numbers are shown at any depth, lists and objects only
     /// above the depth of the budget.
-    pub(crate) fn value(&mut self, value: &Value, key: Option<Named<'_>>, depth: usize) -> Value {
+    pub(crate) fn value(
+        &mut self,
+        value: &Value,
+        key: Option<FieldName<'_>>,
+        depth: usize,
+    ) -> Value {
         self.walk.value(value, key, depth)
     }
 

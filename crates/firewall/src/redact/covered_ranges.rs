@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// Stretches in order and apart.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Covered(Vec<Range<usize>>);
+pub(crate) struct CoveredRanges(Vec<Range<usize>>);
 
-impl Covered {
+impl CoveredRanges {
     /// The same with these stretches.
     pub(crate) fn add(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
         let known = self.0.len();

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use weaver_text::masks::{self, Masks, Table};
 use weaver_text::reveal;
 
-use super::covered::Covered;
+use super::covered_ranges::CoveredRanges;
 
 /// Signs between a name and its value.
 const SIGN: usize = 0;
@@ -23,7 +23,7 @@ fn class(byte: u8) -> u8 {
     let digit = byte.is_ascii_digit();
     let dash = byte == b'-';
     let colon = byte == b':';
-    let sign = dash | colon | matches!(byte, b',' | b'=' | b'>' | b';' | b'|');
+    let sign = dash | colon | matches!(byte, b',' | b'=' | b'>' | b';' | b'|' | b'\t');
     let token =
         byte.is_ascii_alphanumeric() | dash | matches!(byte, b'_' | b'+' | b'/' | b'.' | b'~');
     let stop = digit | colon | matches!(byte, b'@' | b'[' | b'(');
@@ -40,16 +40,16 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| masks::table(class));
 
 /// A text that is about to be searched.
 #[derive(Debug)]
-pub(crate) struct Page<'t> {
+pub(crate) struct ScanWindow<'t> {
     pub(crate) text: &'t str,
     masks: Masks,
     /// What is masked whatever a scanner finds.
-    pub(crate) covered: Covered,
+    pub(crate) covered: CoveredRanges,
 }
 
-impl<'t> Page<'t> {
+impl<'t> ScanWindow<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        let covered = Covered::default();
+        let covered = CoveredRanges::default();
         Self { text, masks: Masks::of(text.as_bytes(), &TABLE), covered }
     }
 
@@ -62,7 +62,7 @@ impl<'t> Page<'t> {
         reveal::Source { text: self.text, masks: &self.masks, known: self.covered.ranges() }
     }
 
-    /// The signs `,` `-` `:` `;` `=` `>` `|`.
+    /// The signs `,` `-` `:` `;` `=` `>` `|` and tabs.
     pub(crate) fn signs(&self) -> impl Iterator<Item = usize> {
         self.masks.places(SIGN)
     }

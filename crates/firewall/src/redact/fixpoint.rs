@@ -1,16 +1,20 @@
-//! Looking at a text until nothing more is found.
+//! Redaction to a fixpoint: redacting the output again changes nothing.
 //!
 //! Once a value is masked, its neighbours may read differently: the rest of a long run of digits
-//! may be a phone number. So the neighbourhood of every mask is looked at again, with the mask as a
-//! barrier. What still finds something after [`ROUNDS`] rounds is masked as far as the next masks.
+//! may be a phone number. So the neighbourhood of every fresh mask is scanned again, with the mask as
+//! a barrier, until a round finds nothing: chaotic iteration to the least fixpoint (Cousot and Cousot,
+//! 1977), which exists because masks only grow. What a place holds depends on the text near it
+//! alone, so nothing farther off needs another look. A chain of values could take as many rounds as
+//! it has links; after [`ROUNDS`] rounds the whole stretch between two masks is masked, where
+//! nothing is left to find. That bounds the work by a constant for each byte.
 
 use std::ops::Range;
 
 use weaver_text::reveal::{self, Layers};
 
-use super::engine::{ActiveRules, Anchor, Found, LOOKS_LIKE_A_MASK, NEAR, union};
-use super::page::Page;
-use super::plain::{Plain, standing};
+use super::engine::{ActiveRules, Anchor, Detection, LOOKS_LIKE_A_MASK, NEAR, union};
+use super::scan_window::ScanWindow;
+use super::unmasked_view::{UnmaskedView, existing_masks};
 
 /// How often a text is looked at.
 const ROUNDS: usize = 5;
@@ -22,18 +26,37 @@ const BESIDE: usize = 64;
 /// reading it backwards, are not among them: they find what nobody wrote.
 const LAYERS: Layers = Layers::ENCODED;
 
+/// The text around a fresh mask: where values are accepted, and the wider stretch that is read to
+/// find them as they would be found in the whole text.
+struct Neighbourhood {
+    accepted: Range<usize>,
+    read: Range<usize>,
+}
+
+/// A part of a text that was scanned, and where it begins there.
+struct ScannedPart<'s> {
+    view: &'s UnmaskedView<'s>,
+    window: &'s ScanWindow<'s>,
+    accepted: Range<usize>,
+    offset: usize,
+}
+
 /// Every value of `text`, in order and apart. `masked` are stretches that are masked already, in
 /// order; they are not named again unless a value reaches beyond them.
-pub(crate) fn masks(rules: ActiveRules<'_>, text: &str, masked: &[Range<usize>]) -> Vec<Found> {
-    let mut barriers = standing(text, |kind| rules.engine.is_kind(kind));
+pub(crate) fn find_values(
+    rules: ActiveRules<'_>,
+    text: &str,
+    masked: &[Range<usize>],
+) -> Vec<Detection> {
+    let mut barriers = existing_masks(text, |kind| rules.engine.is_kind(kind));
     let lookalikes = if rules.escapes { barriers.clone() } else { Vec::new() };
     if !masked.is_empty() {
         barriers.extend_from_slice(masked);
         barriers = joined(barriers);
     }
-    let plain = Plain::new(text, &barriers);
+    let view = UnmaskedView::new(text, &barriers);
     let mut anchors = Vec::new();
-    let mut all = union(first_look(rules, &plain, &mut anchors));
+    let mut all = union(first_look(rules, &view, &mut anchors));
     let mut fresh: Vec<Range<usize>> = all.iter().map(|f| f.range.clone()).collect();
     if !fresh.is_empty() {
         anchors.sort_unstable();
@@ -44,10 +67,10 @@ pub(crate) fn masks(rules: ActiveRules<'_>, text: &str, masked: &[Range<usize>])
         }
         barriers.extend(fresh.iter().cloned());
         barriers = joined(barriers);
-        let plain = Plain::new(text, &barriers);
+        let view = UnmaskedView::new(text, &barriers);
         let mut more = Vec::new();
-        for (accepted, seen) in windows(&plain, &fresh) {
-            look_again(rules, &plain, (accepted, seen), &anchors, &mut more);
+        for near in neighbourhoods(&view, &fresh) {
+            look_again(rules, &view, near, &anchors, &mut more);
         }
         if round == ROUNDS {
             more.iter_mut().for_each(|f| f.range = piece(text, &barriers, &f.range));
@@ -58,102 +81,115 @@ pub(crate) fn masks(rules: ActiveRules<'_>, text: &str, masked: &[Range<usize>])
     }
     if !lookalikes.is_empty() {
         let rule = LOOKS_LIKE_A_MASK;
-        all.extend(lookalikes.into_iter().map(|range| Found { range, rule }));
+        all.extend(lookalikes.into_iter().map(|range| Detection { range, rule }));
         all = union(all);
     }
     all
 }
 
 /// What is found in the text. Its anchors go to `anchors`, by their places in the first text.
-fn first_look(rules: ActiveRules<'_>, plain: &Plain<'_>, anchors: &mut Vec<Anchor>) -> Vec<Found> {
-    let text = plain.text();
-    let mut page = Page::new(text);
+fn first_look(
+    rules: ActiveRules<'_>,
+    view: &UnmaskedView<'_>,
+    anchors: &mut Vec<Anchor>,
+) -> Vec<Detection> {
+    let text = view.text();
+    let mut window = ScanWindow::new(text);
     let mut found = Vec::new();
-    rules.find(&mut page, &mut found, |anchor| {
-        anchors.push(Anchor { at: plain.original(&(anchor.at..anchor.at + 1)).start, ..anchor });
+    rules.find(&mut window, &mut found, |anchor| {
+        anchors.push(Anchor { at: view.original(&(anchor.at..anchor.at + 1)).start, ..anchor });
     });
     let mut out = Vec::new();
-    accept(rules, (plain, &page), (0..text.len(), 0), found, &mut out);
+    let part = ScannedPart { view, window: &window, accepted: 0..text.len(), offset: 0 };
+    accept(rules, &part, found, &mut out);
     out
 }
 
 /// What is found in one part of a text of which every anchor is known.
 fn look_again(
     rules: ActiveRules<'_>,
-    plain: &Plain<'_>,
-    (accepted, seen): (Range<usize>, Range<usize>),
+    view: &UnmaskedView<'_>,
+    near: Neighbourhood,
     anchors: &[Anchor],
-    out: &mut Vec<Found>,
+    out: &mut Vec<Detection>,
 ) {
-    let Some(text) = plain.text().get(seen.clone()) else { return };
-    let within = plain.original(&seen);
+    let Neighbourhood { accepted, read } = near;
+    let Some(text) = view.text().get(read.clone()) else { return };
+    let within = view.original(&read);
     let from = anchors.partition_point(|anchor| anchor.at < within.start);
     let near = anchors.iter().skip(from).take_while(|anchor| anchor.at < within.end);
     let near = near.filter_map(|anchor| {
-        let at = plain.visible(anchor.at)?.checked_sub(seen.start)?;
+        let at = view.visible(anchor.at)?.checked_sub(read.start)?;
         Some(Anchor { at, ..*anchor })
     });
-    let mut page = Page::new(text);
+    let mut window = ScanWindow::new(text);
     let mut found = Vec::new();
-    rules.find_again(&mut page, near, &mut found);
-    accept(rules, (plain, &page), (accepted, seen.start), found, out);
+    rules.find_again(&mut window, near, &mut found);
+    let part = ScannedPart { view, window: &window, accepted, offset: read.start };
+    accept(rules, &part, found, out);
 }
 
-/// The neighbourhoods of fresh masks: where values are accepted, and what is read for it.
-fn windows(plain: &Plain<'_>, fresh: &[Range<usize>]) -> Vec<(Range<usize>, Range<usize>)> {
-    let text = plain.text();
-    let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+/// The text around fresh masks, in order and apart.
+fn neighbourhoods(view: &UnmaskedView<'_>, fresh: &[Range<usize>]) -> Vec<Neighbourhood> {
+    let text = view.text();
+    let mut all: Vec<Neighbourhood> = Vec::new();
     for mask in fresh {
-        let at = plain.offset(mask.start);
+        let at = view.offset(mask.start);
         let accepted = text.floor_char_boundary(at.saturating_sub(NEAR))
             ..text.ceil_char_boundary(text.len().min(at + 1 + NEAR));
-        let seen = text.floor_char_boundary(at.saturating_sub(2 * NEAR))
+        let read = text.floor_char_boundary(at.saturating_sub(2 * NEAR))
             ..text.ceil_char_boundary(text.len().min(at + 1 + 2 * NEAR));
-        match windows.last_mut() {
-            Some((last, last_seen)) if seen.start <= last.end => {
-                last.end = last.end.max(accepted.end);
-                last_seen.end = last_seen.end.max(seen.end);
+        match all.last_mut() {
+            Some(last) if read.start <= last.accepted.end => {
+                last.accepted.end = last.accepted.end.max(accepted.end);
+                last.read.end = last.read.end.max(read.end);
             }
-            _ => windows.push((accepted, seen)),
+            _ => all.push(Neighbourhood { accepted, read }),
         }
     }
-    windows
+    all
 }
 
-/// Adds what other readings of a part hold, which begins at `offset`, and takes over what stands in
-/// the accepted stretch, as ranges of the first text.
+/// Adds what other readings of a part hold, and takes over what stands in its accepted stretch, as
+/// ranges of the first text.
 fn accept(
     rules: ActiveRules<'_>,
-    (plain, page): (&Plain<'_>, &Page<'_>),
-    (accepted, offset): (Range<usize>, usize),
-    mut found: Vec<Found>,
-    out: &mut Vec<Found>,
+    part: &ScannedPart<'_>,
+    mut found: Vec<Detection>,
+    out: &mut Vec<Detection>,
 ) {
-    if !read_otherwise(rules, page, &mut found) {
+    let ScannedPart { view, accepted, offset, .. } = part;
+    if !read_otherwise(rules, part.window, &mut found) {
         // More is hidden than can be read: nothing of it is shown.
-        out.push(Found { range: plain.original(&accepted), rule: rules.engine.unread() });
+        out.push(Detection { range: view.original(accepted), rule: rules.engine.unread() });
     }
     out.extend(found.into_iter().filter_map(|f| {
         let range = f.range.start + offset..f.range.end + offset;
         let inside = range.start >= accepted.start && range.start < accepted.end;
-        (inside && !plain.is_masked(&range))
-            .then(|| Found { range: plain.original(&range), rule: f.rule })
+        (inside && !view.is_masked(&range))
+            .then(|| Detection { range: view.original(&range), rule: f.rule })
     }));
 }
 
 /// What is found in the other readings of a text: values that stand there encoded or hidden. False
 /// when there are more readings than room.
-fn read_otherwise(rules: ActiveRules<'_>, page: &Page<'_>, found: &mut Vec<Found>) -> bool {
+fn read_otherwise(
+    rules: ActiveRules<'_>,
+    window: &ScanWindow<'_>,
+    found: &mut Vec<Detection>,
+) -> bool {
     let mut views = Vec::new();
-    let complete = reveal::views_of(page.source(), LAYERS, &mut views);
+    let complete = reveal::views_of(window.source(), LAYERS, &mut views);
     let mut seen = Vec::new();
     for view in &views {
-        rules.find(&mut Page::new(&view.text), &mut seen, |_| {});
+        rules.find(&mut ScanWindow::new(&view.text), &mut seen, |_| {});
         // What has nothing hidden in or near it was found in the text itself.
         let hidden = seen
             .drain(..)
             .filter(|f| view.touches(f.range.start.saturating_sub(BESIDE)..f.range.end + BESIDE));
-        found.extend(hidden.map(|f| Found { range: view.original(f.range.clone()), rule: f.rule }));
+        found.extend(
+            hidden.map(|f| Detection { range: view.original(f.range.clone()), rule: f.rule }),
+        );
     }
     complete
 }
@@ -205,7 +241,7 @@ mod tests {
     fn left(text: &str) -> String {
         let engine = Engine::new(file::read(CHAINED).unwrap(), &[], &BTreeSet::new()).unwrap();
         let mut out = text.to_owned();
-        for found in masks(engine.all(), text, &[]).into_iter().rev() {
+        for found in find_values(engine.all(), text, &[]).into_iter().rev() {
             out.replace_range(found.range, "#");
         }
         out

@@ -1,4 +1,4 @@
-//! The shelf: all stored results of a tenant, within their budget.
+//! The store: all stored results of a tenant, within their budget.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,15 +12,15 @@ use super::index::Index;
 use super::open_result::{OpenResult, OpenResults};
 use super::record::{HandleRecord, StoredBytes};
 use super::seal::HandleKey;
-use super::store::{self, HandleGrant, StoredHandle, key};
+use super::stored_handle::{self, HandleGrant, StoredHandle, key};
 use crate::error::HandleError;
 
 /// Results up to so many bytes are read again for each question; that is fast enough.
 const MIN_OPEN: u64 = 4_096;
 
 /// All stored results of one tenant. It knows their age and their end, and which must go for
-/// something new; the records themselves are the ledger's. One ledger has one shelf a tenant.
-pub struct Shelf {
+/// something new; the records themselves are the ledger's. One ledger has one store a tenant.
+pub struct HandleStore {
     tenant: Tenant,
     budget: HandleBudget,
     seal: Option<HandleKey>,
@@ -28,14 +28,14 @@ pub struct Shelf {
     open: Mutex<OpenResults>,
 }
 
-impl Shelf {
-    /// An empty shelf. With a key, what is stored from now on is encrypted.
+impl HandleStore {
+    /// An empty store. With a key, what is stored from now on is encrypted.
     #[must_use]
     pub fn new(tenant: Tenant, budget: HandleBudget, seal: Option<HandleKey>) -> Self {
         Self { tenant, budget, seal, index: Mutex::default(), open: Mutex::default() }
     }
 
-    /// The shelf of a ledger: all its records are read once. A record that cannot be read is left
+    /// The store of a ledger: all its records are read once. A record that cannot be read is left
     /// alone; nobody can use its handle.
     ///
     /// # Errors
@@ -62,13 +62,13 @@ impl Shelf {
         for record in &records {
             index.add(&record.handle, &record.bytes);
         }
-        let shelf = Self::new(tenant.clone(), budget, seal);
-        Ok(Self { index: Mutex::new(index), ..shelf })
+        let handle_store = Self::new(tenant.clone(), budget, seal);
+        Ok(Self { index: Mutex::new(index), ..handle_store })
     }
 
     /// Stores a result: its bytes now, its record with the batch of the call's outcome. The
     /// batch must also remove the records that have to go for it. When that batch is refused,
-    /// [`Shelf::abandon`] takes it back.
+    /// [`HandleStore::abandon`] takes it back.
     ///
     /// # Errors
     /// [`HandleError::TooLarge`], when it is larger than the budget allows for one;
@@ -82,7 +82,7 @@ impl Shelf {
         blobs: &dyn BlobStore,
         random: &dyn Random,
     ) -> Result<StoredHandle, HandleError> {
-        let mut new = store::encode(raw, grant, self.budget.ttl, random)?;
+        let mut new = stored_handle::encode(raw, grant, self.budget.ttl, random)?;
         self.budget.check(new.handle.byte_size)?;
         if let Some(key) = &self.seal {
             new.seal(key, random)?;
@@ -107,7 +107,7 @@ impl Shelf {
         Ok(StoredHandle { handle, put, delete: self.keys(&removed), blob, digest })
     }
 
-    /// Takes back what [`Shelf::store`] did, when its batch was refused.
+    /// Takes back what [`HandleStore::store`] did, when its batch was refused.
     pub fn abandon(&self, stored: &StoredHandle, blobs: &dyn BlobStore) {
         let Ok(mut index) = self.index() else { return };
         if let Some(blob) = index.take(&stored.handle.handle_id) {
@@ -121,7 +121,7 @@ impl Shelf {
     /// are none; as long as it is not, there may be more.
     ///
     /// # Errors
-    /// [`HandleError::Store`], when a thread died while it worked on the shelf.
+    /// [`HandleError::Store`], when a thread died while it worked on the store.
     pub fn sweep(
         &self,
         now: Timestamp,
@@ -150,7 +150,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`HandleError::Expired`], when the bytes were evicted; [`HandleError::Sealed`], when they
-    /// are encrypted and this shelf has no key; [`HandleError::Damaged`], when they are not of
+    /// are encrypted and this store has no key; [`HandleError::Damaged`], when they are not of
     /// the kind the record says or do not open under the key; [`HandleError::Store`].
     pub fn open(
         &self,
@@ -161,7 +161,7 @@ impl Shelf {
         if let Some(open) = self.open.lock().ok().and_then(|mut open| open.get(&handle.handle_id)) {
             return Ok(open);
         }
-        let raw = store::content(record, blobs, self.seal.as_ref())?;
+        let raw = stored_handle::content(record, blobs, self.seal.as_ref())?;
         let result = Arc::new(OpenResult::new(raw, handle.byte_size, digest(&record.bytes)));
         if handle.byte_size > MIN_OPEN
             && let Ok(mut open) = self.open.lock()
@@ -174,7 +174,7 @@ impl Shelf {
     /// When the last of all stored results ends; `None` when there is none.
     ///
     /// # Errors
-    /// [`HandleError::Store`], when a thread died while it held the shelf.
+    /// [`HandleError::Store`], when a thread died while it held the store.
     pub fn last_end(&self) -> Result<Option<Timestamp>, HandleError> {
         Ok(self.index()?.last_end())
     }
@@ -182,7 +182,7 @@ impl Shelf {
     /// How many results are stored, and how many bytes they have.
     ///
     /// # Errors
-    /// [`HandleError::Store`], when a thread died while it worked on the shelf.
+    /// [`HandleError::Store`], when a thread died while it worked on the store.
     pub fn usage(&self) -> Result<(usize, u64), HandleError> {
         let index = self.index()?;
         Ok((index.entries(), index.bytes()))
@@ -222,8 +222,8 @@ fn readable(id: &str, record: &Record) -> Option<HandleRecord> {
     record.filter(|record| record.handle.handle_id.as_str() == id)
 }
 
-impl std::fmt::Debug for Shelf {
+impl std::fmt::Debug for HandleStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shelf").field("budget", &self.budget).finish_non_exhaustive()
+        f.debug_struct("HandleStore").field("budget", &self.budget).finish_non_exhaustive()
     }
 }

@@ -11,7 +11,7 @@ use weaver_types::{
     RawContent, RawResult, RunId, Tenant, Timestamp,
 };
 
-use super::record::{ContentKind, HandleRecord, RECORD_VERSION, StoredBytes, Written};
+use super::record::{ContentKind, HandleRecord, RECORD_VERSION, RecordFields, StoredBytes};
 use super::seal::HandleKey;
 use crate::error::HandleError;
 use crate::frame::{media_type, rows};
@@ -83,7 +83,7 @@ pub fn key(tenant: &Tenant, id: &HandleId) -> RecordKey {
 }
 
 /// A result that is about to be stored.
-pub(super) struct New<'a> {
+pub(super) struct NewHandle<'a> {
     pub(super) handle: Handle,
     raw: &'a RawResult,
     grant: HandleGrant<'a>,
@@ -98,7 +98,7 @@ pub(super) fn encode<'a>(
     grant: HandleGrant<'a>,
     ttl: Duration,
     random: &dyn Random,
-) -> Result<New<'a>, HandleError> {
+) -> Result<NewHandle<'a>, HandleError> {
     let (content, media_type, bytes) = written(&raw.content)?;
     if bytes.len() > MAX_STORED {
         let size = bytes.len() as u64;
@@ -114,14 +114,14 @@ pub(super) fn encode<'a>(
         byte_size: bytes.len() as u64,
         views: grant.views.names(&raw.content),
     };
-    Ok(New { handle, raw, grant, content, bytes, sealed: false })
+    Ok(NewHandle { handle, raw, grant, content, bytes, sealed: false })
 }
 
-impl New<'_> {
+impl NewHandle<'_> {
     /// Encrypts the bytes.
     pub(super) fn seal(&mut self, key: &HandleKey, random: &dyn Random) -> Result<(), HandleError> {
-        let of = (self.grant.tenant, &self.handle.handle_id);
-        self.bytes = Cow::Owned(key.seal(&self.bytes, of, random)?);
+        let (tenant, id) = (self.grant.tenant, &self.handle.handle_id);
+        self.bytes = Cow::Owned(key.seal(&self.bytes, tenant, id, random)?);
         self.sealed = true;
         Ok(())
     }
@@ -147,7 +147,7 @@ impl New<'_> {
     /// itself carries them.
     pub(super) fn to_put(&self, bytes: &StoredBytes) -> Result<Put, HandleError> {
         let Self { handle, raw, grant, content, sealed, .. } = self;
-        let record = Written {
+        let record = RecordFields {
             allowed_fields: &grant.capability.spec().allowed_fields,
             bytes,
             call: grant.call,

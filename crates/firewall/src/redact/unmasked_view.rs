@@ -22,7 +22,7 @@ pub(crate) const MAX_DIGITS: usize = 6;
 
 /// A text to be searched.
 #[derive(Debug)]
-pub(crate) struct Plain<'t> {
+pub(crate) struct UnmaskedView<'t> {
     text: Cow<'t, str>,
     cuts: Vec<Cut>,
 }
@@ -30,12 +30,12 @@ pub(crate) struct Plain<'t> {
 #[derive(Debug)]
 struct Cut {
     /// Where the barrier stands.
-    plain: usize,
+    view: usize,
     /// What it stands for.
     masked: Range<usize>,
 }
 
-impl<'t> Plain<'t> {
+impl<'t> UnmaskedView<'t> {
     /// The text with these ranges, in order and apart, made barriers.
     pub(crate) fn new(text: &'t str, masked: &[Range<usize>]) -> Self {
         if masked.is_empty() && !holds(text, BARRIER) {
@@ -46,7 +46,7 @@ impl<'t> Plain<'t> {
         let mut at = 0;
         for range in masked {
             push(&mut out, text.get(at..range.start).unwrap_or_default());
-            cuts.push(Cut { plain: out.len(), masked: range.clone() });
+            cuts.push(Cut { view: out.len(), masked: range.clone() });
             out.push(BARRIER);
             at = range.end;
         }
@@ -75,7 +75,7 @@ impl<'t> Plain<'t> {
     pub(crate) fn offset(&self, original: usize) -> usize {
         let before = self.cuts.partition_point(|cut| cut.masked.start < original);
         match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
-            Some(cut) => cut.plain + 1 + original.saturating_sub(cut.masked.end),
+            Some(cut) => cut.view + 1 + original.saturating_sub(cut.masked.end),
             None => original,
         }
     }
@@ -87,15 +87,15 @@ impl<'t> Plain<'t> {
     }
 
     fn is_barrier(&self, at: usize) -> bool {
-        self.cuts.binary_search_by_key(&at, |cut| cut.plain).is_ok()
+        self.cuts.binary_search_by_key(&at, |cut| cut.view).is_ok()
     }
 
     fn place(&self, at: usize) -> Range<usize> {
-        let before = self.cuts.partition_point(|cut| cut.plain <= at);
+        let before = self.cuts.partition_point(|cut| cut.view <= at);
         match before.checked_sub(1).and_then(|i| self.cuts.get(i)) {
-            Some(cut) if cut.plain == at => cut.masked.clone(),
+            Some(cut) if cut.view == at => cut.masked.clone(),
             Some(cut) => {
-                let here = cut.masked.end + (at - cut.plain - 1);
+                let here = cut.masked.end + (at - cut.view - 1);
                 here..here + 1
             }
             None => at..at + 1,
@@ -120,7 +120,7 @@ fn holds(text: &str, wanted: char) -> bool {
 
 /// Masks and placeholders that stand in a text already, in the words of this crate and of kinds
 /// that are known. Whatever else stands in such brackets is text: anybody can write it.
-pub(crate) fn standing(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
+pub(crate) fn existing_masks(text: &str, is_kind: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for (at, _) in text.match_indices('[') {
         let bytes = text.as_bytes();
@@ -161,14 +161,14 @@ mod tests {
     fn masks_read_as_one_byte_and_lead_back() {
         let text = "ab[REDACTED]cd secret ef";
         let masked = [2..12, 15..21];
-        let plain = Plain::new(text, &masked);
-        assert_eq!(plain.text(), "ab\u{1f}cd \u{1f} ef");
-        assert_eq!(plain.original(&(0..2)), 0..2);
-        assert_eq!(plain.original(&(2..3)), 2..12);
-        assert_eq!(plain.original(&(3..5)), 12..14);
-        assert_eq!(plain.original(&(3..7)), 12..21);
-        assert_eq!(plain.original(&(8..9)), 22..23);
-        assert_eq!((plain.offset(1), plain.offset(13), plain.offset(22)), (1, 4, 8));
+        let view = UnmaskedView::new(text, &masked);
+        assert_eq!(view.text(), "ab\u{1f}cd \u{1f} ef");
+        assert_eq!(view.original(&(0..2)), 0..2);
+        assert_eq!(view.original(&(2..3)), 2..12);
+        assert_eq!(view.original(&(3..5)), 12..14);
+        assert_eq!(view.original(&(3..7)), 12..21);
+        assert_eq!(view.original(&(8..9)), 22..23);
+        assert_eq!((view.offset(1), view.offset(13), view.offset(22)), (1, 4, 8));
     }
 
     #[test]
@@ -176,10 +176,10 @@ mod tests {
         let text = "[REDACTED] [EMAIL_1] [US_SSN_10000]";
         let kinds = |kind: &[u8]| kind == b"EMAIL" || kind == b"US_SSN";
         let found: Vec<&str> =
-            standing(text, kinds).into_iter().filter_map(|r| text.get(r)).collect();
+            existing_masks(text, kinds).into_iter().filter_map(|r| text.get(r)).collect();
         assert_eq!(found.join(" "), text);
         let others = "[cut: deeper than 3 levels] [REDACTED: jane] [REDACTED ] [A] [NOTE_1] [REDACTEDX] \
                       [_1] [EMAIL_0] [EMAIL_01] [EMAIL_] [EMAIL_1000001] [US_SSN_219099999] [EMAIL1]";
-        assert!(standing(others, kinds).is_empty(), "{others}");
+        assert!(existing_masks(others, kinds).is_empty(), "{others}");
     }
 }

@@ -1,5 +1,11 @@
-//! Where anchors stand: tables of the bytes that anchors begin with, small enough to stay in the
-//! nearest cache, tell nearly every place of a text that none does.
+//! The anchor matcher: a prefilter for all literals at which rules begin.
+//!
+//! A hashed q-gram filter in the manner of Wu and Manber (1994): two bit tables hold the hashes of the
+//! first three and four bytes of every literal, small enough to stay in the nearest cache, and tell
+//! for nearly every place of a text that no literal begins there. Only where both tables answer yes
+//! are the literals of that hash compared. A hash that collides costs a comparison; none is
+//! missed, since each literal entered its own hashes. A test holds the result against an
+//! Aho-Corasick automaton, which finds the same and takes a step for each byte.
 
 /// The fewest bytes of a literal that can be found.
 pub(crate) const SHORTEST: usize = 3;
@@ -9,7 +15,7 @@ const PLACES: usize = 1 << BITS;
 
 /// Literals, found in any case of ASCII, overlaps included.
 #[derive(Debug)]
-pub(crate) struct Sieve {
+pub(crate) struct AnchorMatcher {
     literals: Vec<Vec<u8>>,
     /// The places of three bytes that a literal begins with.
     threes: Table,
@@ -74,8 +80,8 @@ fn beginnings(literal: &[u8]) -> impl Iterator<Item = [u8; 4]> {
     })
 }
 
-impl Sieve {
-    /// A sieve for these literals. Those of less than three bytes are never found.
+impl AnchorMatcher {
+    /// A matcher for these literals. Those of less than three bytes are never found.
     pub(crate) fn new<'l>(literals: impl Iterator<Item = &'l str>) -> Self {
         let literals: Vec<Vec<u8>> = literals.map(|literal| literal.as_bytes().to_vec()).collect();
         let mut fours = Vec::new();
@@ -149,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sieve_finds_what_an_automaton_finds(
+        fn the_matcher_finds_what_an_automaton_finds(
             literals in proptest::collection::btree_set("[a-cA-C_é@]{3,6}", 1..20),
             text in "[a-cA-C_é@ ]{0,200}",
         ) {
@@ -159,12 +165,12 @@ mod tests {
                 .map(|hit| (hit.start(), hit.pattern().as_usize()))
                 .collect();
             expected.sort_unstable();
-            let sieve = Sieve::new(literals.iter().map(String::as_str));
+            let anchor_matcher = AnchorMatcher::new(literals.iter().map(String::as_str));
             let mut found = Vec::new();
-            sieve.each(text.as_bytes(), |at, number| found.push((at, number)));
+            anchor_matcher.each(text.as_bytes(), |at, number| found.push((at, number)));
             found.sort_unstable();
-            prop_assert_eq!(sieve.any(text.as_bytes()), !found.is_empty());
-            prop_assert!(literals.iter().all(|literal| sieve.any(literal.as_bytes())));
+            prop_assert_eq!(anchor_matcher.any(text.as_bytes()), !found.is_empty());
+            prop_assert!(literals.iter().all(|literal| anchor_matcher.any(literal.as_bytes())));
             prop_assert_eq!(found, expected);
         }
     }

@@ -3,20 +3,25 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::redact::Brief;
+use crate::redact::PlainWords;
 
 /// What was left out, by kind.
 pub(crate) type Omitted = BTreeMap<&'static str, u64>;
 
 /// What becomes of a string after it was redacted, and the order in which fields are taken.
-pub(crate) trait Finish {
+pub(crate) trait Postprocess {
     /// A redacted string, as it goes into the result.
     fn string<'t>(&mut self, redacted: Cow<'t, str>, omitted: &mut Omitted) -> Cow<'t, str>;
     /// The same for a brief text.
-    fn brief<'t>(&mut self, text: &'t str, how: Brief, omitted: &mut Omitted) -> Cow<'t, str>;
+    fn plain_words<'t>(
+        &mut self,
+        text: &'t str,
+        how: PlainWords,
+        omitted: &mut Omitted,
+    ) -> Cow<'t, str>;
     /// Of a brief name: true when it goes into the result as it is, with nothing to tell of it, so
     /// that there is no need to ask again.
-    fn is_plain(&self, how: Brief) -> bool;
+    fn is_plain(&self, how: PlainWords) -> bool;
     /// A redacted key, as it goes into the result; and true where it is as it was and always will
     /// be, so that there is no need to ask again.
     fn key<'t>(&mut self, redacted: Cow<'t, str>) -> (Cow<'t, str>, bool);
@@ -25,19 +30,19 @@ pub(crate) trait Finish {
 }
 
 /// The whole value, nothing finished.
-pub(super) struct Whole;
+pub(super) struct NoPostprocess;
 
-impl Finish for Whole {
+impl Postprocess for NoPostprocess {
     fn string<'t>(&mut self, redacted: Cow<'t, str>, _: &mut Omitted) -> Cow<'t, str> {
         redacted
     }
 
-    fn brief<'t>(&mut self, text: &'t str, _: Brief, _: &mut Omitted) -> Cow<'t, str> {
+    fn plain_words<'t>(&mut self, text: &'t str, _: PlainWords, _: &mut Omitted) -> Cow<'t, str> {
         Cow::Borrowed(text)
     }
 
     /// What others ask of a name is not asked here.
-    fn is_plain(&self, _: Brief) -> bool {
+    fn is_plain(&self, _: PlainWords) -> bool {
         false
     }
 

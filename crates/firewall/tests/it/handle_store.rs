@@ -1,4 +1,4 @@
-//! The shelf: what is kept, what goes, and what is encrypted.
+//! The store: what is kept, what goes, and what is encrypted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weaver_firewall::handle::{
-    self, Access, HandleBudget, HandleGrant, HandleKey, OpenResult, Shelf, StoredBytes,
+    self, Access, HandleBudget, HandleGrant, HandleKey, HandleStore, OpenResult, StoredBytes,
     StoredHandle,
 };
 use weaver_firewall::view::ViewRegistry;
@@ -21,9 +21,9 @@ use crate::support::{Blobs, FIREWALL, capability, draft, spec};
 
 const NOW: Timestamp = Timestamp::from_micros(1_767_323_045_000_006);
 
-/// A shelf with its blobs, and the records that a ledger would hold.
+/// A store with its blobs, and the records that a ledger would hold.
 struct World {
-    shelf: Shelf,
+    handle_store: HandleStore,
     blobs: Blobs,
     records: BTreeMap<String, Vec<u8>>,
     now: Timestamp,
@@ -31,8 +31,8 @@ struct World {
 
 impl World {
     fn new(budget: HandleBudget, key: Option<HandleKey>) -> Self {
-        let shelf = Shelf::new(Tenant::default(), budget, key);
-        Self { shelf, blobs: Blobs::default(), records: BTreeMap::new(), now: NOW }
+        let handle_store = HandleStore::new(Tenant::default(), budget, key);
+        Self { handle_store, blobs: Blobs::default(), records: BTreeMap::new(), now: NOW }
     }
 
     fn store(&self, raw: &RawResult) -> Result<StoredHandle, HandleError> {
@@ -48,7 +48,7 @@ impl World {
             views: &ViewRegistry::default(),
             now: self.now,
         };
-        self.shelf.store(raw, grant, &self.blobs, &OsRandom)
+        self.handle_store.store(raw, grant, &self.blobs, &OsRandom)
     }
 
     /// Stores and commits.
@@ -77,7 +77,7 @@ impl World {
             now: self.now,
         };
         let record = handle::load(id, record.as_ref(), access)?;
-        self.shelf.open(&record, &self.blobs)
+        self.handle_store.open(&record, &self.blobs)
     }
 }
 
@@ -112,25 +112,25 @@ fn budgets_of_bytes_hold_as_the_reference_has_them() {
     let mut usage = Vec::new();
     for size in [38, 38, 38, 98] {
         world.keep(&text(size)).unwrap();
-        let (entries, bytes) = world.shelf.usage().unwrap();
+        let (entries, bytes) = world.handle_store.usage().unwrap();
         assert_eq!(entries, world.records.len());
         usage.push((bytes, entries));
     }
     assert_eq!(usage, [(40, 1), (80, 2), (80, 2), (100, 1)]);
     let error = world.keep(&text(99)).unwrap_err();
     assert!(matches!(error, HandleError::TooLarge { size: 101, max: 100 }), "{error}");
-    assert_eq!(world.shelf.usage().unwrap(), (1, 100));
+    assert_eq!(world.handle_store.usage().unwrap(), (1, 100));
 
     let mut world = World::new(HandleBudget::default().with_max_entry_bytes(50).unwrap(), None);
     world.keep(&text(48)).unwrap();
     assert!(matches!(world.keep(&text(49)), Err(HandleError::TooLarge { size: 51, max: 50 })));
-    assert_eq!(world.shelf.usage().unwrap(), (1, 50));
+    assert_eq!(world.handle_store.usage().unwrap(), (1, 50));
 
     let mut world = World::new(HandleBudget::default().with_max_entries(2).unwrap(), None);
     for _ in 0..3 {
         world.keep(&text(1)).unwrap();
     }
-    assert_eq!(world.shelf.usage().unwrap(), (2, 6));
+    assert_eq!(world.handle_store.usage().unwrap(), (2, 6));
 
     assert!(HandleBudget::default().with_max_total_bytes(0).is_err());
     assert!(HandleBudget::default().with_max_entry_bytes(0).is_err());
@@ -172,9 +172,12 @@ fn what_has_ended_is_removed() {
         world.keep(&text(5_000)).unwrap();
     }
     world.now = NOW.after(handle::TTL);
-    let removed = world.shelf.sweep(world.now, &world.blobs).unwrap();
-    assert_eq!((removed.len(), world.shelf.usage().unwrap(), world.blobs.count()), (3, (0, 0), 0));
-    assert!(world.shelf.sweep(world.now, &world.blobs).unwrap().is_empty());
+    let removed = world.handle_store.sweep(world.now, &world.blobs).unwrap();
+    assert_eq!(
+        (removed.len(), world.handle_store.usage().unwrap(), world.blobs.count()),
+        (3, (0, 0), 0)
+    );
+    assert!(world.handle_store.sweep(world.now, &world.blobs).unwrap().is_empty());
 }
 
 #[test]
@@ -194,8 +197,8 @@ fn what_was_refused_is_taken_back() {
     let mut world = World::new(HandleBudget::default().with_max_entries(1).unwrap(), None);
     let first = world.keep(&text(5_000)).unwrap();
     let refused = world.store(&text(6_000)).unwrap();
-    world.shelf.abandon(&refused, &world.blobs);
-    assert_eq!((world.shelf.usage().unwrap(), world.blobs.count()), ((0, 0), 0));
+    world.handle_store.abandon(&refused, &world.blobs);
+    assert_eq!((world.handle_store.usage().unwrap(), world.blobs.count()), ((0, 0), 0));
     // The bytes are gone already, so that the record reads as expired, until it goes too.
     assert_eq!(world.open(&first).unwrap_err().code(), "handle_expired");
     let next = world.keep(&text(1)).unwrap();
@@ -208,7 +211,7 @@ fn a_later_call_never_shows_the_bytes_of_an_earlier_one() {
     for pad in [0, 5_000] {
         let call = |n: usize| RawResult::json(json!([{"n": n, "pad": "y".repeat(pad)}]));
         let first = world.keep(&call(1)).unwrap();
-        world.shelf.keep_open(&first, call(1));
+        world.handle_store.keep_open(&first, call(1));
         let second = world.keep(&call(2)).unwrap();
         assert_ne!(first.handle.handle_id, second.handle.handle_id);
         assert_eq!(world.open(&second).unwrap()[0]["n"], 2);
@@ -223,7 +226,7 @@ fn what_is_kept_open_answers_as_what_is_read_again() {
     for raw in [RawResult::json(json!(rows)), RawResult::text(json!(rows).to_string())] {
         let kept = world.keep(&raw).unwrap();
         let read = world.keep(&raw).unwrap();
-        world.shelf.keep_open(&kept, raw);
+        world.handle_store.keep_open(&kept, raw);
         assert_eq!(world.open(&kept).unwrap(), world.open(&read).unwrap());
     }
 }
@@ -244,9 +247,12 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
         assert!(world.open(&one).unwrap().to_string().contains("sesame"));
         assert!(world.open(&two).is_ok());
 
-        let bare = Shelf::new(Tenant::default(), HandleBudget::default(), None);
-        let other =
-            Shelf::new(Tenant::default(), HandleBudget::default(), Some(HandleKey::new([8; 32])));
+        let bare = HandleStore::new(Tenant::default(), HandleBudget::default(), None);
+        let other = HandleStore::new(
+            Tenant::default(),
+            HandleBudget::default(),
+            Some(HandleKey::new([8; 32])),
+        );
         let id = one.handle.handle_id.as_str();
         let record = handle::HandleRecord::from_bytes(id, &one.put.value).unwrap();
         let error = bare.open(&record, &world.blobs).unwrap_err();
@@ -257,7 +263,7 @@ fn with_a_key_nothing_is_stored_in_the_clear() {
         let mut swapped = record.clone();
         let theirs = handle::HandleRecord::from_bytes(id, &two.put.value).unwrap();
         swapped.bytes = theirs.bytes;
-        let fresh = Shelf::new(Tenant::default(), HandleBudget::default(), Some(key()));
+        let fresh = HandleStore::new(Tenant::default(), HandleBudget::default(), Some(key()));
         assert!(matches!(fresh.open(&swapped, &world.blobs), Err(HandleError::Damaged { .. })));
         let mut broken = record.clone();
         if let StoredBytes::Inline(text) = &mut broken.bytes {

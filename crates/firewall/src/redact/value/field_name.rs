@@ -6,12 +6,12 @@ use crate::redact::field::{HiddenBy, Meaning, Names};
 
 /// A name, and what it says of its value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'k> {
+pub(crate) struct FieldName<'k> {
     pub(crate) name: &'k str,
     pub(super) meaning: Meaning,
 }
 
-impl<'k> Named<'k> {
+impl<'k> FieldName<'k> {
     /// Why a value under this name is never shown, if it is not. Nothing, true and false are no
     /// secrets.
     pub(crate) fn hides(self, value: &Value) -> Option<HiddenBy> {

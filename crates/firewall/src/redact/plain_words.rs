@@ -1,6 +1,6 @@
 //! Short plain words, told apart in one pass: most cells and names are, and hold no value.
 
-use super::sieve::Sieve;
+use super::anchor_matcher::AnchorMatcher;
 
 /// The longest text that is looked at, in bytes.
 const LONGEST: usize = 64;
@@ -13,27 +13,27 @@ const BEFORE: usize = 5;
 
 /// Tells brief texts.
 #[derive(Debug)]
-pub(crate) struct Words {
+pub(crate) struct PlainWordFilter {
     /// The anchors of rules, and of words that speak to a model.
-    all: Sieve,
+    all: AnchorMatcher,
     /// The anchors of rules.
-    rules: Sieve,
+    rules: AnchorMatcher,
 }
 
 /// A text of a few plain words, printable ASCII, with no value in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Brief {
+pub(crate) struct PlainWords {
     /// Whether there may be words among them that speak to a model.
     pub(crate) speaks: bool,
 }
 
-impl Words {
+impl PlainWordFilter {
     /// Texts without one of these anchors, and what may speak to a model.
     pub(super) fn without(mut rules: Vec<&str>, mut speech: Vec<&str>) -> Self {
         rules.retain(|anchor| is_of_words(anchor));
         speech.retain(|anchor| is_of_words(anchor));
-        let all = Sieve::new(rules.iter().chain(&speech).copied());
-        Self { all, rules: Sieve::new(rules.into_iter()) }
+        let all = AnchorMatcher::new(rules.iter().chain(&speech).copied());
+        Self { all, rules: AnchorMatcher::new(rules.into_iter()) }
     }
 
     /// Something only for a text in which no value can be found: a few words of ASCII letters,
@@ -42,13 +42,13 @@ impl Words {
     /// that could assign a value to a name, stand in an address or begin an encoding, no word that
     /// could be a token, and no digit that could be one of a person's number: a passport or a number
     /// plate has few of them.
-    pub(super) fn brief(&self, text: &str) -> Option<Brief> {
+    pub(super) fn plain_words(&self, text: &str) -> Option<PlainWords> {
         let text = text.as_bytes();
         if !is_few_words(text) {
             return None;
         }
         let speaks = self.all.any(text);
-        (!speaks || !self.rules.any(text)).then_some(Brief { speaks })
+        (!speaks || !self.rules.any(text)).then_some(PlainWords { speaks })
     }
 }
 
@@ -86,8 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::engine::Engine;
-    use super::super::{BUILTIN, settle};
-    use super::Brief;
+    use super::super::{BUILTIN, fixpoint};
+    use super::PlainWords;
     use crate::frame::finding::Findings;
     use crate::injection;
 
@@ -112,8 +112,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
         #[test]
         fn nothing_is_found_in_brief_texts(text in words()) {
-            if engine().brief(&text).is_some() {
-                prop_assert_eq!(settle::masks(engine().all(), &text, &[]), []);
+            if engine().plain_words(&text).is_some() {
+                prop_assert_eq!(fixpoint::find_values(engine().all(), &text, &[]), []);
             }
         }
 
@@ -126,7 +126,7 @@ mod tests {
             let spoken = format!("{before} {} {after}", anchor.get(&anchors)).to_uppercase();
             for text in [before, spoken] {
                 let lower = text.to_lowercase();
-                if let Some(Brief { speaks }) = engine().brief(&text) {
+                if let Some(PlainWords { speaks }) = engine().plain_words(&text) {
                     prop_assert_eq!(speaks, anchors.iter().any(|anchor| lower.contains(anchor)));
                     prop_assert!(speaks || !Findings::default().look(&text));
                 }
@@ -138,7 +138,7 @@ mod tests {
     fn examples_of_rules_are_not_brief() {
         for rule in 0..engine().names().len() {
             for (text, value) in engine().examples(rule) {
-                assert!(engine().brief(&text).is_none(), "{text}: {value}");
+                assert!(engine().plain_words(&text).is_none(), "{text}: {value}");
             }
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     fn cells_and_names_are_brief() {
         for text in ["", "id", "north", "Person 1", "in progress", "order 42", "7", "who is there?"]
         {
-            assert!(engine().brief(text).is_some(), "{text}");
+            assert!(engine().plain_words(text).is_some(), "{text}");
         }
         for text in [
             "a@b",
@@ -167,7 +167,7 @@ mod tests {
             "é",
             "a:b",
         ] {
-            assert!(engine().brief(text).is_none(), "{text}");
+            assert!(engine().plain_words(text).is_none(), "{text}");
         }
     }
 }

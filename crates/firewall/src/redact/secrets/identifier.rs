@@ -1,0 +1,105 @@
+//! Identifiers that vendors give to objects: they look random and stand beside the name of a vendor,
+//! and whoever has one may do nothing with it.
+
+/// Prefixes of identifiers: of Stripe, Slack's and GitHub's objects, of language models' runs.
+const PREFIXES: [&[u8]; 40] = [
+    b"acct_",
+    b"asst_",
+    b"batch_",
+    b"card_",
+    b"ch_",
+    b"chatcmpl-",
+    b"cn_",
+    b"cus_",
+    b"dp_",
+    b"evt_",
+    b"file-",
+    b"file_",
+    b"il_",
+    b"in_",
+    b"mandate_",
+    b"msg_",
+    b"org-",
+    b"pi_",
+    b"plan_",
+    b"pm_",
+    b"po_",
+    b"price_",
+    b"prod_",
+    b"proj_",
+    b"py_",
+    b"re_",
+    b"req_",
+    b"resp_",
+    b"run_",
+    b"seti_",
+    b"src_",
+    b"step_",
+    b"sub_",
+    b"sub_sched_",
+    b"thread_",
+    b"toolu_",
+    b"tr_",
+    b"txn_",
+    b"txr_",
+    b"we_",
+];
+
+/// Prefixes of resources of AWS, which eight or seventeen hexadecimal digits follow.
+const RESOURCES: [&[u8]; 16] = [
+    b"i-",
+    b"ami-",
+    b"vol-",
+    b"vpc-",
+    b"subnet-",
+    b"sg-",
+    b"eni-",
+    b"igw-",
+    b"rtb-",
+    b"nat-",
+    b"snap-",
+    b"acl-",
+    b"lt-",
+    b"eipalloc-",
+    b"vpce-",
+    b"fs-",
+];
+
+/// Prefixes of Airtable's objects, which fourteen letters and digits follow.
+const AIRTABLE: [&[u8]; 8] = [b"rec", b"tbl", b"viw", b"fld", b"app", b"usr", b"att", b"wsp"];
+
+/// True for an identifier of a form that is known.
+pub(super) fn is_known(token: &[u8]) -> bool {
+    let after = |prefix: &&&[u8]| token.strip_prefix(**prefix);
+    PREFIXES.iter().filter_map(|prefix| after(&prefix)).any(is_word)
+        || RESOURCES
+            .iter()
+            .filter_map(|prefix| after(&prefix))
+            .any(|rest| matches!(rest.len(), 8 | 17) && rest.iter().all(u8::is_ascii_hexdigit))
+        || token.len() == 17 && AIRTABLE.iter().filter_map(|prefix| after(&prefix)).any(is_word)
+}
+
+fn is_word(rest: &[u8]) -> bool {
+    !rest.is_empty() && rest.iter().all(u8::is_ascii_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_known;
+
+    #[test]
+    fn identifiers_are_told_from_keys() {
+        for known in ["evt_3Nx7Yq2mN8rKd0XbL5vW3zPq", "recEMXilKaQE43JbZ", "i-0123456789abcdef0"] {
+            assert!(is_known(known.as_bytes()), "{known}");
+        }
+        for key in [
+            "sk_live_3Nx7Yq2mN8rKd0XbL5vW3zPq",
+            "recEMXilKaQE43JbZx",
+            "i-0123",
+            "evt_",
+            "key-0123456789abcdef",
+        ] {
+            assert!(!is_known(key.as_bytes()), "{key}");
+        }
+    }
+}
