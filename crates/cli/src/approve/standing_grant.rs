@@ -83,7 +83,10 @@ fn signature(
 }
 
 /// What the gateway would still miss: people. Anything else that it would refuse is refused here.
-fn missing(place: &ApprovalStore, signed: &SignedStandingApproval) -> Result<Option<Rejection>, Failure> {
+fn missing(
+    place: &ApprovalStore,
+    signed: &SignedStandingApproval,
+) -> Result<Option<Rejection>, Failure> {
     let (Some(keys), Some(set)) = (place.keys(), place.documents()) else { return Ok(None) };
     let (bounds, moment) = (&set.approvals().standing, place.moment(now()));
     match verify_standing(keys, &place.log()?, signed, bounds, moment) {
@@ -119,7 +122,11 @@ fn write(path: &Path, signed: &SignedStandingApproval) -> Result<(), Failure> {
     })
 }
 
-fn send(place: &ApprovalStore, args: &SignWith, signed: &SignedStandingApproval) -> Result<Exit, Failure> {
+fn send(
+    place: &ApprovalStore,
+    args: &SignWith,
+    signed: &SignedStandingApproval,
+) -> Result<Exit, Failure> {
     let id = &signed.standing.id;
     let file = inbox::drop(place.inbox()?, id.as_str(), &bytes(signed)?)?;
     let next = format!(

@@ -309,17 +309,17 @@ impl<'a> ValueRenderer<'a> {
         value: &Value,
         depth: usize,
     ) -> Option<Map<String, Value>> {
-        let mut other = Shower::new(again, self.limits);
+        let mut other = ValueRenderer::new(again, self.limits);
         self.swap_counts(&mut other);
         let row = other.row(value, depth);
         self.swap_counts(&mut other);
         row
     }
 
-    fn swap_counts(&mut self, other: &mut Shower<'_>) {
+    fn swap_counts(&mut self, other: &mut ValueRenderer<'_>) {
         std::mem::swap(&mut self.walk.masked, &mut other.walk.masked);
         std::mem::swap(&mut self.walk.omitted, &mut other.walk.omitted);
-        std::mem::swap(&mut self.walk.finish.findings, &mut other.walk.finish.findings);
+        std::mem::swap(&mut self.walk.postprocess.findings, &mut other.walk.postprocess.findings);
     }
 
     /// An object as a row: only the fields that may be seen.

@@ -265,7 +265,7 @@ impl<'e> ActiveRules<'e> {
 
     /// The first literal near the end of the text whose rule has not seen all that it reads, and
     /// which stands in no value that was found.
-    pub(crate) fn unfinished(&self, text: &str, found: &[Found]) -> Option<usize> {
+    pub(crate) fn unfinished(&self, text: &str, found: &[Detection]) -> Option<usize> {
         let from = text.floor_char_boundary(text.len().saturating_sub(NEAR));
         let bytes = text.as_bytes();
         let mut first: Option<usize> = None;

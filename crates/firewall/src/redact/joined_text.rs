@@ -171,7 +171,7 @@ impl Redactor {
         let Some(rules) = self.active() else { return MASK.to_owned() };
         let whole = [before, text].concat();
         let mut parts = self.own_parts(text);
-        for found in fixpoint::masks(rules, &whole, &[]) {
+        for found in fixpoint::find_values(rules, &whole, &[]) {
             if found.range.end <= before.len() {
                 continue;
             }
@@ -188,7 +188,7 @@ impl Redactor {
     }
 
     fn own_parts(&self, text: &str) -> Vec<MaskedPart> {
-        if self.brief(text).is_some() {
+        if self.plain_words(text).is_some() {
             return Vec::new();
         }
         let found = self.spans_by_rule(text).into_iter();
@@ -216,7 +216,7 @@ impl Redactor {
         }
         masked.sort_by_key(|range| range.start);
         let mut parts = Vec::new();
-        for found in fixpoint::masks(rules, &text, &masked) {
+        for found in fixpoint::find_values(rules, &text, &masked) {
             let value = text.get(found.range.clone()).unwrap_or_default();
             let crosses = starts.iter().any(|at| found.range.start < *at && *at < found.range.end);
             if !crosses || !value.bytes().any(|b| b.is_ascii_alphabetic() || b == b'@') {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::redact::field::Names;
-use crate::redact::value::Named;
+use crate::redact::value::FieldName;
 use crate::redact::{Counts, JoinedText, MaskedPart, Redactor, count};
 
 /// The strings of a row that are read on, with their paths.
@@ -255,7 +255,7 @@ impl Collector<'_> {
         depth: usize,
         strings: &mut Strings<'v>,
     ) {
-        if name.is_some_and(|name| Named::of(name, self.names).hides(value).is_some()) {
+        if name.is_some_and(|name| FieldName::of(name, self.names).hides(value).is_some()) {
             return;
         }
         let length = self.path.len();
