@@ -1,4 +1,4 @@
-//! Conditions on the arguments of a call: what stands at a place of them.
+//! Conditions on the arguments of a call, each on the value at one place.
 
 mod host;
 mod number;
@@ -230,15 +230,15 @@ impl ArgumentPredicate {
 #[serde(deny_unknown_fields)]
 struct Raw {
     at: Pointer,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "present_value")]
     present: Option<bool>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "present_value")]
     equals: Option<Value>,
     #[serde(default, rename = "in")]
     one_of: Vec<Value>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "present_value")]
     min: Option<Number>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "present_value")]
     max: Option<Number>,
     #[serde(default)]
     prefix: Vec<String>,
@@ -250,16 +250,18 @@ struct Raw {
     inside: Vec<String>,
     #[serde(default)]
     domains: Vec<String>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "present_value")]
     min_length: Option<u32>,
-    #[serde(default, deserialize_with = "said")]
+    #[serde(default, deserialize_with = "present_value")]
     max_length: Option<u32>,
     #[serde(default)]
     provenance: Vec<ValueOrigin>,
 }
 
-/// What is there is meant: null is a value, where one can be, and never the same as leaving out.
-fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
+/// A value that is present, also null: leaving a test out and testing for null are not the same.
+fn present_value<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    value: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(value).map(Some)
 }
 

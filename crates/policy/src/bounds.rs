@@ -6,25 +6,25 @@ use weaver_types::Authority;
 
 use crate::signal::{SeverityThresholds, SignalTable};
 
-/// What happens with a capability that is not the one that was approved.
+/// What happens when a capability is not the one that was approved.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// Nothing is said.
+    /// It is ignored.
     Off,
-    /// It is said, and stops nothing.
+    /// It is reported and stops nothing.
     Observe,
     /// It is denied.
     #[default]
     Enforce,
 }
 
-/// How long requests for approvals live, and who may release what.
+/// How long requests for approval stay open, and who may release what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ApprovalBounds {
-    /// Seconds that a request lives.
+    /// Seconds for which a request stays open.
     pub ttl_s: u32,
     /// Seconds that an approver's clock may be off.
     pub clock_skew_s: u32,
@@ -59,7 +59,7 @@ pub struct StandingBounds {
     pub max_uses: u32,
     /// The longest time from `opened_at` to `expires`, in seconds.
     pub max_lifetime_s: u64,
-    /// Who must sign it, beside the authority that each held call asks for.
+    /// Who must sign it, in addition to the authority that each held call asks for.
     #[serde(default)]
     pub authority: Authority,
 }
@@ -71,7 +71,7 @@ impl Default for StandingBounds {
     }
 }
 
-/// Writes the table of signals by the names that documents use.
+/// Writes the table of signals under the names that documents use.
 pub(crate) fn signal_table<S: Serializer>(
     table: &SignalTable,
     serializer: S,

@@ -1,5 +1,10 @@
-//! Rules compiled: the index, and for each rule in a few words of memory what settles whether it
-//! matches.
+//! Rules compiled for the decision: an index by name, and every match as bits.
+//!
+//! A decision may look at hundreds of rules, and most of them fail on something that has few values: a
+//! rung, a class, a role. Each such value has one bit, so that a match becomes masks, as in a bitmap
+//! index, and a few instructions settle it. The masks agree with [`Match::applies_to`] wherever they
+//! say yes or no; where names, patterns, times or arguments matter too they say unknown, and the match
+//! itself is evaluated. A property test compares the two.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -27,7 +32,7 @@ pub(crate) struct CompiledRules {
     roles: NameMap<u8>,
 }
 
-/// A match as far as bits settle it, with the matches nested in it.
+/// A match as bits, with the matches nested in it.
 #[derive(Debug)]
 struct CompiledMatch {
     own: BitFilter,
@@ -39,14 +44,30 @@ struct CompiledMatch {
 /// What a match asks for of everything that has few values, one bit for each value.
 #[derive(Debug, Clone, Copy)]
 struct BitFilter {
-    /// The values that are not asked for; a query with one of them is not meant.
+    /// The values that are not asked for; a query with one of them does not match.
     excluded: u32,
     /// The kinds of sensitive data, one of which is asked for; 0 for none.
     sensitivity: u8,
-    /// Whether more is asked for than stands here.
+    /// Whether the match asks for more than bits can say.
     more: bool,
     roles_any: u64,
     roles_all: u64,
+}
+
+/// Whether the name of the capability still has to be compared with patterns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NameTest {
+    /// The index found the rule by the name, or the match names no capability.
+    Settled,
+    Pending,
+}
+
+/// A set of roles as bits.
+#[derive(Debug, Clone, Copy)]
+struct RoleBits {
+    bits: u64,
+    /// Whether a role of the set has no bit, so that names have to be compared.
+    partial: bool,
 }
 
 /// The same bits for a query.
@@ -64,39 +85,41 @@ impl CompiledRules {
             // That the id fits an exact pattern, a prefix or a suffix is known from the index.
             let general = |kind| matches!(kind, Kind::General);
             let patterns = &rule.matches.capability;
-            let by_name = patterns.iter().any(|pattern| general(pattern.glob().kind()));
-            let compiled = out.compile(&rule.matches, by_name);
+            let general = patterns.iter().any(|pattern| general(pattern.glob().kind()));
+            let name = if general { NameTest::Pending } else { NameTest::Settled };
+            let compiled = out.compile(&rule.matches, name);
             out.matches.push(compiled);
             out.details.push(detail(rule).into_boxed_str());
         }
         out
     }
 
-    /// The compiled of a match; `by_name` when the name of the capability has to be looked at.
-    fn compile(&mut self, matches: &Match, by_name: bool) -> CompiledMatch {
-        let own = self.filter(matches, by_name);
-        let mut nested = |one: &Match| self.compile(one, !one.capability.is_empty());
+    fn compile(&mut self, matches: &Match, name: NameTest) -> CompiledMatch {
+        let own = self.filter(matches, name);
+        let mut nested = |one: &Match| {
+            let named = !one.capability.is_empty();
+            self.compile(one, if named { NameTest::Pending } else { NameTest::Settled })
+        };
         let any = matches.any.iter().map(&mut nested).collect();
         let not = [&matches.not, &matches.unless].into_iter().flatten();
         CompiledMatch { own, any, not: not.map(|one| nested(one)).collect() }
     }
 
-    fn filter(&mut self, matches: &Match, by_name: bool) -> BitFilter {
-        let (any, more_any) = self.role_bits(&matches.roles.any);
-        let (all, more_all) = self.role_bits(&matches.roles.all);
+    fn filter(&mut self, matches: &Match, name: NameTest) -> BitFilter {
+        let any = self.role_bits(&matches.roles.any);
+        let all = self.role_bits(&matches.roles.all);
         let sensitivity = matches.sensitivity.iter().map(|one| 1 << (*one as u8));
         BitFilter {
             excluded: excluded(matches),
             sensitivity: sensitivity.fold(0, |all, one: u8| all | one),
-            more: by_name || asks_more(matches) || more_any || more_all,
-            roles_any: if more_any { 0 } else { any },
-            roles_all: if more_all { 0 } else { all },
+            more: name == NameTest::Pending || asks_more(matches) || any.partial || all.partial,
+            roles_any: if any.partial { 0 } else { any.bits },
+            roles_all: if all.partial { 0 } else { all.bits },
         }
     }
 
-    /// The bits of these roles, and whether one of them has none.
-    fn role_bits(&mut self, roles: &BTreeSet<String>) -> (u64, bool) {
-        let (mut bits, mut more) = (0, false);
+    fn role_bits(&mut self, roles: &BTreeSet<String>) -> RoleBits {
+        let (mut bits, mut partial) = (0, false);
         for role in roles {
             let next = u8::try_from(self.roles.len()).unwrap_or(u8::MAX);
             match self.roles.get(role) {
@@ -105,10 +128,10 @@ impl CompiledRules {
                     self.roles.insert(role.clone(), next);
                     bits |= 1 << next;
                 }
-                None => more = true,
+                None => partial = true,
             }
         }
-        (bits, more)
+        RoleBits { bits, partial }
     }
 
     /// The places of the rules that may match a capability, in order.

@@ -1,4 +1,4 @@
-//! Contracts: what the operator says of each capability, which counts before what its server says.
+//! Contracts: what the operator says of each capability. It takes precedence over what the server says.
 
 mod drift;
 mod effective;
@@ -20,7 +20,7 @@ pub(crate) use effective::effective;
 pub(crate) use resolved::ContractResolver;
 pub(crate) use visible::visible;
 
-/// How a capability stands against the approved contract.
+/// How a capability compares with the approved contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContractStatus {
     /// It is the approved one, or host code declares it and nothing else is approved.
@@ -48,8 +48,8 @@ pub struct OutputLabel {
     pub integrity: Option<Integrity>,
 }
 
-/// What the operator says of the capabilities that fit one pattern. What is `None` or empty is
-/// not said.
+/// What the operator says of the capabilities that fit one pattern. A field that is `None` or empty
+/// says nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Contract {
     /// What it can do.
@@ -117,7 +117,7 @@ pub struct Contracts {
     pub id: String,
     /// Its version; a later one is greater.
     pub version: u64,
-    /// From when on it is void.
+    /// The time from which the document is void.
     pub expires: Option<Timestamp>,
     /// What is said of each pattern; a pattern without a star is an id.
     pub capabilities: BTreeMap<Pattern, Contract>,

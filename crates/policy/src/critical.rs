@@ -1,4 +1,5 @@
-//! Which arguments say to whom, where, which and how much, where nobody declared them.
+//! Which arguments are critical where nobody declared them: those that say to whom, where, which and
+//! how much.
 //!
 //! A declared list counts alone. Without one, the schema is read:
 //!
@@ -49,12 +50,12 @@ pub fn arguments(schema: Option<&Value>, sink: SinkKind) -> BTreeSet<Pointer> {
     if sink == SinkKind::None {
         return out;
     }
-    let known = schema.and_then(Value::as_object).filter(|schema| shapes(schema));
+    let known = schema.and_then(Value::as_object).filter(|schema| declares_members(schema));
     let Some(root) = known else {
         out.extend(Pointer::parse("").ok());
         return out;
     };
-    let mut reader = Reader { root, strict: is_strict(sink), left: MAX_READ, out };
+    let mut reader = SchemaReader { root, strict: is_strict(sink), left: MAX_READ, out };
     reader.object(root, "", 0);
     reader.out
 }
@@ -88,30 +89,30 @@ pub fn covers<S: AsRef<str>>(declared: &Pointer, parts: &[S]) -> bool {
     })
 }
 
-fn shapes(schema: &Map<String, Value>) -> bool {
+fn declares_members(schema: &Map<String, Value>) -> bool {
     ["properties", "anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key))
         || schema.get("additionalProperties") == Some(&Value::Bool(false))
         || schema.get("type").is_some_and(|kind| kind == "object") && schema.len() == 1
 }
 
 /// Reads a schema for the places that are critical.
-struct Reader<'s> {
+struct SchemaReader<'s> {
     root: &'s Map<String, Value>,
     strict: bool,
     left: usize,
     out: BTreeSet<Pointer>,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> SchemaReader<'s> {
     /// Notes a place; one that cannot be written is covered by all.
-    fn note(&mut self, at: &str) {
+    fn mark_critical(&mut self, at: &str) {
         self.out.extend(Pointer::parse(at).or_else(|_| Pointer::parse("")).ok());
     }
 
     /// Reads the members of an object, and of what it is made of.
     fn object(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
         if depth > MAX_DEPTH || self.left == 0 {
-            return self.note(at);
+            return self.mark_critical(at);
         }
         self.left = self.left.saturating_sub(1);
         for (name, member) in
@@ -120,11 +121,11 @@ impl<'s> Reader<'s> {
             let below = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
             self.member(name, member, &below, depth);
         }
-        self.parts(schema, at, depth);
+        self.subschemas(schema, at, depth);
     }
 
     /// Reads the schemas that this one is made of, and its items.
-    fn parts(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
+    fn subschemas(&mut self, schema: &'s Map<String, Value>, at: &str, depth: usize) {
         for key in ["anyOf", "oneOf", "allOf"] {
             for one in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
                 if let Some(one) = one.as_object() {
@@ -137,7 +138,7 @@ impl<'s> Reader<'s> {
             let found = found.and_then(|name| resolve(self.root, name.as_str()));
             match found {
                 Some(found) => self.object(found, at, depth.saturating_add(1)),
-                None => self.note(at),
+                None => self.mark_critical(at),
             }
         }
         for key in ["items", "additionalProperties"] {
@@ -155,7 +156,7 @@ impl<'s> Reader<'s> {
             _ => kind != Some("boolean"),
         };
         match schema.as_object() {
-            _ if critical => self.note(at),
+            _ if critical => self.mark_critical(at),
             Some(schema) => self.object(schema, at, depth.saturating_add(1)),
             None => {}
         }

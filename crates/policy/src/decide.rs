@@ -1,5 +1,5 @@
-//! The decision: what each check contributes. Joining them is the vocabulary's business, and a
-//! join only tightens.
+//! The decision: what each check contributes. [`Decision::join`] joins the contributions, and a join
+//! only tightens.
 
 mod access;
 mod floor;
@@ -24,7 +24,7 @@ impl PolicySet {
     }
 }
 
-/// Everything that the checks say, in no particular order.
+/// What every check contributes, in no particular order.
 fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
     let mut out = rules::contributions(set, query);
     access::expiry(set, query, &mut out);
@@ -46,7 +46,7 @@ fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribution> {
     out
 }
 
-/// How often something was called of late.
+/// Rate limits.
 fn limits(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
     let limits = &set.policy().limits;
     if let Some(windows) = query.windows.filter(|_| !limits.is_empty()) {
@@ -61,7 +61,7 @@ fn signals(set: &PolicySet, query: &Query<'_>, out: &mut Vec<Contribution>) {
     out.extend(signal::contributions(query.signals, table, rung, query.operation));
 }
 
-/// What the policy asks of those who release what is held by none of its rules.
+/// The authority that the policy asks for where something other than a rule holds.
 fn authority(bounds: &ApprovalBounds, out: &mut [Contribution]) {
     for held in out.iter_mut().filter(|one| one.verdict == Verdict::Hold) {
         let more = match held.check {

@@ -107,10 +107,30 @@ pub(crate) struct CheckedDocuments {
     pub(crate) keys_digest: Option<Digest>,
 }
 
-/// What came of one document: a value where one could be read, and what is wrong in it.
-struct Outcome<T> {
-    read: Option<(T, Digest)>,
+/// What came of reading one document: a value where there is one, and what is wrong in it.
+struct ReadDocument<T> {
+    read: Option<WithDigest<T>>,
     findings: Vec<Finding>,
+}
+
+/// The value of a document and the digest that signatures cover.
+struct WithDigest<T> {
+    value: T,
+    digest: Digest,
+}
+
+impl<T> ReadDocument<T> {
+    fn refused(error: &LoadError) -> Self {
+        Self { read: None, findings: error.findings().to_vec() }
+    }
+
+    /// The document, unless anything is wrong in it.
+    fn accept(self) -> Result<WithDigest<T>, LoadError> {
+        match self.read {
+            Some(read) if self.findings.is_empty() => Ok(read),
+            _ => Err(LoadError::new(self.findings)),
+        }
+    }
 }
 
 /// Reads all three documents and gathers what is wrong in any of them.
@@ -124,7 +144,7 @@ pub(crate) fn check(
     let delegating = keys.read.as_ref().filter(|_| keys.findings.is_empty());
     let trust = match trust {
         SignatureRequirement::Signed(by) => {
-            SignatureRequirement::Signed(Signers { keys: delegating.map(|(keys, _)| keys), ..by })
+            SignatureRequirement::Signed(Signers { keys: delegating.map(|keys| &keys.value), ..by })
         }
         SignatureRequirement::Unsigned => SignatureRequirement::Unsigned,
     };
@@ -134,18 +154,16 @@ pub(crate) fn check(
     findings.extend(contracts.findings);
     findings.extend(keys.findings);
     match (policy.read, contracts.read, keys.read) {
-        (
-            Some((policy, policy_digest)),
-            Some((contracts, contracts_digest)),
-            Some((keys, digest)),
-        ) if findings.is_empty() => Ok(CheckedDocuments {
-            policy,
-            contracts,
-            keys: Some(keys),
-            policy_digest,
-            contracts_digest,
-            keys_digest: Some(digest),
-        }),
+        (Some(policy), Some(contracts), Some(keys)) if findings.is_empty() => {
+            Ok(CheckedDocuments {
+                policy: policy.value,
+                contracts: contracts.value,
+                keys: Some(keys.value),
+                policy_digest: policy.digest,
+                contracts_digest: contracts.digest,
+                keys_digest: Some(keys.digest),
+            })
+        }
         _ => Err(LoadError::new(findings)),
     }
 }
@@ -156,14 +174,14 @@ fn one<T>(
     trust: SignatureRequirement<'_>,
     now: Option<Timestamp>,
     read: fn(&mut DocumentReader<'_>, now: Option<Timestamp>) -> T,
-) -> Outcome<T> {
+) -> ReadDocument<T> {
     let text = match DocumentText::new(source.name, source.toml) {
         Ok(text) => text,
-        Err(error) => return Outcome { read: None, findings: error.findings().to_vec() },
+        Err(error) => return ReadDocument::refused(&error),
     };
     let mut reader = match DocumentReader::open(&text) {
         Ok(reader) => reader,
-        Err(error) => return Outcome { read: None, findings: error.findings().to_vec() },
+        Err(error) => return ReadDocument::refused(&error),
     };
     let digest = reader.digest(kind);
     let mut findings = Vec::new();
@@ -172,7 +190,8 @@ fn one<T>(
     }
     let value = header::is_kind(&mut reader, kind).then(|| read(&mut reader, now));
     findings.extend(reader.into_findings());
-    Outcome { read: value.zip(digest), findings }
+    let read = value.zip(digest).map(|(value, digest)| WithDigest { value, digest });
+    ReadDocument { read, findings }
 }
 
 /// Reads a document that is part of the program.
@@ -181,41 +200,20 @@ fn read_unsigned<T>(
     kind: Kind,
     read: fn(&mut DocumentReader<'_>, Option<Timestamp>) -> T,
 ) -> Result<T, LoadError> {
-    let outcome = one(source, kind, SignatureRequirement::Unsigned, None, read);
-    match outcome.read {
-        Some((value, _)) if outcome.findings.is_empty() => Ok(value),
-        _ => Err(LoadError::new(outcome.findings)),
-    }
+    let document = one(source, kind, SignatureRequirement::Unsigned, None, read);
+    document.accept().map(|read| read.value)
 }
 
 /// Reads one document of any kind for its findings alone.
 fn read_any(source: &Source<'_>, kind: Kind) -> Result<Digest, LoadError> {
-    let (digest, findings) = match kind {
-        Kind::Policy => digest_and_findings(one(
-            source,
-            kind,
-            SignatureRequirement::Unsigned,
-            None,
-            policy::read,
-        )),
-        Kind::Contracts => digest_and_findings(one(
-            source,
-            kind,
-            SignatureRequirement::Unsigned,
-            None,
-            contracts::read,
-        )),
-        Kind::Keys => {
-            digest_and_findings(one(source, kind, SignatureRequirement::Unsigned, None, keys::read))
-        }
-        _ => (None, Vec::new()),
-    };
-    match digest {
-        Some(digest) if findings.is_empty() => Ok(digest),
-        _ => Err(LoadError::new(findings)),
+    fn digest<T>(document: ReadDocument<T>) -> Result<Digest, LoadError> {
+        document.accept().map(|read| read.digest)
     }
-}
-
-fn digest_and_findings<T>(outcome: Outcome<T>) -> (Option<Digest>, Vec<Finding>) {
-    (outcome.read.map(|(_, digest)| digest), outcome.findings)
+    let unsigned = SignatureRequirement::Unsigned;
+    match kind {
+        Kind::Policy => digest(one(source, kind, unsigned, None, policy::read)),
+        Kind::Contracts => digest(one(source, kind, unsigned, None, contracts::read)),
+        Kind::Keys => digest(one(source, kind, unsigned, None, keys::read)),
+        _ => Err(LoadError::new(Vec::new())),
+    }
 }

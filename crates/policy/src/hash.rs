@@ -1,6 +1,8 @@
-//! A fast hash for tables whose keys stand in the operator's documents. Nobody else chooses the
-//! keys, so nobody else can make them collide, and a lookup of a foreign name costs the same
-//! whatever it is.
+//! A fast hash for tables whose keys stand in the operator's documents.
+//!
+//! Multiply and fold, eight bytes at a time, as in wyhash. It has no secret, so whoever chose the keys
+//! could make them collide. Here the operator chooses them, and a name from elsewhere is only looked
+//! up: it meets the chains that the operator's keys have and cannot lengthen them.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

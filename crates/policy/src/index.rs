@@ -1,4 +1,10 @@
 //! Which rules may match a capability, without looking at all of them.
+//!
+//! An inverted index over the patterns of the rules: ids by hash, fixed beginnings and endings by
+//! hash once for each length that occurs, everything else in one list. A lookup costs as many hashes
+//! as there are lengths, however many rules there are. The answer is a superset of the rules that
+//! match, never a subset: each rule stands under every one of its patterns, and what the index cannot
+//! narrow down is always among the candidates. So it changes how fast a decision is and not which.
 
 use std::borrow::Cow;
 

@@ -11,9 +11,9 @@ use weaver_types::{Confidentiality, PrincipalId, Timestamp};
 pub struct ApproverKey {
     /// The key.
     pub key: PublicKey,
-    /// From when on it counts.
+    /// The time from which it counts.
     pub not_before: Option<Timestamp>,
-    /// Until when it counts.
+    /// The time from which it counts no more.
     pub not_after: Option<Timestamp>,
 }
 
@@ -62,10 +62,10 @@ pub struct Keys {
     pub id: String,
     /// Its version; a later one is greater.
     pub version: u64,
-    /// From when on it is void.
+    /// The time from which the document is void.
     pub expires: Option<Timestamp>,
     /// The approvers, by the name of the person.
     pub approvers: BTreeMap<String, Approver>,
-    /// Who may sign policy and contracts beside the root key.
+    /// Who besides the root key may sign policy and contracts.
     pub signers: BTreeMap<String, Signer>,
 }

@@ -1,4 +1,4 @@
-//! Limits: how many calls in how many seconds.
+//! Rate limits as a policy states them: how many calls in how many seconds.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub struct RoleLimit {
 pub struct Limit {
     /// Its name, unique in the policy.
     pub name: String,
-    /// To which calls it applies.
+    /// The calls to which it applies.
     pub matches: Match,
     /// At most so many calls, 1 to [`MAX_CALLS`].
     pub max_calls: u32,

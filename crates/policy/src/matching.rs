@@ -1,4 +1,4 @@
-//! To what a rule or a limit applies.
+//! Matches: the conditions under which a rule or a limit applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +42,8 @@ impl Sensitivity {
     }
 }
 
-/// To what something applies: every field that says something must hold. A field without content
-/// says nothing; a match without any field applies to everything.
+/// A conjunction of conditions: every field with content must hold. An empty field is no condition, and
+/// a match without any condition applies to everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Match {
     /// The capability's id fits one of these patterns.
@@ -112,7 +112,7 @@ pub struct Match {
     /// This does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not: Option<Box<Match>>,
-    /// Nor does this.
+    /// This does not hold either; the same as `not`, for exceptions to a rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<Box<Match>>,
 }

@@ -18,7 +18,7 @@ pub struct Policy {
     pub id: String,
     /// Its version; a later one is greater.
     pub version: u64,
-    /// From when on it is void.
+    /// The time from which the document is void.
     pub expires: Option<Timestamp>,
     /// Who may ask, and what each is granted.
     pub principals: BTreeMap<PrincipalId, Principal>,
@@ -29,7 +29,7 @@ pub struct Policy {
     pub agents: BTreeMap<AgentId, AgentCapabilities>,
     /// The rules; their order means nothing.
     pub rules: Vec<Rule>,
-    /// How often may be called what.
+    /// How often each capability may be called.
     pub limits: Vec<Limit>,
     /// What signals do, by their severity and the rung of the call.
     #[serde(serialize_with = "crate::bounds::signal_table")]

@@ -1,4 +1,4 @@
-//! What is asked of a policy.
+//! The query: one request with everything that its decision depends on.
 
 use serde_json::Value;
 use weaver_types::{
@@ -18,7 +18,7 @@ static CLEAN: Label = Label {
 };
 static NO_SIGNALS: SignalReport = SignalReport::none();
 
-/// Everything that a decision is a function of, beside the documents.
+/// Everything that a decision depends on besides the documents.
 ///
 /// ```
 /// use weaver_policy::{Contracts, Policy, PolicySet, Query};
@@ -43,9 +43,9 @@ pub struct Query<'a> {
     pub principal: &'a Principal,
     /// What is asked for.
     pub request: &'a CapabilityRequest,
-    /// The arguments, where they are known already.
+    /// The arguments; `None` while they are not known.
     pub arguments: Option<&'a Value>,
-    /// What is to happen with it.
+    /// Whether the capability is invoked or a stored result of it is viewed.
     pub operation: Operation,
     /// The mode of the run.
     pub mode: SafetyMode,
@@ -55,13 +55,13 @@ pub struct Query<'a> {
     pub now: Timestamp,
     /// True where a person can be asked for a justification.
     pub human_channel: bool,
-    /// What releases holds of this call, where something does.
+    /// The proof that holds of this call are released, where there is one.
     pub release: Option<&'a Release>,
     /// What the sources of signals say about this call.
     pub signals: &'a SignalReport,
-    /// The calls of late, for the limits; without them no limit is looked at.
+    /// The recent calls, for the limits; without them no limit is checked.
     pub windows: Option<&'a Windows>,
-    /// Where the values of the arguments came from; without it that is unknown.
+    /// Where the values of the arguments came from; without it their provenance is unknown.
     pub origins: Option<&'a dyn ValueOrigins>,
     /// The masked values that stand in the arguments.
     pub masked: &'a [MaskedValue],

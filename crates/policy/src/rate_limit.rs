@@ -14,7 +14,7 @@ use weaver_types::{Check, Contribution, Discharge, Operation, ReasonCode, Verdic
 use crate::limit::{Limit, LimitKey};
 use crate::query::Query;
 use crate::truth::Truth;
-use crate::window::{GroupRef, Windows};
+use crate::window::{CountedCall, GroupRef, Windows};
 
 impl Windows {
     /// What the limits say against one more call: a denial, to be tried again later, for each that
@@ -22,24 +22,26 @@ impl Windows {
     #[must_use]
     pub fn check(&self, query: &Query<'_>, limits: &[Limit]) -> Vec<Contribution> {
         let counted = counted(query, limits);
-        counted.filter_map(|(limit, group)| self.one(query, limit, group)).collect()
+        counted.filter_map(|one| self.exceeded(query, one)).collect()
     }
 
-    fn one(&self, query: &Query<'_>, limit: &Limit, group: GroupRef<'_>) -> Option<Contribution> {
+    /// What one limit says against one more call.
+    fn exceeded(&self, query: &Query<'_>, counted: CountedCall<'_>) -> Option<Contribution> {
+        let CountedCall { limit, group } = counted;
         let window = Duration::from_secs(limit.window_s.into());
         let allowed = limit.calls_for(&query.principal.roles);
         let most = usize::try_from(allowed).unwrap_or(usize::MAX);
         let times = self.groups.get(group);
-        let counted = times.map_or(0, |times| times.calls.len() - times.past(query.now, window));
+        let calls = times.map_or(0, |times| times.calls.len() - times.past(query.now, window));
         let (name, seconds) = (&limit.name, limit.window_s);
-        if counted >= most {
+        if calls >= most {
             let place = times.and_then(|times| times.calls.len().checked_sub(most));
             let leaves = times.zip(place).and_then(|(times, place)| times.calls.get(place));
             let wait = leaves.map_or(window, |at| at.after(window).since(query.now));
             let detail = format!("limit `{name}`: {allowed} calls in {seconds} s are used up");
             return Some(limited(&detail, wait));
         }
-        if self.is_full(times.is_none(), query.now) {
+        if self.is_full(group, query.now) {
             let detail = format!("limit `{name}`: too many calls are remembered to count another");
             return Some(limited(&detail, window));
         }
@@ -59,9 +61,9 @@ impl Windows {
     /// The first of what it says. Nothing was counted.
     pub fn take(&mut self, query: &Query<'_>, limits: &[Limit]) -> Result<(), Box<Contribution>> {
         let counted: Vec<_> = counted(query, limits).collect();
-        for (limit, group) in &counted {
-            if let Some(said) = self.one(query, limit, *group) {
-                return Err(Box::new(said));
+        for one in &counted {
+            if let Some(denial) = self.exceeded(query, *one) {
+                return Err(Box::new(denial));
             }
         }
         if query.operation == Operation::Invoke {
@@ -86,14 +88,11 @@ impl<'a> GroupRef<'a> {
     }
 }
 
-/// The limits that count this call, with what each counts it with. Views are not counted.
-fn counted<'a>(
-    query: &'a Query<'a>,
-    limits: &'a [Limit],
-) -> impl Iterator<Item = (&'a Limit, GroupRef<'a>)> {
+/// The limits that count this call. Views are not counted.
+fn counted<'a>(query: &'a Query<'a>, limits: &'a [Limit]) -> impl Iterator<Item = CountedCall<'a>> {
     let invoked = query.operation == Operation::Invoke;
     let counting = limits.iter().filter(move |limit| invoked && counts(limit, query));
-    counting.map(|limit| (limit, GroupRef::of(limit, query)))
+    counting.map(|limit| CountedCall { limit, group: GroupRef::of(limit, query) })
 }
 
 /// What is not known counts as applying: a limit only tightens.

@@ -1,4 +1,4 @@
-//! Rules: what they match, what they require, and what they say.
+//! Rules: what they match, what they require, and their effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,15 @@ use crate::roles::Roles;
 /// The least length of a justification where a rule does not say another.
 pub const MIN_JUSTIFICATION: u32 = 15;
 
-/// What a rule says when it matches.
+/// The effect of a rule that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It may go on, if the rule's requirements are met.
+    /// The call is allowed if the rule's requirements are met.
     Allow,
-    /// It may not.
+    /// The call is denied.
     Deny,
-    /// Somebody must release it.
+    /// The call is held until somebody with the authority releases it.
     RequireApproval,
 }
 
@@ -101,11 +101,11 @@ pub const DENY_CODES: [(ReasonCode, Check); 10] = [
 pub struct Rule {
     /// Its name, unique in the policy.
     pub name: String,
-    /// To what it applies.
+    /// The requests to which it applies.
     pub matches: Match,
     /// What must also hold; for allow rules only.
     pub require: Require,
-    /// What it says.
+    /// What happens when it matches.
     pub effect: Effect,
     /// Why, for people; empty for none.
     pub reason: String,

@@ -156,7 +156,7 @@ impl PolicySet {
         &self.policy.approvals
     }
 
-    /// How often may be called what.
+    /// How often each capability may be called.
     #[must_use]
     pub fn limits(&self) -> &[Limit] {
         &self.policy.limits
@@ -214,7 +214,7 @@ impl PolicySet {
         contract::effective(&self.resolver, proposal)
     }
 
-    /// How a capability stands against the approved contract.
+    /// How a capability compares with the approved contract.
     #[must_use]
     pub fn contract_status(&self, proposal: &Capability) -> ContractStatus {
         self.resolver.status(proposal)
@@ -226,8 +226,8 @@ impl PolicySet {
         self.resolver.names(id.as_str())
     }
 
-    /// What is to be said of a capability that is not the one that was approved, under the
-    /// policy's contract enforcement.
+    /// What the check of contracts contributes for a capability that is not the approved one, under
+    /// the policy's enforcement.
     #[must_use]
     pub fn contract_contribution(&self, proposal: &Capability) -> Option<Contribution> {
         let verdict = match self.policy.contract_enforcement {
@@ -242,14 +242,14 @@ impl PolicySet {
         Some(Contribution::new(Check::Contract, verdict, ReasonCode::ContractChanged, detail))
     }
 
-    /// What must be the same when the capability is executed as when the call was decided.
+    /// The facts that must be the same at execution as at the decision.
     #[must_use]
     pub fn preconditions(&self, id: &CapabilityId) -> Vec<Precondition> {
         let resolved = self.resolver.resolve(id.as_str());
         resolved.map(|one| one.contract.preconditions.into_iter().collect()).unwrap_or_default()
     }
 
-    /// The places of the capability's arguments that matter most.
+    /// The critical arguments of the capability.
     #[must_use]
     pub fn critical_arguments(&self, id: &CapabilityId) -> Vec<Pointer> {
         let resolved = self.resolver.resolve(id.as_str());

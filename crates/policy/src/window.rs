@@ -1,4 +1,4 @@
-//! Sliding windows: how often something was allowed in the last seconds.
+//! Sliding windows: the recent calls that limits count, in bounded memory.
 
 mod group;
 
@@ -19,11 +19,18 @@ pub const MAX_REMEMBERED: usize = 1_000_000;
 /// How often forgotten calls are cleared away.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// The allowed invocations of late, in bounded memory. The order in which calls are recorded does
-/// not matter.
+/// A limit that counts a call, and the calls that it is counted with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedCall<'l> {
+    pub(crate) limit: &'l Limit,
+    pub(crate) group: GroupRef<'l>,
+}
+
+/// The recent allowed invocations, in bounded memory. The order in which calls are recorded does not
+/// matter.
 ///
-/// It locks nothing and counts only what it is told: whoever holds it checks and records under one
-/// lock, so that two calls cannot both take the last place.
+/// It takes no lock and counts only what is recorded: its owner checks and records under one lock, so
+/// that two calls cannot both take the last place.
 #[derive(Debug, Clone, Default)]
 pub struct Windows {
     pub(crate) groups: Groups,
@@ -39,8 +46,9 @@ impl Windows {
     }
 
     /// Whether there is no room for one more call, when what no longer counts is cleared away.
-    pub(crate) fn is_full(&self, new_group: bool, now: Timestamp) -> bool {
-        if self.remembered < MAX_REMEMBERED && (!new_group || self.groups.len() < MAX_GROUPS) {
+    pub(crate) fn is_full(&self, group: GroupRef<'_>, now: Timestamp) -> bool {
+        let is_known = self.groups.get(group).is_some();
+        if self.remembered < MAX_REMEMBERED && (is_known || self.groups.len() < MAX_GROUPS) {
             return false;
         }
         let (mut groups, mut calls) = (0_usize, 0_usize);
@@ -49,19 +57,19 @@ impl Windows {
             groups += usize::from(counted > 0);
             calls += counted;
         }
-        calls >= MAX_REMEMBERED || (new_group && groups >= MAX_GROUPS)
+        calls >= MAX_REMEMBERED || (!is_known && groups >= MAX_GROUPS)
     }
 
     pub(crate) fn add<'l>(
         &mut self,
         now: Timestamp,
-        counted: impl IntoIterator<Item = (&'l Limit, GroupRef<'l>)>,
+        counted: impl IntoIterator<Item = CountedCall<'l>>,
     ) {
         let full = self.remembered >= MAX_REMEMBERED || self.groups.len() >= MAX_GROUPS;
         if full || now.since(self.swept) >= SWEEP {
             self.sweep(now);
         }
-        for (limit, group) in counted {
+        for CountedCall { limit, group } in counted {
             let room = self.remembered < MAX_REMEMBERED
                 && (self.groups.len() < MAX_GROUPS || self.groups.get(group).is_some());
             if room {

@@ -1,4 +1,4 @@
-//! A Rust file is named for the noun it holds.
+//! A Rust file is named for the noun it holds; a module with children is `foo.rs` beside `foo/`.
 
 use super::finding::Finding;
 use super::lists::Lists;
@@ -10,6 +10,11 @@ pub fn check(tree: &Tree, lists: &Lists) -> Vec<Finding> {
     for (path, _) in tree.rust() {
         let Some(stem) = path.strip_suffix(".rs") else { continue };
         let parts: Vec<&str> = stem.split('/').collect();
+        if path.starts_with("crates/") && parts.last() == Some(&"mod") {
+            let message = "`mod.rs` is named for nothing".to_owned();
+            let remedy = "name the file for its module, beside the folder: `foo.rs` and `foo/`";
+            findings.push(Finding::error("file name", (path, 1), message, remedy));
+        }
         for (name, reason) in &lists.file_names {
             if parts.contains(&name.as_str()) {
                 let message = format!("`{name}` says nothing of what is inside: {reason}");
@@ -26,6 +31,14 @@ mod tests {
     use super::check;
     use crate::tidy::lists::Lists;
     use crate::tidy::tree::Tree;
+
+    #[test]
+    fn a_module_has_its_name_in_its_file() {
+        let tree = Tree::planted(&[("crates/a/src/b/mod.rs", ""), ("crates/a/src/c.rs", "")]);
+        let lists = Lists::parse(include_str!("../../data/tidy.toml")).unwrap();
+        let found: Vec<String> = check(&tree, &lists).into_iter().map(|f| f.path).collect();
+        assert_eq!(found, ["crates/a/src/b/mod.rs"]);
+    }
 
     #[test]
     fn empty_names_are_found() {

@@ -53,7 +53,7 @@ fn check_cases(path: &str, text: &str) -> Vec<Finding> {
         }
         let item = lines.iter().skip(number + 1).map(|line| line.trim_start());
         let item = item.take(MAX_ATTRIBUTES).find(|line| !line.starts_with(['#', '/']));
-        if !item.is_some_and(|item| function_name(item).is_some()) {
+        if item.is_none_or(|item| function_name(item).is_none()) {
             let message = "cases stand above a test".to_owned();
             findings.push(Finding::error(RULE, place, message, "move the line to its test"));
         }

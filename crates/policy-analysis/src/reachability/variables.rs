@@ -155,9 +155,7 @@ impl Variables {
         let at = self.justification;
         let Some(Domain::Justification(all)) = self.domains.get(at) else { return TruthSet::NO };
         let values = self.candidates(at, assignment).filter_map(|place| all.get(place));
-        let holds = |value: &Option<JustificationShape>| {
-            Truth::from(value.is_some_and(|shape| test(shape)))
-        };
+        let holds = |value: &Option<JustificationShape>| Truth::from(value.is_some_and(&test));
         TruthSet::any_of(values.map(holds), at)
     }
 

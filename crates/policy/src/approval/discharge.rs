@@ -12,7 +12,7 @@ pub(crate) fn discharge(release: &Release, query: &Query<'_>, out: &mut [Contrib
         return;
     }
     for held in out.iter_mut().filter(|contribution| release.covers(contribution)) {
-        let detail = format!("{}: {}", release.words(), held.detail);
+        let detail = format!("{}: {}", release.description(), held.detail);
         let released = Contribution::new(held.check, Verdict::Allow, release.reason(), detail)
             .with_constraints(std::mem::take(&mut held.constraints));
         *held = Contribution {

@@ -7,7 +7,7 @@ use weaver_types::canonical::{self, CanonicalError, Profile};
 use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
 use weaver_types::{CallId, Digest, LogId, RequestId, RunId, StandingId, Timestamp};
 
-use super::person::{counts, key_id, key_of, named};
+use super::person::{approver_key, approver_named, key_id, require_valid_key};
 use super::{APPROVAL_VERSION, Nonce, ReceiptTime, Rejection};
 use crate::keys::Keys;
 use crate::signal::{BeliefClass, CalibrationSample, Confidence};
@@ -140,14 +140,14 @@ pub fn verify_operator_word(
     if said.log != *log {
         return Err(Rejection::WrongLog);
     }
-    let approver = named(keys, &said.approver)?;
-    let key = key_of(approver, signed.envelope.key())?;
+    let approver = approver_named(keys, &said.approver)?;
+    let key = approver_key(approver, signed.envelope.key())?;
     let digest = said.signed_digest().map_err(Rejection::signature)?;
     signed.envelope.verify(Kind::OperatorWord, digest, &key.key).map_err(Rejection::signature)?;
     if signed.envelope.signed_at() != said.at.micros() {
         return Err(Rejection::signature("the signature and the word bear different dates"));
     }
-    counts(keys, key, said.at, moment.now)?;
+    require_valid_key(keys, key, said.at, moment.now)?;
     if !approver.operator {
         return Err(Rejection::NotOperator);
     }

@@ -12,34 +12,41 @@ pub(super) fn key_id(key: &SigningKey) -> Result<KeyId, SignatureError> {
 }
 
 /// The person of that name.
-pub(super) fn named<'k>(keys: &'k Keys, name: &str) -> Result<&'k Approver, Rejection> {
+pub(super) fn approver_named<'k>(keys: &'k Keys, name: &str) -> Result<&'k Approver, Rejection> {
     keys.approvers.get(name).ok_or_else(|| Rejection::unknown_approver(name))
 }
 
 /// The key of this person that an envelope names.
-pub(super) fn key_of<'k>(approver: &'k Approver, id: &KeyId) -> Result<&'k ApproverKey, Rejection> {
+pub(super) fn approver_key<'k>(
+    approver: &'k Approver,
+    id: &KeyId,
+) -> Result<&'k ApproverKey, Rejection> {
     let key = id.as_str().parse::<PublicKey>().map_err(|_| Rejection::WrongKey)?;
     approver.keys.values().find(|own| own.key == key).ok_or(Rejection::WrongKey)
 }
 
+/// A key with the person who holds it.
+pub(super) struct KeyOwner<'k> {
+    pub(super) name: &'k str,
+    pub(super) approver: &'k Approver,
+    pub(super) key: &'k ApproverKey,
+}
+
 /// The person who holds the key that an envelope names.
-pub(super) fn owner_of<'k>(
-    keys: &'k Keys,
-    id: &KeyId,
-) -> Result<(&'k str, &'k Approver, &'k ApproverKey), Rejection> {
+pub(super) fn owner_of<'k>(keys: &'k Keys, id: &KeyId) -> Result<KeyOwner<'k>, Rejection> {
     let unknown = || Rejection::unknown_approver(id.as_str());
     let key = id.as_str().parse::<PublicKey>().map_err(|_| unknown())?;
     keys.approvers
         .iter()
         .find_map(|(name, approver)| {
-            let own = approver.keys.values().find(|own| own.key == key)?;
-            Some((name.as_str(), approver, own))
+            let key = approver.keys.values().find(|own| own.key == key)?;
+            Some(KeyOwner { name, approver, key })
         })
         .ok_or_else(unknown)
 }
 
 /// Whether the key counted when it signed and counts now, under keys that are in force.
-pub(super) fn counts(
+pub(super) fn require_valid_key(
     keys: &Keys,
     key: &ApproverKey,
     signed_at: Timestamp,
@@ -54,7 +61,10 @@ pub(super) fn counts(
 }
 
 /// Whether this person alone has what one of the people of `authority` must have.
-pub(super) fn has_authority(approver: &Approver, authority: &Authority) -> Result<(), Rejection> {
+pub(super) fn require_authority(
+    approver: &Approver,
+    authority: &Authority,
+) -> Result<(), Rejection> {
     if authority.min_trust.is_some_and(|least| approver.trust < least) {
         return Err(Rejection::Trust);
     }

@@ -8,7 +8,7 @@ use weaver_types::{
 };
 
 use super::grantor::Grantor;
-use super::person::{counts, has_authority, is_requester, named, quorum};
+use super::person::{approver_named, is_requester, quorum, require_authority, require_valid_key};
 use super::request::{arguments_digest, what_holds};
 use super::{ApprovalRequest, HeldCheck, Rejection};
 use crate::keys::{Approver, Keys};
@@ -108,7 +108,7 @@ impl Release {
             return Err(Rejection::TooLate);
         }
         for name in people {
-            let approver = keys.map(|keys| vouched(keys, name, request, now)).transpose()?;
+            let approver = keys.map(|keys| named_by_host(keys, name, request, now)).transpose()?;
             if is_requester(name, approver, &request.principal) {
                 return Err(Rejection::Requester);
             }
@@ -190,17 +190,17 @@ impl Release {
                     held.check == contribution.check
                         && held.reason == contribution.reason
                         && held.detail == what_holds(contribution)
-                }) && within(&contribution.authority, authority)
+                }) && authority_within(&contribution.authority, authority)
             }
             ReleaseSource::Standing { grantors, .. } => {
                 matches!(contribution.check, Check::Rule | Check::Floor)
-                    && enough(grantors, &contribution.authority)
+                    && have_quorum(grantors, &contribution.authority)
             }
         }
     }
 
     /// What released it, in words.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn description(&self) -> String {
         match &self.source {
             ReleaseSource::Approved { request, .. } => format!("approved in `{request}`"),
             ReleaseSource::Standing { standing, .. } => format!("standing approval `{standing}`"),
@@ -209,23 +209,23 @@ impl Release {
 }
 
 /// A person for whom host code vouches, with a key that counts and the authority.
-fn vouched<'k>(
+fn named_by_host<'k>(
     keys: &'k Keys,
     name: &str,
     request: &ApprovalRequest,
     now: Timestamp,
 ) -> Result<&'k Approver, Rejection> {
-    let approver = named(keys, name)?;
+    let approver = approver_named(keys, name)?;
     let mut own = approver.keys.values();
-    if !own.any(|key| counts(keys, key, now, now).is_ok()) {
+    if !own.any(|key| require_valid_key(keys, key, now, now).is_ok()) {
         return Err(Rejection::KeyVoid);
     }
-    has_authority(approver, &request.authority)?;
+    require_authority(approver, &request.authority)?;
     Ok(approver)
 }
 
 /// Whether `wanted` is not above `granted` in any component.
-fn within(wanted: &Authority, granted: &Authority) -> bool {
+fn authority_within(wanted: &Authority, granted: &Authority) -> bool {
     wanted.min_trust <= granted.min_trust
         && wanted.clearance <= granted.clearance
         && wanted.scopes.is_subset(&granted.scopes)
@@ -234,6 +234,6 @@ fn within(wanted: &Authority, granted: &Authority) -> bool {
         && quorum(wanted) <= quorum(granted)
 }
 
-fn enough(grantors: &[Grantor], authority: &Authority) -> bool {
+fn have_quorum(grantors: &[Grantor], authority: &Authority) -> bool {
     grantors.iter().filter(|grantor| grantor.has(authority)).count() >= quorum(authority)
 }

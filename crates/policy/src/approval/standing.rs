@@ -8,7 +8,7 @@ use weaver_types::signature::{Envelope, Kind, SignatureError, SigningKey};
 use weaver_types::{Digest, LogId, PrincipalId, StandingId, Tenant, Timestamp};
 
 use super::grantor::{Grantor, require_enough};
-use super::person::{counts, is_requester, key_id, owner_of};
+use super::person::{KeyOwner, is_requester, key_id, owner_of, require_valid_key};
 use super::verified_signatures::VerifiedSignatures;
 use super::{APPROVAL_VERSION, Nonce, ReceiptTime, Rejection, Release};
 use crate::argument::ArgumentPredicate;
@@ -80,7 +80,7 @@ impl StandingApproval {
     }
 
     /// Whether it speaks of this call.
-    fn speaks_of(&self, query: &Query<'_>) -> Result<(), Rejection> {
+    fn covers_call(&self, query: &Query<'_>) -> Result<(), Rejection> {
         let no = |problem| Err(Rejection::NotCovered { problem });
         let agent = query.principal.agent.as_ref();
         let fits = |patterns: &[Pattern], name: &str| patterns.iter().any(|p| p.matches(name));
@@ -209,7 +209,7 @@ impl StandingUse {
         }
         self.usable()?;
         bounds.admit(standing, query.now)?;
-        standing.speaks_of(query)?;
+        standing.covers_call(query)?;
         let requester = Some(&query.principal.id);
         let people = grantors(keys, &self.verified, &self.signed, query.now, requester)?;
         require_enough(&people, &bounds.authority)?;
@@ -263,9 +263,9 @@ fn grantors(
         return Err(Rejection::Unsigned);
     }
     for envelope in &signed.envelopes {
-        let (name, approver, key) = owner_of(keys, envelope.key())?;
+        let KeyOwner { name, approver, key } = owner_of(keys, envelope.key())?;
         verified.check(envelope, digest, &key.key).map_err(Rejection::signature)?;
-        counts(keys, key, Timestamp::from_micros(envelope.signed_at()), now)?;
+        require_valid_key(keys, key, Timestamp::from_micros(envelope.signed_at()), now)?;
         if !requester.is_some_and(|who| is_requester(name, Some(approver), who)) {
             people.insert(name, Grantor::new(name, approver));
         }

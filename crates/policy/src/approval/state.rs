@@ -1,4 +1,9 @@
 //! What became of a request: a state machine that only moves towards an end.
+//!
+//! `requested → granted → consumed`, and from the first two to `denied`, `expired`, `revoked` or
+//! `superseded`. No transition leads out of an end, so that an answer that arrives late, or a second
+//! time, changes nothing. Votes are kept with their signatures and verified again before a release: the
+//! stored state is a convenience, and whoever edits it gains nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +12,7 @@ use weaver_types::{RequestId, Timestamp};
 
 use super::person::quorum;
 use super::receipt_time::MAX_SKEW;
-use super::verify::{check, open};
+use super::verify::{check_open, check_resolution};
 use super::{
     APPROVAL_VERSION, ApprovalRequest, ReceiptTime, Rejection, Release, Resolution,
     ResolutionVerdict, SignedResolution,
@@ -160,7 +165,7 @@ impl ApprovalState {
         if request.id != self.request {
             return Err(Rejection::WrongRequest);
         }
-        open(self, &vote.signed)?;
+        check_open(self, &vote.signed)?;
         let said = &vote.signed.resolution;
         let by = said.approver.clone();
         match said.verdict {
@@ -236,7 +241,7 @@ impl ApprovalState {
         for vote in self.votes.values() {
             let said = vote.resolution();
             let granted = said.verdict == ResolutionVerdict::Granted;
-            match check(keys, request, &vote.signed, moment) {
+            match check_resolution(keys, request, &vote.signed, moment) {
                 Ok(()) if granted && used.insert(vote.signed.envelope.key().clone()) => {
                     people.insert(said.approver.clone());
                 }

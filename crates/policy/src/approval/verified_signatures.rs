@@ -1,4 +1,4 @@
-//! Signatures that were found good, so that none is verified twice.
+//! A cache of verified signatures, so that the same one is not verified for every call.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -2,7 +2,9 @@
 
 use weaver_types::signature::Kind;
 
-use super::person::{counts, has_authority, is_requester, key_of, named};
+use super::person::{
+    approver_key, approver_named, is_requester, require_authority, require_valid_key,
+};
 use super::{
     APPROVAL_VERSION, ApprovalRequest, ApprovalState, Phase, ReceiptTime, Rejection,
     ResolutionVerdict, SignedResolution, Vote,
@@ -29,13 +31,13 @@ pub fn verify_resolution(
     signed: &SignedResolution,
     moment: ReceiptTime,
 ) -> Result<Vote, Rejection> {
-    check(keys, request, signed, moment)?;
-    open(state, signed)?;
+    check_resolution(keys, request, signed, moment)?;
+    check_open(state, signed)?;
     Ok(Vote::new(signed.clone(), moment.now))
 }
 
 /// Every check that does not depend on what others said. Made again when a release is made.
-pub(super) fn check(
+pub(super) fn check_resolution(
     keys: &Keys,
     request: &ApprovalRequest,
     signed: &SignedResolution,
@@ -52,16 +54,16 @@ pub(super) fn check(
     if said.digest != request.digest().map_err(|_| Rejection::RequestChanged)? {
         return Err(Rejection::RequestChanged);
     }
-    let approver = named(keys, &said.approver)?;
-    let key = key_of(approver, signed.envelope.key())?;
+    let approver = approver_named(keys, &said.approver)?;
+    let key = approver_key(approver, signed.envelope.key())?;
     let digest = said.signed_digest().map_err(Rejection::signature)?;
     signed.envelope.verify(Kind::Resolution, digest, &key.key).map_err(Rejection::signature)?;
     if signed.envelope.signed_at() != said.at.micros() {
         return Err(Rejection::signature("the signature and the answer bear different dates"));
     }
-    counts(keys, key, said.at, moment.now)?;
+    require_valid_key(keys, key, said.at, moment.now)?;
     moment.admits(said.at, request.opened_at, request.deadline)?;
-    has_authority(approver, &request.authority)?;
+    require_authority(approver, &request.authority)?;
     if is_requester(&said.approver, Some(approver), &request.principal) {
         return Err(Rejection::Requester);
     }
@@ -69,7 +71,10 @@ pub(super) fn check(
 }
 
 /// Whether the request still takes this answer.
-pub(super) fn open(state: &ApprovalState, signed: &SignedResolution) -> Result<(), Rejection> {
+pub(super) fn check_open(
+    state: &ApprovalState,
+    signed: &SignedResolution,
+) -> Result<(), Rejection> {
     let said = &signed.resolution;
     if said.request != *state.request() {
         return Err(Rejection::WrongRequest);

@@ -1,4 +1,9 @@
 //! Hosts of URLs, read so narrowly that no other reader finds another host.
+//!
+//! Parsers of URLs disagree on blanks, backslashes, credentials and letters beyond ASCII, and the
+//! disagreement is the attack: the policy sees one host and the tool connects to another (Tsai, *A New
+//! Era of SSRF*, 2017). So only what all of them read alike has a host here, and everything else is
+//! among no domains.
 
 const MAX_HOST: usize = 253;
 const MAX_LABEL: usize = 63;

@@ -1,4 +1,7 @@
 //! Numbers and values compared by what they mean, exactly.
+//!
+//! `1` and `1.0` are one number, as in JSON Schema. An integer beyond 2^53 is never rounded to a
+//! double, since a bound of a policy must not shift by one.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,9 @@
-//! Paths inside folders, by their text alone.
+//! Whether a path lies inside a folder, by its text alone.
+//!
+//! The text is normalised lexically and never looked up: the decision has no file system, and a link
+//! could change between decision and call. What readers of paths understand differently (backslashes,
+//! drive letters, `~`, control characters) lies inside nothing. A link below the folder can still lead
+//! out of it; keeping a tool from following it is the business of confinement.
 
 /// The folders that a text leads through, without `.` and `..`.
 struct Steps<'t> {

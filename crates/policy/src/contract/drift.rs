@@ -5,7 +5,7 @@
 //! | documentation | texts alone: what is read, not what is checked |
 //! | compatible | every call that was possible is possible and means the same; no more is |
 //! | breaking | calls that were possible are not any more, or results look different |
-//! | authority widening | under the same policy more can be done, passed or reached, or it cannot be told |
+//! | authority widening | under the same policy more can be done, passed or reached, or that cannot be known |
 //!
 //! Effects that are claimed to be lower than before count as widening too: whoever is held to less
 //! may do more under the same policy.
@@ -17,7 +17,7 @@ mod schema;
 use serde::{Deserialize, Serialize};
 use weaver_types::Capability;
 
-/// The most changes that are told one by one.
+/// The most changes that are listed.
 const MAX_CHANGES: usize = 200;
 /// The longest place, in characters.
 const MAX_PLACE: usize = 200;
@@ -32,7 +32,7 @@ pub enum DriftClass {
     Compatible,
     /// What was possible is not any more, or means something else.
     Breaking,
-    /// More is possible under the same policy, or it cannot be told.
+    /// More is possible under the same policy, or whether it is cannot be known.
     AuthorityWidening,
 }
 
@@ -77,7 +77,7 @@ pub struct DriftChange {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Drift {
     changes: Vec<DriftChange>,
-    /// Whether there were more than are told.
+    /// Whether there were more than are listed.
     more: bool,
 }
 

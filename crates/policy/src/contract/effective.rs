@@ -1,4 +1,4 @@
-//! A capability with its contract applied.
+//! A capability with its contract applied: what counts in decisions, tokens and fingerprints.
 
 use weaver_types::{
     Capability, CapabilityDraft, Confidentiality, Effects, Integrity, Label, Rung, SensitivityTag,

@@ -1,4 +1,8 @@
-//! Which contract counts for an id: what stands under the id, before what the globs say together.
+//! Which contract counts for an id: what stands under the id itself, before what the globs say together.
+//!
+//! Several globs may cover one id, and no order of them may matter. So they are joined field by field,
+//! the stricter value winning: a join in a lattice is associative and commutative, whichever glob is
+//! taken first. What stands under the id replaces the join, since somebody wrote it for this very id.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -56,7 +60,7 @@ impl ContractResolver {
         }
         let base = merged.unwrap_or_default().finish();
         let resolved = match exact {
-            Some(exact) => over(base, exact),
+            Some(exact) => overridden_by(base, exact),
             None => base,
         };
         Some(resolved)
@@ -120,7 +124,7 @@ fn both<T>(a: Option<T>, b: Option<T>, strictest: impl FnOnce(T, T) -> T) -> Opt
 }
 
 /// What both sets hold: the stricter where a set says what is let through.
-fn common(a: BTreeSet<String>, b: BTreeSet<String>) -> BTreeSet<String> {
+fn intersection(a: BTreeSet<String>, b: BTreeSet<String>) -> BTreeSet<String> {
     a.intersection(&b).cloned().collect()
 }
 
@@ -146,13 +150,13 @@ impl ContractMerge {
         out.rung = both(out.rung, next.rung, Rung::max);
         out.sink = both(out.sink, next.sink, SinkKind::max);
         out.sensitivity.extend(next.sensitivity);
-        out.reveal = both(out.reveal.take(), next.reveal, common);
-        out.accepts_masked = both(out.accepts_masked.take(), next.accepts_masked, common);
+        out.reveal = both(out.reveal.take(), next.reveal, intersection);
+        out.accepts_masked = both(out.accepts_masked.take(), next.accepts_masked, intersection);
         out.tags = both(out.tags.take(), next.tags, |mut a, b| {
             a.extend(b);
             a
         });
-        out.allowed_fields = both(out.allowed_fields.take(), next.allowed_fields, common);
+        out.allowed_fields = both(out.allowed_fields.take(), next.allowed_fields, intersection);
         out.agents = both(out.agents.take(), next.agents, agents);
         out.permissions.extend(next.permissions);
         out.records = match (out.records.take(), next.records) {
@@ -197,7 +201,7 @@ fn or_base<T>(own: BTreeSet<T>, base: BTreeSet<T>) -> BTreeSet<T> {
 }
 
 /// What stands under the id replaces what the globs say, field by field.
-fn over(base: ResolvedContract, exact: &Contract) -> ResolvedContract {
+fn overridden_by(base: ResolvedContract, exact: &Contract) -> ResolvedContract {
     let exact = exact.clone();
     let (by_effects, lower_rung) = match (exact.rung, exact.effects) {
         (Some(_), _) => (false, exact.lower_rung),

@@ -299,10 +299,10 @@ const TABLE: [(Role, &[&str]); 11] = [
 #[must_use]
 pub fn role(name: &str) -> Role {
     let words = split::identifier(name);
-    words.iter().rev().find_map(|word| told(word)).unwrap_or(Role::Other)
+    words.iter().rev().find_map(|word| role_of_word(word)).unwrap_or(Role::Other)
 }
 
-fn told(word: &str) -> Option<Role> {
+fn role_of_word(word: &str) -> Option<Role> {
     let one =
         |word: &str| TABLE.iter().find(|(_, words)| words.contains(&word)).map(|(role, _)| *role);
     let singular = || ["es", "s"].iter().filter_map(|end| word.strip_suffix(end)).find_map(one);

@@ -1,7 +1,13 @@
 //! Information flow: what the run has taken in, against where this call would send it.
+//!
+//! A lattice model (Denning, *A Lattice Model of Secure Information Flow*, 1976) over labels of two
+//! components. Confidentiality: data above the clearance of a sink does not flow there (Bell and
+//! LaPadula). Integrity: what untrusted input may have chosen does not decide where a call goes (Biba).
+//! A run's label is the join of all that it was shown, so one label stands for everything in the
+//! model's context, of which nobody can tell what it will use.
 
 mod masked;
-mod release;
+mod provenance_check;
 
 use std::borrow::Cow;
 
@@ -22,7 +28,7 @@ pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
         return;
     }
     masked::check(query, out);
-    if capability.sink() == SinkKind::None || release::goes_nowhere(query) {
+    if capability.sink() == SinkKind::None || provenance_check::goes_nowhere(query) {
         return;
     }
     let label = &with_masked(query, label);
@@ -37,7 +43,7 @@ pub(super) fn sink(query: &Query<'_>, out: &mut Vec<Contribution>) {
         out.push(hold(ReasonCode::ClearanceExceeded, &detail));
     }
     if label.integrity == Integrity::Untrusted
-        && let Err(problem) = release::check(query)
+        && let Err(problem) = provenance_check::check(query)
     {
         let calls: Vec<_> = label.taints.iter().map(|call| format!("`{call}`")).collect();
         let from = if calls.is_empty() { "unnamed calls".to_owned() } else { calls.join(", ") };

@@ -1,7 +1,10 @@
-//! What the rules say.
+//! What the rules say: deny overrides, and nothing matches means denied.
 //!
-//! Every matching deny or approval rule counts as it stands. Among matching allow rules one that
-//! is fully met suffices; otherwise the mildest shortfall counts. Nothing matches: denied.
+//! The combining algorithm is *deny-overrides* of XACML with a verdict more: every matching deny or
+//! approval rule contributes, and the join of the decision takes the strictest. Among the matching
+//! allow rules one whose requirements are met is enough, since each of them alone would allow. Where
+//! none is met, the one that lacks the least says what is missing: whoever asks is shown the shortest
+//! way, and what is said does not depend on the order of the rules.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +43,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
             continue;
         }
         let Some(rule) = all.get(place) else { continue };
-        if by_bits == Truth::Unknown && !counts(rule, query) {
+        if by_bits == Truth::Unknown && !speaks(rule, query) {
             continue;
         }
         let matching = MatchingRule { rule, words: compiled.detail(place) };
@@ -59,10 +62,10 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
     let nothing = denied.is_empty() && held.is_empty() && met.is_empty() && mildest.is_none();
     let mut out = Vec::with_capacity(4);
     denials_of(&mut out, &denied);
-    spoken(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
+    contributions_of(&mut out, &held, Verdict::Hold, ReasonCode::ApprovalRequired);
     let allowed =
         if set.policy().builtin { ReasonCode::DefaultPolicyAllow } else { ReasonCode::RuleAllow };
-    spoken(&mut out, &met, Verdict::Allow, allowed);
+    contributions_of(&mut out, &met, Verdict::Allow, allowed);
     if met.is_empty()
         && let Some(short) = mildest
     {
@@ -78,7 +81,7 @@ pub(super) fn contributions(set: &PolicySet, query: &Query<'_>) -> Vec<Contribut
 
 /// Whether the rule speaks. What is not known of the arguments yet makes no rule allow, and keeps
 /// none from denying or holding.
-fn counts(rule: &Rule, query: &Query<'_>) -> bool {
+fn speaks(rule: &Rule, query: &Query<'_>) -> bool {
     match rule.effect {
         Effect::Allow => rule.matches.applies_to(query) == Truth::Yes,
         Effect::Deny | Effect::RequireApproval => rule.matches.applies_to(query) != Truth::No,
@@ -86,7 +89,7 @@ fn counts(rule: &Rule, query: &Query<'_>) -> bool {
 }
 
 /// One contribution a rule for the first [`MAX_NAMED`], and one for all others together.
-fn spoken(
+fn contributions_of(
     out: &mut Vec<Contribution>,
     rules: &[MatchingRule<'_>],
     verdict: Verdict,
@@ -114,7 +117,7 @@ fn spoken(
     }
 }
 
-/// As [`spoken`], with the code that each rule gives; the rest speaks once for each code.
+/// As [`contributions_of`], with the code that each rule gives; the rest speaks once for each code.
 fn denials_of(out: &mut Vec<Contribution>, rules: &[MatchingRule<'_>]) {
     let says = |code: ReasonCode, detail: &str| {
         let known = DENY_CODES.into_iter().find(|(known, _)| *known == code);
@@ -138,35 +141,48 @@ fn denials_of(out: &mut Vec<Contribution>, rules: &[MatchingRule<'_>]) {
 struct Shortfall<'r> {
     rule: &'r Rule,
     /// What nobody can repair in this request.
-    denials: Vec<(Check, ReasonCode, String)>,
-    /// The justification that is missing, with the verdict that follows.
-    justification: Option<(&'r JustificationNeed, Verdict)>,
+    unmet: Vec<UnmetRequirement>,
+    justification: Option<MissingJustification<'r>>,
+}
+
+/// Roles, permissions or attributes that the principal lacks.
+struct UnmetRequirement {
+    check: Check,
+    reason: ReasonCode,
+    detail: String,
+}
+
+/// A justification that the request does not bring, and the verdict that follows.
+#[derive(Clone, Copy)]
+struct MissingJustification<'r> {
+    need: &'r JustificationNeed,
+    verdict: Verdict,
 }
 
 impl<'r> Shortfall<'r> {
     /// `None` when the rule is fully met.
     fn of(rule: &'r Rule, query: &Query<'_>) -> Option<Self> {
-        let denials = denials(&rule.require, query.principal);
+        let unmet = unmet_requirements(&rule.require, query.principal);
         let justification = rule
             .require
             .justification
             .as_ref()
             .filter(|need| !justified(need, query))
-            .map(|need| (need, verdict_without(need, query)));
-        let met = denials.is_empty() && justification.is_none();
-        (!met).then_some(Self { rule, denials, justification })
+            .map(|need| MissingJustification { need, verdict: verdict_without(need, query) });
+        let met = unmet.is_empty() && justification.is_none();
+        (!met).then_some(Self { rule, unmet, justification })
     }
 
     /// Milder is less. Total over rules, because names are unique, so that no order of rules can
     /// show.
     fn rank(&self) -> (usize, Option<Verdict>, u32, Reverse<usize>, Option<Check>, &'r str) {
-        let need = self.justification.map(|(need, _)| need);
+        let need = self.justification.map(|missing| missing.need);
         (
-            self.denials.len(),
-            self.justification.map(|(_, verdict)| verdict),
+            self.unmet.len(),
+            self.justification.map(|missing| missing.verdict),
             need.map_or(0, |need| need.min_chars),
             Reverse(need.map_or(0, |need| need.sources.len())),
-            self.denials.first().map(|(check, ..)| *check),
+            self.unmet.first().map(|one| one.check),
             &self.rule.name,
         )
     }
@@ -174,21 +190,18 @@ impl<'r> Shortfall<'r> {
     /// Denials, or, where there is none, the question for the justification.
     fn contributions(self) -> Vec<Contribution> {
         let rule = &self.rule.name;
-        if !self.denials.is_empty() {
-            return self
-                .denials
-                .into_iter()
-                .map(|(check, reason, what)| {
-                    let detail = format!("rule `{rule}` would allow it, but {what}");
-                    Contribution::new(check, Verdict::Deny, reason, detail)
-                })
-                .collect();
+        if !self.unmet.is_empty() {
+            let denial = |one: UnmetRequirement| {
+                let detail = format!("rule `{rule}` would allow it, but {}", one.detail);
+                Contribution::new(one.check, Verdict::Deny, one.reason, detail)
+            };
+            return self.unmet.into_iter().map(denial).collect();
         }
-        let ask = self.justification.map(|(need, verdict)| {
+        let ask = self.justification.map(|MissingJustification { need, verdict }| {
             let detail = format!(
                 "rule `{rule}` would allow it with a justification of at least {} characters from {}",
                 need.min_chars,
-                words(&need.sources)
+                sources_in_words(&need.sources)
             );
             let reason = ReasonCode::InsufficientJustification;
             let discharge = match verdict {
@@ -206,7 +219,7 @@ impl<'r> Shortfall<'r> {
     }
 }
 
-fn words(sources: &BTreeSet<JustificationSource>) -> String {
+fn sources_in_words(sources: &BTreeSet<JustificationSource>) -> String {
     let word = |source: &JustificationSource| match source {
         JustificationSource::Human => "a human",
         JustificationSource::Host => "the host",
@@ -216,26 +229,27 @@ fn words(sources: &BTreeSet<JustificationSource>) -> String {
 }
 
 /// Roles before permissions before attributes.
-fn denials(require: &Require, principal: &Principal) -> Vec<(Check, ReasonCode, String)> {
+fn unmet_requirements(require: &Require, principal: &Principal) -> Vec<UnmetRequirement> {
     let mut out = Vec::new();
+    let mut unmet = |check, reason, detail| out.push(UnmetRequirement { check, reason, detail });
     if !require.roles.met_by(&principal.roles) {
         let what = missing_roles(&require.roles, principal);
-        out.push((Check::Role, ReasonCode::MissingRole, what));
+        unmet(Check::Role, ReasonCode::MissingRole, what);
     }
     let missing: Vec<_> = require.permissions.difference(&principal.permissions).collect();
     if !missing.is_empty() {
         let what = format!("the principal lacks {}", quoted(missing));
-        out.push((Check::Permission, ReasonCode::MissingPermission, what));
+        unmet(Check::Permission, ReasonCode::MissingPermission, what);
     }
     let held = &principal.attributes;
-    let unmet = require
+    let misfits = require
         .attributes
         .iter()
         .filter(|(name, pattern)| held.get(*name).is_none_or(|value| !pattern.matches(value)));
-    let unmet: Vec<_> = unmet.map(|(name, _)| name).collect();
-    if !unmet.is_empty() {
-        let what = format!("the principal's attributes do not fit: {}", quoted(unmet));
-        out.push((Check::Attribute, ReasonCode::MissingAttribute, what));
+    let misfits: Vec<_> = misfits.map(|(name, _)| name).collect();
+    if !misfits.is_empty() {
+        let what = format!("the principal's attributes do not fit: {}", quoted(misfits));
+        unmet(Check::Attribute, ReasonCode::MissingAttribute, what);
     }
     out
 }

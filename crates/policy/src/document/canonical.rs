@@ -1,4 +1,7 @@
 //! The canonical JSON of a TOML document: what is hashed and signed.
+//!
+//! The form is that of RFC 8785. A signature covers what a document says and not how it is laid out:
+//! comments, blanks and the order of keys may change, and every value is covered.
 
 use std::ops::Range;
 

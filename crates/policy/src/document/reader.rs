@@ -1,4 +1,4 @@
-//! A document that could be parsed, with its lines and what was found wrong in it.
+//! A parsed document with the positions of its values and the findings about it.
 
 use std::ops::Range;
 

@@ -83,12 +83,11 @@ pub(super) fn verify(
         }
     };
     let delegate = delegate(&envelope, by);
-    let key = delegate.map_or(by.root, |(_, signer)| &signer.key.key);
+    let key = delegate.map_or(by.root, |delegate| &delegate.signer.key.key);
     if let Err(error) = envelope.verify(kind, digest, key) {
-        let (code, message) = refused(&envelope, &error, key);
-        return finding(source, code, message);
+        return refused(source, &envelope, &error, key);
     }
-    let (name, signer) = delegate?;
+    let Delegate { name, signer } = delegate?;
     let at = Timestamp::from_micros(envelope.signed_at());
     if !signer.documents.contains(&kind) {
         let message = format!("`{}` may not sign the {kind} document", shown(name));
@@ -101,16 +100,29 @@ pub(super) fn verify(
     None
 }
 
-/// The signer, other than the root key, that an envelope names. A name alone settles nothing: it
-/// says only under which key the signature has to hold.
-fn delegate<'k>(envelope: &Envelope, by: Signers<'k>) -> Option<(&'k str, &'k Signer)> {
-    let key = envelope.key().as_str().parse::<PublicKey>().ok().filter(|key| key != by.root)?;
-    let signers = by.keys?.signers.iter();
-    signers.map(|(name, signer)| (name.as_str(), signer)).find(|(_, s)| s.key.key == key)
+/// A signer to whom the root key delegated, with the name in the keys document.
+#[derive(Clone, Copy)]
+struct Delegate<'k> {
+    name: &'k str,
+    signer: &'k Signer,
 }
 
-fn refused(envelope: &Envelope, error: &SignatureError, key: &PublicKey) -> (&'static str, String) {
-    match error {
+/// The signer, other than the root key, that an envelope names. A name alone settles nothing: it
+/// says only under which key the signature has to hold.
+fn delegate<'k>(envelope: &Envelope, by: Signers<'k>) -> Option<Delegate<'k>> {
+    let key = envelope.key().as_str().parse::<PublicKey>().ok().filter(|key| key != by.root)?;
+    let signers = by.keys?.signers.iter();
+    signers.map(|(name, signer)| Delegate { name, signer }).find(|one| one.signer.key.key == key)
+}
+
+/// What is said of a signature that does not verify.
+fn refused(
+    source: &Source<'_>,
+    envelope: &Envelope,
+    error: &SignatureError,
+    key: &PublicKey,
+) -> Option<Finding> {
+    let (code, message) = match error {
         SignatureError::WrongKind { .. } => ("policy.signature_kind", error.to_string()),
         SignatureError::DigestMismatch => {
             ("policy.signature_digest", "the document was changed after it was signed".to_owned())
@@ -127,7 +139,8 @@ fn refused(envelope: &Envelope, error: &SignatureError, key: &PublicKey) -> (&'s
             ("policy.signature_invalid", message.to_owned())
         }
         _ => ("policy.signature_malformed", format!("the signature is refused: {error}")),
-    }
+    };
+    finding(source, code, message)
 }
 
 /// Whether the envelope names another key by its text. A name alone settles nothing.

@@ -8,7 +8,7 @@ use crate::query::Query;
 use crate::set::PolicySet;
 
 /// A condition of the contribution.
-pub(super) fn failed(
+pub(super) fn failed_condition(
     of: &Contribution,
     condition: &str,
     required: Value,
@@ -32,7 +32,7 @@ pub(super) fn all(set: &PolicySet, query: &Query<'_>, decision: &Decision) -> Ve
     let mut out: Vec<FailedCondition> = Vec::new();
     for contribution in decision.obstacles() {
         let found = rules::conditions(set, query, contribution)
-            .unwrap_or_else(|| vec![plain(set, query, contribution)]);
+            .unwrap_or_else(|| vec![condition_without_rule(set, query, contribution)]);
         for one in found {
             if !out.contains(&one) {
                 out.push(one);
@@ -43,7 +43,11 @@ pub(super) fn all(set: &PolicySet, query: &Query<'_>, decision: &Decision) -> Ve
 }
 
 /// The condition behind what no rule says.
-fn plain(set: &PolicySet, query: &Query<'_>, of: &Contribution) -> FailedCondition {
+fn condition_without_rule(
+    set: &PolicySet,
+    query: &Query<'_>,
+    of: &Contribution,
+) -> FailedCondition {
     let spec = query.capability.spec();
     let id = &query.principal.id;
     match of.reason {
@@ -51,7 +55,7 @@ fn plain(set: &PolicySet, query: &Query<'_>, of: &Contribution) -> FailedConditi
             let missing: Vec<_> =
                 spec.permissions.difference(&query.principal.permissions).collect();
             let words = missing.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>();
-            failed(
+            failed_condition(
                 of,
                 "permissions",
                 json!(spec.permissions),
@@ -59,21 +63,21 @@ fn plain(set: &PolicySet, query: &Query<'_>, of: &Contribution) -> FailedConditi
                 format!("Add permission {} to principal '{id}'", words.join(" and ")),
             )
         }
-        ReasonCode::AgentNotAllowed => failed(
+        ReasonCode::AgentNotAllowed => failed_condition(
             of,
             "agent",
             json!(spec.agents),
             json!(query.principal.agent),
             "Act through an agent that the contract admits, or admit this one there".to_owned(),
         ),
-        ReasonCode::NotFound => failed(
+        ReasonCode::NotFound => failed_condition(
             of,
             "visible",
             json!(true),
             json!(false),
             format!("Let the contracts show the capability to principal '{id}'"),
         ),
-        ReasonCode::PolicyUnavailable => failed(
+        ReasonCode::PolicyUnavailable => failed_condition(
             of,
             "expires",
             json!({ "policy": set.policy().expires.map(|at| at.rfc3339()),
@@ -81,7 +85,7 @@ fn plain(set: &PolicySet, query: &Query<'_>, of: &Contribution) -> FailedConditi
             json!(query.now.rfc3339()),
             "Renew the document: set `expires` later, raise `version`, sign it again".to_owned(),
         ),
-        ReasonCode::NoMatchingRule => failed(
+        ReasonCode::NoMatchingRule => failed_condition(
             of,
             "rule",
             json!("an allow rule that matches"),
@@ -94,37 +98,38 @@ fn plain(set: &PolicySet, query: &Query<'_>, of: &Contribution) -> FailedConditi
 
 fn about_run(query: &Query<'_>, of: &Contribution) -> FailedCondition {
     let (capability, label) = (query.capability, query.label);
-    let approval = || format!("Have somebody with the authority release it: {}", who(of));
+    let approval =
+        || format!("Have somebody with the authority release it: {}", required_people(of));
     match of.reason {
-        ReasonCode::Prohibited => failed(
+        ReasonCode::Prohibited => failed_condition(
             of,
             "rung",
             json!("L4 or lower"),
             json!(capability.rung()),
             "Nothing releases it; the contracts prohibit the capability".to_owned(),
         ),
-        ReasonCode::ModeForbids => failed(
+        ReasonCode::ModeForbids => failed_condition(
             of,
             "mode",
             json!("NORMAL"),
             json!(query.mode),
             "Do it in a run of mode NORMAL, or use a local read on rung L0".to_owned(),
         ),
-        ReasonCode::ClearanceExceeded => failed(
+        ReasonCode::ClearanceExceeded => failed_condition(
             of,
             "clearance",
             json!(capability.spec().clearance),
             json!(label.confidentiality),
             format!("Begin a new run without such data, or: {}", approval()),
         ),
-        ReasonCode::UntrustedInfluence => failed(
+        ReasonCode::UntrustedInfluence => failed_condition(
             of,
             "integrity",
             json!("trusted"),
             json!({ "integrity": label.integrity, "taints": label.taints }),
             format!("Begin a new run without untrusted data, or: {}", approval()),
         ),
-        ReasonCode::ArgumentsRequired => failed(
+        ReasonCode::ArgumentsRequired => failed_condition(
             of,
             "arguments",
             json!("present"),
@@ -139,35 +144,35 @@ fn about_run(query: &Query<'_>, of: &Contribution) -> FailedCondition {
 fn by_discharge(of: &Contribution) -> FailedCondition {
     let word = of.reason.as_str();
     match &of.discharge {
-        Discharge::Approval => failed(
+        Discharge::Approval => failed_condition(
             of,
             "approval",
             json!(of.authority),
             json!("none"),
-            format!("Have somebody with the authority release it: {}", who(of)),
+            format!("Have somebody with the authority release it: {}", required_people(of)),
         ),
-        Discharge::Wait { retry_after_ms } => failed(
+        Discharge::Wait { retry_after_ms } => failed_condition(
             of,
             word,
             json!({ "after_ms": retry_after_ms }),
             json!(of.detail),
             format!("Try again in {retry_after_ms} ms"),
         ),
-        Discharge::Justification { min_chars, sources } => failed(
+        Discharge::Justification { min_chars, sources } => failed_condition(
             of,
             "min_justification",
             json!({ "min_chars": min_chars, "sources": sources }),
             json!(of.detail),
             format!("Provide justification with at least {min_chars} characters"),
         ),
-        Discharge::Arguments => failed(
+        Discharge::Arguments => failed_condition(
             of,
             "arguments",
             json!("present"),
             json!("absent"),
             "Ask again with the arguments of the call".to_owned(),
         ),
-        Discharge::Nothing => failed(
+        Discharge::Nothing => failed_condition(
             of,
             word,
             json!("that this does not hold"),
@@ -181,7 +186,7 @@ fn by_discharge(of: &Contribution) -> FailedCondition {
 }
 
 /// The authority in words.
-pub(super) fn who(of: &Contribution) -> String {
+pub(super) fn required_people(of: &Contribution) -> String {
     let authority = &of.authority;
     let mut parts = vec![match authority.quorum {
         0 | 1 => "one approver".to_owned(),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weaver_types::{Contribution, ReasonCode};
 
 use super::FailedCondition;
-use super::condition::{failed, who};
+use super::condition::{failed_condition, required_people};
 use crate::matching::Match;
 use crate::query::Query;
 use crate::roles::Roles;
@@ -16,7 +16,11 @@ use crate::truth::Truth;
 const MAX_NEAR: usize = 3;
 
 /// The rule that a contribution names, where it names one that matches.
-fn speaker<'s>(set: &'s PolicySet, query: &Query<'_>, of: &Contribution) -> Option<&'s Rule> {
+fn contributing_rule<'s>(
+    set: &'s PolicySet,
+    query: &Query<'_>,
+    of: &Contribution,
+) -> Option<&'s Rule> {
     set.candidate_rules(query.capability.id().as_str()).find(|rule| {
         let named = of.detail.strip_prefix("rule `").and_then(|rest| {
             let rest = rest.strip_prefix(rule.name.as_str())?;
@@ -34,12 +38,13 @@ pub(super) fn conditions(
     query: &Query<'_>,
     of: &Contribution,
 ) -> Option<Vec<FailedCondition>> {
-    let rule = speaker(set, query, of)?;
+    let rule = contributing_rule(set, query, of)?;
     let mut out = match rule.effect {
         Effect::Allow => requirements(rule, query, of),
         Effect::RequireApproval => {
-            let suggestion = format!("Have somebody with the authority release it: {}", who(of));
-            vec![failed(of, "approval", json!(of.authority), json!("none"), suggestion)]
+            let suggestion =
+                format!("Have somebody with the authority release it: {}", required_people(of));
+            vec![failed_condition(of, "approval", json!(of.authority), json!("none"), suggestion)]
         }
         Effect::Deny => denial(rule, query, of),
     };
@@ -63,7 +68,7 @@ fn requirements(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<Failed
         let suggestion =
             format!("Add permission {} to principal '{}'", words.join(" and "), who.id);
         let (required, actual) = (json!(require.permissions), json!(who.permissions));
-        out.push(failed(of, "permissions", required, actual, suggestion));
+        out.push(failed_condition(of, "permissions", required, actual, suggestion));
     }
     for (name, pattern) in &require.attributes {
         let held = who.attributes.get(name);
@@ -107,7 +112,7 @@ fn roles(wanted: &Roles, query: &Query<'_>, of: &Contribution) -> FailedConditio
         (false, false) => json!({ "any": wanted.any, "all": wanted.all }),
     };
     let suggestion = format!("Add {} role to principal '{id}'", parts.join(" and "));
-    failed(of, "roles", required, json!(held), suggestion)
+    failed_condition(of, "roles", required, json!(held), suggestion)
 }
 
 fn attribute(name: &str, pattern: &str, query: &Query<'_>, of: &Contribution) -> FailedCondition {
@@ -117,11 +122,11 @@ fn attribute(name: &str, pattern: &str, query: &Query<'_>, of: &Contribution) ->
     let actual = held.map_or(json!("absent"), |value| json!(value));
     if pattern == "*" {
         let suggestion = format!("Add '{name}' attribute to principal '{id}'");
-        failed(of, &condition, json!("present"), actual, suggestion)
+        failed_condition(of, &condition, json!("present"), actual, suggestion)
     } else {
         let suggestion =
             format!("Give principal '{id}' an attribute '{name}' that fits '{pattern}'");
-        failed(of, &condition, json!(pattern), actual, suggestion)
+        failed_condition(of, &condition, json!(pattern), actual, suggestion)
     }
 }
 
@@ -140,12 +145,18 @@ fn justification(
     if usize::try_from(min).is_ok_and(|min| length < min) {
         let suggestion =
             format!("Provide justification with at least {min} characters (currently {length})");
-        return Some(failed(of, "min_justification", json!(min), json!(length), suggestion));
+        return Some(failed_condition(
+            of,
+            "min_justification",
+            json!(min),
+            json!(length),
+            suggestion,
+        ));
     }
     let source = given.map(|given| given.source)?;
     (!need.sources.contains(&source)).then(|| {
         let suggestion = "Have the justification come from a source that counts".to_owned();
-        failed(of, "justification_source", json!(need.sources), json!(source), suggestion)
+        failed_condition(of, "justification_source", json!(need.sources), json!(source), suggestion)
     })
 }
 
@@ -168,24 +179,31 @@ fn denial(rule: &Rule, query: &Query<'_>, of: &Contribution) -> Vec<FailedCondit
                 let actual = query.arguments.map(|args| predicate.at.find(args));
                 let condition = format!("argument {}", predicate.at);
                 let suggestion = format!("Change the argument at '{}'", predicate.at);
-                out.push(failed(of, &condition, json!(predicate), json!(actual), suggestion));
+                out.push(failed_condition(
+                    of,
+                    &condition,
+                    json!(predicate),
+                    json!(actual),
+                    suggestion,
+                ));
             }
         }
     }
     if out.is_empty() {
-        let said: Vec<_> = said(&rule.matches).into_iter().map(|(name, _)| name).collect();
+        let said: Vec<_> =
+            nonempty_fields(&rule.matches).into_iter().map(|(name, _)| name).collect();
         let suggestion = match said.as_slice() {
             [] => "Nothing in the request can change it: the rule speaks of everything".to_owned(),
             said => format!("Only a request that differs in {} escapes the rule", said.join(", ")),
         };
         let required = json!("that the rule does not match");
-        out.push(failed(of, "rule", required, fields(&rule.matches), suggestion));
+        out.push(failed_condition(of, "rule", required, fields(&rule.matches), suggestion));
     }
     out
 }
 
 /// The fields of a match that say something.
-fn said(matches: &Match) -> Vec<(String, Value)> {
+fn nonempty_fields(matches: &Match) -> Vec<(String, Value)> {
     let Ok(Value::Object(fields)) = serde_json::to_value(matches) else { return Vec::new() };
     let empty = |value: &Value| match value {
         Value::Null => true,
@@ -197,7 +215,7 @@ fn said(matches: &Match) -> Vec<(String, Value)> {
 }
 
 fn fields(matches: &Match) -> Value {
-    Value::Object(said(matches).into_iter().collect())
+    Value::Object(nonempty_fields(matches).into_iter().collect())
 }
 
 /// The allow rules that are about this capability, and what keeps each from matching.
@@ -207,7 +225,7 @@ pub(super) fn nearest(set: &PolicySet, query: &Query<'_>) -> String {
         .candidate_rules(query.capability.id().as_str())
         .filter(|rule| rule.effect == Effect::Allow)
     {
-        let in_the_way: Vec<_> = said(&rule.matches)
+        let in_the_way: Vec<_> = nonempty_fields(&rule.matches)
             .into_iter()
             .filter(|(name, _)| without(&rule.matches, name).applies_to(query) == Truth::Yes)
             .map(|(name, _)| name)

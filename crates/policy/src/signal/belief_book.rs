@@ -9,7 +9,7 @@ use super::belief::Belief;
 use super::call_context::FinishedCall;
 use super::dependencies::{Declaration, Dependencies, MAX_BELIEFS};
 use super::name::{BeliefClass, BeliefId};
-use super::run_memory::RunMemory;
+use super::run_memory::{Recollection, RunMemory};
 use super::source::SignalError;
 
 /// How many runs are remembered at once.
@@ -88,7 +88,7 @@ impl BeliefBook {
         declaration: &Declaration,
     ) -> Result<Dependencies, SignalError> {
         let runs = self.runs.lock().map_err(|_| SignalError::Poisoned)?;
-        let (page, remembered) = runs.recall(run, finished);
+        let Recollection { value: page, complete: remembered } = runs.recall(run, finished);
         let all = || page.into_iter().flat_map(|page| page.beliefs.values());
         let decision = declaration.decision.clone();
         if declaration.beliefs.is_empty() {

@@ -1,4 +1,11 @@
-//! Calibration: whether beliefs of a class are right as often as they are sure.
+//! Calibration: whether beliefs of a class are right as often as they claim to be.
+//!
+//! Recorded outcomes are binned by confidence. The *expected calibration error* is the mean over all
+//! samples of the difference between confidence and accuracy in their bin (Naeini, Cooper and
+//! Hauskrecht, *Obtaining Well Calibrated Probabilities Using Bayesian Binning*, 2015; Guo et al., *On
+//! Calibration of Modern Neural Networks*, 2017); the *gap* is the same with its sign, and the Brier
+//! score the mean square error. Sums are kept as integers, so that the order in which outcomes arrive,
+//! and a restart between them, make no difference.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What sources are told: finished calls, and the call that is to be decided.
+//! What sources of signals see: finished calls, and the call that is to be decided.
 
 use weaver_types::{CallId, Capability, CapabilityId, Effects, Label, Operation, RunId};
 

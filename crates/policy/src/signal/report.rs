@@ -56,7 +56,7 @@ impl SignalReport {
                 Err(error) => report = report.with_failure(source.name(), &error),
             }
         }
-        report.settle();
+        report.bound();
         report
     }
 
@@ -64,7 +64,7 @@ impl SignalReport {
     #[must_use]
     pub fn of(signals: Vec<Signal>) -> Self {
         let mut report = Self { signals, ..Self::none() };
-        report.settle();
+        report.bound();
         report
     }
 
@@ -72,7 +72,7 @@ impl SignalReport {
     #[must_use]
     pub fn with(mut self, signal: Signal) -> Self {
         self.signals.push(signal);
-        self.settle();
+        self.bound();
         self
     }
 
@@ -123,15 +123,15 @@ impl SignalReport {
         }
     }
 
-    fn settle(&mut self) {
-        self.more += settle(&mut self.signals);
-        self.more += settle(&mut self.aside);
+    fn bound(&mut self) {
+        self.more += bound(&mut self.signals);
+        self.more += bound(&mut self.aside);
     }
 }
 
 /// Sorts, cuts texts, and keeps the first of each sort. What a signal does follows from its sort
 /// alone, so that nothing which is dropped was stricter than what is kept.
-fn settle(signals: &mut Vec<Signal>) -> usize {
+fn bound(signals: &mut Vec<Signal>) -> usize {
     for signal in signals.iter_mut() {
         for text in [&mut signal.source, &mut signal.detail] {
             let cut = escape::truncate(text, MAX_DETAIL);

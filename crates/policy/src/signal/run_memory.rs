@@ -7,6 +7,13 @@ use weaver_types::RunId;
 /// What is remembered of the runs that were active last. When it is full, the run that was quiet
 /// for longest goes.
 ///
+/// What is remembered of one run.
+pub(super) struct Recollection<'m, T> {
+    pub(super) value: Option<&'m T>,
+    /// Whether nothing of the run was missed or forgotten.
+    pub(super) complete: bool,
+}
+
 /// A forgotten run cannot come back clean: whoever asks says how many calls of the run have
 /// finished, and a run that is unknown although calls have finished counts as incomplete. So does
 /// one that is met in the middle, as after a restart.
@@ -48,11 +55,11 @@ impl<T: Default> RunMemory<T> {
         &mut entry.value
     }
 
-    /// What is remembered, and whether that is everything.
-    pub(super) fn recall(&self, run: &RunId, finished: u64) -> (Option<&T>, bool) {
+    /// What is remembered of this run, of which so many calls have finished.
+    pub(super) fn recall(&self, run: &RunId, finished: u64) -> Recollection<'_, T> {
         match self.runs.get(run) {
-            Some(entry) => (Some(&entry.value), entry.complete),
-            None => (None, finished == 0),
+            Some(entry) => Recollection { value: Some(&entry.value), complete: entry.complete },
+            None => Recollection { value: None, complete: finished == 0 },
         }
     }
 

@@ -1,4 +1,7 @@
-//! The sentinel that watches the order of calls.
+//! The sentinel that watches the order of calls of a run.
+//!
+//! Read here, reach out, then write: the order in which data is carried off or a foreign instruction
+//! carried out. It is a subsequence and not a substring, so harmless calls in between hide nothing.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -7,7 +10,7 @@ use weaver_types::{Effects, Impact, Operation, RunId, World};
 
 use super::belief_book::MAX_RUNS;
 use super::call_context::{CallContext, FinishedCall};
-use super::run_memory::RunMemory;
+use super::run_memory::{Recollection, RunMemory};
 use super::source::{SignalError, SignalSource};
 use super::{Severity, Signal, SignalKind, Subject};
 
@@ -86,7 +89,8 @@ impl SignalSource for AnomalousToolSequence {
         if !writes || situation.operation == Operation::View {
             return Ok(Vec::new());
         }
-        let (steps, complete) = runs.recall(situation.run, situation.finished);
+        let Recollection { value: steps, complete } =
+            runs.recall(situation.run, situation.finished);
         let steps = steps.map(VecDeque::iter).unwrap_or_default();
         // A window that is full again holds everything that matters.
         let complete = complete || steps.len() >= SEQUENCE_WINDOW;

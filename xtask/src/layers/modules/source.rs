@@ -53,7 +53,9 @@ pub fn modules(files: &[SourceFile<'_>]) -> BTreeMap<ModulePath, Module> {
     let tests: Vec<ModulePath> = scanned
         .iter()
         .flat_map(|(path, one)| {
-            one.test_modules.iter().map(|name| [path.as_slice(), &[name.clone()]].concat())
+            one.test_modules
+                .iter()
+                .map(|name| [path.as_slice(), std::slice::from_ref(name)].concat())
         })
         .collect();
     scanned.retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));

@@ -49,15 +49,10 @@ fn authority(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     } else if a.effects != b.effects {
         drift.add("effects", "effects claimed to be lower", AuthorityWidening);
     }
-    let sets = [
-        ("permissions", &a.permissions, &b.permissions, PERMISSIONS),
-        ("identity_scopes", &a.identity_scopes, &b.identity_scopes, SCOPES),
-        ("tags", &a.tags, &b.tags, TAGS),
-    ];
-    for (place, a, b, words) in sets {
-        set((place, words), a, b, drift);
-    }
-    set(("sensitivity", SENSITIVITY), &a.sensitivity, &b.sensitivity, drift);
+    set(PERMISSIONS, &a.permissions, &b.permissions, drift);
+    set(SCOPES, &a.identity_scopes, &b.identity_scopes, drift);
+    set(TAGS, &a.tags, &b.tags, drift);
+    set(SENSITIVITY, &a.sensitivity, &b.sensitivity, drift);
     match (&a.agents, &b.agents) {
         (Agents::Any, Agents::Only(_)) => {
             drift.add("agents", "agents restricted", Breaking);
@@ -65,30 +60,51 @@ fn authority(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
         (Agents::Only(_), Agents::Any) => {
             drift.add("agents", "open to every agent", AuthorityWidening);
         }
-        (Agents::Only(a), Agents::Only(b)) => set(("agents", AGENTS), a, b, drift),
+        (Agents::Only(a), Agents::Only(b)) => set(AGENTS, a, b, drift),
         (Agents::Any, Agents::Any) => {}
     }
 }
 
-/// What an addition and a removal are called, and count as.
-type Words = [(&'static str, DriftClass); 2];
+/// How an addition to a set and a removal from it are reported.
+struct SetChange {
+    place: &'static str,
+    added: (&'static str, DriftClass),
+    removed: (&'static str, DriftClass),
+}
 
-const PERMISSIONS: Words =
-    [("permission added", Breaking), ("permission no longer needed", AuthorityWidening)];
-const SCOPES: Words =
-    [("identity scope added", AuthorityWidening), ("identity scope no longer needed", Compatible)];
-const TAGS: Words = [("tag added", AuthorityWidening), ("tag removed", AuthorityWidening)];
-const SENSITIVITY: Words =
-    [("sensitive data added", Breaking), ("sensitive data no longer declared", AuthorityWidening)];
-const AGENTS: Words = [("agent added", AuthorityWidening), ("agent removed", Breaking)];
-const FIELDS: Words = [("shown field added", AuthorityWidening), ("shown field removed", Breaking)];
+const PERMISSIONS: SetChange = SetChange {
+    place: "permissions",
+    added: ("permission added", Breaking),
+    removed: ("permission no longer needed", AuthorityWidening),
+};
+const SCOPES: SetChange = SetChange {
+    place: "identity_scopes",
+    added: ("identity scope added", AuthorityWidening),
+    removed: ("identity scope no longer needed", Compatible),
+};
+const TAGS: SetChange = SetChange {
+    place: "tags",
+    added: ("tag added", AuthorityWidening),
+    removed: ("tag removed", AuthorityWidening),
+};
+const SENSITIVITY: SetChange = SetChange {
+    place: "sensitivity",
+    added: ("sensitive data added", Breaking),
+    removed: ("sensitive data no longer declared", AuthorityWidening),
+};
+const AGENTS: SetChange = SetChange {
+    place: "agents",
+    added: ("agent added", AuthorityWidening),
+    removed: ("agent removed", Breaking),
+};
+const FIELDS: SetChange = SetChange {
+    place: "allowed_fields",
+    added: ("shown field added", AuthorityWidening),
+    removed: ("shown field removed", Breaking),
+};
 
-fn set<T: Ord>(
-    (place, [added, removed]): (&str, Words),
-    a: &BTreeSet<T>,
-    b: &BTreeSet<T>,
-    drift: &mut Drift,
-) {
+fn set<T: Ord>(change: SetChange, a: &BTreeSet<T>, b: &BTreeSet<T>, drift: &mut Drift) {
+    let SetChange { place, added, removed } = change;
     b.difference(a).for_each(|_| drift.add(place, added.0, added.1));
     a.difference(b).for_each(|_| drift.add(place, removed.0, removed.1));
 }
@@ -125,7 +141,7 @@ fn output(a: &CapabilityDraft, b: &CapabilityDraft, drift: &mut Drift) {
     match (a.allowed_fields.is_empty(), b.allowed_fields.is_empty()) {
         (true, false) => drift.add("allowed_fields", "shown fields restricted", Breaking),
         (false, true) => drift.add("allowed_fields", "every field shown", AuthorityWidening),
-        _ => set(("allowed_fields", FIELDS), &a.allowed_fields, &b.allowed_fields, drift),
+        _ => set(FIELDS, &a.allowed_fields, &b.allowed_fields, drift),
     }
 }
 

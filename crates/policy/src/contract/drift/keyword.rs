@@ -1,4 +1,4 @@
-//! The keywords that stand alone: types, values, bounds, forms.
+//! Keywords of JSON Schema that stand alone: types, values, bounds, formats.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::DriftClass;
-use super::schema::{ChangedAspect, SchemaComparison};
+use super::schema::{ChangedAspect, SchemaComparison, Versions};
 
-/// Which way a condition went.
+/// Whether a condition was tightened or loosened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Tighter,
@@ -23,7 +23,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "strin
 pub(super) fn compare(
     out: &mut SchemaComparison<'_>,
     key: &str,
-    (old, new): (Option<&Value>, Option<&Value>),
+    Versions { old, new }: Versions<Option<&Value>>,
     place: &str,
 ) {
     match key {
@@ -33,18 +33,20 @@ pub(super) fn compare(
         }
         "default" => out.add(place, ["default changed"; 2], DriftClass::Breaking),
         "type" => match (types(old), types(new)) {
-            (Some(old), Some(new)) => sets(out, ChangedAspect::Type, (&old, &new), place),
+            (Some(old), Some(new)) => {
+                sets(out, ChangedAspect::Type, Versions { old: &old, new: &new }, place)
+            }
             _ => out.unrecognized(place),
         },
         "enum" => match (values(old), values(new)) {
-            (Ok(old), Ok(new)) => optional_sets(out, (old, new), place),
+            (Ok(old), Ok(new)) => optional_sets(out, Versions { old, new }, place),
             _ => out.unrecognized(place),
         },
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
-            bound(out, (old, new), Ordering::Greater, place);
+            bound(out, Versions { old, new }, Ordering::Greater, place);
         }
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
-            bound(out, (old, new), Ordering::Less, place);
+            bound(out, Versions { old, new }, Ordering::Less, place);
         }
         "const" | "multipleOf" | "pattern" | "format" => match (old, new) {
             (None, Some(_)) => out.changed(Direction::Tighter, ChangedAspect::Format, place),
@@ -68,7 +70,7 @@ pub(super) fn compare(
 /// A limit; `tighter` is how its new value compares with the old one where it allows less.
 fn bound(
     out: &mut SchemaComparison<'_>,
-    (old, new): (Option<&Value>, Option<&Value>),
+    Versions { old, new }: Versions<Option<&Value>>,
     tighter: Ordering,
     place: &str,
 ) {
@@ -116,28 +118,30 @@ fn values(value: Option<&Value>) -> Result<Option<BTreeSet<String>>, ()> {
 
 fn optional_sets(
     out: &mut SchemaComparison<'_>,
-    sets_of: (Option<BTreeSet<String>>, Option<BTreeSet<String>>),
+    Versions { old, new }: Versions<Option<BTreeSet<String>>>,
     place: &str,
 ) {
-    match sets_of {
+    match (old, new) {
         (None, Some(_)) => out.changed(Direction::Tighter, ChangedAspect::Enum, place),
         (Some(_), None) => out.changed(Direction::Looser, ChangedAspect::Enum, place),
-        (Some(old), Some(new)) => sets(out, ChangedAspect::Enum, (&old, &new), place),
+        (Some(old), Some(new)) => {
+            sets(out, ChangedAspect::Enum, Versions { old: &old, new: &new }, place)
+        }
         (None, None) => {}
     }
 }
 
 fn sets(
     out: &mut SchemaComparison<'_>,
-    thing: ChangedAspect,
-    (old, new): (&BTreeSet<String>, &BTreeSet<String>),
+    aspect: ChangedAspect,
+    Versions { old, new }: Versions<&BTreeSet<String>>,
     place: &str,
 ) {
     if !old.is_subset(new) {
-        out.changed(Direction::Tighter, thing, place);
+        out.changed(Direction::Tighter, aspect, place);
     }
     if !new.is_subset(old) {
-        out.changed(Direction::Looser, thing, place);
+        out.changed(Direction::Looser, aspect, place);
     }
 }
 

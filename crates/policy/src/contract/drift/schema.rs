@@ -1,13 +1,25 @@
-//! Two JSON Schemas, keyword by keyword. Keywords are conditions that all hold, so where none was
-//! tightened everything that was accepted still is, and where none was loosened nothing new is.
+//! Two JSON Schemas compared keyword by keyword: a conservative check of subtyping.
+//!
+//! Keywords of a schema are conditions that all hold. So where none was tightened, everything that was
+//! accepted still is, and where none was loosened, nothing new is. Arguments are contravariant and
+//! results covariant, as for functions: a schema that accepts less breaks callers when it is that of
+//! the input, and is harmless when it is that of the output. Full containment of JSON Schemas is not
+//! decided; what the comparison does not recognise counts as the worst.
 
 use serde_json::{Map, Value};
 
 use super::keyword::{self, Direction};
 use super::{Drift, DriftClass};
 
-/// How deep two schemas are compared; what lies deeper cannot be told.
+/// How deep two schemas are compared; what lies deeper counts as unknown.
 const MAX_DEPTH: usize = 64;
+
+/// The same thing before and after.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Versions<T> {
+    pub(super) old: T,
+    pub(super) new: T,
+}
 
 /// Which of a tool's schemas is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,26 +114,26 @@ impl SchemaComparison<'_> {
         keys.sort();
         keys.dedup();
         for key in keys.into_iter().filter(|key| a.get(*key) != b.get(*key)) {
-            let (old, new) = (a.get(key), b.get(key));
+            let versions = Versions { old: a.get(key), new: b.get(key) };
             let here = format!("{place}/{key}");
             match key.as_str() {
-                "properties" => self.properties((a, b), &here, depth),
-                "required" => self.required((a, b), (old, new), &here),
+                "properties" => self.properties(Versions { old: a, new: b }, &here, depth),
+                "required" => self.required(Versions { old: a, new: b }, versions, &here),
                 "items" | "additionalProperties" => {
                     let open = Value::Bool(true);
-                    let (old, new) = (old.unwrap_or(&open), new.unwrap_or(&open));
+                    let (old, new) = (versions.old.unwrap_or(&open), versions.new.unwrap_or(&open));
                     self.schema(old, new, &here, depth + 1);
                 }
-                "$defs" | "definitions" => self.definitions((old, new), &here, depth),
-                "anyOf" | "allOf" => self.combined(key, (old, new), &here, depth),
-                _ => keyword::compare(self, key, (old, new), &here),
+                "$defs" | "definitions" => self.definitions(versions, &here, depth),
+                "anyOf" | "allOf" => self.combined(key, versions, &here, depth),
+                _ => keyword::compare(self, key, versions, &here),
             }
         }
     }
 
     fn properties(
         &mut self,
-        (a, b): (&Map<String, Value>, &Map<String, Value>),
+        Versions { old: a, new: b }: Versions<&Map<String, Value>>,
         place: &str,
         depth: usize,
     ) {
@@ -151,8 +163,8 @@ impl SchemaComparison<'_> {
 
     fn required(
         &mut self,
-        (a, b): (&Map<String, Value>, &Map<String, Value>),
-        (old, new): (Option<&Value>, Option<&Value>),
+        Versions { old: a, new: b }: Versions<&Map<String, Value>>,
+        Versions { old, new }: Versions<Option<&Value>>,
         place: &str,
     ) {
         let (Some(old), Some(new)) = (names(old), names(new)) else {
@@ -179,7 +191,7 @@ impl SchemaComparison<'_> {
     /// Schemas that are referred to from elsewhere.
     fn definitions(
         &mut self,
-        (old, new): (Option<&Value>, Option<&Value>),
+        Versions { old, new }: Versions<Option<&Value>>,
         place: &str,
         depth: usize,
     ) {
@@ -203,7 +215,7 @@ impl SchemaComparison<'_> {
     fn combined(
         &mut self,
         key: &str,
-        (old, new): (Option<&Value>, Option<&Value>),
+        Versions { old, new }: Versions<Option<&Value>>,
         place: &str,
         depth: usize,
     ) {
@@ -234,20 +246,19 @@ impl SchemaComparison<'_> {
     }
 
     /// A condition of this kind was tightened or loosened.
-    pub(super) fn changed(&mut self, direction: Direction, thing: ChangedAspect, place: &str) {
+    pub(super) fn changed(&mut self, direction: Direction, aspect: ChangedAspect, place: &str) {
         let (tighter, looser) = match self.side {
             SchemaSide::Input => (DriftClass::Breaking, DriftClass::AuthorityWidening),
             SchemaSide::Output => (DriftClass::Compatible, DriftClass::Breaking),
         };
-        let (class, [narrow, wide]) = match direction {
-            Direction::Tighter => (tighter, thing.words()),
-            Direction::Looser => (looser, thing.words()),
-        };
-        let what = if direction == Direction::Tighter { narrow } else { wide };
-        self.drift.add(place, what, class);
+        let [narrowed, widened] = aspect.words();
+        match direction {
+            Direction::Tighter => self.drift.add(place, narrowed, tighter),
+            Direction::Looser => self.drift.add(place, widened, looser),
+        }
     }
 
-    /// Something changed, and what that means cannot be told: it counts as the worst.
+    /// Something changed, and what that means is unknown: it counts as the worst.
     pub(super) fn unrecognized(&mut self, place: &str) {
         let class = match self.side {
             SchemaSide::Input => DriftClass::AuthorityWidening,

@@ -1,4 +1,10 @@
-//! What releases a call after untrusted input: where its values came from.
+//! Whether a call may go on after untrusted input: where its values came from.
+//!
+//! After a run has read untrusted text, a model may be following that text and not its user. So a call
+//! to a sink goes on only if every value that decides where it goes was said by the user, or stands in
+//! trusted results where the sink admits those. This is a whitelist on purpose: what is found in
+//! untrusted output, nowhere, or cannot be read is one case, since an attacker chooses which of them
+//! it is.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,13 +20,34 @@ use crate::query::Query;
 /// The longest name of a place in a reason, in characters.
 const SHOWN: usize = 80;
 
+/// Why the values of a call do not release it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ProvenanceGap {
+    #[error("the arguments are not known yet")]
+    NoArguments,
+    #[error("nobody knows where the arguments come from")]
+    NoOrigins,
+    /// No argument decides where the call goes.
+    #[error("no argument says what it is done to")]
+    NoSubject,
+    #[error("`{place}` is too long or too deeply encoded to be read")]
+    Unreadable { place: String },
+    /// A text carries a value that only the user sends on.
+    #[error("the {kind} in `{place}` is not found in the user's words")]
+    Carried { kind: String, place: String },
+    #[error("the {kind} at `{place}` is not found in the user's words")]
+    NotFromUser { kind: &'static str, place: String },
+    #[error("the {kind} at `{place}` is not found in the user's words or in trusted results")]
+    NotVouchedFor { kind: &'static str, place: String },
+}
+
 /// Whether the values of the call release it; otherwise what stands in the way.
-pub(super) fn check(query: &Query<'_>) -> Result<(), String> {
+pub(super) fn check(query: &Query<'_>) -> Result<(), ProvenanceGap> {
     let Some(arguments) = query.arguments else {
-        return Err("the arguments are not known yet".to_owned());
+        return Err(ProvenanceGap::NoArguments);
     };
     let Some(origins) = query.origins else {
-        return Err("nobody knows where the arguments come from".to_owned());
+        return Err(ProvenanceGap::NoOrigins);
     };
     let mut call = ProvenanceCheck::new(query, origins);
     call.walk(arguments, &mut Vec::new())?;
@@ -28,12 +55,12 @@ pub(super) fn check(query: &Query<'_>) -> Result<(), String> {
         return Ok(());
     }
     if call.strict {
-        return Err("no argument says what it is done to".to_owned());
+        return Err(ProvenanceGap::NoSubject);
     }
     // Where no argument says to whom, all that the call says must have been said before.
     call.whole = true;
     call.walk(arguments, &mut Vec::new())?;
-    if call.decides { Ok(()) } else { Err("no argument says what it is done to".to_owned()) }
+    if call.decides { Ok(()) } else { Err(ProvenanceGap::NoSubject) }
 }
 
 /// Whether the contract says who gets something, and the call names nobody: an event without
@@ -77,7 +104,7 @@ fn names_nobody<'v>(
     }
 }
 
-/// A call that is looked through.
+/// One pass over the values of a call.
 struct ProvenanceCheck<'a> {
     query: &'a Query<'a>,
     origins: &'a dyn ValueOrigins,
@@ -96,7 +123,11 @@ impl<'a> ProvenanceCheck<'a> {
     }
 
     /// Looks at everything below a place.
-    fn walk<'v>(&mut self, value: &'v Value, at: &mut Vec<Cow<'v, str>>) -> Result<(), String> {
+    fn walk<'v>(
+        &mut self,
+        value: &'v Value,
+        at: &mut Vec<Cow<'v, str>>,
+    ) -> Result<(), ProvenanceGap> {
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
@@ -121,7 +152,7 @@ impl<'a> ProvenanceCheck<'a> {
         }
     }
 
-    fn leaf(&mut self, value: &Value, at: &[Cow<'_, str>]) -> Result<(), String> {
+    fn leaf(&mut self, value: &Value, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
         let empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
         if empty {
             return Ok(());
@@ -140,14 +171,19 @@ impl<'a> ProvenanceCheck<'a> {
     }
 
     /// A value that decides where the call goes.
-    fn critical(&mut self, value: &Value, at: &[Cow<'_, str>], name: &str) -> Result<(), String> {
+    fn critical(
+        &mut self,
+        value: &Value,
+        at: &[Cow<'_, str>],
+        name: &str,
+    ) -> Result<(), ProvenanceGap> {
         let at = place(at);
         let found = match Pointer::parse(&at) {
             Ok(pointer) => self.origins.origin(&pointer, value),
             Err(_) => None,
         };
         if !self.counts(found) {
-            return Err(self.nowhere(&at, RequiredTokens::of_argument(name, value).kind()));
+            return Err(self.unvouched(&at, RequiredTokens::of_argument(name, value).kind()));
         }
         self.decides = true;
         Ok(())
@@ -155,19 +191,19 @@ impl<'a> ProvenanceCheck<'a> {
 
     /// A text for people: the places that it could send somebody to decide too, and what it
     /// carries.
-    fn text(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), String> {
+    fn text(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
         let (found, complete) = values::destinations(text);
         if !complete {
-            return Err(format!("`{}` is too long or too deeply encoded to be read", shown(at)));
+            return Err(ProvenanceGap::Unreadable { place: shown(at) });
         }
         match found.iter().find(|token| !self.counts(self.origins.vouched(token))) {
-            Some(token) => Err(self.nowhere(&place(at), token.class.name())),
+            Some(token) => Err(self.unvouched(&place(at), token.class.name())),
             None => self.carried(text, at),
         }
     }
 
     /// What a text carries that only the user sends on. A mask says itself where it may go.
-    fn carried(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), String> {
+    fn carried(&self, text: &str, at: &[Cow<'_, str>]) -> Result<(), ProvenanceGap> {
         let at = place(at);
         let masked = |kind: &str| {
             let mut masked = self.query.masked.iter();
@@ -177,15 +213,20 @@ impl<'a> ProvenanceCheck<'a> {
         let carried = self.origins.carried(text);
         match carried.iter().find(|value| !masked(&value.kind) && !value.tokens.iter().any(users)) {
             Some(value) => {
-                let (kind, at) = (value.kind.replace('_', " "), shortened(&at));
-                Err(format!("the {kind} in `{at}` is not found in the user's words"))
+                let kind = value.kind.replace('_', " ");
+                Err(ProvenanceGap::Carried { kind, place: shortened(&at) })
             }
             None => Ok(()),
         }
     }
 
     /// A value of a call that says to nobody where it goes.
-    fn content(&mut self, value: &Value, at: &[Cow<'_, str>], name: &str) -> Result<(), String> {
+    fn content(
+        &mut self,
+        value: &Value,
+        at: &[Cow<'_, str>],
+        name: &str,
+    ) -> Result<(), ProvenanceGap> {
         let role = critical::role(name);
         let text = value.as_str().unwrap_or_default();
         let few = value.is_boolean() || role == Role::Switch && !text.trim().contains(' ');
@@ -194,7 +235,7 @@ impl<'a> ProvenanceCheck<'a> {
         }
         let required = RequiredTokens::of_content(name, value);
         if !self.counts(required.vouched_by(&|token| self.origins.vouched(token))) {
-            return Err(self.nowhere(&place(at), required.kind()));
+            return Err(self.unvouched(&place(at), required.kind()));
         }
         self.decides = true;
         Ok(())
@@ -223,11 +264,12 @@ impl<'a> ProvenanceCheck<'a> {
         beyond && !matches!(critical::role(name), Role::Text | Role::Moment | Role::Switch)
     }
 
-    fn nowhere(&self, at: &str, kind: &str) -> String {
-        let at = shortened(at);
-        let whose =
-            if self.strict { "the user's words" } else { "the user's words or in trusted results" };
-        format!("the {kind} at `{at}` is not found in {whose}")
+    fn unvouched(&self, place: &str, kind: &'static str) -> ProvenanceGap {
+        let place = shortened(place);
+        match self.strict {
+            true => ProvenanceGap::NotFromUser { kind, place },
+            false => ProvenanceGap::NotVouchedFor { kind, place },
+        }
     }
 }
 
