@@ -31,6 +31,7 @@ pub(crate) mod redaction;
 mod resolve;
 pub(crate) mod sentinel;
 mod server;
+mod server_table;
 mod tool;
 mod tool_section;
 mod tree;

@@ -48,6 +48,7 @@ mod sanitised_description;
 mod stdio;
 mod timer;
 mod tool_snapshot;
+mod upstream_config;
 mod upstreams;
 mod user_statements;
 
@@ -55,10 +56,10 @@ use std::sync::Arc;
 
 pub use client_process::{ClientKey, ClientProcess, ProcessTable};
 pub use current_run::CurrentRun;
-pub use entry::upstream_config;
 pub use error::ServeError;
 pub use import::{ProposalError, propose};
 pub use own_tools::proposal as own_proposal;
+pub use upstream_config::upstream_config;
 pub use weaver_types::formats::upstream_digest;
 
 use crate::config::Config;

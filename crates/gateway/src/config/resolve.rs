@@ -18,10 +18,10 @@ use super::memory;
 use super::node::{Node, shown};
 use super::redaction;
 use super::sentinel;
-use super::server::{self, ExpansionContext};
+use super::server::ExpansionContext;
+use super::server_table::{self, ReservedName, ServerSections};
 use super::tool::TOOLS;
 use super::tool_section;
-use super::upstream::Upstream;
 use super::word_table::WordTable;
 use super::{Config, Mode};
 
@@ -40,8 +40,6 @@ const ROOT: [&str; 10] = [
 ];
 /// How the ids of the tools of memory begin.
 const KERNEL: &str = "kernel";
-/// The most servers.
-const MAX_SERVERS: usize = 100;
 const MAX_COUNT: u64 = 1 << 53;
 const MAX_CENTS: u64 = 1 << 40;
 
@@ -91,9 +89,13 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
         json: parsed.json.as_ref(),
         optional: own.is_some() || remembered.is_some(),
     };
-    let upstreams = upstreams(&sections, &context, &mut out);
-    no_server_named_so((own, TOOLS, "your own tools"), &upstreams, &mut out);
-    no_server_named_so((remembered, KERNEL, "the tools of memory"), &upstreams, &mut out);
+    let upstreams = server_table::upstreams(&sections, &context, &mut out);
+    for reserved in [
+        ReservedName { section: own, name: TOOLS, owner: "your own tools" },
+        ReservedName { section: remembered, name: KERNEL, owner: "the tools of memory" },
+    ] {
+        server_table::check_reserved(&reserved, &upstreams, &mut out);
+    }
     let (mode, unprefixed, shortlist) = read_gateway(gateway.as_ref(), upstreams.len(), &mut out);
     let principal = principal_id(&parsed.file, principal.as_ref(), &mut out);
     let word_table = word_table(get(gateway.as_ref(), "word_table"), &base, &mut out);
@@ -345,73 +347,6 @@ fn read_session(
         Err(error) => {
             let remedy = "name a counter that this build has";
             out.push(named.finding("config.word", error.to_string(), remedy));
-            None
-        }
-    }
-}
-
-/// A server must not have the names of what the gateway itself offers.
-fn no_server_named_so(
-    (section, name, whose): (Option<&Node>, &str, &str),
-    upstreams: &[Upstream],
-    out: &mut Vec<Finding>,
-) {
-    let taken = upstreams.iter().any(|upstream| upstream.name.as_str() == name);
-    if let Some(node) = section.filter(|_| taken) {
-        let message = format!("a server is called `{name}`, which is how {whose} begin");
-        out.push(node.finding("config.server_name", message, "call the server something else"));
-    }
-}
-
-/// Where servers are declared.
-struct ServerSections<'a> {
-    file: &'a Path,
-    toml: Option<&'a Node>,
-    json: Option<&'a Node>,
-    /// Something else offers tools, so that no server is needed.
-    optional: bool,
-}
-
-/// The servers; without one, the operator's own tools or memory must do.
-fn upstreams(
-    sections: &ServerSections<'_>,
-    context: &ExpansionContext<'_>,
-    out: &mut Vec<Finding>,
-) -> Vec<Upstream> {
-    let before = out.len();
-    let toml = sections.toml.and_then(|node| node.table(out));
-    let json = sections.json.and_then(|node| servers_of(node, out));
-    let mut all = BTreeMap::new();
-    for (name, node) in toml.into_iter().flatten().chain(json.into_iter().flatten()) {
-        if all.insert(name.as_str(), node).is_some() {
-            let message = format!("the server `{}` stands in both files", shown(name));
-            out.push(node.finding("config.server_twice", message, "keep one of the two"));
-        }
-    }
-    let read: Vec<Upstream> =
-        all.iter().filter_map(|(name, node)| server::read(name, node, context, out)).collect();
-    let file = sections.file.display().to_string();
-    if read.len() > MAX_SERVERS {
-        let message = format!("{} servers, at most {MAX_SERVERS} are allowed", read.len());
-        out.push(whole(&file, "config.servers", message, "remove or disable some"));
-    }
-    if read.is_empty() && !sections.optional && out.len() == before {
-        let remedy = "write `[mcpServers.NAME]` with a `command` or a `url`, or name the file of \
-                      your MCP client: `servers = \"mcp.json\"`";
-        out.push(whole(&file, "config.no_servers", "no server is given and enabled", remedy));
-    }
-    read
-}
-
-/// The servers of an MCP client's file. Other settings of that client are left alone.
-fn servers_of<'n>(node: &'n Node, out: &mut Vec<Finding>) -> Option<&'n BTreeMap<String, Node>> {
-    let table = node.table(out)?;
-    match table.get("mcpServers") {
-        Some(servers) => servers.table(out),
-        None => {
-            let message = "`mcpServers` is missing";
-            let remedy = "write {\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}";
-            out.push(node.finding("config.missing_key", message, remedy));
             None
         }
     }

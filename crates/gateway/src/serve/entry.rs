@@ -10,16 +10,14 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use weaver_agent_kernel::{Contract, Driver};
 use weaver_drivers::McpDriver;
-use weaver_drivers::confine::{Enforced, Launcher, Protection};
-use weaver_drivers::mcp::{
-    Confined, Connection, Endpoint, HttpConfig, ListedTool, McpError, Redactor, StdioConfig,
-    Upstream, UpstreamConfig,
-};
+use weaver_drivers::confine::{Enforced, Protection};
+use weaver_drivers::mcp::{Connection, ListedTool, McpError, Redactor, Upstream, UpstreamConfig};
 use weaver_types::{Capability, CapabilityId, EventKind, UpstreamName};
 
 use super::gateway::Gateway;
 use super::import;
-use crate::config::{self, Config, Transport};
+use super::upstream_config::upstream_config;
+use crate::config;
 
 /// How long a call waits for its server to list again, or to come back.
 const RELIST: Duration = Duration::from_secs(30);
@@ -444,46 +442,6 @@ impl Entry {
         ]);
         note(gateway, EventKind::UpstreamLost, fields).await;
     }
-}
-
-/// How the driver connects to an upstream: a process of ours is started, confined, by `launcher`.
-pub fn upstream_config(
-    config: &config::Upstream,
-    whole: &Config,
-    launcher: &Launcher,
-) -> UpstreamConfig {
-    let endpoint = match &config.transport {
-        Transport::Stdio { command, args, env, cwd, confine } => Endpoint::Stdio(StdioConfig {
-            command: command.clone(),
-            args: args.clone(),
-            env: env.clone(),
-            cwd: cwd.clone(),
-            confined: Some(Confined {
-                launcher: launcher.clone(),
-                confinement: whole.server_confinement(confine.as_ref()),
-                setting: Some(format!(
-                    "`write = […]` (or `read`, `execute`) under `[mcpServers.{}.confine]`",
-                    config.name
-                )),
-            }),
-        }),
-        Transport::Http { url, headers } => {
-            Endpoint::Http(HttpConfig { url: url.clone(), headers: headers.clone() })
-        }
-    };
-    let mut upstream = UpstreamConfig::new(config.name.as_str(), endpoint);
-    if let Some(timeout) = config.timeout {
-        upstream.limits.call_timeout = timeout;
-    }
-    if let Some(timeout) = config.initialize_timeout {
-        upstream.limits.initialize_timeout = timeout;
-    }
-    let (limits, own) = (&mut upstream.limits, &config.limits);
-    limits.in_flight = own.calls.unwrap_or(limits.in_flight);
-    limits.waiting = own.waiting.unwrap_or(limits.waiting);
-    limits.calls_per_second = own.calls_per_second;
-    limits.message_bytes = own.message_bytes.unwrap_or(limits.message_bytes);
-    upstream
 }
 
 fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {

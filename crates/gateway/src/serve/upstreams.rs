@@ -10,9 +10,10 @@ use weaver_drivers::confine::Launcher;
 use weaver_drivers::mcp::Redactor;
 use weaver_types::CapabilityId;
 
-use super::entry::{Entry, UnavailableServer, upstream_config};
+use super::entry::{Entry, UnavailableServer};
 use super::gateway::Gateway;
 use super::own_tools;
+use super::upstream_config::upstream_config;
 use crate::config::Config;
 
 /// How long a server may take to shut down when the gateway ends.

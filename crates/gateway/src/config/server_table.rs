@@ -1,0 +1,90 @@
+//! The servers of a configuration: `[mcpServers]`, and the JSON file of an MCP client.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use weaver_policy::Finding;
+
+use super::error::whole;
+use super::node::{Node, shown};
+use super::server::{self, ExpansionContext};
+use super::upstream::Upstream;
+
+/// The most servers.
+const MAX_SERVERS: usize = 100;
+
+/// A name that the gateway uses itself where the configuration has this section.
+pub(super) struct ReservedName<'a> {
+    pub(super) section: Option<&'a Node>,
+    pub(super) name: &'a str,
+    /// What begins with the name, for the message.
+    pub(super) owner: &'a str,
+}
+
+/// A server must not have the names of what the gateway itself offers.
+pub(super) fn check_reserved(
+    reserved: &ReservedName<'_>,
+    upstreams: &[Upstream],
+    out: &mut Vec<Finding>,
+) {
+    let ReservedName { section, name, owner } = reserved;
+    let taken = upstreams.iter().any(|upstream| upstream.name.as_str() == *name);
+    if let Some(node) = section.filter(|_| taken) {
+        let message = format!("a server is called `{name}`, which is how {owner} begin");
+        out.push(node.finding("config.server_name", message, "call the server something else"));
+    }
+}
+
+/// Where servers are declared.
+pub(super) struct ServerSections<'a> {
+    pub(super) file: &'a Path,
+    pub(super) toml: Option<&'a Node>,
+    pub(super) json: Option<&'a Node>,
+    /// Something else offers tools, so that no server is needed.
+    pub(super) optional: bool,
+}
+
+/// The servers; without one, the operator's own tools or memory must do.
+pub(super) fn upstreams(
+    sections: &ServerSections<'_>,
+    context: &ExpansionContext<'_>,
+    out: &mut Vec<Finding>,
+) -> Vec<Upstream> {
+    let before = out.len();
+    let toml = sections.toml.and_then(|node| node.table(out));
+    let json = sections.json.and_then(|node| servers_of(node, out));
+    let mut all = BTreeMap::new();
+    for (name, node) in toml.into_iter().flatten().chain(json.into_iter().flatten()) {
+        if all.insert(name.as_str(), node).is_some() {
+            let message = format!("the server `{}` stands in both files", shown(name));
+            out.push(node.finding("config.server_twice", message, "keep one of the two"));
+        }
+    }
+    let read: Vec<Upstream> =
+        all.iter().filter_map(|(name, node)| server::read(name, node, context, out)).collect();
+    let file = sections.file.display().to_string();
+    if read.len() > MAX_SERVERS {
+        let message = format!("{} servers, at most {MAX_SERVERS} are allowed", read.len());
+        out.push(whole(&file, "config.servers", message, "remove or disable some"));
+    }
+    if read.is_empty() && !sections.optional && out.len() == before {
+        let remedy = "write `[mcpServers.NAME]` with a `command` or a `url`, or name the file of \
+                      your MCP client: `servers = \"mcp.json\"`";
+        out.push(whole(&file, "config.no_servers", "no server is given and enabled", remedy));
+    }
+    read
+}
+
+/// The servers of an MCP client's file. Other settings of that client are left alone.
+fn servers_of<'n>(node: &'n Node, out: &mut Vec<Finding>) -> Option<&'n BTreeMap<String, Node>> {
+    let table = node.table(out)?;
+    match table.get("mcpServers") {
+        Some(servers) => servers.table(out),
+        None => {
+            let message = "`mcpServers` is missing";
+            let remedy = "write {\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}";
+            out.push(node.finding("config.missing_key", message, remedy));
+            None
+        }
+    }
+}
