@@ -36,6 +36,17 @@ fn the_context_engine_compiles() {
     assert!(CharsPerFour.within(&pack.text, 6_000));
 }
 
+#[cfg(feature = "policy-analysis")]
+#[test]
+fn policies_are_analysed() {
+    use weaver_stack::policy::{Contracts, Policy, PolicySet};
+    use weaver_stack::policy_analysis::Catalogue;
+
+    let baseline = Policy::baseline().expect("it is part of the build");
+    let set = PolicySet::from_code(baseline, Contracts::new("none")).expect("a set");
+    assert!(!Catalogue::of(&set).ids().is_empty());
+}
+
 #[cfg(feature = "policy")]
 #[test]
 fn the_policy_is_there() {
