@@ -7,6 +7,7 @@ mod argument_type;
 mod best;
 mod board;
 mod clause;
+mod common_words;
 mod confidence;
 mod cover;
 mod delta;

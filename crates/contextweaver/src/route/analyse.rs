@@ -2,7 +2,7 @@
 
 use super::analyser::{Analyser, Keys, Tokens, WordAt};
 use super::clause;
-use super::intent::{Implied, Intents, Token};
+use super::intent::{Expansion, Intents, Token};
 use super::key::Key;
 use weaver_text::{escape, normalise, split, stem, stop};
 
@@ -77,9 +77,9 @@ pub(super) struct Asked {
     pub(super) single: Vec<(Key, u64)>,
     pub(super) pairs: Vec<(Key, u64)>,
     /// What is meant by it beside its words.
-    pub(super) implied: Vec<&'static Implied>,
+    pub(super) implied: Vec<Expansion<'static>>,
     /// What its words mean in general, whatever they stand beside.
-    pub(super) everyday: Vec<&'static Implied>,
+    pub(super) everyday: Vec<Expansion<'static>>,
     /// How many words it has, those without meaning among them.
     pub(super) length: u64,
     /// What is named in it by its form, as terms of tools that take such a value.
@@ -97,8 +97,8 @@ impl Asked {
         let mut types: Vec<Key> = types.flatten().collect();
         types.sort_unstable();
         types.dedup();
-        let implied = Intents::built_in().implied(tokens);
-        let everyday = Intents::everyday().implied(tokens);
+        let implied = Intents::built_in().expansions(tokens);
+        let everyday = Intents::everyday().expansions(tokens);
         let (single, pairs) = (counted(keys.single), counted(keys.pairs));
         Self { single, pairs, implied, everyday, length: tokens.len() as u64, types }
     }

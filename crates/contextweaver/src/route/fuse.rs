@@ -6,8 +6,8 @@ const ONE_SIGNED: i64 = ONE as i64;
 
 /// How much meaning counts beside words for a request that hardly any words explain, and for one
 /// that they explain well.
-const MOST: i64 = ONE_SIGNED * 3 / 2;
-const LEAST: i64 = ONE_SIGNED / 5;
+const MOST: i64 = ONE_SIGNED * 11 / 5;
+const LEAST: i64 = ONE_SIGNED * 3 / 10;
 
 /// How much meaning counts for a request of which the best item has so much by its words, of all
 /// that they could be worth.

@@ -38,6 +38,14 @@ pub(super) struct Implied {
     pub(super) words: Vec<Box<str>>,
 }
 
+/// Words that a request implies, and where in it they come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Expansion<'a> {
+    pub(super) implied: &'a Implied,
+    /// The position of the first word of the request that they stand for.
+    pub(super) position: u16,
+}
+
 /// The table of intents.
 #[derive(Debug, Default)]
 pub(super) struct Intents {
@@ -158,10 +166,10 @@ impl Intents {
         number
     }
 
-    /// What a request implies, each list of words once, in the order of the rules.
-    pub(super) fn implied(&self, tokens: &[Token]) -> Vec<&Implied> {
+    /// What a request implies, each list of words once: at its first position.
+    pub(super) fn expansions(&self, tokens: &[Token]) -> Vec<Expansion<'_>> {
         let met = self.met(tokens.get(..MAX_TOKENS).unwrap_or(tokens));
-        let mut found: Vec<&Implied> = Vec::new();
+        let mut found: Vec<Expansion<'_>> = Vec::new();
         let mut rules = 0;
         for same in met.chunk_by(|a, b| a.element == b.element) {
             let Some(first) = same.first() else { continue };
@@ -169,14 +177,16 @@ impl Intents {
                 if rules == MAX_RULES {
                     return found;
                 }
-                if same.iter().any(|start| rule.holds(*start, &met, self.gap)) {
+                let start = same.iter().find(|start| rule.holds(**start, &met, self.gap));
+                if let Some(Met { from: position, .. }) = start.copied() {
                     rules += 1;
-                    found.extend(&rule.implied);
+                    let new = rule.implied.iter();
+                    found.extend(new.map(|implied| Expansion { implied, position }));
                 }
             }
         }
         found.sort_unstable();
-        found.dedup();
+        found.dedup_by(|later, first| later.implied == first.implied);
         found
     }
 
@@ -267,8 +277,9 @@ mod tests {
     fn a_verb_and_its_particle_stand_close_together() {
         let mut analyser = Analyser::default();
         let mut means = |text: &str, word: &str| {
-            let found = Intents::everyday().implied(&analyser.tokens(text).tokens);
-            found.iter().any(|implied| implied.words.iter().any(|other| **other == *word))
+            let found = Intents::everyday().expansions(&analyser.tokens(text).tokens);
+            let mut words = found.iter().flat_map(|expansion| &expansion.implied.words);
+            words.any(|other| **other == *word)
         };
         assert!(means("throw that troll out", "kick"));
         assert!(!means("throw a ball as far as you can before you go out", "kick"));
@@ -279,7 +290,7 @@ mod tests {
         let intents =
             Intents::parse("@a = one|two words\n^ @a|{path} .. three|four .. |five => x|y z ; -");
         let mut analyser = Analyser::default();
-        let mut count = |text: &str| intents.implied(&analyser.tokens(text).tokens).len();
+        let mut count = |text: &str| intents.expansions(&analyser.tokens(text).tokens).len();
         for text in ["one three", "two words and four", "a.txt then three", "one three five"] {
             assert_eq!(count(text), 2, "{text}");
         }

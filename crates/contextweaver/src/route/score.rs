@@ -4,8 +4,9 @@ use crate::fixed::{self, ONE};
 use crate::route::analyse::{Asked, Query, Terms};
 use crate::route::best::Scores;
 use crate::route::board::{self, Board};
+use crate::route::common_words;
 use crate::route::index::Index;
-use crate::route::intent::Implied;
+use crate::route::intent::Expansion;
 use crate::route::key::{self, Key};
 use crate::route::meant::Meant;
 use crate::route::pool::Pools;
@@ -22,6 +23,12 @@ const INSTEAD: u64 = ONE / 2;
 const IMPLIED: u64 = ONE * 7 / 10;
 /// The same for a word that everyday words of the request mean in general.
 const EVERYDAY: u64 = ONE * 4 / 10;
+/// The same where the everyday words lead the request: there stands the verb of what is wanted.
+const LEADING: u64 = ONE * 6 / 10;
+/// How many words lead a request.
+const LEADING_WORDS: u16 = 2;
+/// What a word counts that everyday requests are full of.
+const COMMON: u64 = ONE / 2;
 /// The same for the meaning of the request.
 const IMPLIED_MEANING: u64 = ONE * 7 / 10;
 /// The same for the meaning of everyday words.
@@ -106,8 +113,9 @@ impl<'a> Scorer<'a> {
         let mut sources = Vec::with_capacity(4 * terms.single.len());
         for (key, count) in &terms.single {
             let (own, pairs) = (self.index.single(*key), self.index.pairs(*key));
-            sources.extend(self.word(own, *count, ONE));
-            sources.extend(self.word(pairs, *count, ONE / 2));
+            let factor = if common_words::contains(*key) { COMMON } else { ONE };
+            sources.extend(self.word(own, *count, factor));
+            sources.extend(self.word(pairs, *count, factor / 2));
             sources.extend(self.instead(terms, (*key, *count), own));
         }
         for (key, count) in &terms.pairs {
@@ -145,19 +153,22 @@ impl<'a> Scorer<'a> {
 
     /// What items gain by words that a request implies: by the best of those that stand for one
     /// another. Nothing where one of them was asked for as it is.
-    fn implied(self, asked: &Asked, implied: &Implied) -> Option<(u64, Source<'a>)> {
-        match implied.keys.iter().any(|key| asked.has(*key)) {
+    fn implied(self, asked: &Asked, expansion: &Expansion<'_>) -> Option<(u64, Source<'a>)> {
+        let keys = &expansion.implied.keys;
+        match keys.iter().any(|key| asked.has(*key)) {
             true => None,
-            false => self.best_of(asked, &implied.keys, IMPLIED, List::default()),
+            false => self.best_of(asked, keys, IMPLIED, List::default()),
         }
     }
 
     /// What items gain by words that everyday words mean: by the best of them. Nothing where they
     /// have the word that was asked for.
-    fn everyday(self, asked: &Asked, meant: &Implied) -> Option<(u64, Source<'a>)> {
-        let own = meant.keys.iter().find(|key| asked.has(**key));
+    fn everyday(self, asked: &Asked, expansion: &Expansion<'_>) -> Option<(u64, Source<'a>)> {
+        let keys = &expansion.implied.keys;
+        let own = keys.iter().find(|key| asked.has(**key));
         let own = own.map(|key| self.index.single(*key)).unwrap_or_default();
-        self.best_of(asked, &meant.keys, EVERYDAY, own)
+        let share = if expansion.position < LEADING_WORDS { LEADING } else { EVERYDAY };
+        self.best_of(asked, keys, share, own)
     }
 
     /// What items gain by the best of these words that were not asked for, and how many have any.
@@ -186,9 +197,10 @@ impl<'a> Scorer<'a> {
     pub(super) fn implied_words(self, asked: &Asked) -> impl Iterator<Item = (&str, u64)> {
         let factor = |share| fixed::ratio(share * SHORT, ONE * asked.length.max(SHORT));
         let (implied, everyday) = (factor(IMPLIED_MEANING), factor(EVERYDAY_MEANING));
-        let implied = asked.implied.iter().map(move |list| (list, implied));
-        let everyday = asked.everyday.iter().map(move |list| (list, everyday));
-        implied.chain(everyday).flat_map(move |(list, factor)| {
+        let implied = asked.implied.iter().map(move |expansion| (expansion, implied));
+        let everyday = asked.everyday.iter().map(move |expansion| (expansion, everyday));
+        implied.chain(everyday).flat_map(move |(expansion, factor)| {
+            let list = expansion.implied;
             let words = list.words.iter().zip(&list.keys);
             let share = factor / (list.words.len() as u64).max(1);
             words.map(move |(word, key)| (&**word, fixed::mul(self.rarity(*key), share)))
@@ -258,8 +270,9 @@ impl<'a> Scorer<'a> {
         for (term, count) in counted(&terms.single) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
-            add(term, term, "word", single, gain(single, count, ONE));
-            add(term, term, "pair", pairs, gain(pairs, count, ONE / 2));
+            let factor = if common_words::contains(key::of(term)) { COMMON } else { ONE };
+            add(term, term, "word", single, gain(single, count, factor));
+            add(term, term, "pair", pairs, gain(pairs, count, factor / 2));
             if single.at(place).is_none()
                 && let Some((other, gain)) = self.best_instead(terms, term, count, place)
             {

@@ -10,14 +10,18 @@ const SERVERS: &str = include_str!("../data/goals/servers/tools.jsonl");
 const MACHINES: &str = include_str!("../data/goals/machines/tools.jsonl");
 const OFFICE: &str = include_str!("../data/goals/office/tools.jsonl");
 const APPS: &str = include_str!("../data/goals/apps/tools.jsonl");
+const HOME: &str = include_str!("../data/goals/home/tools.jsonl");
+const WORK: &str = include_str!("../data/goals/work/tools.jsonl");
 /// The tools of each catalog, as their servers list them.
-pub(crate) const TOOLS: [&str; 4] = [SERVERS, MACHINES, OFFICE, APPS];
+pub(crate) const TOOLS: [&str; 6] = [SERVERS, MACHINES, OFFICE, APPS, HOME, WORK];
 /// The goals over each of them.
-const GOALS: [&str; 4] = [
+const GOALS: [&str; 6] = [
     include_str!("../data/goals/servers/queries.jsonl"),
     include_str!("../data/goals/machines/queries.jsonl"),
     include_str!("../data/goals/office/queries.jsonl"),
     include_str!("../data/goals/apps/queries.jsonl"),
+    include_str!("../data/goals/home/queries.jsonl"),
+    include_str!("../data/goals/work/queries.jsonl"),
 ];
 
 /// By part: of how many goals any right tool is among the first five, and how many there are.
@@ -42,7 +46,13 @@ fn everyday_words_find_a_right_tool_among_five() {
     // Of these parts a third was looked at only once, after the lexicon was finished.
     let fresh = |part: &str| part.starts_with("apps") || part.starts_with("second");
     for (part, (hit, all)) in &counts {
-        let least = if fresh(part) { 75 } else { 80 };
+        // Over servers that neither rules nor lexicon were written for.
+        let unseen = part.starts_with("unseen");
+        let least = match (unseen, fresh(part)) {
+            (true, _) => 40,
+            (false, true) => 75,
+            (false, false) => 80,
+        };
         assert!(hit * 100 >= all * least, "{part}: {hit} of {all}");
     }
     for half in ["tuned", "kept"] {
