@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use weaver_text::stem;
 
+use super::hashing::KeySet;
 use super::key::{self, Key};
-use super::seeded::KeySet;
 
 const BUILT_IN: &str = include_str!("../../assets/common.txt");
 

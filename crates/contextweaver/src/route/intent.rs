@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use weaver_text::{split, stem};
 
 use super::argument_type::ArgumentTypes;
+use super::hashing::KeyMap;
 use super::key::{self, Key};
-use super::seeded::KeyMap;
 
 const BUILT_IN: &str = include_str!("../../assets/intents.txt");
 const EVERYDAY: &str = include_str!("../../assets/everyday.txt");
@@ -74,7 +74,7 @@ struct Rule {
 
 /// Where an element was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Met {
+struct ElementMatch {
     element: Element,
     from: u16,
     to: u16,
@@ -178,7 +178,7 @@ impl Intents {
                     return found;
                 }
                 let start = same.iter().find(|start| rule.holds(**start, &met, self.gap));
-                if let Some(Met { from: position, .. }) = start.copied() {
+                if let Some(ElementMatch { from: position, .. }) = start.copied() {
                     rules += 1;
                     let new = rule.implied.iter();
                     found.extend(new.map(|implied| Expansion { implied, position }));
@@ -191,13 +191,17 @@ impl Intents {
     }
 
     /// Where elements stand in a request, by their numbers and places.
-    fn met(&self, tokens: &[Token]) -> Vec<Met> {
+    fn met(&self, tokens: &[Token]) -> Vec<ElementMatch> {
         let mut met = Vec::new();
         for (at, token) in (0_u16..).zip(tokens) {
             match token {
                 Token::Typed(types) => {
                     let all = types.each().filter_map(|at| self.types.get(usize::from(at)));
-                    met.extend(all.flatten().map(|e| Met { element: *e, from: at, to: at + 1 }));
+                    met.extend(all.flatten().map(|e| ElementMatch {
+                        element: *e,
+                        from: at,
+                        to: at + 1,
+                    }));
                 }
                 Token::Word(word) => {
                     let after = tokens.get(usize::from(at) + 1..).unwrap_or_default();
@@ -206,7 +210,7 @@ impl Intents {
                         let same = |(key, token): (&Key, &Token)| *token == Token::Word(*key);
                         if after.len() >= rest.len() && rest.iter().zip(next).all(same) {
                             let to = at + 1 + u16::try_from(rest.len()).unwrap_or(0);
-                            met.push(Met { element: *element, from: at, to });
+                            met.push(ElementMatch { element: *element, from: at, to });
                         }
                     }
                 }
@@ -219,7 +223,7 @@ impl Intents {
 
 impl Rule {
     /// Whether the rest of the pattern follows the place where its first element stands.
-    fn holds(&self, start: Met, met: &[Met], gap: usize) -> bool {
+    fn holds(&self, start: ElementMatch, met: &[ElementMatch], gap: usize) -> bool {
         if self.at_start && start.from > 0 {
             return false;
         }
@@ -283,6 +287,18 @@ mod tests {
         };
         assert!(means("throw that troll out", "kick"));
         assert!(!means("throw a ball as far as you can before you go out", "kick"));
+    }
+
+    #[test]
+    fn an_expansion_stands_where_its_words_stand() {
+        let mut analyser = Analyser::default();
+        let mut first = |text: &str| {
+            let tokens = analyser.tokens(text).tokens;
+            Intents::everyday().expansions(&tokens).iter().map(|found| found.position).min()
+        };
+        assert_eq!(first("shove it over there"), Some(0));
+        assert_eq!(first("would you please shove it over there, and shove it well"), Some(3));
+        assert_eq!(first("xyzzy"), None);
     }
 
     #[test]

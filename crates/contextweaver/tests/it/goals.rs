@@ -77,3 +77,21 @@ fn what_people_say_of_files_and_of_what_they_know_is_understood() {
         assert!(hits.iter().any(|hit| right.contains(&hit.id.as_str())), "{goal}: {hits:?}");
     }
 }
+
+#[test]
+fn a_common_word_that_one_tool_has_by_chance_does_not_outweigh_what_is_asked_for() {
+    let mut tools = vec![
+        ("clock".to_owned(), "Convert zones, one to another".to_owned()),
+        ("post".to_owned(), "Post one friendly greeting".to_owned()),
+        ("open".to_owned(), "Open one greeting card".to_owned()),
+        ("print".to_owned(), "Print one greeting sheet".to_owned()),
+    ];
+    tools.extend((0..8).map(|n| (format!("wall{n}"), format!("Paint wall {n} of house {n}"))));
+    let lines = tools.iter().map(|(id, text)| {
+        serde_json::json!({ "id": id, "name": id, "description": text }).to_string()
+    });
+    let lines: Vec<String> = lines.collect();
+    let router = Router::new(Catalog::from_jsonl(&lines.join("\n")).unwrap()).unwrap();
+    let hits = router.route("another greeting", 8);
+    assert_ne!(hits[0].id.as_str(), "clock", "{hits:?}");
+}
