@@ -6,6 +6,7 @@ mod beyond;
 mod corpus;
 mod evaluate;
 mod logistic;
+mod missed;
 mod risk;
 mod score;
 mod speed;
@@ -16,12 +17,14 @@ use std::process::ExitCode;
 use weaver_benches::Failure;
 
 const USAGE: &str = "usage: routing eval DIR [--set NAME]... [--examples N]... [--no-table]
+       routing missed DIR [--set NAME]... [--list N] [--word-table FILE]
        routing speed [--smoke] [--data DIR] [--size N]...
        routing workloads FOLDER [--smoke] [--data DIR] [--size N]...";
 
 fn run(arguments: &[String]) -> Result<serde_json::Value, Failure> {
     match arguments.split_first() {
         Some((verb, rest)) if verb == "eval" => evaluate::run(&evaluate::Args::parse(rest)?),
+        Some((verb, rest)) if verb == "missed" => missed::run(&missed::Args::parse(rest)?),
         Some((verb, rest)) if verb == "speed" => speed::run(&speed::Args::parse(rest)?),
         Some((verb, [folder, rest @ ..])) if verb == "workloads" => {
             speed::workloads(folder.as_ref(), &speed::Args::parse(rest)?)

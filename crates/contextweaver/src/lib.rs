@@ -34,6 +34,7 @@ pub mod graph;
 pub mod hydrate;
 pub mod memory;
 pub mod route;
+mod stems;
 
 /// Token counters and other text functions that this crate's constructors take.
 pub use weaver_text as text;

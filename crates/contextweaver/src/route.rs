@@ -1,42 +1,43 @@
 //! Finding the few items that fit a request.
 
-mod analyse;
+mod accumulator;
+mod additions;
 mod analyser;
 mod answer;
+mod answering;
 mod argument_type;
-mod best;
-mod board;
 mod clause;
+mod common_words;
 mod confidence;
-mod cover;
-mod delta;
+mod corrections;
+mod coverage;
 mod document;
-mod fuse;
+mod feedback;
+mod fusion;
+mod hashing;
 mod index;
 mod intent;
 mod key;
 mod lessons;
 mod lexicon;
-mod lift;
 mod live;
-mod meaning;
-mod meant;
-mod near;
 mod pool;
 mod port;
 mod postings;
-mod rank;
+mod query;
+mod query_scorer;
+mod query_scores;
+mod query_term;
+mod ranker;
 mod request;
-mod respond;
-mod score;
-mod seeded;
 mod selection;
+mod semantic_index;
+mod similarity;
 mod slots;
-mod source;
 mod spelling;
 mod table;
-mod tally;
 mod thesaurus;
+mod top_k;
 mod trace;
 mod vectors;
 
@@ -60,10 +61,9 @@ pub use table::{TableError, TokenTable};
 pub use thesaurus::Thesaurus;
 pub use trace::{Candidate, RouteTrace, TermShare};
 
-pub(crate) use analyse::stems;
 use index::Index;
-use meaning::Meaning;
 use pool::Pools;
+use semantic_index::SemanticIndex;
 
 /// Most items in one ranking: all that a catalog can hold.
 pub const MAX_K: usize = crate::catalog::MAX_ITEMS;
@@ -80,7 +80,7 @@ pub struct Router {
     index: Index,
     pools: Arc<Pools>,
     thesaurus: Arc<Thesaurus>,
-    meaning: Option<Meaning>,
+    meaning: Option<SemanticIndex>,
     /// All items. It shares what did not change with that of the index.
     catalog: Catalog,
 }
@@ -108,7 +108,7 @@ impl Router {
     /// all are looked at.
     #[must_use]
     pub fn with_table(mut self, table: Arc<TokenTable>) -> Self {
-        self.meaning = Some(Meaning::of(table, &self.index));
+        self.meaning = Some(SemanticIndex::of(table, &self.index));
         self
     }
 
@@ -147,7 +147,7 @@ impl Router {
     /// As [`Router::new`].
     pub fn merged(&self) -> Result<Self, CatalogError> {
         let index = Index::build(self.catalog.clone())?;
-        let meaning = self.meaning.as_ref().map(|m| Meaning::of(m.table(), &index));
+        let meaning = self.meaning.as_ref().map(|m| SemanticIndex::of(m.table(), &index));
         Ok(self.on(index, meaning, self.catalog.clone()))
     }
 
@@ -157,7 +157,7 @@ impl Router {
         self.index.changes()
     }
 
-    fn on(&self, index: Index, meaning: Option<Meaning>, catalog: Catalog) -> Self {
+    fn on(&self, index: Index, meaning: Option<SemanticIndex>, catalog: Catalog) -> Self {
         let (pools, thesaurus) = (Arc::clone(&self.pools), Arc::clone(&self.thesaurus));
         Self { index, pools, thesaurus, meaning, catalog }
     }
@@ -178,7 +178,7 @@ impl Router {
     /// table, without the table.
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
-        (self.index.bytes(), self.meaning.as_ref().map_or(0, Meaning::bytes))
+        (self.index.bytes(), self.meaning.as_ref().map_or(0, SemanticIndex::bytes))
     }
 
     /// The `k` items that fit best, at most [`MAX_K`]. Items that share no word with the query, and

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use weaver_text::{escape, split};
 
-use crate::route::stems;
+use crate::stems::stems;
 
 /// Characters of an item that are compared with a query.
 const MAX_READ: usize = 4096;

@@ -14,7 +14,7 @@ use super::error::MemoryError;
 use super::fact::{Fact, newest};
 use super::shelf::Shelf;
 use super::stored::Stored;
-use crate::route::stems;
+use crate::stems::stems;
 
 /// The longest part of a value that one line shows, in characters.
 const MAX_SHOWN: usize = 400;

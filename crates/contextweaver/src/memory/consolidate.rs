@@ -11,7 +11,7 @@ use super::error::MemoryError;
 use super::fact::{Fact, FactStore};
 use super::put::Put;
 use super::tier::Memory;
-use crate::route::stems;
+use crate::stems::stems;
 
 /// What the keys of such facts begin with.
 const PREFIX: &str = "recurring.";

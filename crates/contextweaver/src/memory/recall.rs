@@ -12,7 +12,7 @@ use super::error::MemoryError;
 use super::tier::{Access, Memory};
 use crate::compile::ContextItem;
 use crate::fixed::{self, ONE};
-use crate::route::stems;
+use crate::stems::stems;
 
 /// How much of one store a context may show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

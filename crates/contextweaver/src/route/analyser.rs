@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use weaver_text::{split, stem, stop};
 
-use super::analyse::literal;
 use super::argument_type::ArgumentTypes;
+use super::hashing::{KeyMap, KeySet};
 use super::intent::Token;
 use super::key::{self, Key};
 use super::lexicon::{Lexicon, MIN_WORDS};
-use super::seeded::{KeyMap, KeySet};
+use super::query::literal;
 
 /// Most words, and most neighbours, that are kept while a catalog is read.
 const MOST_OF_ITEMS: usize = 1 << 20;
@@ -55,7 +55,7 @@ pub(super) struct Tokens {
     pub(super) foreign: bool,
 }
 
-/// Gives the keys of texts, the same as those of [`Terms`](super::analyse::Terms).
+/// Gives the keys of texts, the same as those of [`Terms`](super::query::Terms).
 #[derive(Debug, Default)]
 pub(super) struct Analyser {
     words: Vec<Word>,
@@ -219,7 +219,7 @@ fn is_version_mark(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::analyse::Terms;
+    use super::super::query::Terms;
     use super::*;
 
     fn expected(terms: &Terms) -> Keys {

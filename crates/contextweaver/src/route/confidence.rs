@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::rank::Ranked;
+use super::ranker::RankedDoc;
 use crate::fixed::{self, ONE};
 
 /// Below this, in thousandths, nothing fits.
@@ -23,7 +23,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// From a ranking, and what all words of the query would be worth.
-    pub(super) fn of(ranked: &[Ranked], worth: u64) -> Self {
+    pub(super) fn of(ranked: &[RankedDoc], worth: u64) -> Self {
         let Some(first) = ranked.first() else { return Self::default() };
         let second = ranked.iter().skip(1).find(|ranked| !ranked.copy);
         let behind = first.score.saturating_sub(second.map_or(0, |second| second.score));

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use weaver_text::{split, stem};
 
 use super::argument_type::ArgumentTypes;
+use super::hashing::KeyMap;
 use super::key::{self, Key};
-use super::seeded::KeyMap;
 
 const BUILT_IN: &str = include_str!("../../assets/intents.txt");
 const EVERYDAY: &str = include_str!("../../assets/everyday.txt");
@@ -38,6 +38,14 @@ pub(super) struct Implied {
     pub(super) words: Vec<Box<str>>,
 }
 
+/// Words that a request implies, and where in it they come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Expansion<'a> {
+    pub(super) implied: &'a Implied,
+    /// The position of the first word of the request that they stand for.
+    pub(super) position: u16,
+}
+
 /// The table of intents.
 #[derive(Debug, Default)]
 pub(super) struct Intents {
@@ -66,7 +74,7 @@ struct Rule {
 
 /// Where an element was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Met {
+struct ElementMatch {
     element: Element,
     from: u16,
     to: u16,
@@ -158,10 +166,10 @@ impl Intents {
         number
     }
 
-    /// What a request implies, each list of words once, in the order of the rules.
-    pub(super) fn implied(&self, tokens: &[Token]) -> Vec<&Implied> {
+    /// What a request implies, each list of words once: at its first position.
+    pub(super) fn expansions(&self, tokens: &[Token]) -> Vec<Expansion<'_>> {
         let met = self.met(tokens.get(..MAX_TOKENS).unwrap_or(tokens));
-        let mut found: Vec<&Implied> = Vec::new();
+        let mut found: Vec<Expansion<'_>> = Vec::new();
         let mut rules = 0;
         for same in met.chunk_by(|a, b| a.element == b.element) {
             let Some(first) = same.first() else { continue };
@@ -169,25 +177,31 @@ impl Intents {
                 if rules == MAX_RULES {
                     return found;
                 }
-                if same.iter().any(|start| rule.holds(*start, &met, self.gap)) {
+                let start = same.iter().find(|start| rule.holds(**start, &met, self.gap));
+                if let Some(ElementMatch { from: position, .. }) = start.copied() {
                     rules += 1;
-                    found.extend(&rule.implied);
+                    let new = rule.implied.iter();
+                    found.extend(new.map(|implied| Expansion { implied, position }));
                 }
             }
         }
         found.sort_unstable();
-        found.dedup();
+        found.dedup_by(|later, first| later.implied == first.implied);
         found
     }
 
     /// Where elements stand in a request, by their numbers and places.
-    fn met(&self, tokens: &[Token]) -> Vec<Met> {
+    fn met(&self, tokens: &[Token]) -> Vec<ElementMatch> {
         let mut met = Vec::new();
         for (at, token) in (0_u16..).zip(tokens) {
             match token {
                 Token::Typed(types) => {
                     let all = types.each().filter_map(|at| self.types.get(usize::from(at)));
-                    met.extend(all.flatten().map(|e| Met { element: *e, from: at, to: at + 1 }));
+                    met.extend(all.flatten().map(|e| ElementMatch {
+                        element: *e,
+                        from: at,
+                        to: at + 1,
+                    }));
                 }
                 Token::Word(word) => {
                     let after = tokens.get(usize::from(at) + 1..).unwrap_or_default();
@@ -196,7 +210,7 @@ impl Intents {
                         let same = |(key, token): (&Key, &Token)| *token == Token::Word(*key);
                         if after.len() >= rest.len() && rest.iter().zip(next).all(same) {
                             let to = at + 1 + u16::try_from(rest.len()).unwrap_or(0);
-                            met.push(Met { element: *element, from: at, to });
+                            met.push(ElementMatch { element: *element, from: at, to });
                         }
                     }
                 }
@@ -209,7 +223,7 @@ impl Intents {
 
 impl Rule {
     /// Whether the rest of the pattern follows the place where its first element stands.
-    fn holds(&self, start: Met, met: &[Met], gap: usize) -> bool {
+    fn holds(&self, start: ElementMatch, met: &[ElementMatch], gap: usize) -> bool {
         if self.at_start && start.from > 0 {
             return false;
         }
@@ -267,11 +281,24 @@ mod tests {
     fn a_verb_and_its_particle_stand_close_together() {
         let mut analyser = Analyser::default();
         let mut means = |text: &str, word: &str| {
-            let found = Intents::everyday().implied(&analyser.tokens(text).tokens);
-            found.iter().any(|implied| implied.words.iter().any(|other| **other == *word))
+            let found = Intents::everyday().expansions(&analyser.tokens(text).tokens);
+            let mut words = found.iter().flat_map(|expansion| &expansion.implied.words);
+            words.any(|other| **other == *word)
         };
         assert!(means("throw that troll out", "kick"));
         assert!(!means("throw a ball as far as you can before you go out", "kick"));
+    }
+
+    #[test]
+    fn an_expansion_stands_where_its_words_stand() {
+        let mut analyser = Analyser::default();
+        let mut first = |text: &str| {
+            let tokens = analyser.tokens(text).tokens;
+            Intents::everyday().expansions(&tokens).iter().map(|found| found.position).min()
+        };
+        assert_eq!(first("shove it over there"), Some(0));
+        assert_eq!(first("would you please shove it over there, and shove it well"), Some(3));
+        assert_eq!(first("xyzzy"), None);
     }
 
     #[test]
@@ -279,7 +306,7 @@ mod tests {
         let intents =
             Intents::parse("@a = one|two words\n^ @a|{path} .. three|four .. |five => x|y z ; -");
         let mut analyser = Analyser::default();
-        let mut count = |text: &str| intents.implied(&analyser.tokens(text).tokens).len();
+        let mut count = |text: &str| intents.expansions(&analyser.tokens(text).tokens).len();
         for text in ["one three", "two words and four", "a.txt then three", "one three five"] {
             assert_eq!(count(text), 2, "{text}");
         }

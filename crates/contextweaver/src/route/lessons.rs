@@ -7,7 +7,6 @@ use serde::Serialize;
 use thiserror::Error;
 use weaver_types::{CapabilityId, Confidentiality, Integrity, Label, Timestamp};
 
-use super::analyse;
 use crate::catalog::shown;
 use crate::fixed::{self, ONE};
 
@@ -279,7 +278,7 @@ impl Lessons {
 fn words(query: &str) -> BTreeSet<Box<str>> {
     let query = weaver_text::escape::truncate(query, 8 * 1024);
     let plain = |word: &String| word.len() <= MAX_WORD && word.chars().all(char::is_alphabetic);
-    let stems = analyse::stems(query).into_iter().filter(plain);
+    let stems = crate::stems::stems(query).into_iter().filter(plain);
     stems.map(String::into_boxed_str).take(MAX_WORDS).collect()
 }
 

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use weaver_text::{split, stem, stop};
 
+use super::hashing::KeyMap;
 use super::key;
-use super::seeded::KeyMap;
 use super::thesaurus::Thesaurus;
 
 const BUILT_IN: &str = include_str!("../../assets/languages.txt");
@@ -43,7 +43,7 @@ pub(super) struct Lexicon {
 
 /// What a text has of one language.
 #[derive(Debug, Clone, Default)]
-struct Count {
+struct LanguageEvidence {
     /// Words that are not English too.
     words: usize,
     /// Those of them that stand for nothing in a search.
@@ -55,7 +55,7 @@ struct Count {
 
 /// What stands in the place of words of a request.
 #[derive(Debug, PartialEq, Eq)]
-struct Met<'a> {
+struct EntryMatch<'a> {
     length: usize,
     english: &'a [Box<str>],
 }
@@ -140,7 +140,7 @@ impl Lexicon {
     /// too. Words of other scripts count for two, as no English request has them. A text in Latin
     /// letters must have words of that language without meaning, or hardly any that it does not have.
     fn language(&self, words: &[&str]) -> Option<Language> {
-        let mut counts = vec![Count::default(); self.languages];
+        let mut counts = vec![LanguageEvidence::default(); self.languages];
         for at in 0..words.len() {
             let Some(after) = words.get(at..) else { break };
             let word = after.first().copied().unwrap_or_default();
@@ -187,12 +187,12 @@ impl Lexicon {
     }
 
     /// The longest entry of a language that the words begin with.
-    fn longest(&self, words: &[&str], language: Language) -> Option<Met<'_>> {
-        let mut best: Option<Met<'_>> = None;
+    fn longest(&self, words: &[&str], language: Language) -> Option<EntryMatch<'_>> {
+        let mut best: Option<EntryMatch<'_>> = None;
         self.entries(words, |entry, length| {
             let longer = best.as_ref().is_none_or(|best| length > best.length);
             if entry.language == language && longer {
-                best = Some(Met { length, english: &entry.english });
+                best = Some(EntryMatch { length, english: &entry.english });
             }
         });
         best

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
+use super::accumulator::ScoreAccumulator;
 use super::analyser::Analyser;
-use super::board::Board;
-use super::tally::Tally;
+use super::top_k::TopKCollector;
 
 /// How many of a sort are kept.
 const MAX_KEPT: usize = 16;
@@ -39,31 +39,31 @@ impl<T: Default> Pool<T> {
 /// What the queries of a router need.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
-    boards: Pool<Board>,
-    pub(super) tallies: Pool<Tally>,
+    accumulators: Pool<ScoreAccumulator>,
+    pub(super) collectors: Pool<TopKCollector>,
     pub(super) analysers: Pool<Analyser>,
 }
 
 impl Pools {
-    /// A clear board of at least so many places.
-    pub(super) fn board(&self, items: usize) -> Board {
-        let mut board = self.boards.take();
-        board.fit(items);
-        board
+    /// An empty score accumulator for at least so many documents.
+    pub(super) fn accumulator(&self, items: usize) -> ScoreAccumulator {
+        let mut accumulator = self.accumulators.take();
+        accumulator.fit(items);
+        accumulator
     }
 
-    /// A tally of at least so many places.
-    pub(super) fn tally(&self, items: usize) -> Tally {
-        let mut tally = self.tallies.take();
-        tally.fit(items);
-        tally
+    /// A top-k collector for at least so many documents.
+    pub(super) fn collector(&self, items: usize) -> TopKCollector {
+        let mut collector = self.collectors.take();
+        collector.fit(items);
+        collector
     }
 
-    /// Takes boards back.
-    pub(super) fn give(&self, boards: impl IntoIterator<Item = Board>) {
-        for mut board in boards {
-            board.clear();
-            self.boards.give(board);
+    /// Takes score accumulators back.
+    pub(super) fn give(&self, accumulators: impl IntoIterator<Item = ScoreAccumulator>) {
+        for mut accumulator in accumulators {
+            accumulator.clear();
+            self.accumulators.give(accumulator);
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct WithoutPleasantries;
 
 impl QueryTransform for WithoutPleasantries {
     fn transform<'q>(&self, query: &'q str) -> Cow<'q, str> {
-        let says = |text: &&str| !super::analyse::stems(text).is_empty();
+        let says = |text: &&str| !crate::stems::stems(text).is_empty();
         let kept: String = query.split_inclusive(['.', '!', '?', '\n']).filter(says).collect();
         if kept.is_empty() || kept == query { Cow::Borrowed(query) } else { Cow::Owned(kept) }
     }

@@ -1,15 +1,15 @@
 //! Lists of the items that hold a term, all lists in one array.
 
 use super::document::Weight;
+use super::hashing::KeyMap;
 use super::key::Key;
-use super::seeded::KeyMap;
 use super::slots::Slots;
 
 /// An item as its position: those of the base in the order of their ids, later ones behind them.
-pub(super) type Place = u32;
+pub(super) type DocId = u32;
 
 /// An item and its score, in units of 1/65,536.
-pub(super) type Scored = (Place, u32);
+pub(super) type ScoredDoc = (DocId, u32);
 
 /// Keys that begin alike, on average.
 const KEYS_OF_SLOT: usize = 4;
@@ -17,19 +17,19 @@ const KEYS_OF_SLOT: usize = 4;
 const WEIGHT_BITS: u32 = 14;
 /// Bits of a weight that do not count where the most of a list is kept.
 const STEP_BITS: u32 = WEIGHT_BITS - 7;
-/// Most places that an index can have: those of a full catalog, and of many changes.
-pub(super) const MAX_PLACES: usize = 1 << (32 - WEIGHT_BITS);
+/// Most documents that an index can have: those of a full catalog, and of many changes.
+pub(super) const MAX_DOCS: usize = 1 << (32 - WEIGHT_BITS);
 
 /// An item that holds a term, and what the term weighs there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Posting(u32);
 
 impl Posting {
-    pub(super) fn new(place: Place, weight: Weight) -> Self {
-        Self(place << WEIGHT_BITS | u32::from(weight).min((1 << WEIGHT_BITS) - 1))
+    pub(super) fn new(doc: DocId, weight: Weight) -> Self {
+        Self(doc << WEIGHT_BITS | u32::from(weight).min((1 << WEIGHT_BITS) - 1))
     }
 
-    pub(super) fn place(self) -> Place {
+    pub(super) fn doc(self) -> DocId {
         self.0 >> WEIGHT_BITS
     }
 
@@ -39,11 +39,11 @@ impl Posting {
     }
 }
 
-/// The items that hold one term and what it weighs there, in the order of places: those of the
+/// The items that hold one term and what it weighs there, in the order of documents: those of the
 /// base, then those that were added since.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct List<'a> {
-    pub(super) base: Run<'a>,
+pub(super) struct PostingsList<'a> {
+    pub(super) base: SegmentPostings<'a>,
     pub(super) added: &'a [Posting],
     /// How many of those of the base were taken away since.
     pub(super) gone: usize,
@@ -51,13 +51,13 @@ pub(super) struct List<'a> {
 
 /// The items of the base that hold a term.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Run<'a> {
+pub(super) struct SegmentPostings<'a> {
     pub(super) postings: &'a [Posting],
     /// What it weighs at the most in any of them, or a little more.
     top: u64,
 }
 
-impl<'a> List<'a> {
+impl<'a> PostingsList<'a> {
     /// How many there are, without those that were taken away.
     pub(super) fn len(self) -> usize {
         self.size().saturating_sub(self.gone)
@@ -73,7 +73,7 @@ impl<'a> List<'a> {
     }
 
     /// No weight in it is above this.
-    pub(super) fn top(self) -> u64 {
+    pub(super) fn max_weight(self) -> u64 {
         self.added.iter().map(|posting| posting.weight()).fold(self.base.top, u64::max)
     }
 
@@ -82,19 +82,19 @@ impl<'a> List<'a> {
         self.base.postings.iter().chain(self.added).copied()
     }
 
-    /// What the term weighs at this place.
-    pub(super) fn at(self, place: Place) -> Option<u64> {
-        at(self.base.postings, place).or_else(|| at(self.added, place))
+    /// What the term weighs with this id.
+    pub(super) fn at(self, doc: DocId) -> Option<u64> {
+        at(self.base.postings, doc).or_else(|| at(self.added, doc))
     }
 }
 
-fn at(run: &[Posting], place: Place) -> Option<u64> {
-    let found = run.binary_search_by_key(&place, |posting| posting.place()).ok()?;
+fn at(run: &[Posting], doc: DocId) -> Option<u64> {
+    let found = run.binary_search_by_key(&doc, |posting| posting.doc()).ok()?;
     run.get(found).map(|posting| posting.weight())
 }
 
 #[cfg(test)]
-impl<'a> Run<'a> {
+impl<'a> SegmentPostings<'a> {
     pub(super) fn of(postings: &'a [Posting]) -> Self {
         Self { postings, top: u64::from(top(postings)) << STEP_BITS }
     }
@@ -102,7 +102,7 @@ impl<'a> Run<'a> {
 
 /// Where the list of a term begins; it ends where the next one begins.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct TermEntry {
     key: Key,
     from: u32,
     /// What the term weighs at the most, in steps.
@@ -113,14 +113,14 @@ struct Head {
 #[derive(Debug, Default)]
 pub(super) struct Postings {
     /// One more than there are terms, for the end of the last list.
-    heads: Vec<Head>,
+    heads: Vec<TermEntry>,
     slots: Slots,
     postings: Vec<Posting>,
 }
 
 impl Postings {
     /// The list of a term; empty for one that nothing holds.
-    pub(super) fn run(&self, key: Key) -> Run<'_> {
+    pub(super) fn run(&self, key: Key) -> SegmentPostings<'_> {
         let around = self.slots.around(key);
         let run = || {
             // With the one behind them, where the last list ends.
@@ -128,7 +128,8 @@ impl Postings {
             let at = few.get(..around.len())?.partition_point(|head| head.key < key);
             let (head, next) = (few.get(at)?, few.get(at + 1)?);
             let postings = self.postings.get(head.from as usize..next.from as usize)?;
-            (head.key == key).then(|| Run { postings, top: u64::from(head.top) << STEP_BITS })
+            (head.key == key)
+                .then(|| SegmentPostings { postings, top: u64::from(head.top) << STEP_BITS })
         };
         run().unwrap_or_default()
     }
@@ -143,16 +144,16 @@ impl Postings {
 
 /// Collects what stands where, item after item.
 #[derive(Debug, Default)]
-pub(super) struct Collector {
+pub(super) struct PostingsBuilder {
     terms: KeyMap<u32>,
     /// How often each term was met.
     counts: Vec<u32>,
     met: Vec<(u32, Posting)>,
 }
 
-impl Collector {
+impl PostingsBuilder {
     /// Notes one term of an item. Places come in ascending order.
-    pub(super) fn note(&mut self, key: Key, place: Place, weight: Weight) {
+    pub(super) fn note(&mut self, key: Key, doc: DocId, weight: Weight) {
         let next = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
         let term = *self.terms.entry(key).or_insert(next);
         if term == next {
@@ -160,7 +161,7 @@ impl Collector {
         }
         if let Some(count) = self.counts.get_mut(term as usize) {
             *count += 1;
-            self.met.push((term, Posting::new(place, weight)));
+            self.met.push((term, Posting::new(doc, weight)));
         }
     }
 
@@ -172,14 +173,14 @@ impl Collector {
         let mut next = vec![0; terms.len()];
         let mut from = 0_u32;
         for (key, term) in terms {
-            heads.push(Head { key, from, top: 0 });
+            heads.push(TermEntry { key, from, top: 0 });
             if let Some(next) = next.get_mut(term as usize) {
                 *next = from;
             }
             from = from.saturating_add(self.counts.get(term as usize).copied().unwrap_or(0));
         }
         let slots = Slots::of(heads.iter().map(|head| head.key), KEYS_OF_SLOT);
-        heads.push(Head { key: Key::MAX, from, top: 0 });
+        heads.push(TermEntry { key: Key::MAX, from, top: 0 });
         let mut postings = vec![Posting(0); self.met.len()];
         for (term, posting) in self.met {
             let Some(at) = next.get_mut(term as usize) else { continue };
@@ -211,29 +212,29 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn all(run: Run<'_>) -> Vec<(Place, u64)> {
-        run.postings.iter().map(|posting| (posting.place(), posting.weight())).collect()
+    fn all(run: SegmentPostings<'_>) -> Vec<(DocId, u64)> {
+        run.postings.iter().map(|posting| (posting.doc(), posting.weight())).collect()
     }
 
     #[test]
     fn lists_hold_what_was_noted() {
-        let mut collector = Collector::default();
-        for (place, key, weight) in [(0, 7, 1), (0, 9, 2), (1, 7, 3), (4, 9, 4), (4, 7, 5)] {
-            collector.note(key, place, weight);
+        let mut builder = PostingsBuilder::default();
+        for (doc, key, weight) in [(0, 7, 1), (0, 9, 2), (1, 7, 3), (4, 9, 4), (4, 7, 5)] {
+            builder.note(key, doc, weight);
         }
-        let postings = collector.finish();
+        let postings = builder.finish();
         assert_eq!(all(postings.run(7)), [(0, 1), (1, 3), (4, 5)]);
         assert_eq!(all(postings.run(9)), [(0, 2), (4, 4)]);
         assert!(postings.run(8).postings.is_empty());
-        let list = List { base: postings.run(7), added: &[Posting::new(9, 6)], gone: 1 };
+        let list = PostingsList { base: postings.run(7), added: &[Posting::new(9, 6)], gone: 1 };
         assert_eq!((list.at(4), list.at(2), list.at(9), list.len()), (Some(5), None, Some(6), 3));
-        assert!(Collector::default().finish().run(7).postings.is_empty());
+        assert!(PostingsBuilder::default().finish().run(7).postings.is_empty());
     }
 
     #[test]
     fn the_last_place_and_the_greatest_weight_fit() {
-        let posting = Posting::new(u32::try_from(MAX_PLACES).unwrap() - 1, Weight::MAX);
-        assert_eq!((posting.place() as usize, posting.weight()), (MAX_PLACES - 1, 16_383));
+        let posting = Posting::new(u32::try_from(MAX_DOCS).unwrap() - 1, Weight::MAX);
+        assert_eq!((posting.doc() as usize, posting.weight()), (MAX_DOCS - 1, 16_383));
     }
 
     proptest! {
@@ -241,13 +242,13 @@ mod tests {
         fn a_list_is_that_of_a_plain_map(
             noted in prop::collection::vec((prop_oneof![0_u64..20, any::<u64>()], 0_u16..9_000), 0..200),
         ) {
-            let (mut collector, mut plain) = (Collector::default(), BTreeMap::new());
-            for (place, (key, weight)) in (0..).zip(&noted) {
-                collector.note(*key, place, *weight);
+            let (mut builder, mut plain) = (PostingsBuilder::default(), BTreeMap::new());
+            for (doc, (key, weight)) in (0..).zip(&noted) {
+                builder.note(*key, doc, *weight);
                 let list: &mut Vec<_> = plain.entry(*key).or_default();
-                list.push((place, u64::from(*weight)));
+                list.push((doc, u64::from(*weight)));
             }
-            let postings = collector.finish();
+            let postings = builder.finish();
             for (key, list) in &plain {
                 prop_assert_eq!(&all(postings.run(*key)), list);
                 let most = list.iter().map(|(_, weight)| *weight).max().unwrap();

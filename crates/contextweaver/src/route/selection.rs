@@ -2,41 +2,41 @@
 
 use std::sync::Arc;
 
-use super::postings::{List, Place};
+use super::postings::{DocId, PostingsList};
 
-/// A bit for each place.
+/// A bit for each document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Bits(Vec<u64>);
 
 impl Bits {
-    /// Bits from these, in the order of places.
+    /// Bits from these, in the order of documents.
     pub(super) fn of(bits: impl Iterator<Item = bool>) -> Self {
         let mut this = Self::default();
-        for (place, bit) in (0..).zip(bits) {
+        for (doc, bit) in (0..).zip(bits) {
             if bit {
-                this.set(place);
+                this.set(doc);
             }
         }
         this
     }
 
-    pub(super) fn get(&self, place: Place) -> bool {
-        self.0.get(place as usize / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    pub(super) fn get(&self, doc: DocId) -> bool {
+        self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
-    pub(super) fn set(&mut self, place: Place) {
-        let word = place as usize / 64;
+    pub(super) fn set(&mut self, doc: DocId) {
+        let word = doc as usize / 64;
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
         }
         if let Some(word) = self.0.get_mut(word) {
-            *word |= 1 << (place % 64);
+            *word |= 1 << (doc % 64);
         }
     }
 
-    pub(super) fn clear(&mut self, place: Place) {
-        if let Some(word) = self.0.get_mut(place as usize / 64) {
-            *word &= !(1 << (place % 64));
+    pub(super) fn clear(&mut self, doc: DocId) {
+        if let Some(word) = self.0.get_mut(doc as usize / 64) {
+            *word &= !(1 << (doc % 64));
         }
     }
 
@@ -61,7 +61,7 @@ impl Eq for Stamp {}
 /// other it shows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// `None`: every place.
+    /// `None`: every document.
     visible: Option<Arc<Bits>>,
     /// Whether it has every item of the index.
     is_all: bool,
@@ -70,7 +70,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Every item of an index: every place, or those where one is left.
+    /// Every item of an index: every document, or those where one is left.
     pub(super) fn all(count: u64, live: Option<Arc<Bits>>, stamp: Stamp) -> Self {
         Self { visible: live, is_all: true, count, stamp }
     }
@@ -95,16 +95,16 @@ impl Selection {
         self.is_all
     }
 
-    pub(super) fn sees(&self, place: Place) -> bool {
-        self.visible.as_ref().is_none_or(|visible| visible.get(place))
+    pub(super) fn sees(&self, doc: DocId) -> bool {
+        self.visible.as_ref().is_none_or(|visible| visible.get(doc))
     }
 
     /// How many of these items may be seen.
-    pub(super) fn seen(&self, list: List<'_>) -> u64 {
+    pub(super) fn seen(&self, list: PostingsList<'_>) -> u64 {
         if self.is_all {
             return list.len() as u64;
         }
-        list.postings().filter(|posting| self.sees(posting.place())).count() as u64
+        list.postings().filter(|posting| self.sees(posting.doc())).count() as u64
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         bits.set(200);
         bits.clear(0);
         bits.clear(9_999);
-        let set: Vec<_> = (0..300).filter(|place| bits.get(*place)).collect();
+        let set: Vec<_> = (0..300).filter(|doc| bits.get(*doc)).collect();
         assert_eq!((set, bits.count()), (vec![2, 200], 2));
     }
 

@@ -1,6 +1,7 @@
 //! Words of a catalog that a misspelt word may mean.
 //!
-//! A word with one wrong letter and the right one share what is left of each when a letter is taken
+//! Symmetric deletion (FastSS, Bocek, Hunt and Stiller 2007; known as SymSpell): a word with one
+//! wrong letter and the right one share what is left of each when a letter is taken
 //! out. All these remainders of all words are kept as numbers in their order, so a word is looked
 //! up by as many searches as it has letters, and what is found is held against the word itself.
 

@@ -37,7 +37,7 @@ pub struct TokenTable {
     pieces: Pieces,
     rows: Rows,
     /// From one query to the next.
-    kept: Pool<Kept>,
+    kept: Pool<PieceCache>,
 }
 
 impl TokenTable {
@@ -75,7 +75,7 @@ impl TokenTable {
     }
 
     /// The vector of a text; zero where the table knows nothing of it.
-    pub(super) fn vector(&self, text: &str, kept: &mut Kept) -> Vector {
+    pub(super) fn vector(&self, text: &str, kept: &mut PieceCache) -> Vector {
         let words = weaver_text::split::words(text);
         self.sum(words.iter().map(|word| (word.as_str(), ONE)), kept)
     }
@@ -93,7 +93,7 @@ impl TokenTable {
     pub(super) fn sum<'w>(
         &self,
         words: impl Iterator<Item = (&'w str, u64)>,
-        kept: &mut Kept,
+        kept: &mut PieceCache,
     ) -> Vector {
         let mut sum = vec![0_i64; self.rows.dimensions];
         let mut room = MAX_PIECES;
@@ -125,7 +125,7 @@ impl TokenTable {
 
 /// The pieces of words that were met, so that each is taken apart once.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct PieceCache {
     /// For each word where its pieces begin and end.
     words: HashMap<Box<str>, (u32, u32)>,
     pieces: Vec<u32>,
@@ -133,7 +133,7 @@ pub(super) struct Kept {
     bytes: usize,
 }
 
-impl Kept {
+impl PieceCache {
     /// Most words that are kept.
     const MOST: usize = 1 << 18;
     /// The same from one query to the next.
@@ -242,7 +242,7 @@ mod tests {
 
     fn cosine(a: &str, b: &str) -> i64 {
         let table = TokenTable::built_in().unwrap();
-        let mut kept = Kept::default();
+        let mut kept = PieceCache::default();
         let (a, b) = (table.vector(a, &mut kept), table.vector(b, &mut kept));
         a.cosine(&b.values, b.length)
     }
@@ -263,7 +263,7 @@ mod tests {
     fn a_long_text_is_bounded() {
         let table = TokenTable::built_in().unwrap();
         let long = "word ".repeat(200_000);
-        let vector = table.vector(&long, &mut Kept::default());
+        let vector = table.vector(&long, &mut PieceCache::default());
         assert_eq!(vector.values.len(), 128);
     }
 }

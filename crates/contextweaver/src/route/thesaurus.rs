@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use weaver_text::stem;
 
+use super::hashing::KeyMap;
 use super::key::{self, Key};
-use super::seeded::KeyMap;
 
 const BUILT_IN: &str = include_str!("../../assets/thesaurus.txt");
 /// Longest text that is read, in bytes.

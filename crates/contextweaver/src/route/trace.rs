@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::analyse::{Asked, Query, Terms};
 use super::analyser::Analyser;
 use super::confidence::Evidence;
 use super::document::Document;
 use super::key;
-use super::rank::Ranked;
-use super::score::{Scorer, Share};
+use super::query::{Query, QueryTerms, Terms};
+use super::query_scorer::{QueryScorer, ScoreExplanation};
+use super::ranker::RankedDoc;
 use crate::filter::Rule;
 
 /// Why a shortlist is as it is. Equal requests to equal catalogs give equal traces, byte for byte.
@@ -85,9 +85,9 @@ impl RouteTrace {
 
 /// Puts a trace together.
 pub(super) fn trace(
-    scorer: Scorer<'_>,
+    scorer: QueryScorer<'_>,
     query: &Query<'_>,
-    ranked: &[Ranked],
+    ranked: &[RankedDoc],
     evidence: Evidence,
     left_out: BTreeMap<Rule, usize>,
 ) -> RouteTrace {
@@ -105,13 +105,13 @@ pub(super) fn trace(
 }
 
 fn candidate(
-    scorer: Scorer<'_>,
-    (terms, asked): (&Terms, &Asked),
-    ranked: &Ranked,
+    scorer: QueryScorer<'_>,
+    (terms, asked): (&Terms, &QueryTerms),
+    ranked: &RankedDoc,
 ) -> Option<Candidate> {
-    let item = scorer.index.item(ranked.place)?;
+    let item = scorer.index.item(ranked.doc)?;
     let document = Document::of(item, &mut Analyser::default());
-    let share = |share: Share| {
+    let share = |share: ScoreExplanation| {
         let fields = document.fields(key::of(&share.found));
         TermShare { term: share.term, by: share.by, score: share.score, fields }
     };
@@ -123,9 +123,9 @@ fn candidate(
         copy: ranked.copy,
         learned: ranked.learned,
         terms: scorer
-            .shares_of(terms, ranked.place)
+            .explain(terms, ranked.doc)
             .into_iter()
-            .chain(scorer.meant_share(asked, ranked.place))
+            .chain(scorer.explain_expansions(asked, ranked.doc))
             .map(share)
             .collect(),
     })

@@ -1,7 +1,7 @@
 //! The meaning of items, by a table of word pieces.
 
 use crate::catalog::SelectableItem;
-use crate::route::table::{Kept, TokenTable, Vector};
+use crate::route::table::{PieceCache, TokenTable, Vector};
 
 /// Most examples of an item that count.
 const MAX_EXAMPLES: usize = 64;
@@ -19,7 +19,7 @@ impl Vectors {
         table: &TokenTable,
         items: impl IntoIterator<Item = &'a SelectableItem>,
     ) -> Self {
-        let mut kept = Kept::default();
+        let mut kept = PieceCache::default();
         let mut this = Self::default();
         for item in items {
             let vector = vector(table, item, &mut kept);
@@ -41,7 +41,7 @@ impl Vectors {
     }
 }
 
-fn vector(table: &TokenTable, item: &SelectableItem, kept: &mut Kept) -> Vector {
+fn vector(table: &TokenTable, item: &SelectableItem, kept: &mut PieceCache) -> Vector {
     let own = table.vector(&text(item), kept);
     let examples = item.examples.iter().take(MAX_EXAMPLES);
     let examples: Vec<Vector> = examples.map(|example| table.vector(example, kept)).collect();

@@ -10,14 +10,18 @@ const SERVERS: &str = include_str!("../data/goals/servers/tools.jsonl");
 const MACHINES: &str = include_str!("../data/goals/machines/tools.jsonl");
 const OFFICE: &str = include_str!("../data/goals/office/tools.jsonl");
 const APPS: &str = include_str!("../data/goals/apps/tools.jsonl");
+const HOME: &str = include_str!("../data/goals/home/tools.jsonl");
+const WORK: &str = include_str!("../data/goals/work/tools.jsonl");
 /// The tools of each catalog, as their servers list them.
-pub(crate) const TOOLS: [&str; 4] = [SERVERS, MACHINES, OFFICE, APPS];
+pub(crate) const TOOLS: [&str; 6] = [SERVERS, MACHINES, OFFICE, APPS, HOME, WORK];
 /// The goals over each of them.
-const GOALS: [&str; 4] = [
+const GOALS: [&str; 6] = [
     include_str!("../data/goals/servers/queries.jsonl"),
     include_str!("../data/goals/machines/queries.jsonl"),
     include_str!("../data/goals/office/queries.jsonl"),
     include_str!("../data/goals/apps/queries.jsonl"),
+    include_str!("../data/goals/home/queries.jsonl"),
+    include_str!("../data/goals/work/queries.jsonl"),
 ];
 
 /// By part: of how many goals any right tool is among the first five, and how many there are.
@@ -42,7 +46,13 @@ fn everyday_words_find_a_right_tool_among_five() {
     // Of these parts a third was looked at only once, after the lexicon was finished.
     let fresh = |part: &str| part.starts_with("apps") || part.starts_with("second");
     for (part, (hit, all)) in &counts {
-        let least = if fresh(part) { 75 } else { 80 };
+        // Over servers that neither rules nor lexicon were written for.
+        let unseen = part.starts_with("unseen");
+        let least = match (unseen, fresh(part)) {
+            (true, _) => 40,
+            (false, true) => 75,
+            (false, false) => 80,
+        };
         assert!(hit * 100 >= all * least, "{part}: {hit} of {all}");
     }
     for half in ["tuned", "kept"] {
@@ -66,4 +76,22 @@ fn what_people_say_of_files_and_of_what_they_know_is_understood() {
         let hits = router.route(goal, 3);
         assert!(hits.iter().any(|hit| right.contains(&hit.id.as_str())), "{goal}: {hits:?}");
     }
+}
+
+#[test]
+fn a_common_word_that_one_tool_has_by_chance_does_not_outweigh_what_is_asked_for() {
+    let mut tools = vec![
+        ("clock".to_owned(), "Convert zones, one to another".to_owned()),
+        ("post".to_owned(), "Post one friendly greeting".to_owned()),
+        ("open".to_owned(), "Open one greeting card".to_owned()),
+        ("print".to_owned(), "Print one greeting sheet".to_owned()),
+    ];
+    tools.extend((0..8).map(|n| (format!("wall{n}"), format!("Paint wall {n} of house {n}"))));
+    let lines = tools.iter().map(|(id, text)| {
+        serde_json::json!({ "id": id, "name": id, "description": text }).to_string()
+    });
+    let lines: Vec<String> = lines.collect();
+    let router = Router::new(Catalog::from_jsonl(&lines.join("\n")).unwrap()).unwrap();
+    let hits = router.route("another greeting", 8);
+    assert_ne!(hits[0].id.as_str(), "clock", "{hits:?}");
 }

@@ -10,7 +10,7 @@ use std::hash::{Hash as _, Hasher as _};
 
 use super::{Finding, Severity};
 use crate::catalog::{SelectableItem, shown};
-use crate::route::stems;
+use crate::stems::stems;
 
 /// Of 100 words.
 const ALIKE: usize = 85;

@@ -1,26 +1,26 @@
-//! What the words of a query may mean that nobody knows.
+//! Words that unknown words of a query may be misspellings of.
 
 use std::collections::BTreeMap;
 
-use super::analyse::Query;
 use super::analyser::Analyser;
 use super::key::{self, Key};
-use super::score::Scorer;
+use super::query::Query;
+use super::query_scorer::QueryScorer;
 
 /// How many words a misspelt one may mean.
-const MAX_MEANT: usize = 4;
+const MAX_CORRECTIONS: usize = 4;
 
 /// For each misspelt word of a query the words that it may mean, by their stems.
 #[derive(Debug, Default)]
-pub(super) struct Meant {
+pub(super) struct SpellingCorrections {
     keys: BTreeMap<Key, Vec<Key>>,
     words: BTreeMap<Key, Vec<String>>,
 }
 
-impl Meant {
+impl SpellingCorrections {
     /// A word is misspelt that no visible item has, nor the thesaurus; it may mean those that
     /// visible items have and that are spelt nearly so.
-    pub(super) fn of(scorer: Scorer<'_>, query: &Query<'_>, analyser: &Analyser) -> Self {
+    pub(super) fn of(scorer: QueryScorer<'_>, query: &Query<'_>, analyser: &Analyser) -> Self {
         let mut this = Self::default();
         let asked = query.whole.single.iter().map(|(key, _)| *key);
         let unknown: Vec<Key> = asked.filter(|key| scorer.is_unknown(*key)).collect();
@@ -33,7 +33,8 @@ impl Meant {
             }
             let seen = |word: &str| scorer.sees_any(key::of(word));
             let near = scorer.index.spelt_like(&word.stem, seen);
-            let words: Vec<String> = near.into_iter().take(MAX_MEANT).map(str::to_owned).collect();
+            let words: Vec<String> =
+                near.into_iter().take(MAX_CORRECTIONS).map(str::to_owned).collect();
             this.keys.insert(word.key, words.iter().map(|word| key::of(word)).collect());
             this.words.insert(word.key, words);
         }

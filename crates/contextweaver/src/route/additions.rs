@@ -2,9 +2,9 @@
 
 use super::document::Weight;
 use super::key::Key;
-use super::postings::{Place, Posting};
+use super::postings::{DocId, Posting};
 
-/// Lists by term as two arrays in the order of terms, then of places: small, and quick to write
+/// Lists by term as two arrays in the order of terms, then of documents: small, and quick to write
 /// anew with one item more or less.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Additions {
@@ -21,7 +21,7 @@ impl Additions {
     }
 
     /// The same with the terms of an item, behind those of the items that came before.
-    pub(super) fn with(&self, place: Place, terms: &[(Key, Weight)]) -> Self {
+    pub(super) fn with(&self, doc: DocId, terms: &[(Key, Weight)]) -> Self {
         debug_assert!(terms.is_sorted_by_key(|(key, _)| *key), "terms come in their order");
         let mut new = Self::with_capacity(self.keys.len() + terms.len());
         let mut from = 0;
@@ -29,7 +29,7 @@ impl Additions {
             let rest = self.keys.get(from..).unwrap_or_default();
             let to = from + rest.partition_point(|other| other <= key);
             new.copy(self, from..to);
-            new.push(*key, Posting::new(place, *weight));
+            new.push(*key, Posting::new(doc, *weight));
             from = to;
         }
         new.copy(self, from..self.keys.len());
@@ -37,10 +37,10 @@ impl Additions {
     }
 
     /// The same without the terms of an item.
-    pub(super) fn without(&self, place: Place) -> Self {
+    pub(super) fn without(&self, doc: DocId) -> Self {
         let mut new = Self::with_capacity(self.keys.len());
         let all = self.keys.iter().zip(&self.postings);
-        for (key, posting) in all.filter(|(_, posting)| posting.place() != place) {
+        for (key, posting) in all.filter(|(_, posting)| posting.doc() != doc) {
             new.push(*key, *posting);
         }
         new
@@ -65,8 +65,8 @@ impl Additions {
 mod tests {
     use super::*;
 
-    fn all(run: &[Posting]) -> Vec<(Place, u64)> {
-        run.iter().map(|posting| (posting.place(), posting.weight())).collect()
+    fn all(run: &[Posting]) -> Vec<(DocId, u64)> {
+        run.iter().map(|posting| (posting.doc(), posting.weight())).collect()
     }
 
     #[test]

@@ -2,16 +2,16 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::analyse::{Asked, Query};
-use super::best::Scores;
-use super::cover;
-use super::fuse;
+use super::coverage;
+use super::fusion;
+use super::hashing::KeyMap;
 use super::index::Index;
 use super::key::Key;
-use super::near::Near;
-use super::postings::{Place, Scored};
-use super::score::Scorer;
-use super::seeded::KeyMap;
+use super::postings::{DocId, ScoredDoc};
+use super::query::{Query, QueryTerms};
+use super::query_scorer::QueryScorer;
+use super::query_scores::QueryScores;
+use super::similarity::Similarity;
 
 /// How many items are compared by meaning for a request for one thing.
 const CANDIDATES: usize = 64;
@@ -24,8 +24,8 @@ const FEW: usize = 20;
 
 /// One place of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ranked {
-    pub(super) place: Place,
+pub(super) struct RankedDoc {
+    pub(super) doc: DocId,
     /// What it is ranked by.
     pub(super) score: u64,
     /// The score of its words.
@@ -38,9 +38,9 @@ pub(super) struct Ranked {
     pub(super) learned: u64,
 }
 
-impl Ranked {
-    pub(super) fn new((place, words): Scored, score: u64, copy: bool) -> Self {
-        Self { place, score, words, near: None, copy, learned: 0 }
+impl RankedDoc {
+    pub(super) fn new((doc, words): ScoredDoc, score: u64, copy: bool) -> Self {
+        Self { doc, score, words, near: None, copy, learned: 0 }
     }
 }
 
@@ -48,15 +48,15 @@ impl Ranked {
 #[derive(Clone, Copy)]
 pub(super) struct Ranker<'a> {
     pub(super) index: &'a Index,
-    pub(super) scorer: Scorer<'a>,
+    pub(super) scorer: QueryScorer<'a>,
 }
 
 /// An item found by its words.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct LexicalHit {
     /// The lower comes first; among equals the lower id.
     order: u64,
-    hit: Scored,
+    hit: ScoredDoc,
     /// What it says, where another item may say the same.
     gist: Option<Key>,
     /// Whether the request is its name and its description. It comes first then, and is no copy, so
@@ -65,26 +65,26 @@ struct Found {
 }
 
 /// Items by their words, in no particular order.
-struct ByWords {
-    first: Vec<Found>,
-    copies: Vec<Found>,
+struct LexicalRanking {
+    first: Vec<LexicalHit>,
+    copies: Vec<LexicalHit>,
     /// Where the query has several parts.
-    scores: Option<Scores>,
+    scores: Option<QueryScores>,
 }
 
 impl Ranker<'_> {
     /// The first `k` by words alone.
-    pub(super) fn by_words(self, query: &Query<'_>, k: usize) -> Vec<Ranked> {
+    pub(super) fn by_words(self, query: &Query<'_>, k: usize) -> Vec<RankedDoc> {
         let wanted = wanted(query, k);
-        let ByWords { mut first, mut copies, scores } = self.words(query, wanted);
-        self.scorer.pools.give(scores.into_iter().flat_map(Scores::into_boards));
+        let LexicalRanking { mut first, mut copies, scores } = self.words(query, wanted);
+        self.scorer.pools.give(scores.into_iter().flat_map(QueryScores::into_accumulators));
         self.sort(&mut first);
         self.sort(&mut copies);
         let most = first.iter().map(|found| found.hit.1).max().unwrap_or(0);
-        let ranked = |hits: Vec<Found>, copy| {
-            hits.into_iter().map(move |Found { hit, own_text, .. }| {
+        let ranked = |hits: Vec<LexicalHit>, copy| {
+            hits.into_iter().map(move |LexicalHit { hit, own_text, .. }| {
                 let score = if own_text { most } else { hit.1 };
-                Ranked::new(hit, score.into(), copy)
+                RankedDoc::new(hit, score.into(), copy)
             })
         };
         self.chosen(query, ranked(first, false).chain(ranked(copies, true)).collect(), k)
@@ -92,10 +92,16 @@ impl Ranker<'_> {
 
     /// The first `k` by words and by how near they are to the whole query and to each part of it.
     /// Items beyond the candidates follow in the order of their words, with no score.
-    pub(super) fn by_meaning(self, query: &Query<'_>, near: &Near<'_>, k: usize) -> Vec<Ranked> {
+    pub(super) fn by_meaning(
+        self,
+        query: &Query<'_>,
+        near: &Similarity<'_>,
+        k: usize,
+    ) -> Vec<RankedDoc> {
         let wanted = wanted(query, k);
         let mut compared = CANDIDATES + CANDIDATES_OF_PART * query.parts.len();
-        let ByWords { mut first, mut copies, scores } = self.words(query, wanted.max(compared));
+        let LexicalRanking { mut first, mut copies, scores } =
+            self.words(query, wanted.max(compared));
         if first.len() < FEW {
             compared = k.max(NEAREST);
             (first, copies) = self.nearest(query, &[first, copies].concat(), near, compared);
@@ -104,12 +110,12 @@ impl Ranker<'_> {
         if near.wants_order() {
             self.sort(&mut first);
         }
-        let places: Vec<Place> = first.iter().map(|found| found.hit.0).collect();
-        let pairs = pairs(first.iter().map(|found| found.hit.1), near.of(0, &places));
-        let mut fused = fuse::fuse(&pairs, self.meaning(&query.whole, &pairs));
+        let docs: Vec<DocId> = first.iter().map(|found| found.hit.0).collect();
+        let pairs = pairs(first.iter().map(|found| found.hit.1), near.of(0, &docs));
+        let mut fused = fusion::fuse(&pairs, self.meaning(&query.whole, &pairs));
         if let Some(scores) = scores {
-            self.add_parts(query, &mut fused, &places, &scores, near);
-            self.scorer.pools.give(scores.into_boards());
+            self.add_parts(query, &mut fused, &docs, &scores, near);
+            self.scorer.pools.give(scores.into_accumulators());
         }
         let least = fused.iter().copied().min().unwrap_or(0);
         let most = fused.iter().copied().max().unwrap_or(0);
@@ -119,14 +125,14 @@ impl Ranker<'_> {
         let order = self.by_score(scores.collect(), &first, wanted);
         let ranked = |(score, at): (u64, usize)| {
             let near = pairs.get(at).map(|(_, near)| *near);
-            Some(Ranked { near, ..Ranked::new(first.get(at)?.hit, score, false) })
+            Some(RankedDoc { near, ..RankedDoc::new(first.get(at)?.hit, score, false) })
         };
-        let mut best: Vec<Ranked> = order.into_iter().filter_map(ranked).collect();
+        let mut best: Vec<RankedDoc> = order.into_iter().filter_map(ranked).collect();
         if best.len() < wanted {
             self.sort(&mut rest);
             self.sort(&mut copies);
-            best.extend(rest.into_iter().map(|found| Ranked::new(found.hit, 0, false)));
-            best.extend(copies.into_iter().map(|found| Ranked::new(found.hit, 0, true)));
+            best.extend(rest.into_iter().map(|found| RankedDoc::new(found.hit, 0, false)));
+            best.extend(copies.into_iter().map(|found| RankedDoc::new(found.hit, 0, true)));
         }
         self.chosen(query, best, k)
     }
@@ -137,39 +143,39 @@ impl Ranker<'_> {
         self,
         query: &Query<'_>,
         fused: &mut [i64],
-        places: &[Place],
-        scores: &Scores,
-        near: &Near<'_>,
+        docs: &[DocId],
+        scores: &QueryScores,
+        near: &Similarity<'_>,
     ) {
-        let mut best = vec![i64::MIN; places.len()];
-        for (at, (part, board)) in (1..).zip(query.parts.iter().zip(&scores.parts)) {
-            let words = places.iter().map(|place| board.get(*place));
-            let pairs = pairs(words, near.of(at, places));
-            let mut scores = fuse::fuse(&pairs, self.meaning(&part.terms, &pairs));
-            fuse::level(&mut scores);
+        let mut best = vec![i64::MIN; docs.len()];
+        for (at, (part, accumulator)) in (1..).zip(query.parts.iter().zip(&scores.parts)) {
+            let words = docs.iter().map(|doc| accumulator.get(*doc));
+            let pairs = pairs(words, near.of(at, docs));
+            let mut scores = fusion::fuse(&pairs, self.meaning(&part.terms, &pairs));
+            fusion::level(&mut scores);
             best.iter_mut().zip(scores).for_each(|(best, score)| *best = score.max(*best));
         }
-        fuse::level(fused);
+        fusion::level(fused);
         fused.iter_mut().zip(best).for_each(|(score, best)| *score = score.saturating_add(best));
     }
 
     /// How much meaning counts beside words, by how much the best of these items has of them.
-    fn meaning(self, terms: &Asked, pairs: &[(u32, i64)]) -> i64 {
+    fn meaning(self, terms: &QueryTerms, pairs: &[(u32, i64)]) -> i64 {
         let best = pairs.iter().map(|(words, _)| u64::from(*words)).max().unwrap_or(0);
-        fuse::meaning(best, self.scorer.worth_of_all(terms))
+        fusion::meaning(best, self.scorer.max_score_of(terms))
     }
 
-    fn chosen(self, query: &Query<'_>, mut ranked: Vec<Ranked>, k: usize) -> Vec<Ranked> {
+    fn chosen(self, query: &Query<'_>, mut ranked: Vec<RankedDoc>, k: usize) -> Vec<RankedDoc> {
         if !query.parts.is_empty() {
-            cover::cover(self.scorer, self.index, &query.whole, &mut ranked);
+            coverage::cover(self.scorer, self.index, &query.whole, &mut ranked);
         }
         ranked.truncate(k);
         ranked
     }
 
     /// At least `least` items that are no copies, where there are so many.
-    fn words(self, query: &Query<'_>, least: usize) -> ByWords {
-        // Copies of the first few may fill many places, so it looks further than it has to.
+    fn words(self, query: &Query<'_>, least: usize) -> LexicalRanking {
+        // Copies of the first few may fill many documents, so it looks further than it has to.
         let mut depth = least + least.div_ceil(4);
         let scores = (!query.parts.is_empty()).then(|| self.scorer.scores(query));
         loop {
@@ -178,12 +184,12 @@ impl Ranker<'_> {
                 None => self.scorer.best(&query.whole, depth),
             };
             let all = scored.len() < depth;
-            let mut found: Vec<Found> =
+            let mut found: Vec<LexicalHit> =
                 scored.into_iter().map(|hit| self.found(query, hit)).collect();
             self.cut(&mut found, depth);
             let (first, copies) = self.apart(found);
             if first.len() >= least || all {
-                return ByWords { first, copies, scores };
+                return LexicalRanking { first, copies, scores };
             }
             depth *= 4;
         }
@@ -194,20 +200,20 @@ impl Ranker<'_> {
     fn nearest(
         self,
         query: &Query<'_>,
-        known: &[Found],
-        near: &Near<'_>,
+        known: &[LexicalHit],
+        near: &Similarity<'_>,
         most: usize,
-    ) -> (Vec<Found>, Vec<Found>) {
+    ) -> (Vec<LexicalHit>, Vec<LexicalHit>) {
         let scores: KeyMap<u32> =
             known.iter().map(|found| (u64::from(found.hit.0), found.hit.1)).collect();
-        let places: Vec<Place> = self.scorer.visible().collect();
-        let far = if places.len() <= most { Vec::new() } else { near.of(0, &places) };
+        let docs: Vec<DocId> = self.scorer.visible().collect();
+        let far = if docs.len() <= most { Vec::new() } else { near.of(0, &docs) };
         let far = far.into_iter().chain(std::iter::repeat(0));
-        let one = |(place, near): (&Place, i64)| match scores.get(&u64::from(*place)) {
-            Some(score) => (Reverse(i64::MAX), self.found(query, (*place, *score))),
-            None => (Reverse(near), self.found(query, (*place, 0))),
+        let one = |(doc, near): (&DocId, i64)| match scores.get(&u64::from(*doc)) {
+            Some(score) => (Reverse(i64::MAX), self.found(query, (*doc, *score))),
+            None => (Reverse(near), self.found(query, (*doc, 0))),
         };
-        let mut found: Vec<(Reverse<i64>, Found)> = places.iter().zip(far).map(one).collect();
+        let mut found: Vec<(Reverse<i64>, LexicalHit)> = docs.iter().zip(far).map(one).collect();
         if found.len() > most {
             found.select_nth_unstable_by(most, |a, b| {
                 a.0.cmp(&b.0).then_with(|| self.compare(&a.1, &b.1))
@@ -217,17 +223,17 @@ impl Ranker<'_> {
         self.apart(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    fn found(self, query: &Query<'_>, hit: Scored) -> Found {
+    fn found(self, query: &Query<'_>, hit: ScoredDoc) -> LexicalHit {
         let mark = self.index.mark(hit.0);
         let own_text = mark.is_some_and(|mark| mark.sequence == query.sequence);
         let length = mark.map_or(0, |mark| mark.length);
         let gist = mark.and_then(|mark| self.index.shared_gist(mark));
         let order = if own_text { 0 } else { u64::from(!hit.1) << 32 | u64::from(length) };
-        Found { order, hit, gist, own_text }
+        LexicalHit { order, hit, gist, own_text }
     }
 
     /// What stands first among its near copies, and the copies.
-    fn apart(self, mut found: Vec<Found>) -> (Vec<Found>, Vec<Found>) {
+    fn apart(self, mut found: Vec<LexicalHit>) -> (Vec<LexicalHit>, Vec<LexicalHit>) {
         if found.iter().all(|found| found.gist.is_none()) {
             return (found, Vec::new());
         }
@@ -241,7 +247,7 @@ impl Ranker<'_> {
     }
 
     /// Leaves the first so many, in no particular order, and gives the others.
-    fn cut(self, found: &mut Vec<Found>, count: usize) -> Vec<Found> {
+    fn cut(self, found: &mut Vec<LexicalHit>, count: usize) -> Vec<LexicalHit> {
         if count >= found.len() {
             return Vec::new();
         }
@@ -250,16 +256,16 @@ impl Ranker<'_> {
     }
 
     /// The higher score, then the shorter name, then the lower id.
-    fn sort(self, found: &mut [Found]) {
+    fn sort(self, found: &mut [LexicalHit]) {
         found.sort_unstable_by(|a, b| self.compare(a, b));
     }
 
-    fn compare(self, a: &Found, b: &Found) -> Ordering {
+    fn compare(self, a: &LexicalHit, b: &LexicalHit) -> Ordering {
         a.order.cmp(&b.order).then_with(|| self.index.compare_ids(a.hit.0, b.hit.0))
     }
 
     /// The first so many by these scores, then as by words: the score of each, and where it stands.
-    fn by_score(self, scores: Vec<u64>, found: &[Found], count: usize) -> Vec<(u64, usize)> {
+    fn by_score(self, scores: Vec<u64>, found: &[LexicalHit], count: usize) -> Vec<(u64, usize)> {
         let mut all: Vec<(u64, usize)> = scores.into_iter().zip(0..).collect();
         let order = |a: &(u64, usize), b: &(u64, usize)| {
             let by_words = || match (found.get(a.1), found.get(b.1)) {
@@ -279,7 +285,7 @@ impl Ranker<'_> {
 
 /// How many are ranked before `k` of them are chosen.
 fn wanted(query: &Query<'_>, k: usize) -> usize {
-    if query.parts.is_empty() { k } else { k.max(cover::POOL) }
+    if query.parts.is_empty() { k } else { k.max(coverage::POOL) }
 }
 
 /// The score of the words of each candidate, and how near it is.

@@ -1,40 +1,44 @@
-//! A shortlist for a request for several things: each place goes to what adds most.
+//! A shortlist for a request for several things: each position goes to what adds most.
+//!
+//! Greedy diversification by explicit aspects, the terms of the query, in the manner of xQuAD
+//! (Santos, Macdonald and Ounis 2010) and MMR (Carbonell and Goldstein 1998): without it, five tools
+//! for the first half of a request leave no room for the second.
 
 use super::document::DIGITS;
 use super::index::Index;
-use super::postings::Place;
-use super::rank::Ranked;
-use super::score::Scorer;
+use super::postings::DocId;
+use super::query_scorer::QueryScorer;
+use super::ranker::RankedDoc;
 use crate::fixed::{self, ONE};
-use crate::route::analyse::Asked;
+use crate::route::query::QueryTerms;
 
 /// How many of the best are looked at.
 pub(super) const POOL: usize = 30;
 /// How many places are given out so.
-const PLACES: usize = 5;
+const SLOTS_COVERED: usize = 5;
 /// What an item gains that alone has all words of the query, of the way from the last to the best.
 const GAIN: u64 = ONE * 6 / 10;
 /// How much of a word is done with once an item has it in full.
 const DONE: u64 = ONE * 7 / 10;
 
 /// The words of the query: for each, what it is worth and how much of it is left.
-struct Words {
+struct TermCoverage {
     /// By item of the pool, then by word: how much of the word it has, up to one.
     has: Vec<Vec<u64>>,
     left: Vec<u64>,
     total: u64,
 }
 
-impl Words {
-    fn of(scorer: Scorer<'_>, index: &Index, terms: &Asked, pool: &[Ranked]) -> Self {
-        let words = scorer.worth(terms);
-        let has = |place: Place| {
-            let weight = |key| index.single(key).at(place).unwrap_or(0);
+impl TermCoverage {
+    fn of(scorer: QueryScorer<'_>, index: &Index, terms: &QueryTerms, pool: &[RankedDoc]) -> Self {
+        let words = scorer.weights_of(terms);
+        let has = |doc: DocId| {
+            let weight = |key| index.single(key).at(doc).unwrap_or(0);
             words.iter().map(|(key, _)| (weight(*key) << (16 - DIGITS)).min(ONE)).collect()
         };
         let left: Vec<u64> = words.iter().map(|(_, worth)| *worth).collect();
         let total = left.iter().sum::<u64>().max(1);
-        Self { has: pool.iter().map(|ranked| has(ranked.place)).collect(), left, total }
+        Self { has: pool.iter().map(|ranked| has(ranked.doc)).collect(), left, total }
     }
 
     /// What an item adds, as a share of all there is.
@@ -54,16 +58,21 @@ impl Words {
 /// Gives out the first places anew, among the best that are no copies: an item counts for its
 /// score and for the words of the query that no item before it has. What is not chosen keeps its
 /// order. Scores stay in descending order.
-pub(super) fn cover(scorer: Scorer<'_>, index: &Index, terms: &Asked, ranked: &mut [Ranked]) {
+pub(super) fn cover(
+    scorer: QueryScorer<'_>,
+    index: &Index,
+    terms: &QueryTerms,
+    ranked: &mut [RankedDoc],
+) {
     let size = ranked.iter().take(POOL).take_while(|ranked| !ranked.copy).count();
     let Some(pool) = ranked.get_mut(..size) else { return };
     let (Some(first), Some(last)) = (pool.first(), pool.last()) else { return };
     let (most, least) = (first.score, last.score);
     let width = most.saturating_sub(least).max(1);
-    let mut words = Words::of(scorer, index, terms, pool);
+    let mut words = TermCoverage::of(scorer, index, terms, pool);
     let mut left: Vec<usize> = (0..size).collect();
     let mut chosen = Vec::with_capacity(size);
-    for _ in 0..PLACES.min(size) {
+    for _ in 0..SLOTS_COVERED.min(size) {
         let value = |item: usize| {
             let own = pool.get(item).map_or(0, |ranked| ranked.score);
             own.saturating_add(fixed::mul(width, fixed::mul(GAIN, words.adds(item))))
@@ -73,7 +82,7 @@ pub(super) fn cover(scorer: Scorer<'_>, index: &Index, terms: &Asked, ranked: &m
         let Some((score, at)) = best.rev().max_by_key(|(value, _)| *value) else { break };
         let item = left.remove(at);
         words.take(item);
-        chosen.extend(pool.get(item).map(|ranked| Ranked { score, ..*ranked }));
+        chosen.extend(pool.get(item).map(|ranked| RankedDoc { score, ..*ranked }));
     }
     chosen.extend(left.iter().filter_map(|item| pool.get(*item)).copied());
     pool.copy_from_slice(&chosen);

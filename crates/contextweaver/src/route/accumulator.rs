@@ -1,35 +1,35 @@
-//! Scores by place while a query is answered.
+//! Scores by document while a query is answered.
 
 use std::ops::Range;
 
-use super::postings::Place;
+use super::postings::DocId;
 
 /// Places are cleared in chunks of so many.
 const CHUNK: usize = 64;
 
-/// Scores by place, in units of 1/65,536. It remembers which chunks hold any, so that clearing and
+/// Scores by document, in units of 1/65,536. It remembers which chunks hold any, so that clearing and
 /// walking cost what was written, not what there is.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct ScoreAccumulator {
     scores: Vec<u32>,
     /// For each chunk, whether it was written to.
     dirty: Vec<bool>,
-    /// The highest score of each group of places, once they were looked for.
+    /// The highest score of each group of documents, once they were looked for.
     peaks: Vec<u32>,
 }
 
-/// How many places are a group, in an index of so many: there are to be more groups than places
+/// How many documents make a group, in an index of so many: there are to be more groups than documents
 /// that anybody asks for, and no more than need be.
-pub(super) fn group(places: usize) -> usize {
-    match places {
+pub(super) fn group(docs: usize) -> usize {
+    match docs {
         0..4_096 => 8,
         4_096..32_768 => 16,
         _ => CHUNK,
     }
 }
 
-impl Board {
-    /// At least so many places.
+impl ScoreAccumulator {
+    /// At least so many documents.
     pub(super) fn fit(&mut self, items: usize) {
         let chunks = items.div_ceil(CHUNK);
         if self.dirty.len() < chunks {
@@ -39,10 +39,10 @@ impl Board {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, place: Place, score: u32) {
-        let place = place as usize;
+    pub(super) fn add(&mut self, doc: DocId, score: u32) {
+        let doc = doc as usize;
         if let (Some(sum), Some(dirty)) =
-            (self.scores.get_mut(place), self.dirty.get_mut(place / CHUNK))
+            (self.scores.get_mut(doc), self.dirty.get_mut(doc / CHUNK))
         {
             *sum = sum.saturating_add(score);
             *dirty = true;
@@ -51,12 +51,12 @@ impl Board {
 
     /// Takes a score away.
     #[inline]
-    pub(super) fn take(&mut self, place: Place) -> u32 {
-        self.scores.get_mut(place as usize).map_or(0, std::mem::take)
+    pub(super) fn take(&mut self, doc: DocId) -> u32 {
+        self.scores.get_mut(doc as usize).map_or(0, std::mem::take)
     }
 
-    pub(super) fn get(&self, place: Place) -> u32 {
-        self.scores.get(place as usize).copied().unwrap_or(0)
+    pub(super) fn get(&self, doc: DocId) -> u32 {
+        self.scores.get(doc as usize).copied().unwrap_or(0)
     }
 
     /// Looks for the peaks of groups of so many, a part of a chunk; gives the highest of them.
@@ -78,9 +78,9 @@ impl Board {
         &self.peaks
     }
 
-    /// The scores from one place up to another.
-    pub(super) fn scores(&self, places: Range<usize>) -> &[u32] {
-        self.scores.get(places).unwrap_or_default()
+    /// The scores from one document up to another.
+    pub(super) fn scores(&self, docs: Range<usize>) -> &[u32] {
+        self.scores.get(docs).unwrap_or_default()
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,8 +1,8 @@
-//! Text into search terms.
+//! A request as a query: its terms, what it implies, and its parts.
 
 use super::analyser::{Analyser, Keys, Tokens, WordAt};
 use super::clause;
-use super::intent::{Implied, Intents, Token};
+use super::intent::{Expansion, Intents, Token};
 use super::key::Key;
 use weaver_text::{escape, normalise, split, stem, stop};
 
@@ -73,20 +73,20 @@ impl Terms {
 
 /// The terms of a query: each once, and how often it occurs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct QueryTerms {
     pub(super) single: Vec<(Key, u64)>,
     pub(super) pairs: Vec<(Key, u64)>,
     /// What is meant by it beside its words.
-    pub(super) implied: Vec<&'static Implied>,
+    pub(super) implied: Vec<Expansion<'static>>,
     /// What its words mean in general, whatever they stand beside.
-    pub(super) everyday: Vec<&'static Implied>,
+    pub(super) everyday: Vec<Expansion<'static>>,
     /// How many words it has, those without meaning among them.
     pub(super) length: u64,
     /// What is named in it by its form, as terms of tools that take such a value.
     pub(super) types: Vec<Key>,
 }
 
-impl Asked {
+impl QueryTerms {
     fn of(mut keys: Keys, tokens: &[Token]) -> Self {
         keys.single.truncate(MAX_QUERY_TERMS);
         keys.pairs.truncate(MAX_QUERY_TERMS);
@@ -97,8 +97,8 @@ impl Asked {
         let mut types: Vec<Key> = types.flatten().collect();
         types.sort_unstable();
         types.dedup();
-        let implied = Intents::built_in().implied(tokens);
-        let everyday = Intents::everyday().implied(tokens);
+        let implied = Intents::built_in().expansions(tokens);
+        let everyday = Intents::everyday().expansions(tokens);
         let (single, pairs) = (counted(keys.single), counted(keys.pairs));
         Self { single, pairs, implied, everyday, length: tokens.len() as u64, types }
     }
@@ -124,7 +124,7 @@ pub(super) struct Query<'q> {
     pub(super) words: Vec<WordAt>,
     /// All words of it in their order.
     pub(super) sequence: Key,
-    pub(super) whole: Asked,
+    pub(super) whole: QueryTerms,
     pub(super) parts: Vec<Part<'q>>,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct Query<'q> {
 pub(super) struct Part<'q> {
     pub(super) text: &'q str,
     pub(super) words: Vec<WordAt>,
-    pub(super) terms: Asked,
+    pub(super) terms: QueryTerms,
 }
 
 impl<'q> Query<'q> {
@@ -147,7 +147,7 @@ impl<'q> Query<'q> {
     pub(super) fn from_tokens(text: &'q str, tokens: Tokens, analyser: &mut Analyser) -> Self {
         let text = escape::truncate(text, MAX_QUERY_CHARS);
         let Tokens { tokens, words, all, .. } = tokens;
-        let whole = Asked::of(analyser.keys_of_whole(text, &words), &tokens);
+        let whole = QueryTerms::of(analyser.keys_of_whole(text, &words), &tokens);
         let sequence = analyser.sequence(&all);
         let clauses = clause::clauses(text).filter(|clause| !clause.trim().is_empty());
         let clauses: Vec<&str> = clauses.collect();
@@ -164,7 +164,7 @@ impl<'q> Query<'q> {
                 break;
             }
             room -= keys.single.len();
-            parts.push(Part { text: clause, words, terms: Asked::of(keys, &tokens) });
+            parts.push(Part { text: clause, words, terms: QueryTerms::of(keys, &tokens) });
         }
         if parts.len() < 2 {
             parts.clear();
@@ -183,11 +183,6 @@ pub(super) fn literal(text: &str) -> Option<String> {
 /// Whether there is a word in it, if only a stop word.
 pub(super) fn has_words(text: &str) -> bool {
     !split::words(text).is_empty()
-}
-
-/// The stems of a text, without stop words.
-pub(crate) fn stems(text: &str) -> Vec<String> {
-    words(text, true).into_iter().map(|word| word.stem).collect()
 }
 
 fn words(text: &str, without_stop_words: bool) -> Vec<Word> {
@@ -233,7 +228,7 @@ mod tests {
     fn a_query_is_bounded() {
         let text = "alpha beta gamma delta. ".repeat(100_000);
         let query = Query::of(&text, &mut Analyser::default());
-        let total = |asked: &Asked| asked.single.iter().map(|(_, count)| count).sum::<u64>();
+        let total = |asked: &QueryTerms| asked.single.iter().map(|(_, count)| count).sum::<u64>();
         assert_eq!(total(&query.whole), MAX_QUERY_TERMS as u64);
         assert!(query.parts.len() <= MAX_PARTS);
         let parts: u64 = query.parts.iter().map(|part| total(&part.terms)).sum();

@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use super::analyse::MAX_QUERY_TERMS;
 use super::index::Index;
-use super::postings::Place;
+use super::postings::DocId;
+use super::query::MAX_QUERY_TERMS;
 use super::table::{TokenTable, Vector};
 use super::vectors::Vectors;
 
 /// What the items of an index mean, by a table.
 #[derive(Debug, Clone)]
-pub(super) struct Meaning {
+pub(super) struct SemanticIndex {
     table: Arc<TokenTable>,
     base: Arc<Vectors>,
-    /// How many places the base has.
-    places: usize,
+    /// How many documents the base has.
+    docs: usize,
     /// Of each item that was added since.
     added: Vec<Arc<Vectors>>,
 }
 
-impl Meaning {
+impl SemanticIndex {
     pub(super) fn of(table: Arc<TokenTable>, index: &Index) -> Self {
         let base = Arc::new(Vectors::of(&table, index.base().iter()));
         let later = index.later().map(|item| Arc::new(Vectors::of(&table, [item])));
-        Self { places: index.base().len(), added: later.collect(), base, table }
+        Self { docs: index.base().len(), added: later.collect(), base, table }
     }
 
     /// The same with the item that was added to the index last.
@@ -40,17 +40,20 @@ impl Meaning {
 
     /// The vector of the words of a query, which count by what they are worth; nothing where the
     /// table knows none of them.
-    pub(super) fn asked<'w>(&self, words: impl Iterator<Item = (&'w str, u64)>) -> Option<Vector> {
+    pub(super) fn query_vector<'w>(
+        &self,
+        words: impl Iterator<Item = (&'w str, u64)>,
+    ) -> Option<Vector> {
         let vector = self.table.sum_kept(words.take(MAX_QUERY_TERMS));
         vector.has_direction().then_some(vector)
     }
 
     /// How near the item is, in units of 1/65,536.
-    pub(super) fn near(&self, asked: &Vector, place: Place) -> i64 {
-        let place = place as usize;
-        let near = match place.checked_sub(self.places) {
-            None => self.base.near(asked, place),
-            Some(later) => self.added.get(later).and_then(|vectors| vectors.near(asked, 0)),
+    pub(super) fn similarity(&self, query: &Vector, doc: DocId) -> i64 {
+        let doc = doc as usize;
+        let near = match doc.checked_sub(self.docs) {
+            None => self.base.near(query, doc),
+            Some(later) => self.added.get(later).and_then(|vectors| vectors.near(query, 0)),
         };
         near.unwrap_or(0)
     }

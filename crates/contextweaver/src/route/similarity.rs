@@ -2,30 +2,30 @@
 
 use weaver_types::CapabilityId;
 
-use super::analyse::Query;
 use super::index::Index;
-use super::meaning::Meaning;
 use super::port::Retriever;
-use super::postings::Place;
+use super::postings::DocId;
+use super::query::Query;
+use super::semantic_index::SemanticIndex;
 use super::table::Vector;
 use crate::fixed::ONE;
 
 /// What says how near items are to a query and to each part of it.
-pub(super) enum Near<'a> {
+pub(super) enum Similarity<'a> {
     /// A table: the vectors of the query and of each part, where it knows any word of them.
-    Table { meaning: &'a Meaning, asked: Vec<Option<Vector>> },
+    Table { meaning: &'a SemanticIndex, asked: Vec<Option<Vector>> },
     /// The host.
     Host { retriever: &'a dyn Retriever, query: &'a Query<'a>, index: &'a Index },
 }
 
-impl Near<'_> {
+impl Similarity<'_> {
     /// For each of these items, in units of 1/65,536: to the whole query at 0, to its parts from 1
     /// on. There may be fewer than there are items; what is missing counts as 0.
-    pub(super) fn of(&self, at: usize, places: &[Place]) -> Vec<i64> {
+    pub(super) fn of(&self, at: usize, docs: &[DocId]) -> Vec<i64> {
         match self {
             Self::Table { meaning, asked } => match asked.get(at) {
                 Some(Some(asked)) => {
-                    places.iter().map(|place| meaning.near(asked, *place)).collect()
+                    docs.iter().map(|doc| meaning.similarity(asked, *doc)).collect()
                 }
                 _ => Vec::new(),
             },
@@ -33,7 +33,7 @@ impl Near<'_> {
                 let part = at.checked_sub(1).and_then(|at| query.parts.get(at));
                 let text = part.map_or(query.text, |part| part.text);
                 let ids: Vec<&CapabilityId> =
-                    places.iter().filter_map(|place| index.id(*place)).collect();
+                    docs.iter().filter_map(|doc| index.id(*doc)).collect();
                 let one = i64::try_from(ONE).unwrap_or(i64::MAX);
                 let near = retriever.near(text, &ids).into_iter();
                 near.take(ids.len()).map(|near| near.clamp(-one, one)).collect()

@@ -8,19 +8,19 @@ use weaver_text::escape::truncate;
 use weaver_text::stem;
 use weaver_types::CapabilityId;
 
-use super::analyse::{Asked, MAX_QUERY_CHARS, Query};
 use super::analyser::{Analyser, Word, WordAt};
 use super::answer::{Hit, RouteAnswer};
 use super::confidence::Evidence;
+use super::corrections::SpellingCorrections;
 use super::key;
 use super::lexicon::Lexicon;
-use super::meant::Meant;
-use super::near::Near;
-use super::rank::{Ranked, Ranker};
+use super::query::{MAX_QUERY_CHARS, Query, QueryTerms};
+use super::query_scorer::QueryScorer;
+use super::ranker::{RankedDoc, Ranker};
 use super::request::RouteRequest;
-use super::score::Scorer;
 use super::selection::Selection;
-use super::{MAX_K, Router, lift, trace};
+use super::similarity::Similarity;
+use super::{MAX_K, Router, feedback, trace};
 use crate::filter::Rule;
 use crate::fixed::ONE;
 
@@ -45,8 +45,8 @@ impl Router {
             None => request.query.into(),
         };
         let (index, pools) = (&self.index, &*self.pools);
-        let (thesaurus, meant) = (&*self.thesaurus, &Meant::default());
-        let scorer = Scorer { index, pools, selection: &selection, thesaurus, meant };
+        let (thesaurus, corrections) = (&*self.thesaurus, &SpellingCorrections::default());
+        let scorer = QueryScorer { index, pools, selection: &selection, thesaurus, corrections };
         let mut analyser = pools.analysers.take();
         let mut tokens = analyser.tokens(truncate(&text, MAX_QUERY_CHARS));
         let has = |word: &str| scorer.sees_any(key::of(&stem::stem(word)));
@@ -57,27 +57,30 @@ impl Router {
         }
         let text = english.map_or(text, Cow::Owned);
         let query = Query::from_tokens(&text, tokens, &mut analyser);
-        let scorer = Scorer { meant: &Meant::of(scorer, &query, &analyser), ..scorer };
+        let scorer = QueryScorer {
+            corrections: &SpellingCorrections::of(scorer, &query, &analyser),
+            ..scorer
+        };
         let k = request.k.min(MAX_K);
         let mut depth = request.filter.map_or(k, |filter| filter.depth(k)).max(2);
         if request.reranker.is_some() {
             depth = depth.max(RERANKED);
         }
         if request.taught.is_some() {
-            depth = depth.max(lift::DEPTH);
+            depth = depth.max(feedback::DEPTH);
         }
         let mut ranked = self.rank(scorer, &query, &analyser, request, depth);
         if let Some((lessons, now)) = request.taught {
-            lift::lift(scorer, query.text, &lift::Taught { lessons, now }, &mut ranked);
+            feedback::boost(scorer, query.text, &feedback::Feedback { lessons, now }, &mut ranked);
         }
         analyser.trim_for_queries();
         pools.analysers.give(analyser);
-        let evidence = Evidence::of(&ranked, scorer.worth_of_all(&query.whole));
+        let evidence = Evidence::of(&ranked, scorer.max_score_of(&query.whole));
         self.rerank(request, &text, &mut ranked);
         let hits = self.arranged(request, &ranked, k);
         let trace = request.traced.then(|| {
-            let shown = |hit: &Hit| ranked.iter().find(|r| index.id(r.place) == Some(&hit.id));
-            let shown: Vec<Ranked> = hits.iter().filter_map(shown).copied().collect();
+            let shown = |hit: &Hit| ranked.iter().find(|r| index.id(r.doc) == Some(&hit.id));
+            let shown: Vec<RankedDoc> = hits.iter().filter_map(shown).copied().collect();
             trace::trace(scorer, &query, &shown, evidence, left_out)
         });
         let ambiguous = evidence.is_ambiguous() && hits.len() > 1;
@@ -117,26 +120,26 @@ impl Router {
 
     fn rank(
         &self,
-        scorer: Scorer<'_>,
+        scorer: QueryScorer<'_>,
         query: &Query<'_>,
         analyser: &Analyser,
         request: &RouteRequest<'_>,
         k: usize,
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedDoc> {
         let index = &self.index;
         let ranker = Ranker { index, scorer };
         if let Some(retriever) = request.retriever {
-            return ranker.by_meaning(query, &Near::Host { retriever, query, index }, k);
+            return ranker.by_meaning(query, &Similarity::Host { retriever, query, index }, k);
         }
         let Some(meaning) = &self.meaning else { return ranker.by_words(query, k) };
         let worth = |word: &Word| match word.stop {
             true => STOP_WORD,
             false => scorer.rarity(word.key),
         };
-        let asked = |words: &[WordAt], terms: &Asked| {
+        let asked = |words: &[WordAt], terms: &QueryTerms| {
             let words = words.iter().filter_map(|at| analyser.word(*at));
             let words = words.map(|word| (&*word.raw, worth(word)));
-            meaning.asked(words.chain(scorer.implied_words(terms)))
+            meaning.query_vector(words.chain(scorer.implied_words(terms)))
         };
         let Some(whole) = asked(&query.words, &query.whole) else {
             return ranker.by_words(query, k);
@@ -144,11 +147,11 @@ impl Router {
         let parts: Vec<_> =
             query.parts.iter().map(|part| asked(&part.words, &part.terms)).collect();
         let asked = std::iter::once(Some(whole)).chain(parts).collect();
-        ranker.by_meaning(query, &Near::Table { meaning, asked }, k)
+        ranker.by_meaning(query, &Similarity::Table { meaning, asked }, k)
     }
 
     /// The first items in the order of the host's reranker.
-    fn rerank(&self, request: &RouteRequest<'_>, text: &str, ranked: &mut [Ranked]) {
+    fn rerank(&self, request: &RouteRequest<'_>, text: &str, ranked: &mut [RankedDoc]) {
         let Some(reranker) = request.reranker else { return };
         let count = ranked.iter().take(RERANKED).take_while(|ranked| !ranked.copy).count();
         let Some(first) = ranked.get_mut(..count) else { return };
@@ -165,7 +168,7 @@ impl Router {
         }
     }
 
-    fn arranged(&self, request: &RouteRequest<'_>, ranked: &[Ranked], k: usize) -> Vec<Hit> {
+    fn arranged(&self, request: &RouteRequest<'_>, ranked: &[RankedDoc], k: usize) -> Vec<Hit> {
         let mut hits: Vec<Hit> = ranked.iter().filter_map(|ranked| self.hit(*ranked)).collect();
         if let Some(filter) = request.filter.filter(|filter| !filter.keeps_order()) {
             let seen = |id: &CapabilityId| {
@@ -178,9 +181,9 @@ impl Router {
         hits
     }
 
-    fn question(&self, hits: &[Hit], ranked: &[Ranked]) -> Option<String> {
+    fn question(&self, hits: &[Hit], ranked: &[RankedDoc]) -> Option<String> {
         let name = |hit: &Hit| {
-            let mut ranked = ranked.iter().filter_map(|ranked| self.index.item(ranked.place));
+            let mut ranked = ranked.iter().filter_map(|ranked| self.index.item(ranked.doc));
             // What a filter pinned needs not be among the ranked.
             let item = ranked.find(|item| item.id == hit.id).or_else(|| self.item(&hit.id));
             let name = item?.display_name();
@@ -194,8 +197,8 @@ impl Router {
         Some(format!("Which is meant: `{first}` or `{second}`?"))
     }
 
-    fn hit(&self, ranked: Ranked) -> Option<Hit> {
-        let id = self.index.id(ranked.place)?.clone();
+    fn hit(&self, ranked: RankedDoc) -> Option<Hit> {
+        let id = self.index.id(ranked.doc)?.clone();
         Some(Hit { id, score: ranked.score, copy: ranked.copy })
     }
 }

@@ -1,0 +1,286 @@
+//! The documents that score most for one query, without scoring all of them.
+//!
+//! Term-at-a-time MaxScore (Turtle and Flood 1995, "Query evaluation: strategies and
+//! optimizations"): each list has an upper bound of what it can add, so once `count` documents have
+//! more than all lists that are left can bring together, no new document can be among the best, and
+//! known ones are dropped as soon as the rest cannot lift them. Documents are a few words long and
+//! queries have many rare terms, so going term by term with one array of scores beats going
+//! document by document with cursors, as WAND does.
+
+use super::postings::{DocId, ScoredDoc};
+use super::query_term::{Collector, LOOKUP_COST, QueryTerm, SynonymAccumulator};
+use super::selection::Selection;
+
+/// Partial scores, and the documents that can still be among the best. It is empty before and
+/// after.
+#[derive(Debug, Default)]
+pub(super) struct TopKCollector {
+    /// By document; zero where there is none.
+    scores: Vec<u32>,
+    /// The documents that have a score and can still be among the best.
+    docs: Vec<DocId>,
+    /// Those of them with a score that so many as are wanted are known to have.
+    top: Vec<DocId>,
+    synonyms: SynonymAccumulator,
+    sorted: Vec<u32>,
+}
+
+impl TopKCollector {
+    /// Makes room for so many documents.
+    pub(super) fn fit(&mut self, items: usize) {
+        if self.scores.len() < items {
+            self.scores.resize(items, 0);
+            self.synonyms.fit(items);
+        }
+    }
+
+    /// What [`QueryTerm::each`] needs.
+    pub(super) fn synonyms(&mut self) -> &mut SynonymAccumulator {
+        &mut self.synonyms
+    }
+
+    /// The visible items with the `count` highest sums, and what equals the last of them; in no
+    /// particular order.
+    ///
+    /// Short sources are read first. As soon as so many items have more than all sources that are
+    /// left can bring, no other item is looked at; and of those that have a score, one goes as soon
+    /// as what is left cannot lift it among the best. What is left never brings less than nothing,
+    /// so nothing is lost.
+    pub(super) fn best(
+        &mut self,
+        mut sources: Vec<QueryTerm<'_>>,
+        selection: &Selection,
+        count: usize,
+    ) -> Vec<ScoredDoc> {
+        sources.sort_by_cached_key(QueryTerm::size);
+        let mut left: u64 = sources.iter().map(QueryTerm::max_score).sum();
+        let (mut read, mut least, mut open) = (0, 1, count > 0);
+        for source in &sources {
+            // No item has more than what the sources so far can bring. To look for a higher bound
+            // takes as long as the top is, so it is not done for the sake of a shorter source.
+            if read > left && source.size() >= self.top.len() {
+                least = self.raise(count, least);
+            }
+            open = open && left >= least.into();
+            if open {
+                self.add(source, selection, least);
+            } else {
+                self.add_to_known(source, left, least);
+            }
+            let most = source.max_score();
+            (read, left) = (read + most, left.saturating_sub(most));
+        }
+        self.raise(count, least);
+        let score = |doc: DocId| (doc, self.scores.get(doc as usize).copied().unwrap_or(0));
+        let best = self.top.drain(..).map(score).collect();
+        for doc in self.docs.drain(..) {
+            if let Some(score) = self.scores.get_mut(doc as usize) {
+                *score = 0;
+            }
+        }
+        best
+    }
+
+    /// The score that so many have at the least: no lower than before. Leaves at the top what has
+    /// it.
+    fn raise(&mut self, count: usize, least: u32) -> u32 {
+        let Some(last) = count.checked_sub(1).filter(|last| *last < self.top.len()) else {
+            return least;
+        };
+        let score = |doc: &DocId| self.scores.get(*doc as usize).copied().unwrap_or(0);
+        self.sorted.clear();
+        self.sorted.extend(self.top.iter().map(score));
+        let least = *self.sorted.select_nth_unstable_by(last, |a, b| b.cmp(a)).1;
+        self.top.retain(|doc| score(doc) >= least);
+        least
+    }
+
+    fn drop_below(&mut self, least: u64) {
+        let scores = &mut self.scores;
+        self.docs.retain(|doc| {
+            let Some(score) = scores.get_mut(*doc as usize) else { return false };
+            let stays = u64::from(*score) >= least;
+            if !stays {
+                *score = 0;
+            }
+            stays
+        });
+    }
+
+    fn add(&mut self, source: &QueryTerm<'_>, selection: &Selection, least: u32) {
+        let Self { scores, docs, top, synonyms, .. } = self;
+        let sums = PartialScores { scores, top, least };
+        source.each(synonyms, &mut AllDocs { sums, docs, selection });
+    }
+
+    /// Adds to the items that have a score already; those go that cannot be among the best by so
+    /// much as is left.
+    fn add_to_known(&mut self, source: &QueryTerm<'_>, left: u64, least: u32) {
+        let size = source.size();
+        if self.docs.len() < size {
+            self.drop_below(u64::from(least).saturating_sub(left));
+        }
+        let Self { scores, docs, top, synonyms, .. } = self;
+        let mut sums = PartialScores { scores, top, least };
+        if docs.len() * LOOKUP_COST * source.lists() < size {
+            docs.iter().for_each(|doc| sums.add(*doc, source.at(*doc)));
+        } else {
+            source.each(synonyms, &mut ScoredDocs { sums });
+        }
+    }
+}
+
+/// The scores, and the documents of those that are no lower than `least`.
+struct PartialScores<'a> {
+    scores: &'a mut [u32],
+    top: &'a mut Vec<DocId>,
+    least: u32,
+}
+
+impl PartialScores<'_> {
+    fn has(&self, doc: DocId) -> bool {
+        self.scores.get(doc as usize).is_some_and(|sum| *sum > 0)
+    }
+
+    #[inline]
+    fn add(&mut self, doc: DocId, score: u32) {
+        let Some(sum) = self.scores.get_mut(doc as usize) else { return };
+        let before = *sum;
+        *sum = before.saturating_add(score);
+        if before < self.least && *sum >= self.least {
+            self.top.push(doc);
+        }
+    }
+}
+
+/// Collects every visible document.
+struct AllDocs<'a> {
+    sums: PartialScores<'a>,
+    docs: &'a mut Vec<DocId>,
+    selection: &'a Selection,
+}
+
+impl Collector for AllDocs<'_> {
+    #[inline]
+    fn accepts(&self, doc: DocId) -> bool {
+        self.selection.sees(doc)
+    }
+
+    #[inline]
+    fn collect(&mut self, doc: DocId, score: u32) {
+        if !self.sums.has(doc) {
+            if !self.accepts(doc) {
+                return;
+            }
+            self.docs.push(doc);
+        }
+        self.sums.add(doc, score);
+    }
+}
+
+/// Collects the documents that have a score already.
+struct ScoredDocs<'a> {
+    sums: PartialScores<'a>,
+}
+
+impl Collector for ScoredDocs<'_> {
+    #[inline]
+    fn accepts(&self, doc: DocId) -> bool {
+        self.sums.has(doc)
+    }
+
+    #[inline]
+    fn collect(&mut self, doc: DocId, score: u32) {
+        if self.sums.has(doc) {
+            self.sums.add(doc, score);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::super::postings::{Posting, PostingsList, SegmentPostings};
+    use super::super::query_term::TermScorer;
+    use super::super::selection::{Bits, Stamp};
+    use super::*;
+
+    const ITEMS: u32 = 400;
+
+    type Lists = Vec<(u64, BTreeMap<DocId, u16>, BTreeMap<DocId, u16>)>;
+
+    /// Lists of a few items and of many, with what they are worth; some of their items came later.
+    fn lists() -> impl Strategy<Value = Lists> {
+        let gain = prop_oneof![1..200_u64, 1..400_000_u64];
+        let items = |most| prop::collection::btree_map(0..ITEMS, 0..9_000_u16, 0..most);
+        let list = prop_oneof![items(12), items(300)];
+        prop::collection::vec((gain, list, items(3)), 0..9)
+    }
+
+    fn worth((gain, base, added): &(u64, Vec<Posting>, Vec<Posting>)) -> TermScorer<'_> {
+        TermScorer {
+            weight: *gain,
+            postings: PostingsList { base: SegmentPostings::of(base), added, gone: 0 },
+        }
+    }
+
+    fn postings(items: &BTreeMap<DocId, u16>, from: DocId) -> Vec<Posting> {
+        items.iter().map(|(doc, weight)| Posting::new(from + doc, *weight)).collect()
+    }
+
+    /// The same by looking at every item.
+    fn exhaustive(
+        sources: &[QueryTerm<'_>],
+        selection: &Selection,
+        count: usize,
+    ) -> Vec<ScoredDoc> {
+        let score = |doc| sources.iter().map(|source| source.at(doc)).sum::<u32>();
+        let visible = (0..2 * ITEMS).filter(|doc| selection.sees(*doc));
+        let mut all: Vec<ScoredDoc> = visible.map(|doc| (doc, score(doc))).collect();
+        all.retain(|(_, score)| *score > 0);
+        all.sort_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
+        let last = all.get(count.wrapping_sub(1)).map_or(0, |hit| hit.1);
+        all.retain(|hit| count > 0 && hit.1 >= last);
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_looked_at_is_not_among_the_best(
+            lists in lists(), instead in lists(), count in prop_oneof![0..8_usize, 0..500_usize],
+            hidden in prop::option::of(prop::collection::vec(0..2 * ITEMS, 0..200)),
+        ) {
+            let lists: Vec<_> = lists.iter().chain(&instead).map(|(gain, base, added)| {
+                (*gain, postings(base, 0), postings(added, ITEMS))
+            }).collect();
+            let (plain, others) = lists.split_at(lists.len() - instead.len());
+            let sources = || {
+                let mut sources: Vec<_> = plain.iter().map(|list| QueryTerm::Term(worth(list))).collect();
+                for three in others.chunks(3).filter(|three| three.len() > 1) {
+                    let own = worth(&three[0]).postings;
+                    sources.push(QueryTerm::Synonyms { own, others: three[1..].iter().map(worth).collect() });
+                }
+                sources
+            };
+            let selection = match &hidden {
+                None => Selection::all(u64::from(2 * ITEMS), None, Stamp::default()),
+                Some(hidden) => {
+                    let seen = (0..2 * ITEMS).map(|doc| !hidden.contains(&doc));
+                    Selection::of(Arc::new(Bits::of(seen)), Stamp::default())
+                }
+            };
+            let mut collector = TopKCollector::default();
+            collector.fit(2 * ITEMS as usize);
+            for _ in 0..2 {
+                let mut best = collector.best(sources(), &selection, count);
+                best.sort_by_key(|(doc, score)| (std::cmp::Reverse(*score), *doc));
+                prop_assert_eq!(best, exhaustive(&sources(), &selection, count));
+            }
+            prop_assert!(collector.scores.iter().all(|score| *score == 0) && collector.synonyms.is_clear());
+        }
+    }
+}
