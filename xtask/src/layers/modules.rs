@@ -37,7 +37,6 @@ pub const KNOTS: &[Knot] = &[
     Knot { folder: "firewall", parent: "redact::personal", modules: 4 },
     Knot { folder: "firewall", parent: "view", modules: 7 },
     Knot { folder: "trace-store", parent: "sqlite", modules: 6 },
-    Knot { folder: "contextweaver", parent: "", modules: 4 },
     Knot { folder: "contextweaver", parent: "compile", modules: 23 },
     Knot { folder: "contextweaver", parent: "memory", modules: 5 },
     Knot { folder: "contextweaver", parent: "route", modules: 7 },
