@@ -2,8 +2,8 @@
 //!
 //! Farthest-first traversal (Gonzalez 1985, "Clustering to minimize the maximum intercluster
 //! distance"): each new centre is the item that is farthest from all centres so far, and each item
-//! goes to its nearest centre. It takes one pass for each centre and starts at the first item instead
-//! of a random one, so equal catalogs give equal graphs.
+//! goes to its nearest centre. It takes one pass for each centre and starts at the first item
+//! instead of a random one, so equal catalogs give equal graphs.
 
 use super::seed::{Seeds, Word};
 

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::postings::DocId;
 
-/// Places are cleared in chunks of so many.
+/// Scores are cleared in chunks of so many.
 const CHUNK: usize = 64;
 
-/// Scores by document, in units of 1/65,536. It remembers which chunks hold any, so that clearing and
-/// walking cost what was written, not what there is.
+/// Scores by document, in units of 1/65,536. It remembers which chunks hold any, so that clearing
+/// and walking cost what was written, not what there is.
 #[derive(Debug, Default)]
 pub(super) struct ScoreAccumulator {
     scores: Vec<u32>,
@@ -18,8 +18,8 @@ pub(super) struct ScoreAccumulator {
     peaks: Vec<u32>,
 }
 
-/// How many documents make a group, in an index of so many: there are to be more groups than documents
-/// that anybody asks for, and no more than need be.
+/// How many documents make a group, in an index of so many: there are to be more groups than
+/// documents that anybody asks for, and no more than need be.
 pub(super) fn group(docs: usize) -> usize {
     match docs {
         0..4_096 => 8,

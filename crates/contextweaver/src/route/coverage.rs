@@ -1,8 +1,8 @@
 //! A shortlist for a request for several things: each position goes to what adds most.
 //!
 //! Greedy diversification by explicit aspects, the terms of the query, in the manner of xQuAD
-//! (Santos, Macdonald and Ounis 2010) and MMR (Carbonell and Goldstein 1998): without it, five tools
-//! for the first half of a request leave no room for the second.
+//! (Santos, Macdonald and Ounis 2010) and MMR (Carbonell and Goldstein 1998): without it, five
+//! tools for the first half of a request leave no room for the second.
 
 use super::document::DIGITS;
 use super::index::Index;

@@ -1,10 +1,10 @@
 //! An item as a searchable document: keys by field.
 //!
 //! Weights are those of BM25F (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to
-//! multiple weighted fields"): occurrences are weighted by field, damped by the length of the field,
-//! summed, and only then saturated, so that a word in three fields is no threefold evidence. The
-//! length is held against a constant instead of the average of the catalog, so that the weight of a
-//! word depends on its item alone and an index can be changed item by item.
+//! multiple weighted fields"): occurrences are weighted by field, damped by the length of the
+//! field, summed, and only then saturated, so that a word in three fields is no threefold
+//! evidence. The length is held against a constant instead of the average of the catalog, so that
+//! the weight of a word depends on its item alone and an index can be changed item by item.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,10 @@
 //! Words and meaning in one score: the weighted sum of their z-scores.
 //!
-//! A score by words and a cosine have no common scale. Each is turned into its distance from its own
-//! mean over the candidates in standard deviations (z-score normalisation; Montague and Aslam 2001,
-//! "Relevance score normalization for metasearch") and added up as CombSUM does (Fox and Shaw
-//! 1994). Reciprocal rank fusion throws the margins away and finds two to four points less here.
+//! A score by words and a cosine have no common scale. Each is turned into its distance from its
+//! own mean over the candidates in standard deviations (z-score normalisation; Montague and Aslam
+//! 2001, "Relevance score normalization for metasearch") and added up as CombSUM does (Fox and
+//! Shaw 1994). Reciprocal rank fusion throws the margins away and finds two to four points less
+//! here.
 
 use crate::fixed::{self, ONE};
 

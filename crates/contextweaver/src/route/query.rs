@@ -173,6 +173,14 @@ impl<'q> Query<'q> {
     }
 }
 
+/// The terms in their order, each once, and how often each occurs.
+pub(super) fn occurrences(terms: &[String]) -> Vec<(&str, u64)> {
+    let mut terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+    terms.sort_unstable();
+    let runs = terms.chunk_by(|a, b| a == b);
+    runs.filter_map(|run| Some((*run.first()?, run.len() as u64))).collect()
+}
+
 /// A text without words as one term: folded, or as it is where that leaves nothing.
 pub(super) fn literal(text: &str) -> Option<String> {
     let folded = normalise::fold(text);

@@ -1,4 +1,4 @@
-//! Scoring items against a query.
+//! Scoring items against a query: BM25F with precomputed impacts, and what a query implies.
 
 use crate::fixed::{self, ONE};
 use crate::route::accumulator::{self, ScoreAccumulator};
@@ -9,7 +9,7 @@ use crate::route::intent::Expansion;
 use crate::route::key::{self, Key};
 use crate::route::pool::Pools;
 use crate::route::postings::{DocId, PostingsList, ScoredDoc};
-use crate::route::query::{Query, QueryTerms, Terms};
+use crate::route::query::{Query, QueryTerms, Terms, occurrences};
 use crate::route::query_scores::QueryScores;
 use crate::route::query_term::{Collector, QueryTerm, SynonymAccumulator, TermScorer, impact};
 use crate::route::selection::Selection;
@@ -299,7 +299,7 @@ impl<'a> QueryScorer<'a> {
             }
         };
         let gain = |list, count, factor| self.term_weight(self.selection.seen(list), count, factor);
-        for (term, count) in counted(&terms.single) {
+        for (term, count) in occurrences(&terms.single) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
             let factor =
@@ -314,7 +314,7 @@ impl<'a> QueryScorer<'a> {
                 add(term, &other, by, self.index.single(key::of(&other)), gain);
             }
         }
-        for (term, count) in counted(&terms.pairs) {
+        for (term, count) in occurrences(&terms.pairs) {
             let (single, pairs) =
                 (self.index.single(key::of(term)), self.index.pairs(key::of(term)));
             add(term, term, "pair", pairs, gain(pairs, count, ONE / 2));
@@ -394,12 +394,4 @@ impl Collector for VisibleDocs<'_> {
             self.accumulator.add(doc, score);
         }
     }
-}
-
-/// The terms in their order, each once, and how often each occurs.
-fn counted(terms: &[String]) -> Vec<(&str, u64)> {
-    let mut terms: Vec<&str> = terms.iter().map(String::as_str).collect();
-    terms.sort_unstable();
-    let runs = terms.chunk_by(|a, b| a == b);
-    runs.filter_map(|run| Some((*run.first()?, run.len() as u64))).collect()
 }

@@ -1,11 +1,11 @@
 //! The documents that score most for one query, without scoring all of them.
 //!
 //! Term-at-a-time MaxScore (Turtle and Flood 1995, "Query evaluation: strategies and
-//! optimizations"): each list has an upper bound of what it can add, so once `count` documents have
-//! more than all lists that are left can bring together, no new document can be among the best, and
-//! known ones are dropped as soon as the rest cannot lift them. Documents are a few words long and
-//! queries have many rare terms, so going term by term with one array of scores beats going
-//! document by document with cursors, as WAND does.
+//! optimizations"): each list has an upper bound of what it can add, so once `count` documents
+//! have more than all lists that are left can bring together, no new document can be among the
+//! best, and known ones are dropped as soon as the rest cannot lift them. Documents are a few
+//! words long and queries have many rare terms, so going term by term with one array of scores
+//! beats going document by document with cursors, as WAND does.
 
 use super::postings::{DocId, ScoredDoc};
 use super::query_term::{Collector, LOOKUP_COST, QueryTerm, SynonymAccumulator};
