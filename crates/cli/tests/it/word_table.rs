@@ -6,7 +6,7 @@ use crate::client::{self, Client};
 use crate::support::{Folder, weaver};
 
 /// A request that shares no word with the tool that it means.
-const MEANT: &str = "list the employees";
+const MEANT: &str = "the employees";
 
 fn settings(table: &str) -> String {
     format!("[gateway]\nword_table = \"{table}\"\n")
