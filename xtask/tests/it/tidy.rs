@@ -29,6 +29,7 @@ workspace = true
 fn workspace(folder: &Path) {
     for (path, text) in [
         ("Cargo.toml", ROOT),
+        ("Cargo.lock", "version = 4\n"),
         ("crates/a/Cargo.toml", MANIFEST),
         ("crates/a/src/lib.rs", "//! A crate.\n"),
         ("crates/a/README.md", "x\n"),
