@@ -10,7 +10,7 @@ use weaver_types::{
     PrincipalId, Progress, RawChunk, RawResult, RunContext, RunId,
 };
 
-use crate::late::LateResponseSink;
+use crate::late_response::LateResponseSink;
 use crate::progress::ProgressSlot;
 
 /// A call that was verified, decided and recorded: the only thing that a driver accepts.

@@ -20,7 +20,7 @@ use crate::contract::{self, Baselines};
 use crate::error::KernelError;
 use crate::explanation;
 use crate::invocation::Explanation;
-use crate::late::LateResponseLog;
+use crate::late_response::LateResponseLog;
 use crate::pending_grants::PendingGrants;
 use crate::ports::Ports;
 use crate::rates::Rates;

@@ -31,7 +31,7 @@ mod explanation;
 mod function;
 mod invocation;
 mod kernel;
-mod late;
+mod late_response;
 mod log_tail;
 mod masked_arguments;
 mod masks;

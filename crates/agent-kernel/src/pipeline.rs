@@ -10,7 +10,6 @@
 //! receive = verify a signed file ─ record ─ it counts
 //! ```
 
-mod as_if;
 mod attempt;
 mod calibrate;
 mod call;
@@ -23,8 +22,8 @@ mod expand;
 mod explain_denial;
 mod finish;
 mod grant;
-mod hear;
 mod hold;
+mod hypothetical_call;
 mod intent;
 mod invoke;
 mod label;
@@ -34,6 +33,7 @@ mod note;
 mod observe;
 mod origins;
 mod progress;
+mod provenance_updates;
 mod receive;
 mod record_ends;
 mod recover;
@@ -46,10 +46,10 @@ mod retry;
 mod revoke;
 mod run_end;
 mod run_firewall;
-mod share;
 mod signal;
-mod stand_in;
+mod standing_release;
 mod stream;
+mod token_allotment;
 mod transition;
 mod unfinished;
 mod unmask;

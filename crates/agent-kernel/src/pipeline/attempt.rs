@@ -16,7 +16,7 @@ use crate::budget_reservation::AttemptNeeds;
 use crate::cached_run::{RunSlot, lock};
 use crate::driver::{AuthorizedCall, CallParts, DriverError, HostContext};
 use crate::kernel::Kernel;
-use crate::late::LateResponseSink;
+use crate::late_response::LateResponseSink;
 use crate::wait::{contained, within};
 
 /// A call that is asked to wait longer than this is not tried again.

@@ -9,11 +9,11 @@ use weaver_types::{
     Contribution, Decision, Millicents, ResponseMode, RunContext, RunMeters, Verdict,
 };
 
-use super::as_if::HypotheticalCall;
 use super::attempt::needs_of;
 use super::evaluate::{Evaluation, Question};
 use super::grant::limits;
-use super::share::TokenAllotment;
+use super::hypothetical_call::HypotheticalCall;
+use super::token_allotment::TokenAllotment;
 use crate::budget_reservation::BudgetRemaining;
 use crate::budget_reservation::{AttemptNeeds, BudgetReservation, left};
 use crate::cached_run::{RunSlot, lock};

@@ -14,7 +14,7 @@ use weaver_types::{
 use super::observe;
 use super::resume::{HeldCall, HoldEnding, HoldState, is_releasable};
 
-use super::share::spent;
+use super::token_allotment::spent;
 use crate::arguments::Arguments;
 use crate::cached_run::{RunSlot, lock};
 use crate::caller::Caller;

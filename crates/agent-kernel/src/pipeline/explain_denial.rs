@@ -5,8 +5,8 @@ use weaver_policy::explain::{DenialExplanation, FailedCondition, explain_denial}
 use weaver_policy::{PolicySet, Query};
 use weaver_types::{Check, Contribution, Decision, Discharge, ReasonCode};
 
-use super::as_if::HypotheticalCall;
 use super::evaluate::{Evaluation, Question};
+use super::hypothetical_call::HypotheticalCall;
 use crate::caller::{Call, Caller};
 use crate::kernel::Kernel;
 

@@ -11,12 +11,12 @@ use weaver_types::{
 };
 
 use super::attempt::AttemptResult;
-use super::hear::ProvenanceUpdate;
 use super::invoke::AuthorizedInvocation;
 use super::label;
 use super::progress::ProgressOutlet;
+use super::provenance_updates::ProvenanceUpdate;
 use super::refuse::span_id;
-use super::share::TokenAllotment;
+use super::token_allotment::TokenAllotment;
 use super::transition::Step;
 use super::unfinished::OpenCallGuard;
 use crate::driver::DriverError;

@@ -10,11 +10,11 @@ use weaver_types::{
 };
 
 use super::decision_record::DecisionRecord;
-use super::hear::ProvenanceUpdate;
 use super::invoke::AuthorizedInvocation;
 use super::label;
+use super::provenance_updates::ProvenanceUpdate;
 use super::resume::HoldRelease;
-use super::stand_in::ReleaseEffect;
+use super::standing_release::ReleaseEffect;
 use super::transition::{Step, StepError};
 use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::BudgetReservation;

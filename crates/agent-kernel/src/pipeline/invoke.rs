@@ -15,7 +15,7 @@ use super::label;
 use super::measure::Measure;
 use super::progress::ProgressOutlet;
 use super::resume::{HoldRelease, HoldState};
-use super::share::TokenAllotment;
+use super::token_allotment::TokenAllotment;
 use crate::budget_reservation::BudgetReservation;
 use crate::cached_run::{RunSlot, lock};
 use crate::call_stream::{CallStream, Outlet};
@@ -25,11 +25,11 @@ use crate::invocation::Invocation;
 use crate::kernel::Kernel;
 use crate::masked_arguments;
 use crate::masked_arguments::ArgumentMasks;
-use crate::telemetry::{self};
+use crate::telemetry;
 use crate::token::Token;
 
-/// A call that has passed every check and waits for its commit. It is handed on to its end, so it
-/// lies in a box.
+/// A call that has passed every check and waits for its commit. Boxed: it moves through every later
+/// stage.
 pub(crate) struct AuthorizedInvocation<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) request: &'a CapabilityRequest,

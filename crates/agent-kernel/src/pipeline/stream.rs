@@ -10,7 +10,7 @@ use weaver_types::{EventKind, ResponseMode, Timestamp};
 use super::attempt::attempt_needs;
 use super::finish::{CallEnd, answered};
 use super::invoke::AuthorizedInvocation;
-use super::share::TokenAllotment;
+use super::token_allotment::TokenAllotment;
 use super::unfinished::OpenCallGuard;
 use crate::budget_reservation::AttemptNeeds;
 use crate::call_stream::Outlet;

@@ -61,8 +61,8 @@ impl Kernel {
 }
 
 /// Watches over a call from its intent to its recorded end. A call that is abandoned on the way,
-/// because its future is dropped or something panics, is recorded as "outcome unknown". It is handed
-/// on to the end of the call, so it lies in a box.
+/// because its future is dropped or something panics, is recorded as "outcome unknown". Boxed:
+/// it moves through every later stage.
 pub(crate) struct OpenCallGuard<'k> {
     pub(crate) kernel: &'k Kernel,
     pub(crate) slot: RunSlot,

@@ -80,10 +80,10 @@ impl Open {
     }
 
     fn cancel(&self, id: &str) {
-        if let Ok(mut open) = self.0.lock() {
-            if let Some(request) = open.by_id.remove(id) {
-                request.cancellation.cancel();
-            }
+        if let Ok(mut open) = self.0.lock()
+            && let Some(request) = open.by_id.remove(id)
+        {
+            request.cancellation.cancel();
         }
     }
 
