@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use weaver_policy::approval::{
-//!     ApprovalRequest, ApprovalState, Moment, Resolution, ResolutionVerdict, verify_resolution,
+//!     ApprovalRequest, ApprovalState, ReceiptTime, Resolution, ResolutionVerdict, verify_resolution,
 //! };
 //! use weaver_policy::{PolicySet, Source, Sources};
 //! use weaver_types::Timestamp;

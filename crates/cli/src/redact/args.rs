@@ -78,7 +78,7 @@ pub(super) struct Options {
     /// Only values of these types, separated by commas; `weaver redact rules` lists them
     #[arg(long, value_name = "TYPES", value_delimiter = ',')]
     pub(super) types: Vec<String>,
-    /// Write [EMAIL_1] and the like instead of [REDACTED]: equal values get equal names
+    /// Write `[EMAIL_1]` and the like instead of `[REDACTED]`: equal values get equal names
     #[arg(long)]
     pub(super) placeholders: bool,
     #[command(flatten)]
