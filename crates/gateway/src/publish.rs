@@ -1,6 +1,6 @@
 //! Signed checkpoints that leave the machine, and payloads that end.
 //!
-//! A [`Keeper`] signs the synced head of the log at intervals and at the end, and brings the newest
+//! A `Keeper` signs the synced head of the log at intervals and at the end, and brings the newest
 //! checkpoint to every target, with growing pauses after failures. Before it signs, the log must be
 //! shown to extend what was signed before; three places remember that: the record in the ledger
 //! ([`status`]), a file beside the key ([`memory`]), and the files that are targets. Calls never
