@@ -323,7 +323,7 @@ impl Kernel {
             batch.put.push(Put { value, ..stored.put.clone() });
             batch.delete.extend(stored.delete.clone());
         }
-        let told = self.result_provenance(ready, &watch.slot, ended);
+        let told = self.result_provenance(ready, &watch.slot, ended)?;
         batch.put.extend(told.puts.iter().cloned());
         batch.put.extend(watch.slot.masks().put(&self.settings.tenant, run));
         Ok((Step::new(ready.caller, &watch.slot, delta, batch), told))

@@ -149,13 +149,14 @@ impl Kernel {
     }
 
     /// What a trusted result names, as it is shown, and the ids that its source assigned. A result
-    /// that may hold what untrusted input placed there vouches for nothing.
+    /// that may hold what untrusted input placed there vouches for nothing; where that cannot be
+    /// recorded, the end of the call is not recorded either.
     pub(crate) fn result_provenance(
         &self,
         ready: &AuthorizedInvocation<'_>,
         slot: &RunSlot,
         ended: &CallEnd,
-    ) -> ProvenanceUpdate {
+    ) -> Result<ProvenanceUpdate, &'static str> {
         let (run, call) = (&ready.caller.run.run_id, ready.call.as_str());
         let frame = ended.result.data.as_ref();
         let trusted = frame.filter(|frame| frame.label.integrity == Integrity::Trusted);
@@ -166,16 +167,19 @@ impl Kernel {
             // Written to since the call began: further looks at the result vouch for nothing either.
             Some(_) if is_void(origin) => {
                 let part = |index: &Index| index.written(&[], &[call]);
-                return self.addition(run, slot, call, part).unwrap_or_default();
+                return self
+                    .addition(run, slot, call, part)
+                    .ok_or("that the result vouches for nothing has no recordable form");
             }
             Some(frame) => tokens.extend(provenance::answered(frame, slot.masks().table())),
             None => {}
         }
         if tokens.is_empty() {
-            return ProvenanceUpdate::default();
+            return Ok(ProvenanceUpdate::default());
         }
-        self.addition(run, slot, call, |index| index.part(Voucher::Trusted, &tokens))
-            .unwrap_or_default()
+        // What cannot be recorded is not vouched for, which only holds more.
+        let part = |index: &Index| index.part(Voucher::Trusted, &tokens);
+        Ok(self.addition(run, slot, call, part).unwrap_or_default())
     }
 
     /// What a look at a stored trusted result names.
