@@ -92,7 +92,7 @@ pub(super) fn trace(
     left_out: BTreeMap<Rule, usize>,
 ) -> RouteTrace {
     let terms = Terms::of_query(query.text);
-    let shown = |ranked| candidate(scorer, (&terms, &query.whole), ranked);
+    let shown = |ranked| candidate(scorer, &terms, &query.whole, ranked);
     RouteTrace {
         version: 1,
         parts: query.parts.iter().map(|part| part.text.trim().to_owned()).collect(),
@@ -106,7 +106,8 @@ pub(super) fn trace(
 
 fn candidate(
     scorer: QueryScorer<'_>,
-    (terms, asked): (&Terms, &QueryTerms),
+    terms: &Terms,
+    asked: &QueryTerms,
     ranked: &RankedDoc,
 ) -> Option<Candidate> {
     let item = scorer.index.item(ranked.doc)?;
