@@ -76,6 +76,21 @@ pub(super) struct Cli {
 pub(super) enum Command {
     /// Serve MCP on standard input and output, in front of the configured servers
     Serve(Serve),
+    /// Run the daemon that all clients of a configuration share
+    #[cfg(unix)]
+    Daemon(Daemon),
+    /// Show the daemon: its clients, servers and held calls
+    #[cfg(unix)]
+    Status(DaemonVerb),
+    /// End the daemon, once what is under way is answered
+    #[cfg(unix)]
+    Stop(DaemonVerb),
+    /// Put a fresh daemon in place; clients go on without being started again
+    #[cfg(unix)]
+    Restart(Serve),
+    /// Show the log of the daemon
+    #[cfg(unix)]
+    Logs(Logs),
     /// Show the whole path in one minute, offline, on a temporary folder
     Demo(Demo),
     /// The small MCP server behind the demo, on standard input and output
@@ -158,6 +173,59 @@ pub(super) struct Serve {
     /// Read the passphrase of the log's key from this open file descriptor
     #[arg(long, value_name = "N")]
     pub(super) log_passphrase_fd: Option<u32>,
+    /// What this client sees: a `[profiles.NAME]` of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+    /// What `weaver status` calls this client; it gives no right
+    #[arg(long, value_name = "TEXT")]
+    pub(super) label: Option<String>,
+    /// Be the gateway of this one client, without a daemon
+    #[arg(long)]
+    pub(super) standalone: bool,
+}
+
+#[cfg(unix)]
+#[derive(Debug, Args)]
+pub(super) struct Daemon {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Do not verify signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
+    /// End after so many seconds without a client
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) idle_exit: Option<u64>,
+    /// Say on standard output, in one line of JSON, when clients can connect
+    #[arg(long, hide = true)]
+    pub(super) started_by_client: bool,
+}
+
+#[cfg(unix)]
+#[derive(Debug, Args)]
+pub(super) struct DaemonVerb {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[cfg(unix)]
+#[derive(Debug, Args)]
+pub(super) struct Logs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Show so many lines from the end
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) lines: usize,
+    /// Go on as lines are added
+    #[arg(long, short)]
+    pub(super) follow: bool,
 }
 
 #[derive(Debug, Args)]

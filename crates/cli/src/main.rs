@@ -11,6 +11,8 @@ mod check;
 mod compile;
 mod completions;
 mod contracts;
+#[cfg(unix)]
+mod daemon;
 mod demo;
 mod exit;
 mod failure;
@@ -75,6 +77,16 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Serve(args) => serve::run(&args),
+        #[cfg(unix)]
+        Command::Daemon(args) => daemon::run(&args),
+        #[cfg(unix)]
+        Command::Status(args) => daemon::status(&args),
+        #[cfg(unix)]
+        Command::Stop(args) => daemon::stop(&args),
+        #[cfg(unix)]
+        Command::Restart(args) => daemon::restart(&args),
+        #[cfg(unix)]
+        Command::Logs(args) => daemon::logs(&args),
         Command::Demo(args) => demo::command::run(args),
         Command::DemoServer { root } => demo::command::serve(&root),
         Command::Check(args) => check::run(&args),
@@ -103,6 +115,10 @@ impl Command {
     fn wants_json(&self) -> bool {
         match self {
             Self::Demo(args) => args.json,
+            #[cfg(unix)]
+            Self::Status(args) | Self::Stop(args) => args.output.json,
+            #[cfg(unix)]
+            Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) => false,
             Self::Check(args) => args.output.json,
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,

@@ -12,7 +12,7 @@ use super::args::Serve;
 use super::{Exit, Failure};
 
 /// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
-fn start_logging() {
+pub(super) fn start_logging() {
     let filter = EnvFilter::try_from_env("WEAVER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let logger = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -23,13 +23,50 @@ fn start_logging() {
 }
 
 pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
+    #[cfg(unix)]
+    if !args.standalone {
+        return shim(args);
+    }
+    standalone(args)
+}
+
+/// Stands between the client and the daemon. Whatever is wrong, the client is answered.
+#[cfg(unix)]
+fn shim(args: &Serve) -> Result<Exit, Failure> {
+    use weaver_gateway::daemon::{self, DaemonError, SessionRequest, ShimOptions};
+
+    let options = || {
+        let refused = |failure: Failure| DaemonError::Configuration {
+            code: failure.code,
+            problem: failure.in_words(),
+        };
+        let config = super::daemon::absolute(&args.config).map_err(refused)?;
+        let folder = super::daemon::folder_of(&config)?;
+        let command = super::daemon::command(args, &config).map_err(refused)?;
+        let request = SessionRequest {
+            config,
+            unsigned_development: args.unsigned_development,
+            profile: args.profile.clone(),
+            label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
+            resumed: false,
+        };
+        Ok(ShimOptions { folder, command, request })
+    };
+    daemon::run_shim(options()).map_err(Failure::from)?;
+    Ok(Exit::Ok)
+}
+
+fn standalone(args: &Serve) -> Result<Exit, Failure> {
     start_logging();
+    if args.log_passphrase_fd == Some(0) {
+        return Err(client_descriptor());
+    }
     let config = config::load(&args.config)?;
     let store = config.store.clone();
     let log_key = log_key(&config, args.log_passphrase_fd)?;
     let unsigned_development = args.unsigned_development;
     let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-    serve::run(config, options).map_err(|error| match error {
+    serve::run(config, options, args.profile.as_deref()).map_err(|error| match error {
         ServeError::Documents(error) => Failure::from(error),
         ServeError::Version(error) => Failure::from(error),
         ServeError::Store(error) => Failure::store(&store, &error),
@@ -44,8 +81,17 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// A passphrase cannot come from where the client speaks.
+pub(super) fn client_descriptor() -> Failure {
+    Failure::new(Exit::Usage, "serve.log_passphrase", "descriptor 0 is the client's")
+        .next("use another one")
+}
+
 /// The key of the log, where the configuration names one. Standard input is the client's.
-fn log_key(config: &Config, descriptor: Option<u32>) -> Result<Option<SigningKey>, Failure> {
+pub(super) fn log_key(
+    config: &Config,
+    descriptor: Option<u32>,
+) -> Result<Option<SigningKey>, Failure> {
     let refused = |message: String| Failure::new(Exit::Usage, "serve.log_passphrase", message);
     let Some(signing) = &config.log.signing else {
         return match descriptor {
@@ -57,7 +103,6 @@ fn log_key(config: &Config, descriptor: Option<u32>) -> Result<Option<SigningKey
     match descriptor {
         None => Err(refused(format!("{} needs its passphrase", signing.key.display()))
             .next("hand it over: `weaver serve --log-passphrase-fd 3 3< <(pass show weaver-log)`")),
-        Some(0) => Err(refused("descriptor 0 is the client's".to_owned()).next("use another one")),
         Some(fd) => {
             let file = KeyFile::read(&signing.key)?;
             Ok(Some(file.open(&Passphrase::from_descriptor(fd)?)?))

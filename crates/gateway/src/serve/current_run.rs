@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weaver_types::canonical::{self, Profile};
 use weaver_types::ledger::{LedgerError, Namespace, RecordKey};
-use weaver_types::{PrincipalId, RunId, Tenant, Timestamp};
+use weaver_types::{PrincipalId, RunContext, RunId, Tenant, Timestamp};
 
 use super::client_process::ClientKey;
 
@@ -93,6 +93,13 @@ impl CurrentRun {
             }),
             _ => Err(damaged("it has no known version".to_owned())),
         }
+    }
+
+    /// The run of this record, with the settings of another one.
+    pub(crate) fn context(&self, any: &RunContext) -> RunContext {
+        let mut run = any.clone().named(self.run.clone());
+        run.trace_id.clone_from(&self.trace_id);
+        run
     }
 
     /// The canonical bytes of the record, in the version that is written; `client` is whose it is

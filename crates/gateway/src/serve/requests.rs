@@ -11,8 +11,8 @@ use weaver_types::ProgressSink;
 
 use super::call::CallOptions;
 use super::call_progress;
+use super::client::Client;
 use super::dispatch::Session;
-use super::gateway::Gateway;
 use super::lines::MAX_LINE;
 use super::message::{self, Incoming, Request, RpcError, code};
 
@@ -23,7 +23,7 @@ const MAX_KIB: u32 = 64 * 1024;
 
 /// The requests of one client.
 pub(crate) struct Requests {
-    gateway: Arc<Gateway>,
+    client: Arc<Client>,
     session: Arc<Session>,
     outbox: mpsc::Sender<Vec<u8>>,
     open: Arc<Open>,
@@ -97,13 +97,13 @@ impl Open {
 
 impl Requests {
     pub(crate) fn new(
-        gateway: Arc<Gateway>,
+        client: Arc<Client>,
         session: Arc<Session>,
         outbox: mpsc::Sender<Vec<u8>>,
     ) -> Self {
         let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
-        Self { gateway, session, outbox, open: Arc::default(), places, room }
+        Self { client, session, outbox, open: Arc::default(), places, room }
     }
 
     /// Takes a line.
@@ -135,6 +135,16 @@ impl Requests {
         let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
     }
 
+    /// How many requests are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        (MAX_IN_FLIGHT as usize).saturating_sub(self.places.available_permits())
+    }
+
+    /// Sends the client a message that answers no request.
+    pub(crate) async fn announce(&self, line: Vec<u8>) {
+        self.send(line).await;
+    }
+
     /// A cancelled call goes on, and its end is recorded; only its answer is not sent.
     fn notice(&self, method: &str, id: Option<&Value>) {
         match (method, id) {
@@ -156,7 +166,7 @@ impl Requests {
             return self.send(refuse("a request with this id is being worked on")).await;
         };
         let work = Work {
-            gateway: Arc::clone(&self.gateway),
+            client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
             outbox: self.outbox.clone(),
             open: Arc::clone(&self.open),
@@ -187,7 +197,7 @@ impl Requests {
 
 /// One request under way.
 struct Work {
-    gateway: Arc<Gateway>,
+    client: Arc<Client>,
     session: Arc<Session>,
     outbox: mpsc::Sender<Vec<u8>>,
     open: Arc<Open>,
@@ -200,7 +210,7 @@ struct Work {
 impl Work {
     async fn run(self, request: Request) {
         let id = request.id.clone();
-        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
         let progress = call_progress::token(&request.params).map(|token| self.tell(token));
         let options = CallOptions {
             argument_problem: None,
@@ -209,7 +219,7 @@ impl Work {
         };
         // In a task of its own, so that a fault in it is answered too.
         let answering =
-            tokio::spawn(async move { session.answer(&gateway, request, options).await });
+            tokio::spawn(async move { session.answer(&client, request, options).await });
         let outcome = answering.await.unwrap_or_else(|_| {
             tracing::error!("a request ended without an answer");
             Err(RpcError::new(code::INTERNAL, "the request failed inside"))

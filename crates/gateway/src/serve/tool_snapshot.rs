@@ -12,7 +12,7 @@ use weaver_types::{Capability, CapabilityId};
 
 use super::upstreams::Upstreams;
 use super::{exported_name, memory, proxy};
-use crate::config::{Config, Mode};
+use crate::config::Config;
 
 /// The tools at one moment. It is replaced whole when anything changes.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl ToolSnapshot {
                 tracing::warn!(tool = %capability.id(), %error, "left out of the index");
                 continue;
             }
-            if config.mode == Mode::Proxy {
+            if config.has_proxy() {
                 let id = capability.id();
                 names.add(id, config.unprefixed && !memory::is_ours(id));
             }

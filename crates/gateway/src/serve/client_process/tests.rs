@@ -48,16 +48,16 @@ impl Proc {
 
     /// The number of the client.
     fn client(&self) -> Option<u32> {
-        self.table().client().map(|client| client.pid)
+        self.table().client("self").map(|client| client.pid)
     }
 }
 
 #[test]
 fn the_client_is_whoever_started_the_gateway() {
     let proc = Proc::new();
-    assert_eq!(proc.client(), None, "its parent is dead");
+    assert_eq!(proc.client("self"), None, "its parent is dead");
     proc.process(90, 1, &["/opt/Some Client/client", "--flag"]);
-    let client = proc.table().client().unwrap();
+    let client = proc.table().client("self").unwrap();
     assert_eq!(
         ClientKey::Process(client.clone()).id(),
         format!("process/{BOOT}/4026531836/90/900")
@@ -81,7 +81,7 @@ fn wrappers_are_walked_over_and_nothing_else_is() {
         &["env", "A=1", "weaver"],
     ] {
         proc.process(90, 80, words);
-        assert_eq!(proc.client(), Some(80), "{words:?}");
+        assert_eq!(proc.client("self"), Some(80), "{words:?}");
     }
     for words in [
         &["sh", "client.sh", "-c"][..],
@@ -93,7 +93,7 @@ fn wrappers_are_walked_over_and_nothing_else_is() {
         &[],
     ] {
         proc.process(90, 80, words);
-        assert_eq!(proc.client(), Some(90), "{words:?}");
+        assert_eq!(proc.client("self"), Some(90), "{words:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn a_chain_of_wrappers_is_followed_up_to_a_length() {
             proc.process(90 - n, 89 - n, &["sh", "-c", "x"]);
         }
         proc.process(90 - count, 1, &["client"]);
-        proc.client()
+        proc.client("self")
     };
     assert_eq!(wrap(8), Some(82));
     assert_eq!(wrap(9), None);
@@ -117,24 +117,24 @@ fn what_cannot_be_told_is_nobody() {
         let proc = Proc::new();
         proc.process(1, 0, &["init"]);
         proc.process(100, parent, &["weaver"]);
-        assert_eq!(proc.client(), None, "left to {parent}");
+        assert_eq!(proc.client("self"), None, "left to {parent}");
     }
     let proc = Proc::new();
     proc.process(90, 1, &["/usr/lib/systemd/systemd", "--user"]);
-    assert_eq!(proc.client(), None, "left to the user's service manager");
+    assert_eq!(proc.client("self"), None, "left to the user's service manager");
     proc.process(90, 80, &["sh", "-c", "x"]);
-    assert_eq!(proc.client(), None, "whoever started the shell is dead");
+    assert_eq!(proc.client("self"), None, "whoever started the shell is dead");
     proc.process(90, 1, &["client"]);
-    assert_eq!(proc.client(), Some(90));
+    assert_eq!(proc.client("self"), Some(90));
     proc.stat(90, 1, 'S', 1_001);
-    assert_eq!(proc.client(), None, "a parent is no younger than its child");
+    assert_eq!(proc.client("self"), None, "a parent is no younger than its child");
     proc.stat(90, 1, 'Z', 900);
-    assert_eq!(proc.client(), None);
+    assert_eq!(proc.client("self"), None);
     for stat in ["", "90", "90 (x", "90 (x) S", "x (x) S 1 2", "90 (x) S 1 2 3 4"] {
         proc.put("90/stat", stat);
-        assert_eq!(proc.client(), None, "{stat:?}");
+        assert_eq!(proc.client("self"), None, "{stat:?}");
     }
-    assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client().is_none());
+    assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client("self").is_none());
     let key = ClientKey::Gateway("gw_1".to_owned());
     assert_eq!(
         (key.id(), key.shown()),
@@ -146,7 +146,7 @@ fn what_cannot_be_told_is_nobody() {
 fn a_client_is_gone_when_its_process_ended_or_the_machine_started_anew() {
     let proc = Proc::new();
     proc.process(90, 1, &["client"]);
-    let client = proc.table().client().unwrap();
+    let client = proc.table().client("self").unwrap();
     let gone = |client: &ClientProcess| proc.table().is_gone(client);
     assert!(!gone(&client));
     assert!(gone(&ClientProcess { boot: "another".to_owned(), ..client.clone() }));
@@ -164,7 +164,7 @@ fn a_client_is_gone_when_its_process_ended_or_the_machine_started_anew() {
 #[cfg(target_os = "linux")]
 #[test]
 fn this_process_has_a_client() {
-    let found = ProcessTable::default().client();
+    let found = ProcessTable::default().client("self");
     if let Some(client) = found {
         assert!(!ProcessTable::default().is_gone(&client), "{client:?}");
     }

@@ -1,0 +1,98 @@
+//! Why there is no daemon to talk to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::serve::ServeError;
+
+/// Why there is no daemon to talk to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DaemonError {
+    /// A file or folder of the daemon cannot be used.
+    #[error("{}: {problem}", path.display())]
+    Folder {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The folder is a link, or another user's.
+    #[error("{} is not a folder of this user; remove it, or move the store", path.display())]
+    NotOwn {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Others can enter the folder.
+    #[error("{} has mode {mode:o}, so that others can enter it; `chmod 700` it", path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Another daemon owns the store.
+    #[error("a daemon of this store is running already; `weaver status` shows it")]
+    Running,
+    /// No daemon runs.
+    #[error("no daemon of this store is running; `weaver serve` starts one when a client needs it")]
+    NotRunning,
+    /// A daemon was started and did not get ready.
+    #[error("the daemon could not start: {problem}; its log is {}", log.display())]
+    Start {
+        /// What it said, or how it ended.
+        problem: String,
+        /// Its log.
+        log: PathBuf,
+    },
+    /// The daemon refused the connection.
+    #[error("the daemon refused: {problem} [{code}]")]
+    Refused {
+        /// Its code for the reason.
+        code: String,
+        /// Why, and what to do.
+        problem: String,
+    },
+    /// The connection broke or said something else than it should.
+    #[error("the connection to the daemon failed: {problem}")]
+    Connection {
+        /// What is wrong.
+        problem: String,
+    },
+    /// The configuration cannot be used.
+    #[error("{problem}")]
+    Configuration {
+        /// Its code for the reason.
+        code: &'static str,
+        /// Everything that is wrong.
+        problem: String,
+    },
+    /// The gateway could not be opened.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+}
+
+impl DaemonError {
+    pub(super) fn folder(path: &Path, error: &io::Error) -> Self {
+        Self::Folder { path: path.to_path_buf(), problem: error.to_string() }
+    }
+
+    pub(super) fn connection(problem: impl ToString) -> Self {
+        Self::Connection { problem: problem.to_string() }
+    }
+
+    /// The stable code of this error.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Folder { .. } | Self::NotOwn { .. } | Self::Open { .. } => "daemon.folder",
+            Self::Running => "daemon.running",
+            Self::NotRunning => "daemon.not_running",
+            Self::Start { .. } => "daemon.start",
+            Self::Refused { .. } => "daemon.refused",
+            Self::Connection { .. } => "daemon.connection",
+            Self::Configuration { code, .. } => code,
+            Self::Serve(error) => error.code(),
+        }
+    }
+}
