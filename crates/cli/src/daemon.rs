@@ -20,7 +20,7 @@ use super::args::{Daemon, DaemonVerb, Logs, Serve};
 use super::{Exit, Failure, output, serve};
 
 /// After how many seconds without a client a daemon ends that a client started.
-const IDLE_EXIT: u64 = 300;
+const IDLE_EXIT: u64 = 60;
 /// How much of the log is looked at for its last lines, in bytes.
 const MAX_LOG: u64 = 256 * 1024;
 /// The longest passphrase that is handed on, in bytes.
@@ -251,15 +251,6 @@ fn follow(file: &mut File) -> Result<(), Failure> {
         }
         std::thread::sleep(Duration::from_millis(200));
     }
-}
-
-/// What [`serve::run`] needs of a configuration that may be broken.
-pub(super) fn folder_of(config: &Path) -> Result<DaemonFolder, DaemonError> {
-    let store = config::store_of(config).map_err(|error| DaemonError::Configuration {
-        code: "config.invalid",
-        problem: error.to_string(),
-    })?;
-    Ok(DaemonFolder::of_store(&store))
 }
 
 /// The store of a configuration, lent by its daemon for as long as this lives.

@@ -4,6 +4,8 @@ use std::io::IsTerminal as _;
 
 use tracing_subscriber::EnvFilter;
 use weaver_gateway::config::{self, Config};
+#[cfg(unix)]
+use weaver_gateway::daemon::{self, DaemonError, DaemonFolder, SessionRequest, ShimOptions};
 use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::serve::{self, ServeError, ServeOptions};
 use weaver_types::signature::SigningKey;
@@ -30,30 +32,39 @@ pub(super) fn run(args: &Serve) -> Result<Exit, Failure> {
     standalone(args)
 }
 
-/// Stands between the client and the daemon. Whatever is wrong, the client is answered.
+/// Stands between the client and the daemon. Where the configuration cannot be used, the client gets
+/// that as the answer to all that it asks, and a person at a terminal at once.
 #[cfg(unix)]
 fn shim(args: &Serve) -> Result<Exit, Failure> {
-    use weaver_gateway::daemon::{self, DaemonError, SessionRequest, ShimOptions};
+    match shim_options(args) {
+        Ok(options) => {
+            daemon::run_shim(Ok(options))?;
+            Ok(Exit::Ok)
+        }
+        Err(failure) if std::io::stdin().is_terminal() => Err(failure),
+        Err(failure) => {
+            super::output::failure(&failure, false);
+            let problem =
+                DaemonError::Configuration { code: failure.code, problem: failure.in_words() };
+            daemon::run_shim(Err(problem))?;
+            Ok(failure.exit)
+        }
+    }
+}
 
-    let options = || {
-        let refused = |failure: Failure| DaemonError::Configuration {
-            code: failure.code,
-            problem: failure.in_words(),
-        };
-        let config = super::daemon::absolute(&args.config).map_err(refused)?;
-        let folder = super::daemon::folder_of(&config)?;
-        let command = super::daemon::command(args, &config).map_err(refused)?;
-        let request = SessionRequest {
-            config,
-            unsigned_development: args.unsigned_development,
-            profile: args.profile.clone(),
-            label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
-            resumed: false,
-        };
-        Ok(ShimOptions { folder, command, request })
+#[cfg(unix)]
+fn shim_options(args: &Serve) -> Result<ShimOptions, Failure> {
+    let config = super::daemon::absolute(&args.config)?;
+    let folder = DaemonFolder::of_store(&config::store_of(&config)?);
+    let command = super::daemon::command(args, &config)?;
+    let request = SessionRequest {
+        config,
+        unsigned_development: args.unsigned_development,
+        profile: args.profile.clone(),
+        label: args.label.clone().unwrap_or_else(|| "client".to_owned()),
+        resumed: false,
     };
-    daemon::run_shim(options()).map_err(Failure::from)?;
-    Ok(Exit::Ok)
+    Ok(ShimOptions { folder, command, request })
 }
 
 fn standalone(args: &Serve) -> Result<Exit, Failure> {

@@ -15,10 +15,13 @@ mod error;
 mod folder;
 mod hello;
 mod shim;
+mod stamp;
 mod start;
 
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +41,7 @@ pub use start::DaemonCommand;
 use crate::config::Config;
 use crate::serve::{self, Farewell, ServeOptions, Server};
 use connection::Daemon;
+use stamp::ConfigStamp;
 
 /// The most connections at once.
 const MAX_CONNECTIONS: usize = 1024;
@@ -87,16 +91,18 @@ pub fn run(
 ) -> Result<(), DaemonError> {
     let folder = DaemonFolder::of_store(&config.store);
     folder.prepare()?;
-    let Some(_for_life) = folder.lock_for_life()? else { return Err(DaemonError::Running) };
+    let _for_life = lock_for_life(&folder)?;
     let runtime = serve::runtime()?;
     let ended = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
+        let (stamp, program) = (ConfigStamp::of(&config), stamp::program());
         let server = Server::open(config, options).await?;
         let listener = listen(folder.socket())?;
         let (end, ending) = mpsc::channel(1);
         let cut = CancellationToken::new();
         let started = Instant::now();
-        let shared = Daemon { server, unsigned_development, started, end, cut };
+        let shared =
+            Daemon { server, unsigned_development, started, config: stamp, program, end, cut };
         let shared = Arc::new(shared);
         ready();
         let farewell = accept(&shared, &listener, ending, daemon.idle_exit).await?;
@@ -108,6 +114,21 @@ pub fn run(
     });
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended
+}
+
+/// Takes the lock of the store's daemon. One that is about to end is waited for; one that takes
+/// connections is not.
+fn lock_for_life(folder: &DaemonFolder) -> Result<File, DaemonError> {
+    let deadline = Instant::now() + DRAIN + LAST_WRITES;
+    loop {
+        if let Some(lock) = folder.lock_for_life()? {
+            return Ok(lock);
+        }
+        if UnixStream::connect(folder.socket()).is_ok() || Instant::now() >= deadline {
+            return Err(DaemonError::Running);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Why a daemon ends, and how long its sessions may take.
@@ -143,6 +164,7 @@ async fn accept(
     let mut terminated = signal(SignalKind::terminate()).map_err(DaemonError::connection)?;
     let mut interrupted = signal(SignalKind::interrupt()).map_err(DaemonError::connection)?;
     let mut idle_since = Instant::now();
+    let mut watch = Watch { socket: socket_of(shared), refused: None };
     let by_signal = Ending { farewell: Farewell::Restarting, patience: DRAIN_AT_SIGNAL };
     loop {
         tokio::select! {
@@ -168,6 +190,10 @@ async fn accept(
                 if shared.server.is_busy() {
                     idle_since = Instant::now();
                 }
+                if let Some(reason) = watch.reason_to_end(shared) {
+                    tracing::info!("{reason}; the daemon makes way for another");
+                    return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
+                }
                 if idle_exit.is_some_and(|idle| idle_since.elapsed() >= idle) {
                     tracing::info!("no client for long; the daemon ends");
                     return Ok(Ending { farewell: Farewell::Restarting, patience: DRAIN });
@@ -175,6 +201,45 @@ async fn accept(
             }
         }
     }
+}
+
+/// What a daemon looks at while it waits for connections.
+struct Watch {
+    /// The socket as it was made.
+    socket: Option<(u64, u64)>,
+    /// The configuration that was found to be of no use.
+    refused: Option<ConfigStamp>,
+}
+
+impl Watch {
+    /// Why the daemon is to end, where it is.
+    fn reason_to_end(&mut self, shared: &Daemon) -> Option<&'static str> {
+        if socket_of(shared) != self.socket {
+            return Some("the socket was removed");
+        }
+        let stamp = ConfigStamp::of(shared.server.config());
+        if stamp == shared.config || self.refused == Some(stamp) {
+            return None;
+        }
+        match shared.replaced() {
+            Ok(true) => Some("the configuration was changed"),
+            Ok(false) => None,
+            Err(errors) => {
+                tracing::error!(
+                    "the changed configuration cannot be used, the old one stays in force: {errors}"
+                );
+                self.refused = Some(stamp);
+                None
+            }
+        }
+    }
+}
+
+/// Which file stands under the address of the daemon.
+fn socket_of(shared: &Daemon) -> Option<(u64, u64)> {
+    let folder = DaemonFolder::of_store(&shared.server.config().store);
+    let about = std::fs::symlink_metadata(folder.socket()).ok()?;
+    Some((about.dev(), about.ino()))
 }
 
 /// Ends the sessions, then the servers, then the store.

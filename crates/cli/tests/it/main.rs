@@ -30,6 +30,9 @@ mod contracts_commands;
 mod contracts_propose;
 #[cfg(test)]
 mod crash;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod daemon;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]

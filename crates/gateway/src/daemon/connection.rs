@@ -14,6 +14,8 @@ use super::hello::{
     DaemonStatus, Hello, MAX_LINE, Outcome, PROTOCOL, ProtocolOnly, Purpose, SessionRequest,
     Welcome,
 };
+use super::stamp::ConfigStamp;
+use crate::config::{self, ConfigErrors};
 use crate::serve::{ClientKey, Farewell, Server, SessionOwner};
 
 /// How long the first line may take.
@@ -24,6 +26,10 @@ pub(super) struct Daemon {
     pub(super) server: Server,
     pub(super) unsigned_development: bool,
     pub(super) started: Instant,
+    /// The configuration's files as they were read.
+    pub(super) config: ConfigStamp,
+    /// The program that runs.
+    pub(super) program: String,
     /// Where a connection says that the daemon is to end.
     pub(super) end: mpsc::Sender<Farewell>,
     /// Cancelled when sessions are cut off.
@@ -53,11 +59,11 @@ impl Daemon {
             .await
             .map_err(|_| DaemonError::connection("no first line came"))?
             .map_err(DaemonError::connection)?;
-        let purpose = match purpose(&line) {
-            Ok(purpose) => purpose,
+        let hello = match read(&line) {
+            Ok(hello) => hello,
             Err(refusal) => return write(&mut writer, &refusal).await,
         };
-        match purpose {
+        match hello.purpose {
             Purpose::Status => {
                 write(&mut writer, &Welcome::new(Outcome::Status(self.status()))).await
             }
@@ -66,7 +72,7 @@ impl Daemon {
                 let _ = self.end.send(farewell).await;
                 Ok(())
             }
-            Purpose::Session(request) => match self.owner(&request, &peer) {
+            Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
                 Err(refusal) => write(&mut writer, &refusal).await,
                 Ok(owner) => {
                     if let Err(error) = self.server.check(&owner) {
@@ -91,9 +97,37 @@ impl Daemon {
         }
     }
 
+    /// Whether the configuration was replaced since it was read. One that cannot be read is no reason
+    /// to end: whoever is connected goes on, and whoever comes is told what is wrong.
+    pub(super) fn replaced(&self) -> Result<bool, ConfigErrors> {
+        let config = self.server.config();
+        if ConfigStamp::of(config) == self.config {
+            return Ok(false);
+        }
+        config::load(&config.file).map(|_| true)
+    }
+
+    /// Whether this daemon should serve a session, or make way for one of the configuration and the
+    /// program as they are now.
+    fn is_current(&self, program: &str) -> Result<bool, Welcome> {
+        let replaced = self.replaced().map_err(|errors| {
+            let problem =
+                format!("{} cannot be used: {errors}", self.server.config().file.display());
+            Welcome::refused(errors.code(), problem)
+        })?;
+        // A daemon of another build goes on for the clients that it has.
+        let other_build = program != self.program && !self.server.is_busy();
+        Ok(!replaced && !other_build)
+    }
+
     /// Whose session it is. The client is found by the process at the other end, not by what it
     /// says of itself.
-    fn owner(&self, request: &SessionRequest, peer: &UCred) -> Result<SessionOwner, Welcome> {
+    fn owner(
+        &self,
+        request: &SessionRequest,
+        peer: &UCred,
+        program: &str,
+    ) -> Result<SessionOwner, Welcome> {
         let here = &self.server.config().file;
         if request.config != *here {
             return Err(Welcome::refused(
@@ -112,6 +146,11 @@ impl Daemon {
                            end it with `weaver stop`";
             return Err(Welcome::refused("daemon.other_options", problem));
         }
+        if !self.is_current(program)? {
+            // There is room for one word, and it is the same that is there.
+            let _ = self.end.try_send(Farewell::Restarting);
+            return Err(Welcome::new(Outcome::MakingWay));
+        }
         let client = match peer.pid().and_then(|pid| u32::try_from(pid).ok()) {
             Some(pid) => ClientKey::of_starter(pid),
             None => ClientKey::unknown(),
@@ -127,8 +166,8 @@ impl Daemon {
     }
 }
 
-/// What the connection is for, or the refusal of a line that cannot be read.
-fn purpose(line: &[u8]) -> Result<Purpose, Welcome> {
+/// The first line, or the refusal of one that cannot be read.
+fn read(line: &[u8]) -> Result<Hello, Welcome> {
     let malformed = |problem: String| Welcome::refused("daemon.hello", problem);
     let said: ProtocolOnly =
         serde_json::from_slice(line).map_err(|error| malformed(error.to_string()))?;
@@ -140,9 +179,7 @@ fn purpose(line: &[u8]) -> Result<Purpose, Welcome> {
         );
         return Err(Welcome::refused("daemon.version", problem));
     }
-    let hello: Hello =
-        serde_json::from_slice(line).map_err(|error| malformed(error.to_string()))?;
-    Ok(hello.purpose)
+    serde_json::from_slice(line).map_err(|error| malformed(error.to_string()))
 }
 
 async fn write(
@@ -162,7 +199,7 @@ mod tests {
     #[test]
     fn another_version_is_refused_before_the_rest_is_read() {
         let newer = br#"{"protocol":99,"version":"9.0","purpose":{"dance":1}}"#;
-        let refused = purpose(newer).unwrap_err();
+        let refused = read(newer).unwrap_err();
         let Outcome::Refused { code, problem } = refused.outcome else { panic!("not refused") };
         assert_eq!(code, "daemon.version");
         assert!(problem.contains("9.0") && problem.contains("weaver restart"), "{problem}");
@@ -171,7 +208,7 @@ mod tests {
     #[test]
     fn what_is_no_first_line_is_named() {
         for line in [&b""[..], b"{}", b"GET / HTTP/1.1", br#"{"protocol":1,"purpose":"x"}"#] {
-            let Outcome::Refused { code, .. } = purpose(line).unwrap_err().outcome else {
+            let Outcome::Refused { code, .. } = read(line).unwrap_err().outcome else {
                 panic!("not refused")
             };
             assert_eq!(code, "daemon.hello");

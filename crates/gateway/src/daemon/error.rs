@@ -37,6 +37,9 @@ pub enum DaemonError {
     /// No daemon runs.
     #[error("no daemon of this store is running; `weaver serve` starts one when a client needs it")]
     NotRunning,
+    /// The daemon is about to end, and another takes its place.
+    #[error("the daemon is being replaced")]
+    MakingWay,
     /// A daemon was started and did not get ready.
     #[error("the daemon could not start: {problem}; its log is {}", log.display())]
     Start {
@@ -88,6 +91,7 @@ impl DaemonError {
             Self::Folder { .. } | Self::NotOwn { .. } | Self::Open { .. } => "daemon.folder",
             Self::Running => "daemon.running",
             Self::NotRunning => "daemon.not_running",
+            Self::MakingWay => "daemon.making_way",
             Self::Start { .. } => "daemon.start",
             Self::Refused { .. } => "daemon.refused",
             Self::Connection { .. } => "daemon.connection",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::stamp;
 use crate::serve::{Farewell, ServerStatus};
 
 /// The version of what is said here. It changes only when an older side could misunderstand a newer
@@ -20,6 +21,9 @@ pub(super) struct Hello {
     pub(super) protocol: u32,
     /// The version of the program that says it.
     pub(super) version: String,
+    /// The program's file, which differs from build to build.
+    #[serde(default)]
+    pub(super) program: String,
     /// What the connection is for.
     pub(super) purpose: Purpose,
 }
@@ -68,6 +72,8 @@ pub(super) enum Outcome {
     Status(DaemonStatus),
     /// It is ending.
     Ending,
+    /// It is about to end, since its configuration or its program was replaced; the next one serves.
+    MakingWay,
     /// It was refused.
     Refused { code: String, problem: String },
 }
@@ -92,7 +98,7 @@ pub struct DaemonStatus {
 impl Hello {
     pub(super) fn new(purpose: Purpose) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { protocol: PROTOCOL, version, purpose }
+        Self { protocol: PROTOCOL, version, program: stamp::program(), purpose }
     }
 }
 

@@ -26,7 +26,7 @@ use session::{Attempt, Feed, Session};
 /// The longest line, in bytes. The daemon refuses those over 16 MiB with an answer of its own.
 const MAX_LINE: u64 = 17 * 1024 * 1024;
 /// How long a daemon may take to be ready.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(60);
 /// How long the last answers may take after the client has closed its end. Clients commonly kill a
 /// server that is still there after two seconds.
 const LAST_ANSWERS: Duration = Duration::from_millis(1_800);
@@ -47,6 +47,7 @@ pub struct ShimOptions {
 /// # Errors
 /// [`io::Error`], when standard input cannot be read.
 pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
+    let begin = options.is_ok();
     let session = Arc::new(Session::new(match options {
         Ok(options) => Box::new(move |attempt, resumed| connect_to(&options, attempt, resumed)),
         Err(error) => {
@@ -54,7 +55,9 @@ pub fn run_shim(options: Result<ShimOptions, DaemonError>) -> io::Result<()> {
             Box::new(move |_, _| Err(DaemonError::Configuration { code, problem: problem.clone() }))
         }
     }));
-    session.begin();
+    if begin {
+        session.begin();
+    }
     let answers = {
         let session = Arc::clone(&session);
         std::thread::spawn(move || session.copy_answers())

@@ -1,7 +1,7 @@
 //! Connecting to the daemon of a store, and starting it where there is none.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -69,30 +69,33 @@ pub(super) struct Connected {
 /// # Errors
 /// [`DaemonError::NotRunning`], when none does; [`DaemonError::Refused`], with its reason.
 pub(super) fn connect(folder: &DaemonFolder, purpose: Purpose) -> Result<Connected, DaemonError> {
-    let stream = UnixStream::connect(folder.socket()).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => {
-            DaemonError::NotRunning
-        }
-        _ => DaemonError::connection(error),
-    })?;
-    let mut writer = stream.try_clone().map_err(DaemonError::connection)?;
+    let stream = UnixStream::connect(folder.socket()).map_err(broken)?;
+    let mut writer = stream.try_clone().map_err(broken)?;
     let mut line = serde_json::to_vec(&Hello::new(purpose)).map_err(DaemonError::connection)?;
     line.push(b'\n');
-    writer.write_all(&line).map_err(DaemonError::connection)?;
+    writer.write_all(&line).map_err(broken)?;
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     let mut answer = Vec::new();
-    (&mut reader)
-        .take(MAX_LINE as u64)
-        .read_until(b'\n', &mut answer)
-        .map_err(DaemonError::connection)?;
+    (&mut reader).take(MAX_LINE as u64).read_until(b'\n', &mut answer).map_err(broken)?;
     if answer.is_empty() {
         // It ended between accepting and answering.
         return Err(DaemonError::NotRunning);
     }
     let welcome: Welcome = serde_json::from_slice(&answer).map_err(DaemonError::connection)?;
     match welcome.outcome {
+        Outcome::MakingWay => Err(DaemonError::MakingWay),
         Outcome::Refused { code, problem } => Err(DaemonError::Refused { code, problem }),
         _ => Ok(Connected { writer, reader, welcome }),
+    }
+}
+
+/// A connection that broke before the daemon answered: it is not there, or not any more.
+fn broken(error: io::Error) -> DaemonError {
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
+
+    match error.kind() {
+        NotFound | ConnectionRefused | ConnectionReset | BrokenPipe => DaemonError::NotRunning,
+        _ => DaemonError::connection(error),
     }
 }
 
@@ -111,6 +114,13 @@ pub(super) fn connect_or_start(
     loop {
         match connect(folder, purpose.clone()) {
             Err(DaemonError::NotRunning) => {}
+            Err(DaemonError::MakingWay) => {
+                lock = None;
+                std::thread::sleep(PAUSE);
+                if Instant::now() < deadline {
+                    continue;
+                }
+            }
             other => return other,
         }
         if Instant::now() >= deadline {
