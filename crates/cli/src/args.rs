@@ -91,6 +91,10 @@ pub(super) enum Command {
     /// Show the log of the daemon
     #[cfg(unix)]
     Logs(Logs),
+    /// Say which clients may come over HTTP; add and remove them
+    #[cfg(unix)]
+    #[command(subcommand)]
+    Clients(super::clients::Clients),
     /// Show the whole path in one minute, offline, on a temporary folder
     Demo(Demo),
     /// The small MCP server behind the demo, on standard input and output
@@ -196,6 +200,9 @@ pub(super) struct Daemon {
     /// Read the passphrase of the log's key from this open file descriptor
     #[arg(long, value_name = "N")]
     pub(super) log_passphrase_fd: Option<u32>,
+    /// Serve clients over HTTP at this loopback address too: `127.0.0.1:8700`
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) http: Option<String>,
     /// End after so many seconds without a client
     #[arg(long, value_name = "SECONDS")]
     pub(super) idle_exit: Option<u64>,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use weaver_gateway::config::{self, Config};
+use weaver_gateway::config::{self, Config, Http};
 use weaver_gateway::daemon::{
     self, DaemonCommand, DaemonError, DaemonFolder, DaemonOptions, DaemonStatus,
 };
@@ -54,7 +54,19 @@ fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
     let log_key = serve::log_key(&config, args.log_passphrase_fd)?;
     let unsigned_development = args.unsigned_development;
     let options = ServeOptions { unsigned_development, log_key, ..ServeOptions::default() };
-    let how = DaemonOptions { idle_exit: args.idle_exit.map(Duration::from_secs) };
+    let http = args
+        .http
+        .as_deref()
+        .map(Http::at)
+        .transpose()
+        .map_err(|problem| Failure::new(Exit::Usage, "daemon.http", problem))?;
+    if let Some(http) = http.as_ref().filter(|http| !http.listen.ip().is_loopback()) {
+        let message = format!("{} can be reached from other machines", http.listen);
+        return Err(Failure::new(Exit::Usage, "daemon.http", message)
+            .next("write it under `[http]` in weaver.toml, with `proxy_ends_tls = true`"));
+    }
+    let idle_exit = args.idle_exit.map(Duration::from_secs);
+    let how = DaemonOptions { idle_exit, http };
     daemon::run(config, options, how, ready).map_err(|error| failed(&store, error))?;
     Ok(Exit::Ok)
 }
@@ -150,6 +162,9 @@ fn shown(status: &DaemonStatus) -> String {
         duration(status.uptime_s),
         status.config.display()
     );
+    if let Some(address) = status.http {
+        out.push_str(&format!("clients over HTTP: http://{address}/mcp\n"));
+    }
     let server = &status.server;
     out.push_str(&output::bold("\nClients\n"));
     if server.sessions.is_empty() {

@@ -8,6 +8,8 @@ mod approve;
 mod args;
 mod catalog;
 mod check;
+#[cfg(unix)]
+mod clients;
 mod compile;
 mod completions;
 mod contracts;
@@ -87,6 +89,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Restart(args) => daemon::restart(&args),
         #[cfg(unix)]
         Command::Logs(args) => daemon::logs(&args),
+        #[cfg(unix)]
+        Command::Clients(args) => clients::run(args),
         Command::Demo(args) => demo::command::run(args),
         Command::DemoServer { root } => demo::command::serve(&root),
         Command::Check(args) => check::run(&args),
@@ -117,6 +121,8 @@ impl Command {
             Self::Demo(args) => args.json,
             #[cfg(unix)]
             Self::Status(args) | Self::Stop(args) => args.output.json,
+            #[cfg(unix)]
+            Self::Clients(args) => args.wants_json(),
             #[cfg(unix)]
             Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) => false,
             Self::Check(args) => args.output.json,

@@ -23,6 +23,7 @@ mod confine;
 mod documents;
 mod error;
 mod hint;
+mod http;
 mod interpolate;
 mod log;
 mod memory;
@@ -55,6 +56,7 @@ use resolve::{Parsed, Resolved};
 use crate::bounded_file;
 
 pub use error::ConfigErrors;
+pub use http::Http;
 pub use log::{CheckpointTarget, Log, Signing, Target};
 pub use memory::Memory;
 pub use profile::{Mode, Profile};
@@ -112,6 +114,8 @@ pub struct Config {
     pub inbox: PathBuf,
     /// How the log is signed and where its checkpoints go, and which payloads end.
     pub log: Log,
+    /// Where clients are served over HTTP; nowhere unless the file says so.
+    pub http: Option<Http>,
     /// Durable memory as tools, where the file asks for it.
     pub memory: Option<Memory>,
     /// The key under which the documents are signed.

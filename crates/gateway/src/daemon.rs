@@ -23,10 +23,10 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tokio::net::UnixListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -38,7 +38,8 @@ pub use hello::{DaemonStatus, SessionRequest};
 pub use shim::{ShimOptions, run_shim};
 pub use start::DaemonCommand;
 
-use crate::config::Config;
+use crate::config::{Config, Http};
+use crate::http::{self, HttpGateway};
 use crate::serve::{self, Farewell, ServeOptions, Server};
 use connection::Daemon;
 use stamp::ConfigStamp;
@@ -55,10 +56,13 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 const IDLE_LOOK: Duration = Duration::from_secs(1);
 
 /// How a daemon runs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DaemonOptions {
-    /// After how long without a client it ends; it does not without a value.
+    /// After how long without a client it ends; it does not without a value, nor where it listens
+    /// for clients over HTTP.
     pub idle_exit: Option<Duration>,
+    /// Where it listens for clients over HTTP, in place of what the configuration says.
+    pub http: Option<Http>,
 }
 
 /// Writes no more to the standard output of whoever started this process, who may wait for its end.
@@ -96,16 +100,30 @@ pub fn run(
     let ended = runtime.block_on(async {
         let unsigned_development = options.unsigned_development;
         let (stamp, program) = (ConfigStamp::of(&config), stamp::program());
-        let server = Server::open(config, options).await?;
+        let server = Arc::new(Server::open(config, options).await?);
         let listener = listen(folder.socket())?;
         let (end, ending) = mpsc::channel(1);
-        let cut = CancellationToken::new();
+        let (closing, cut) = (CancellationToken::new(), CancellationToken::new());
         let started = Instant::now();
-        let shared =
-            Daemon { server, unsigned_development, started, config: stamp, program, end, cut };
+        let shared = Daemon {
+            server,
+            unsigned_development,
+            started,
+            config: stamp,
+            program,
+            http: OnceLock::new(),
+            end,
+            closing,
+            cut,
+        };
         let shared = Arc::new(shared);
+        let web = daemon.http.or_else(|| shared.server.config().http.clone());
+        let idle_exit = daemon.idle_exit.filter(|_| web.is_none());
+        if let Some(settings) = web {
+            listen_http(&shared, settings).await?;
+        }
         ready();
-        let farewell = accept(&shared, &listener, ending, daemon.idle_exit).await?;
+        let farewell = accept(&shared, &listener, ending, idle_exit).await?;
         // Whoever comes from here on waits for the next daemon.
         drop(listener);
         let _ = std::fs::remove_file(folder.socket());
@@ -151,6 +169,22 @@ fn listen(socket: &Path) -> Result<UnixListener, DaemonError> {
         .map_err(|error| failed(&error))?;
     std::fs::rename(&fresh, socket).map_err(|error| failed(&error))?;
     Ok(listener)
+}
+
+/// Serves clients over HTTP until sessions are cut off.
+async fn listen_http(shared: &Arc<Daemon>, settings: Http) -> Result<(), DaemonError> {
+    let failed = |error: io::Error| DaemonError::Listen {
+        address: settings.listen,
+        problem: error.to_string(),
+    };
+    let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    tracing::info!("clients are served at http://{address}/mcp");
+    let _ = shared.http.set(address);
+    let (server, closing) = (Arc::clone(&shared.server), shared.closing.clone());
+    let gateway = Arc::new(HttpGateway::new(server, settings, address, closing));
+    tokio::spawn(http::serve(gateway, listener));
+    Ok(())
 }
 
 /// Takes connections until the daemon is to end.
@@ -244,10 +278,11 @@ fn socket_of(shared: &Daemon) -> Option<(u64, u64)> {
 
 /// Ends the sessions, then the servers, then the store.
 async fn wind_up(shared: Arc<Daemon>, ending: Ending) {
+    shared.closing.cancel();
     if !shared.server.drain(ending.farewell, ending.patience).await {
         tracing::warn!("sessions that did not end were cut off");
-        shared.cut.cancel();
     }
+    shared.cut.cancel();
     shared.server.close().await;
     // What was cut off lost its servers; its ends are recorded.
     shared.server.sessions_over(LAST_WRITES).await;

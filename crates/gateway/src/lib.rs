@@ -13,6 +13,8 @@ pub mod bounded_file;
 pub mod config;
 #[cfg(unix)]
 pub mod daemon;
+#[cfg(unix)]
+pub mod http;
 pub mod publish;
 pub mod replay;
 pub mod secret;

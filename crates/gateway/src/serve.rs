@@ -63,7 +63,9 @@ pub use current_run::CurrentRun;
 pub use error::ServeError;
 pub use import::{ProposalError, propose};
 pub use own_tools::proposal as own_proposal;
-pub use server::{DRAINING, Farewell, Server, ServerStatus, SessionOwner, SessionStatus};
+pub use server::{
+    DRAINING, Farewell, MessageSession, Server, ServerStatus, SessionOwner, SessionStatus,
+};
 pub use upstream_config::upstream_config;
 pub use weaver_types::formats::upstream_digest;
 

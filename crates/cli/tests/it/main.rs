@@ -41,6 +41,9 @@ mod fixture;
 mod guide;
 #[cfg(test)]
 mod hostile;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod http;
 #[cfg(test)]
 mod inspect;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use weaver_types::{
 };
 
 use super::error::whole;
+use super::http;
 use super::interpolate::Lookup;
 use super::log;
 use super::memory;
@@ -30,9 +31,10 @@ use super::{Config, MEMORY};
 /// Where the store lies when nothing is said.
 const STORE: &str = ".weaver/ledger.db";
 /// The tables of the file, and `servers`.
-const ROOT: [&str; 11] = [
+const ROOT: [&str; 12] = [
     "gateway",
     "profiles",
+    "http",
     "principal",
     "run",
     "store",
@@ -83,6 +85,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
     let context = ExpansionContext { base: &base, lookup };
     let servers = root.and_then(|root| root.get("mcpServers"));
     let log = log::read(root.and_then(|root| root.get("log")), &context, &mut out);
+    let http = http::read(root.and_then(|root| root.get("http")), &mut out);
     let own = root.and_then(|root| root.get("tools"));
     let remembered = root.and_then(|root| root.get("memory"));
     let tools = tool_section::read(own, &context, &mut out);
@@ -145,6 +148,7 @@ pub(super) fn resolve(parsed: &Parsed, lookup: Lookup<'_>) -> Resolved {
                 store,
                 inbox,
                 log,
+                http,
                 memory,
                 root,
                 folder,

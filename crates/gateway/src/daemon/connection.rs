@@ -1,6 +1,7 @@
 //! One connection to the daemon: its first line, and what it is for.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -23,15 +24,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What all connections share.
 pub(super) struct Daemon {
-    pub(super) server: Server,
+    pub(super) server: Arc<Server>,
     pub(super) unsigned_development: bool,
     pub(super) started: Instant,
     /// The configuration's files as they were read.
     pub(super) config: ConfigStamp,
     /// The program that runs.
     pub(super) program: String,
+    /// Where clients are served over HTTP.
+    pub(super) http: OnceLock<SocketAddr>,
     /// Where a connection says that the daemon is to end.
     pub(super) end: mpsc::Sender<Farewell>,
+    /// Cancelled when clients over HTTP are taken no more.
+    pub(super) closing: CancellationToken,
     /// Cancelled when sessions are cut off.
     pub(super) cut: CancellationToken,
 }
@@ -70,7 +75,8 @@ impl Daemon {
             Purpose::End(farewell) => {
                 write(&mut writer, &Welcome::new(Outcome::Ending)).await?;
                 let _ = self.end.send(farewell).await;
-                Ok(())
+                // Whoever asked sees the end of the daemon in the end of this connection.
+                std::future::pending().await
             }
             Purpose::Session(request) => match self.owner(&request, &peer, &hello.program) {
                 Err(refusal) => write(&mut writer, &refusal).await,
@@ -92,6 +98,7 @@ impl Daemon {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             config: self.server.config().file.clone(),
+            http: self.http.get().copied(),
             uptime_s: self.started.elapsed().as_secs(),
             server: self.server.status(),
         }

@@ -1,7 +1,7 @@
 //! What the command line asks of a daemon: its state, its end, and the store for a while.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -48,17 +48,21 @@ pub fn ensure(store: &Path, command: &DaemonCommand) -> Result<(), DaemonError> 
 
 fn end_in(folder: &DaemonFolder, farewell: Farewell) -> Result<(), DaemonError> {
     let Connected { mut reader, .. } = connect(folder, Purpose::End(farewell))?;
-    // The connection ends when the daemon has taken the request.
-    let _ = reader.read_to_end(&mut Vec::new());
-    wait_for(|| folder.lock_for_life()).map(drop)
+    reader.get_ref().set_read_timeout(Some(PATIENCE)).map_err(DaemonError::connection)?;
+    // The connection ends with the daemon.
+    match reader.read_to_end(&mut Vec::new()) {
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Err(DaemonError::connection("the daemon did not end in time"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The store of a daemon, lent to a command that writes it. Until it is dropped no daemon starts;
 /// clients of the one that made way wait for the next.
 #[derive(Debug)]
 pub struct StoreLoan {
-    _start: File,
-    _life: File,
+    _locks: Option<[File; 2]>,
 }
 
 /// Has the daemon of a store make way, where one runs, and keeps others from starting meanwhile.
@@ -67,6 +71,10 @@ pub struct StoreLoan {
 /// [`DaemonError`], when it does not end in time.
 pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
     let folder = DaemonFolder::of_store(store);
+    if !folder.exists() {
+        // No daemon was ever here. One that starts now finds the ledger's own lock taken.
+        return Ok(StoreLoan { _locks: None });
+    }
     folder.prepare()?;
     // Whoever has this lock starts the next daemon: nobody does while it is held here.
     let start = wait_for(|| folder.lock_for_start())?;
@@ -75,7 +83,7 @@ pub fn borrow_store(store: &Path) -> Result<StoreLoan, DaemonError> {
         Err(error) => return Err(error),
     }
     let life = wait_for(|| folder.lock_for_life())?;
-    Ok(StoreLoan { _start: start, _life: life })
+    Ok(StoreLoan { _locks: Some([start, life]) })
 }
 
 /// Waits for a lock.

@@ -48,6 +48,14 @@ pub enum DaemonError {
         /// Its log.
         log: PathBuf,
     },
+    /// Clients cannot be served over HTTP there.
+    #[error("{address}: {problem}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What is wrong.
+        problem: String,
+    },
     /// The daemon refused the connection.
     #[error("the daemon refused: {problem} [{code}]")]
     Refused {
@@ -93,6 +101,7 @@ impl DaemonError {
             Self::NotRunning => "daemon.not_running",
             Self::MakingWay => "daemon.making_way",
             Self::Start { .. } => "daemon.start",
+            Self::Listen { .. } => "daemon.listen",
             Self::Refused { .. } => "daemon.refused",
             Self::Connection { .. } => "daemon.connection",
             Self::Configuration { code, .. } => code,

@@ -40,6 +40,11 @@ impl DaemonFolder {
         Self { folder, socket }
     }
 
+    /// True when a daemon of this store was started before.
+    pub(super) fn exists(&self) -> bool {
+        self.folder.exists()
+    }
+
     /// The socket.
     #[must_use]
     pub fn socket(&self) -> &Path {

@@ -1,6 +1,7 @@
 //! The first line on a connection to the daemon, and the answer to it. After it a session speaks
 //! MCP, line by line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,9 @@ pub struct DaemonStatus {
     pub pid: u32,
     /// The configuration that it serves.
     pub config: PathBuf,
+    /// Where it serves clients over HTTP.
+    #[serde(default)]
+    pub http: Option<SocketAddr>,
     /// For how many seconds it has been running.
     pub uptime_s: u64,
     /// Sessions, servers and held calls.

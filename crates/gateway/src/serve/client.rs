@@ -61,7 +61,7 @@ impl Client {
         self.runs.record_user_statements(&self.gateway.kernel, texts).await
     }
 
-    /// The client's session is over.
+    /// The client's session is over. Nobody may hold this client any more, or its run is kept.
     pub(crate) async fn leave(self: Arc<Self>) -> Result<(), ServeError> {
         let (gateway, runs) = (Arc::clone(&self.gateway), Arc::clone(&self.runs));
         drop(self);

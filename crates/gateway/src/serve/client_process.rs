@@ -25,6 +25,8 @@ pub enum ClientKey {
     Process(ClientProcess),
     /// One gateway process, under a random name: its client is not known.
     Gateway(String),
+    /// Whoever holds a token, over HTTP: the token's own id.
+    Token(String),
 }
 
 /// A process of this machine.
@@ -77,6 +79,7 @@ impl ClientKey {
                 format!("process/{boot}/{namespace}/{pid}/{started}")
             }
             Self::Gateway(name) => format!("gateway/{name}"),
+            Self::Token(id) => format!("token/{id}"),
         }
     }
 
@@ -85,6 +88,7 @@ impl ClientKey {
         match self {
             Self::Process(process) => format!("process {}", process.pid),
             Self::Gateway(_) => "a client that is not known".to_owned(),
+            Self::Token(id) => format!("the token {id}"),
         }
     }
 }

@@ -21,11 +21,13 @@ const MAX_IN_FLIGHT: u32 = 256;
 /// How many kibibytes of lines are worked on at once.
 const MAX_KIB: u32 = 64 * 1024;
 
+/// Where the lines go that answer a request.
+pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
+
 /// The requests of one client.
 pub(crate) struct Requests {
     client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
     open: Arc<Open>,
     places: Arc<Semaphore>,
     room: Arc<Semaphore>,
@@ -96,33 +98,31 @@ impl Open {
 }
 
 impl Requests {
-    pub(crate) fn new(
-        client: Arc<Client>,
-        session: Arc<Session>,
-        outbox: mpsc::Sender<Vec<u8>>,
-    ) -> Self {
+    pub(crate) fn new(client: Arc<Client>, session: Arc<Session>) -> Self {
         let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
-        Self { client, session, outbox, open: Arc::default(), places, room }
+        Self { client, session, open: Arc::default(), places, room }
     }
 
-    /// Takes a line.
-    pub(crate) async fn take(&self, line: &[u8]) {
+    /// Takes a line, whose answers go to `outbox`.
+    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox) {
         match message::read(line) {
             Incoming::Response => {}
-            Incoming::Malformed { id, error } => self.send(message::answer(&id, Err(error))).await,
+            Incoming::Malformed { id, error } => {
+                let _ = outbox.send(message::answer(&id, Err(error))).await;
+            }
             Incoming::Notification { method, params } => {
                 self.notice(&method, params.get("requestId"));
             }
-            Incoming::Request(request) => self.begin(request, line.len()).await,
+            Incoming::Request(request) => self.begin(request, line.len(), outbox).await,
         }
     }
 
     /// Takes a line that was too long to be read.
-    pub(crate) async fn too_long(&self) {
+    pub(crate) async fn too_long(&self, outbox: &Outbox) {
         let problem = format!("a line is longer than {MAX_LINE} bytes; it was not read");
         let error = RpcError::new(code::INVALID_REQUEST, problem);
-        self.send(message::answer(&Value::Null, Err(error))).await;
+        let _ = outbox.send(message::answer(&Value::Null, Err(error))).await;
     }
 
     /// Ends every wait for a person: the client has nothing more to say.
@@ -135,14 +135,14 @@ impl Requests {
         let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
     }
 
+    /// The state of the protocol.
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
     /// How many requests are under way.
     pub(crate) fn under_way(&self) -> usize {
         (MAX_IN_FLIGHT as usize).saturating_sub(self.places.available_permits())
-    }
-
-    /// Sends the client a message that answers no request.
-    pub(crate) async fn announce(&self, line: Vec<u8>) {
-        self.send(line).await;
     }
 
     /// A cancelled call goes on, and its end is recorded; only its answer is not sent.
@@ -154,21 +154,23 @@ impl Requests {
         }
     }
 
-    async fn begin(&self, request: Request, bytes: usize) {
+    async fn begin(&self, request: Request, bytes: usize, outbox: &Outbox) {
         let refuse = |problem: &str| {
             message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
         };
         let Some(permits) = self.room_for(bytes) else {
-            return self.send(refuse("too many requests at once; wait for answers")).await;
+            let _ = outbox.send(refuse("too many requests at once; wait for answers")).await;
+            return;
         };
         let name = request.id.to_string();
         let Some((number, cancellation)) = self.open.begin(&name) else {
-            return self.send(refuse("a request with this id is being worked on")).await;
+            let _ = outbox.send(refuse("a request with this id is being worked on")).await;
+            return;
         };
         let work = Work {
             client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
-            outbox: self.outbox.clone(),
+            outbox: outbox.clone(),
             open: Arc::clone(&self.open),
             name,
             number,
@@ -189,17 +191,13 @@ impl Requests {
         let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
         Some([place, room])
     }
-
-    async fn send(&self, line: Vec<u8>) {
-        let _ = self.outbox.send(line).await;
-    }
 }
 
 /// One request under way.
 struct Work {
     client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
+    outbox: Outbox,
     open: Arc<Open>,
     name: String,
     number: u64,

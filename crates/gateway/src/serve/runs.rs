@@ -58,6 +58,7 @@ impl Runs {
             let gone = stored.client.as_ref().is_some_and(|client| match client {
                 ClientKey::Process(process) => processes.is_gone(process),
                 ClientKey::Gateway(_) => true,
+                ClientKey::Token(_) => false,
             });
             match (gone, self.source.is_over(stored.last_used, now)) {
                 (true, _) => Fate::Ended(RunEnd::ClientGone),
@@ -182,6 +183,8 @@ fn is_gone(client: &ClientKey) -> bool {
     match client {
         ClientKey::Process(process) => ProcessTable::default().is_gone(process),
         ClientKey::Gateway(_) => true,
+        // Whoever has the token can come back.
+        ClientKey::Token(_) => false,
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{self, WeakSender};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weaver_types::PrincipalId;
@@ -28,6 +29,8 @@ use crate::publish::{self, Keeper, KeeperTask};
 const GRACE: Duration = Duration::from_millis(800);
 /// How long a request may go on waiting for a server that starts.
 const STARTING: Duration = Duration::from_millis(700);
+/// How many lines that answer one message are queued for a slow reader.
+const MAX_ANSWERS: usize = 64;
 /// How long their ends may take to be recorded, and answers to be written.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
@@ -98,8 +101,11 @@ struct Sessions {
     open: Mutex<BTreeMap<u64, OpenSession>>,
 }
 
+#[derive(Clone)]
 struct OpenSession {
     requests: Weak<Requests>,
+    /// Where the client can be told that the gateway is about to end.
+    announcements: Option<WeakSender<Vec<u8>>>,
     status: SessionStatus,
 }
 
@@ -118,9 +124,15 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn all(&self) -> Vec<(Option<Arc<Requests>>, SessionStatus)> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.values().map(|session| (session.requests.upgrade(), session.status.clone())).collect()
+    fn are_over(&self) -> bool {
+        self.all().iter().all(|session| {
+            let under_way = session.requests.upgrade().map_or(0, |requests| requests.under_way());
+            session.announcements.is_none() && under_way == 0
+        })
+    }
+
+    fn all(&self) -> Vec<OpenSession> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 
@@ -225,15 +237,11 @@ impl Server {
     ) -> Result<(), ServeError> {
         let client = self.client(owner)?;
         let session = StreamSession::begin(&client, writer);
-        let status = SessionStatus {
-            label: owner.label.clone(),
-            principal: client.principal()?.id.clone(),
-            client: owner.client.shown(),
-            requests: 0,
-        };
-        let number = self
-            .sessions
-            .begin(OpenSession { requests: Arc::downgrade(&session.requests), status });
+        let number = self.sessions.begin(OpenSession {
+            requests: Arc::downgrade(&session.requests),
+            announcements: Some(session.announcements()),
+            status: status_of(owner, &client)?,
+        });
         let ended = session.read(reader, stopped).await;
         session.requests.stop_waiting();
         session.requests.all_done().await;
@@ -243,6 +251,21 @@ impl Server {
         ended
     }
 
+    /// Begins a session that is fed message by message.
+    ///
+    /// # Errors
+    /// [`ServeError`], for an owner that the configuration or the policy does not know.
+    pub fn begin(self: &Arc<Self>, owner: &SessionOwner) -> Result<MessageSession, ServeError> {
+        let client = self.client(owner)?;
+        let requests = Arc::new(Requests::new(Arc::clone(&client), Arc::default()));
+        let number = self.sessions.begin(OpenSession {
+            requests: Arc::downgrade(&requests),
+            announcements: None,
+            status: status_of(owner, &client)?,
+        });
+        Ok(MessageSession { server: Arc::clone(self), client, requests, number })
+    }
+
     /// Tells every session that the gateway is about to end, and waits until all of them are over.
     /// Their clients send nothing more then; what is under way is answered first, except that nobody
     /// waits for an approval any more: its request lives on in the store.
@@ -250,19 +273,23 @@ impl Server {
     /// False when sessions are left after `patience`.
     pub async fn drain(&self, farewell: Farewell, patience: Duration) -> bool {
         let line = message::notification_with(DRAINING, serde_json::json!({ "then": farewell }));
-        for (requests, _) in self.sessions.all() {
-            if let Some(requests) = requests {
-                requests.announce(line.clone()).await;
+        for session in self.sessions.all() {
+            let announcements = session.announcements.as_ref().and_then(WeakSender::upgrade);
+            if let Some(announcements) = announcements {
+                let _ = announcements.send(line.clone()).await;
+            }
+            if let Some(requests) = session.requests.upgrade() {
                 requests.stop_waiting();
             }
         }
         self.sessions_over(patience).await
     }
 
-    /// Waits until no session is left; false when some are after `patience`.
+    /// Waits until no session is left; false when some are after `patience`. One that is fed message
+    /// by message is over when nothing is under way.
     pub async fn sessions_over(&self, patience: Duration) -> bool {
         let over = async {
-            while !self.sessions.is_empty() {
+            while !self.sessions.are_over() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
@@ -278,9 +305,9 @@ impl Server {
     /// What an operator sees.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
-        let sessions = self.sessions.all().into_iter().map(|(requests, status)| SessionStatus {
-            requests: requests.map_or(0, |requests| requests.under_way()),
-            ..status
+        let sessions = self.sessions.all().into_iter().map(|session| SessionStatus {
+            requests: session.requests.upgrade().map_or(0, |requests| requests.under_way()),
+            ..session.status
         });
         ServerStatus {
             sessions: sessions.collect(),
@@ -299,6 +326,64 @@ impl Server {
             keeper.end().await;
         }
     }
+}
+
+/// A session that is fed message by message, as over HTTP.
+pub struct MessageSession {
+    server: Arc<Server>,
+    client: Arc<Client>,
+    requests: Arc<Requests>,
+    number: u64,
+}
+
+impl MessageSession {
+    /// Takes a message. What comes of it are lines: notifications, and at last the answer, where it
+    /// is a request; the receiver ends with them.
+    pub async fn take(&self, message: &[u8]) -> mpsc::Receiver<Vec<u8>> {
+        let (outbox, answers) = mpsc::channel(MAX_ANSWERS);
+        self.requests.take(message, &outbox).await;
+        answers
+    }
+
+    /// Ends when the list of tools has changed and the client listens for it; the line says so.
+    pub async fn changed(&self) -> Vec<u8> {
+        let mut changes = self.client.gateway.changes();
+        while changes.changed().await.is_ok() {
+            if self.requests.session().wants_changes(&self.client) {
+                return message::notification("notifications/tools/list_changed");
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// How many requests are under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.requests.under_way()
+    }
+
+    /// Ends the session. Calls under way go on to their ends.
+    pub async fn end(&self) {
+        self.requests.stop_waiting();
+        self.requests.all_done().await;
+        self.server.sessions.end(self.number);
+        left(Arc::clone(&self.client)).await;
+    }
+}
+
+impl Drop for MessageSession {
+    fn drop(&mut self) {
+        self.server.sessions.end(self.number);
+    }
+}
+
+fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, ServeError> {
+    Ok(SessionStatus {
+        label: owner.label.clone(),
+        principal: client.principal()?.id.clone(),
+        client: owner.client.shown(),
+        requests: 0,
+    })
 }
 
 /// Records that a client's session is over.

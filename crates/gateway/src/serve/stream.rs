@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::mpsc::WeakSender;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,7 @@ use super::dispatch::Session;
 use super::error::ServeError;
 use super::lines::{self, Line};
 use super::message;
-use super::requests::Requests;
+use super::requests::{Outbox, Requests};
 
 /// How many answers are queued for a slow reader.
 const MAX_OUTBOX: usize = 64;
@@ -21,6 +22,7 @@ const MAX_OUTBOX: usize = 64;
 /// A session: the requests that are under way, and the task that writes their answers.
 pub(crate) struct StreamSession {
     pub(crate) requests: Arc<Requests>,
+    outbox: Outbox,
     writer: JoinHandle<()>,
     notices: JoinHandle<()>,
 }
@@ -37,8 +39,13 @@ impl StreamSession {
         let changes = client.gateway.changes();
         let told = tell_changes(changes, Arc::clone(client), Arc::clone(&session), outbox.clone());
         let notices = tokio::spawn(told);
-        let requests = Arc::new(Requests::new(Arc::clone(client), session, outbox));
-        Self { requests, writer, notices }
+        let requests = Arc::new(Requests::new(Arc::clone(client), session));
+        Self { requests, outbox, writer, notices }
+    }
+
+    /// Where messages that answer no request can be put for as long as the session lasts.
+    pub(crate) fn announcements(&self) -> WeakSender<Vec<u8>> {
+        self.outbox.downgrade()
     }
 
     /// Takes the lines of `reader` until it ends, or `stopped` is cancelled.
@@ -58,8 +65,8 @@ impl StreamSession {
                 line = lines::read(&mut reader) => line,
             };
             match line {
-                Ok(Some(Line::Whole(line))) => self.requests.take(&line).await,
-                Ok(Some(Line::TooLong)) => self.requests.too_long().await,
+                Ok(Some(Line::Whole(line))) => self.requests.take(&line, &self.outbox).await,
+                Ok(Some(Line::TooLong)) => self.requests.too_long(&self.outbox).await,
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(ServeError::Pipe { problem: error.to_string() }),
             }
@@ -69,8 +76,8 @@ impl StreamSession {
     /// Waits until the last answers are written.
     pub(crate) async fn finish(self) {
         self.notices.abort();
-        let Self { requests, writer, .. } = self;
-        drop(requests);
+        let Self { requests, writer, outbox, .. } = self;
+        drop((requests, outbox));
         let _ = writer.await;
     }
 }
@@ -80,7 +87,7 @@ async fn tell_changes(
     mut changes: watch::Receiver<u64>,
     client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
+    outbox: Outbox,
 ) {
     while changes.changed().await.is_ok() {
         if session.wants_changes(&client)

@@ -55,7 +55,7 @@ impl Proc {
 #[test]
 fn the_client_is_whoever_started_the_gateway() {
     let proc = Proc::new();
-    assert_eq!(proc.client("self"), None, "its parent is dead");
+    assert_eq!(proc.client(), None, "its parent is dead");
     proc.process(90, 1, &["/opt/Some Client/client", "--flag"]);
     let client = proc.table().client("self").unwrap();
     assert_eq!(
@@ -81,7 +81,7 @@ fn wrappers_are_walked_over_and_nothing_else_is() {
         &["env", "A=1", "weaver"],
     ] {
         proc.process(90, 80, words);
-        assert_eq!(proc.client("self"), Some(80), "{words:?}");
+        assert_eq!(proc.client(), Some(80), "{words:?}");
     }
     for words in [
         &["sh", "client.sh", "-c"][..],
@@ -93,7 +93,7 @@ fn wrappers_are_walked_over_and_nothing_else_is() {
         &[],
     ] {
         proc.process(90, 80, words);
-        assert_eq!(proc.client("self"), Some(90), "{words:?}");
+        assert_eq!(proc.client(), Some(90), "{words:?}");
     }
 }
 
@@ -105,7 +105,7 @@ fn a_chain_of_wrappers_is_followed_up_to_a_length() {
             proc.process(90 - n, 89 - n, &["sh", "-c", "x"]);
         }
         proc.process(90 - count, 1, &["client"]);
-        proc.client("self")
+        proc.client()
     };
     assert_eq!(wrap(8), Some(82));
     assert_eq!(wrap(9), None);
@@ -117,22 +117,22 @@ fn what_cannot_be_told_is_nobody() {
         let proc = Proc::new();
         proc.process(1, 0, &["init"]);
         proc.process(100, parent, &["weaver"]);
-        assert_eq!(proc.client("self"), None, "left to {parent}");
+        assert_eq!(proc.client(), None, "left to {parent}");
     }
     let proc = Proc::new();
     proc.process(90, 1, &["/usr/lib/systemd/systemd", "--user"]);
-    assert_eq!(proc.client("self"), None, "left to the user's service manager");
+    assert_eq!(proc.client(), None, "left to the user's service manager");
     proc.process(90, 80, &["sh", "-c", "x"]);
-    assert_eq!(proc.client("self"), None, "whoever started the shell is dead");
+    assert_eq!(proc.client(), None, "whoever started the shell is dead");
     proc.process(90, 1, &["client"]);
-    assert_eq!(proc.client("self"), Some(90));
+    assert_eq!(proc.client(), Some(90));
     proc.stat(90, 1, 'S', 1_001);
-    assert_eq!(proc.client("self"), None, "a parent is no younger than its child");
+    assert_eq!(proc.client(), None, "a parent is no younger than its child");
     proc.stat(90, 1, 'Z', 900);
-    assert_eq!(proc.client("self"), None);
+    assert_eq!(proc.client(), None);
     for stat in ["", "90", "90 (x", "90 (x) S", "x (x) S 1 2", "90 (x) S 1 2 3 4"] {
         proc.put("90/stat", stat);
-        assert_eq!(proc.client("self"), None, "{stat:?}");
+        assert_eq!(proc.client(), None, "{stat:?}");
     }
     assert!(ProcessTable { root: PathBuf::from("/nowhere") }.client("self").is_none());
     let key = ClientKey::Gateway("gw_1".to_owned());
