@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::exit::Exit;
+use super::shared_args::{Json, PassphraseFrom};
 use super::trace::args as ask;
 use super::trace::proof_args as proof;
 
@@ -75,22 +74,22 @@ pub(super) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Serve MCP on standard input and output, in front of the configured servers
-    Serve(Serve),
+    Serve(super::serve::Serve),
     /// Run the daemon that all clients of a configuration share
     #[cfg(unix)]
-    Daemon(Daemon),
+    Daemon(super::daemon::Daemon),
     /// Show the daemon: its clients, servers and held calls
     #[cfg(unix)]
-    Status(DaemonVerb),
+    Status(super::daemon::DaemonVerb),
     /// End the daemon, once what is under way is answered
     #[cfg(unix)]
-    Stop(DaemonVerb),
+    Stop(super::daemon::DaemonVerb),
     /// Put a fresh daemon in place; clients go on without being started again
     #[cfg(unix)]
-    Restart(Serve),
+    Restart(super::serve::Serve),
     /// Show the log of the daemon
     #[cfg(unix)]
-    Logs(Logs),
+    Logs(super::daemon::Logs),
     /// Say which clients may come over HTTP; add and remove them
     #[cfg(unix)]
     #[command(subcommand)]
@@ -154,87 +153,6 @@ pub(super) enum Command {
     },
 }
 
-/// The word as documents write it.
-pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Json {
-    /// Print JSON for scripts
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Serve {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
-    pub(super) config: PathBuf,
-    /// Do not verify signatures; every decision in the log says so
-    #[arg(long)]
-    pub(super) unsigned_development: bool,
-    /// Read the passphrase of the log's key from this open file descriptor
-    #[arg(long, value_name = "N")]
-    pub(super) log_passphrase_fd: Option<u32>,
-    /// What this client sees: a `[profiles.NAME]` of the configuration
-    #[arg(long, value_name = "NAME")]
-    pub(super) profile: Option<String>,
-    /// What `weaver status` calls this client; it gives no right
-    #[arg(long, value_name = "TEXT")]
-    pub(super) label: Option<String>,
-    /// Be the gateway of this one client, without a daemon
-    #[arg(long)]
-    pub(super) standalone: bool,
-}
-
-#[cfg(unix)]
-#[derive(Debug, Args)]
-pub(super) struct Daemon {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
-    pub(super) config: PathBuf,
-    /// Do not verify signatures; every decision in the log says so
-    #[arg(long)]
-    pub(super) unsigned_development: bool,
-    /// Read the passphrase of the log's key from this open file descriptor
-    #[arg(long, value_name = "N")]
-    pub(super) log_passphrase_fd: Option<u32>,
-    /// Serve clients over HTTP at this loopback address too: `127.0.0.1:8700`
-    #[arg(long, value_name = "ADDRESS")]
-    pub(super) http: Option<String>,
-    /// End after so many seconds without a client
-    #[arg(long, value_name = "SECONDS")]
-    pub(super) idle_exit: Option<u64>,
-    /// Say on standard output, in one line of JSON, when clients can connect
-    #[arg(long, hide = true)]
-    pub(super) started_by_client: bool,
-}
-
-#[cfg(unix)]
-#[derive(Debug, Args)]
-pub(super) struct DaemonVerb {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
-    pub(super) config: PathBuf,
-    #[command(flatten)]
-    pub(super) output: Json,
-}
-
-#[cfg(unix)]
-#[derive(Debug, Args)]
-pub(super) struct Logs {
-    /// The configuration
-    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
-    pub(super) config: PathBuf,
-    /// Show so many lines from the end
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub(super) lines: usize,
-    /// Go on as lines are added
-    #[arg(long, short)]
-    pub(super) follow: bool,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// Print one JSON object per step
@@ -252,13 +170,6 @@ pub(super) struct Check {
     pub(super) config: PathBuf,
     #[command(flatten)]
     pub(super) output: Json,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PassphraseFrom {
-    /// Read the passphrase from this open file descriptor instead of the terminal
-    #[arg(long, value_name = "N")]
-    pub(super) passphrase_fd: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,8 +9,8 @@ use weaver_gateway::config::{self, Config};
 use weaver_gateway::http::{self, ClientsError, NewClient};
 use weaver_types::{Clock as _, PrincipalId, SystemClock};
 
-use super::args::Json;
 use super::{Exit, Failure, output};
+use crate::shared_args::Json;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Clients {

@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 use weaver_gateway::config::{self, Config, Http};
 use weaver_gateway::daemon::{
@@ -16,8 +17,53 @@ use weaver_gateway::serve::{Farewell, ServeError, ServeOptions};
 use weaver_text::escape;
 use zeroize::Zeroizing;
 
-use super::args::{Daemon, DaemonVerb, Logs, Serve};
+use super::serve::Serve;
+use super::shared_args::Json;
 use super::{Exit, Failure, output, serve};
+
+#[derive(Debug, Args)]
+pub(super) struct Daemon {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Do not verify signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
+    /// Serve clients over HTTP at this loopback address too: `127.0.0.1:8700`
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) http: Option<String>,
+    /// End after so many seconds without a client
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) idle_exit: Option<u64>,
+    /// Say on standard output, in one line of JSON, when clients can connect
+    #[arg(long, hide = true)]
+    pub(super) started_by_client: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DaemonVerb {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    #[command(flatten)]
+    pub(super) output: Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Logs {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Show so many lines from the end
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) lines: usize,
+    /// Go on as lines are added
+    #[arg(long, short)]
+    pub(super) follow: bool,
+}
 
 /// After how many seconds without a client a daemon ends that a client started.
 const IDLE_EXIT: u64 = 60;

@@ -1,7 +1,9 @@
 //! `weaver serve`.
 
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 
+use clap::Args;
 use tracing_subscriber::EnvFilter;
 use weaver_gateway::config::{self, Config};
 #[cfg(unix)]
@@ -10,8 +12,29 @@ use weaver_gateway::secret::{KeyFile, Passphrase};
 use weaver_gateway::serve::{self, ServeError, ServeOptions};
 use weaver_types::signature::SigningKey;
 
-use super::args::Serve;
 use super::{Exit, Failure};
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// The configuration
+    #[arg(long, value_name = "FILE", default_value = "weaver.toml")]
+    pub(super) config: PathBuf,
+    /// Do not verify signatures; every decision in the log says so
+    #[arg(long)]
+    pub(super) unsigned_development: bool,
+    /// Read the passphrase of the log's key from this open file descriptor
+    #[arg(long, value_name = "N")]
+    pub(super) log_passphrase_fd: Option<u32>,
+    /// What this client sees: a `[profiles.NAME]` of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+    /// What `weaver status` calls this client; it gives no right
+    #[arg(long, value_name = "TEXT")]
+    pub(super) label: Option<String>,
+    /// Be the gateway of this one client, without a daemon
+    #[arg(long)]
+    pub(super) standalone: bool,
+}
 
 /// Which messages go to standard error: `warn`, or what `WEAVER_LOG` says.
 pub(super) fn start_logging() {

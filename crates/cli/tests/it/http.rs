@@ -126,8 +126,9 @@ fn answer(bytes: &[u8]) -> Answer {
     if headers.get("transfer-encoding").is_some_and(|kind| kind == "chunked") {
         while let Some((size, after)) = rest.split_once("\r\n") {
             let size = usize::from_str_radix(size, 16).unwrap();
-            body += &after[..size];
-            rest = &after[size + 2..];
+            let (chunk, after) = after.split_at(size);
+            body += chunk;
+            rest = after.trim_start_matches("\r\n");
         }
     } else {
         rest.clone_into(&mut body);
@@ -205,7 +206,7 @@ fn nobody_comes_without_a_token_that_is_in_force() {
     let message = request(1, "initialize", initialize()).to_string();
     let json = ("content-type", "application/json");
     let long = format!("Bearer {}", "x".repeat(8_000));
-    let cut = format!("Bearer {}", &web.token[..web.token.len() - 1]);
+    let cut = format!("Bearer {}", web.token.replacen("weaver_", "weaver", 1));
     for given in [
         "",
         "Bearer ",

@@ -70,7 +70,7 @@ impl Daemon {
         };
         match hello.purpose {
             Purpose::Status => {
-                write(&mut writer, &Welcome::new(Outcome::Status(self.status()))).await
+                write(&mut writer, &Welcome::new(Outcome::Status(Box::new(self.status())))).await
             }
             Purpose::End(farewell) => {
                 write(&mut writer, &Welcome::new(Outcome::Ending)).await?;

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub fn status(store: &Path) -> Result<DaemonStatus, DaemonError> {
     let connected = connect(&DaemonFolder::of_store(store), Purpose::Status)?;
     match connected.welcome.outcome {
-        Outcome::Status(status) => Ok(status),
+        Outcome::Status(status) => Ok(*status),
         _ => Err(DaemonError::connection("it did not tell its state")),
     }
 }

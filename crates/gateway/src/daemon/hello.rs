@@ -70,7 +70,7 @@ pub(super) enum Outcome {
     /// The session has begun; what follows is MCP.
     Session,
     /// What an operator sees.
-    Status(DaemonStatus),
+    Status(Box<DaemonStatus>),
     /// It is ending.
     Ending,
     /// It is about to end, since its configuration or its program was replaced; the next one serves.

@@ -258,7 +258,7 @@ mod tests {
         assert!(!text.contains(&token) && text.contains("desk"));
         assert_eq!(clients.find(&token, at(99)).unwrap().unwrap().name, "desk");
         assert!(clients.find(&token, at(100)).unwrap().is_none(), "it has expired");
-        assert!(clients.find(&token[1..], at(1)).unwrap().is_none());
+        assert!(clients.find(&token.replacen('w', "", 1), at(1)).unwrap().is_none());
         let other = clients.add(new("other", None), at(1)).unwrap();
         assert!(clients.find(&other, at(1)).unwrap().is_some(), "the file is read again");
         clients.remove("other").unwrap();

@@ -94,7 +94,7 @@ fn session_of(
     message: &Value,
 ) -> Result<(Option<String>, Arc<HttpSession>), Box<Response>> {
     let modern = headers.get(VERSION).is_some_and(|version| version == MODERN);
-    let named = message["params"]["_meta"].get("io.modelcontextprotocol/protocolVersion");
+    let named = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
     if modern || named.is_some() {
         let standing = gateway.sessions.standing(gateway, caller);
         return standing.map(|session| (None, session)).map_err(no_session);
@@ -108,7 +108,7 @@ fn session_of(
                 "there is no such session; initialize again",
             ))),
         },
-        None if message["method"] == "initialize" => {
+        None if message.get("method").is_some_and(|method| method == "initialize") => {
             let begun = gateway.sessions.begin(gateway, caller);
             begun.map(|(id, session)| (Some(id), session)).map_err(no_session)
         }

@@ -16,9 +16,9 @@ use weaver_types::{Capability, CapabilityId, ReasonCode, Verdict};
 
 use super::client::Client;
 use super::definitions::MAX_SHORTLIST;
-use super::dispatch::shown;
 use super::entry::UnavailableServer;
 use super::error::ServeError;
+use super::message::shown;
 use super::render::Reply;
 use super::sanitised_description;
 

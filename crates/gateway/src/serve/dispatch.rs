@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::CallOptions;
 use super::client::Client;
-use super::message::{Request, RpcError, code};
+use super::message::{Request, RpcError, code, shown};
 use super::{definitions, meta_tools, proxy, render, user_statements};
 use crate::config::Mode;
 
@@ -206,8 +206,4 @@ async fn call(
         Mode::Proxy => proxy::call(client, &name, arguments, options).await,
     };
     reply.map(|reply| render::result(reply, era))
-}
-
-pub(crate) fn shown(text: &str) -> String {
-    weaver_text::escape::line(weaver_text::escape::truncate(text, 80)).into_owned()
 }

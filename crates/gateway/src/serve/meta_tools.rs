@@ -14,9 +14,8 @@ use super::browse;
 use super::call::{self, CallOptions, CallOutcome, CallRequest};
 use super::client::Client;
 use super::definitions::MAX_ROWS;
-use super::dispatch::shown;
 use super::error::ServeError;
-use super::message::{RpcError, code};
+use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
 
 const MAX_JUSTIFICATION: usize = 4_000;

@@ -10,13 +10,10 @@ use weaver_types::{
 
 use super::call::{self, CallOptions, CallRequest};
 use super::client::Client;
-use super::dispatch::shown;
-use super::message::{RpcError, code};
+use super::message::{RpcError, code, shown};
 use super::render::{self, Reply};
 use super::{definitions, justification, meta_tools, output_schema, sanitised_description};
 
-/// The name under which a proxy's client looks further into stored results.
-pub(crate) const VIEW: &str = "tool_view";
 /// The note on a tool whose output schema cannot admit masks.
 const NO_SCHEMA: &str = " (Its output schema is not shown: a masked result may not fit it.)";
 /// How long the first connection attempts may last before a listing goes out without their tools:
@@ -28,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(crate) async fn list(client: &Client) -> Vec<Value> {
     client.gateway.upstreams.fresh(PATIENCE).await;
     let snapshot = client.gateway.tool_snapshot();
-    let own = (VIEW.to_owned(), definitions::view_definition());
+    let own = (definitions::VIEW.to_owned(), definitions::view_definition());
     let mut tools: Vec<(String, Value)> = snapshot
         .names
         .iter()
@@ -93,7 +90,7 @@ pub(crate) async fn call(
     mut arguments: Value,
     mut options: CallOptions,
 ) -> Result<Reply, RpcError> {
-    if name == VIEW {
+    if name == definitions::VIEW {
         return meta_tools::call(client, name, arguments, options).await;
     }
     let Some(id) = find(client, name).await else { return unknown(client, name).await };

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use weaver_agent_kernel::{Caller, Kernel, RunEnd};
 use weaver_types::ledger::{Batch, Durability, MAX_PAGE, Namespace, RecordKey};
@@ -12,13 +11,10 @@ use weaver_types::{Principal, RunId};
 use super::client_process::{ClientKey, ProcessTable};
 use super::current_run::CurrentRun;
 use super::error::ServeError;
-use super::gateway::Gateway;
 use super::run_keeper::{RunKeeper, RunSource, record_end};
 
 /// How many pages of records one look goes through.
 const MAX_PAGES: usize = 16;
-/// How often the runs of clients that are gone are looked for.
-const INTERVAL: Duration = Duration::from_secs(30);
 
 /// The runs of all clients of a gateway.
 pub(crate) struct Runs {
@@ -103,27 +99,21 @@ impl Runs {
         self.remove(kernel, fate).await
     }
 
-    /// Ends the runs of clients that are gone, for as long as the gateway serves.
-    pub(crate) async fn watch(gateway: Arc<Gateway>) {
-        loop {
-            tokio::time::sleep(INTERVAL).await;
-            let runs = &gateway.runs;
-            let over = runs.all().into_iter().map(|keeper| keeper.client().clone());
-            let over: Vec<ClientKey> = over.filter(is_gone).collect();
-            runs.forget(may_end);
-            let over: Vec<ClientKey> =
-                over.into_iter().filter(|client| !runs.is_kept(client)).collect();
-            if over.is_empty() {
-                continue;
-            }
-            let ended = runs.remove(&gateway.kernel, |stored| match &stored.client {
-                Some(client) if over.contains(client) => Fate::Ended(RunEnd::ClientGone),
-                _ => Fate::Stays,
-            });
-            if let Err(error) = ended.await {
-                tracing::warn!(%error, "the ends of runs whose clients are gone are not recorded");
-            }
+    /// Ends the runs of clients that are gone while the gateway serves.
+    pub(crate) async fn end_gone(&self, kernel: &Kernel) -> Result<(), ServeError> {
+        let over = self.all().into_iter().map(|keeper| keeper.client().clone());
+        let over: Vec<ClientKey> = over.filter(is_gone).collect();
+        self.forget(may_end);
+        let over: Vec<ClientKey> =
+            over.into_iter().filter(|client| !self.is_kept(client)).collect();
+        if over.is_empty() {
+            return Ok(());
         }
+        self.remove(kernel, |stored| match &stored.client {
+            Some(client) if over.contains(client) => Fate::Ended(RunEnd::ClientGone),
+            _ => Fate::Stays,
+        })
+        .await
     }
 
     fn all(&self) -> Vec<Arc<RunKeeper>> {

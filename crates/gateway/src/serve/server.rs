@@ -18,7 +18,6 @@ use super::gateway::Gateway;
 use super::message;
 use super::open;
 use super::requests::Requests;
-use super::runs::Runs;
 use super::stream::StreamSession;
 use super::{ServeOptions, approvals, covered, reload};
 use crate::config::{Config, Profile};
@@ -29,6 +28,8 @@ use crate::publish::{self, Keeper, KeeperTask};
 const GRACE: Duration = Duration::from_millis(800);
 /// How long a request may go on waiting for a server that starts.
 const STARTING: Duration = Duration::from_millis(700);
+/// How often the runs of clients that are gone are looked for.
+const RUN_LOOK: Duration = Duration::from_secs(30);
 /// How many lines that answer one message are queued for a slow reader.
 const MAX_ANSWERS: usize = 64;
 /// How long their ends may take to be recorded, and answers to be written.
@@ -156,7 +157,7 @@ impl Server {
             tokio::spawn(approvals::watch(Arc::clone(&gateway))),
             tokio::spawn(reload::watch(Arc::clone(&gateway))),
             tokio::spawn(covered::watch(Arc::clone(&gateway))),
-            tokio::spawn(Runs::watch(Arc::clone(&gateway))),
+            tokio::spawn(watch_runs(Arc::clone(&gateway))),
         ];
         let watching = watching.into_iter().chain(pruning).collect();
         Ok(Self { gateway, watching, keeper: Mutex::new(keeper), sessions: Sessions::default() })
@@ -174,7 +175,7 @@ impl Server {
         let profile: &Profile = match &owner.profile {
             None => &config.profile,
             Some(name) => config.profiles.get(name).ok_or_else(|| ServeError::Profile {
-                name: super::dispatch::shown(name),
+                name: message::shown(name),
                 known: config.profiles.keys().cloned().collect(),
             })?,
         };
@@ -384,6 +385,16 @@ fn status_of(owner: &SessionOwner, client: &Client) -> Result<SessionStatus, Ser
         client: owner.client.shown(),
         requests: 0,
     })
+}
+
+/// Ends the runs of clients that are gone, for as long as the gateway serves.
+async fn watch_runs(gateway: Arc<Gateway>) {
+    loop {
+        tokio::time::sleep(RUN_LOOK).await;
+        if let Err(error) = gateway.runs.end_gone(&gateway.kernel).await {
+            tracing::warn!(%error, "the ends of runs whose clients are gone are not recorded");
+        }
+    }
 }
 
 /// Records that a client's session is over.

@@ -11,7 +11,7 @@ use weaver_policy::PolicySet;
 use weaver_types::{Capability, CapabilityId};
 
 use super::upstreams::Upstreams;
-use super::{exported_name, memory, proxy};
+use super::{definitions, exported_name, memory};
 use crate::config::Config;
 
 /// The tools at one moment. It is replaced whole when anything changes.
@@ -78,7 +78,7 @@ impl Names {
         let Some((upstream, tool)) = id.as_str().split_once('.') else { return };
         let name = if unprefixed { tool.to_owned() } else { exported_name::of(upstream, tool) };
         let holder = match self.given.get(&name) {
-            _ if name == proxy::VIEW => "a tool of Weaver",
+            _ if name == definitions::VIEW => "a tool of Weaver",
             Some(other) => other.as_str(),
             None => {
                 self.given.insert(name, id.clone());
