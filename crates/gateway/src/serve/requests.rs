@@ -11,8 +11,8 @@ use weaver_types::ProgressSink;
 
 use super::call::CallOptions;
 use super::call_progress;
+use super::client::Client;
 use super::dispatch::Session;
-use super::gateway::Gateway;
 use super::lines::MAX_LINE;
 use super::message::{self, Incoming, Request, RpcError, code};
 
@@ -21,11 +21,13 @@ const MAX_IN_FLIGHT: u32 = 256;
 /// How many kibibytes of lines are worked on at once.
 const MAX_KIB: u32 = 64 * 1024;
 
+/// Where the lines go that answer a request.
+pub(crate) type Outbox = mpsc::Sender<Vec<u8>>;
+
 /// The requests of one client.
 pub(crate) struct Requests {
-    gateway: Arc<Gateway>,
+    client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
     open: Arc<Open>,
     places: Arc<Semaphore>,
     room: Arc<Semaphore>,
@@ -96,33 +98,31 @@ impl Open {
 }
 
 impl Requests {
-    pub(crate) fn new(
-        gateway: Arc<Gateway>,
-        session: Arc<Session>,
-        outbox: mpsc::Sender<Vec<u8>>,
-    ) -> Self {
+    pub(crate) fn new(client: Arc<Client>, session: Arc<Session>) -> Self {
         let semaphore = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, room) = (semaphore(MAX_IN_FLIGHT), semaphore(MAX_KIB));
-        Self { gateway, session, outbox, open: Arc::default(), places, room }
+        Self { client, session, open: Arc::default(), places, room }
     }
 
-    /// Takes a line.
-    pub(crate) async fn take(&self, line: &[u8]) {
+    /// Takes a line, whose answers go to `outbox`.
+    pub(crate) async fn take(&self, line: &[u8], outbox: &Outbox) {
         match message::read(line) {
             Incoming::Response => {}
-            Incoming::Malformed { id, error } => self.send(message::answer(&id, Err(error))).await,
+            Incoming::Malformed { id, error } => {
+                let _ = outbox.send(message::answer(&id, Err(error))).await;
+            }
             Incoming::Notification { method, params } => {
                 self.notice(&method, params.get("requestId"));
             }
-            Incoming::Request(request) => self.begin(request, line.len()).await,
+            Incoming::Request(request) => self.begin(request, line.len(), outbox).await,
         }
     }
 
     /// Takes a line that was too long to be read.
-    pub(crate) async fn too_long(&self) {
+    pub(crate) async fn too_long(&self, outbox: &Outbox) {
         let problem = format!("a line is longer than {MAX_LINE} bytes; it was not read");
         let error = RpcError::new(code::INVALID_REQUEST, problem);
-        self.send(message::answer(&Value::Null, Err(error))).await;
+        let _ = outbox.send(message::answer(&Value::Null, Err(error))).await;
     }
 
     /// Ends every wait for a person: the client has nothing more to say.
@@ -135,6 +135,16 @@ impl Requests {
         let _ = self.places.acquire_many(MAX_IN_FLIGHT).await;
     }
 
+    /// The state of the protocol.
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// How many requests are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        (MAX_IN_FLIGHT as usize).saturating_sub(self.places.available_permits())
+    }
+
     /// A cancelled call goes on, and its end is recorded; only its answer is not sent.
     fn notice(&self, method: &str, id: Option<&Value>) {
         match (method, id) {
@@ -144,21 +154,23 @@ impl Requests {
         }
     }
 
-    async fn begin(&self, request: Request, bytes: usize) {
+    async fn begin(&self, request: Request, bytes: usize, outbox: &Outbox) {
         let refuse = |problem: &str| {
             message::answer(&request.id, Err(RpcError::new(code::INVALID_REQUEST, problem)))
         };
         let Some(permits) = self.room_for(bytes) else {
-            return self.send(refuse("too many requests at once; wait for answers")).await;
+            let _ = outbox.send(refuse("too many requests at once; wait for answers")).await;
+            return;
         };
         let name = request.id.to_string();
         let Some((number, cancellation)) = self.open.begin(&name) else {
-            return self.send(refuse("a request with this id is being worked on")).await;
+            let _ = outbox.send(refuse("a request with this id is being worked on")).await;
+            return;
         };
         let work = Work {
-            gateway: Arc::clone(&self.gateway),
+            client: Arc::clone(&self.client),
             session: Arc::clone(&self.session),
-            outbox: self.outbox.clone(),
+            outbox: outbox.clone(),
             open: Arc::clone(&self.open),
             name,
             number,
@@ -179,17 +191,13 @@ impl Requests {
         let room = Arc::clone(&self.room).try_acquire_many_owned(kib).ok()?;
         Some([place, room])
     }
-
-    async fn send(&self, line: Vec<u8>) {
-        let _ = self.outbox.send(line).await;
-    }
 }
 
 /// One request under way.
 struct Work {
-    gateway: Arc<Gateway>,
+    client: Arc<Client>,
     session: Arc<Session>,
-    outbox: mpsc::Sender<Vec<u8>>,
+    outbox: Outbox,
     open: Arc<Open>,
     name: String,
     number: u64,
@@ -200,7 +208,7 @@ struct Work {
 impl Work {
     async fn run(self, request: Request) {
         let id = request.id.clone();
-        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        let (client, session) = (Arc::clone(&self.client), Arc::clone(&self.session));
         let progress = call_progress::token(&request.params).map(|token| self.tell(token));
         let options = CallOptions {
             argument_problem: None,
@@ -209,7 +217,7 @@ impl Work {
         };
         // In a task of its own, so that a fault in it is answered too.
         let answering =
-            tokio::spawn(async move { session.answer(&gateway, request, options).await });
+            tokio::spawn(async move { session.answer(&client, request, options).await });
         let outcome = answering.await.unwrap_or_else(|_| {
             tracing::error!("a request ended without an answer");
             Err(RpcError::new(code::INTERNAL, "the request failed inside"))
