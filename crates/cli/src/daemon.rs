@@ -229,11 +229,12 @@ fn shown(status: &DaemonStatus) -> String {
         ));
     }
     out.push_str(&output::bold("\nServers\n"));
-    for (name, problem) in &server.servers {
-        let state = match problem {
-            None => output::verdict(true, "ready"),
+    for (name, server) in &server.servers {
+        let state = match &server.problem {
+            None => output::verdict(true, &server.state),
+            Some(problem) if server.state == "starting" => escape::line(problem).into_owned(),
             Some(problem) => {
-                format!("{}: {}", output::verdict(false, "away"), escape::line(problem))
+                format!("{}: {}", output::verdict(false, &server.state), escape::line(problem))
             }
         };
         out.push_str(&format!("  {name}: {state}\n"));

@@ -125,7 +125,7 @@ async fn healthy() -> &'static str {
 /// Clients can be served: the ledger takes effects.
 async fn ready(State(gateway): State<Arc<HttpGateway>>) -> Response {
     let starting =
-        gateway.server.status().servers.values().filter(|problem| problem.is_some()).count();
+        gateway.server.status().servers.values().filter(|server| !server.is_ready()).count();
     let text = match starting {
         0 => "ready\n".to_owned(),
         many => format!("ready; {many} servers are away\n"),

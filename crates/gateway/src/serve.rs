@@ -65,6 +65,7 @@ pub use import::{ProposalError, propose};
 pub use own_tools::proposal as own_proposal;
 pub use server::{
     DRAINING, Farewell, MessageSession, Server, ServerStatus, SessionOwner, SessionStatus,
+    UpstreamStatus,
 };
 pub use upstream_config::upstream_config;
 pub use weaver_types::formats::upstream_digest;

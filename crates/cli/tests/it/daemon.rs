@@ -293,3 +293,63 @@ fn clients_of_different_processes_have_runs_of_their_own() {
     one.finish();
     other.finish();
 }
+
+/// Ten clients make a hundred calls each while the daemon is killed three times.
+#[test]
+fn every_call_of_ten_clients_is_answered_and_none_runs_twice_however_often_the_daemon_dies() {
+    let shared = Shared::new("");
+    let answered: Vec<(String, bool)> = thread::scope(|scope| {
+        let callers: Vec<_> = (0..10)
+            .map(|caller| {
+                let shared = &shared;
+                scope.spawn(move || {
+                    let mut client = shared.open();
+                    let mut answers = Vec::new();
+                    for n in 0..100 {
+                        let text = format!("note {caller} {n}");
+                        let (failed, body) = client.call(
+                            "tool_execute",
+                            json!({
+                                "capability": "good.note",
+                                "arguments": { "text": text },
+                                "justification": "the test writes it",
+                            }),
+                        );
+                        let known = !failed || body["reason"] == "outcome_unknown";
+                        assert!(known, "{body}");
+                        answers.push((text, !failed));
+                    }
+                    client.finish();
+                    answers
+                })
+            })
+            .collect();
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(900));
+            shared.kill();
+        }
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect()
+    });
+    assert_eq!(answered.len(), 1_000);
+    assert_eq!(shared.verb("stop", &[]).code, 0);
+    let store = shared.0.arg(".weaver/ledger.db");
+    assert_eq!(weaver(&["trace", "verify", "--store", &store]).code, 0);
+    let events = crate::client::events(&shared.0);
+    let texts = |kind: &str| -> Vec<(String, String)> {
+        let intents = events.iter().filter(|(found, _)| found == kind);
+        intents
+            .map(|(_, payload)| {
+                let call = payload["token"].as_str().unwrap_or_default();
+                let text = payload["arguments"]["text"].as_str().unwrap_or_default();
+                (text.to_owned(), call.to_owned())
+            })
+            .collect()
+    };
+    let begun = texts("call.intent");
+    for (text, done) in &answered {
+        let quoted = format!("{{\"text\":\"{text}\"}}");
+        let times = begun.iter().filter(|(begun, _)| *begun == quoted).count();
+        assert!(times <= 1, "`{text}` ran {times} times");
+        assert!(!done || times == 1, "`{text}` was acknowledged and is not in the log");
+    }
+}

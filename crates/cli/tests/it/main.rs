@@ -59,6 +59,9 @@ mod memory;
 mod memory_tools;
 #[cfg(test)]
 mod new_tools;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod operating;
 #[cfg(test)]
 mod own_tool_settings;
 #[cfg(test)]

@@ -35,7 +35,7 @@ impl Metrics {
 /// `/metrics`.
 pub(super) async fn show(State(gateway): State<Arc<HttpGateway>>) -> Response {
     let status = gateway.server.status();
-    let away = status.servers.values().filter(|problem| problem.is_some()).count();
+    let away = status.servers.values().filter(|server| !server.is_ready()).count();
     let under_way: usize = status.sessions.iter().map(|session| session.requests).sum();
     let counters = &gateway.metrics;
     let mut out = String::new();

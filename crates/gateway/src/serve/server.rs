@@ -13,6 +13,7 @@ use weaver_types::PrincipalId;
 
 use super::client::Client;
 use super::client_process::ClientKey;
+use super::entry::UnavailableServer;
 use super::error::ServeError;
 use super::gateway::Gateway;
 use super::message;
@@ -89,10 +90,38 @@ pub struct SessionStatus {
 pub struct ServerStatus {
     /// The sessions, in the order in which they began.
     pub sessions: Vec<SessionStatus>,
-    /// The servers, by name, with what is the matter with each that is not there.
-    pub servers: BTreeMap<String, Option<String>>,
+    /// The servers, by name.
+    pub servers: BTreeMap<String, UpstreamStatus>,
     /// The calls that wait for an approval.
     pub held: usize,
+}
+
+/// How a server is, as an operator sees it.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct UpstreamStatus {
+    /// `ready`, `starting` or `failed`.
+    pub state: String,
+    /// Why it is not ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl UpstreamStatus {
+    /// True when its tools can be called.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.problem.is_none()
+    }
+
+    fn of(missing: Option<UnavailableServer>) -> Self {
+        match missing {
+            None => Self { state: "ready".to_owned(), problem: None },
+            Some(missing) => {
+                Self { state: missing.status.as_str().to_owned(), problem: Some(missing.problem) }
+            }
+        }
+    }
 }
 
 /// The sessions that are open.
@@ -312,7 +341,12 @@ impl Server {
         });
         ServerStatus {
             sessions: sessions.collect(),
-            servers: self.gateway.upstreams.problems(),
+            servers: self
+                .gateway
+                .upstreams
+                .states()
+                .map(|(name, missing)| (name, UpstreamStatus::of(missing)))
+                .collect(),
             held: self.gateway.kernel.open_requests().len(),
         }
     }

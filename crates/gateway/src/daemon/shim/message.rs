@@ -81,7 +81,7 @@ pub(super) fn outcome_unknown(id: &str) -> Vec<u8> {
                    started again. The call may have run. Look at its effect before you repeat it.";
     let body = json!({ "verdict": "deny", "reason": "outcome_unknown", "message": message });
     let result = json!({
-        "content": [{ "type": "text", "text": message }],
+        "content": [{ "type": "text", "text": body.to_string() }],
         "structuredContent": body,
         "isError": true,
         "resultType": "complete",
