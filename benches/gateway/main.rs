@@ -1,7 +1,8 @@
-//! One call over stdio: through `weaver serve` against directly to the server, as a ratio.
+//! One call over stdio, as a ratio to one directly to the server: through a gateway of its own, and
+//! through the shim and the daemon that many clients share.
 //!
-//! Both ways use the same client and the same small server, in turns, so that whatever else the
-//! machine does hits both alike. The read is recorded in the ledger without waiting for the disk,
+//! All ways use the same client and the same small server, in turns, so that whatever else the
+//! machine does hits all alike. The read is recorded in the ledger without waiting for the disk,
 //! the write waits until its intent is synced: the two levels of durability. The program starts
 //! itself again as server and as gateway.
 //!
@@ -17,6 +18,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use weaver_drivers::confine;
+use weaver_gateway::daemon::{
+    self, DaemonCommand, DaemonFolder, DaemonOptions, SessionRequest, ShimOptions,
+};
 use weaver_gateway::serve;
 use weaver_trace_store::{Reader, verify};
 use weaver_types::{Clock, SystemClock};
@@ -30,6 +34,10 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 /// The arguments under which the program is a server or a gateway.
 pub(crate) const AS_SERVER: &str = "as-server";
 pub(crate) const AS_GATEWAY: &str = "as-gateway";
+pub(crate) const AS_SHIM: &str = "as-shim";
+const AS_DAEMON: &str = "as-daemon";
+/// After how long without a client the daemon ends.
+const IDLE_EXIT: Duration = Duration::from_secs(2);
 
 const CALLS: usize = 1_000;
 const WARM_UP: usize = 100;
@@ -47,7 +55,14 @@ fn run() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some(AS_SERVER) => Ok(echo::serve()?),
-        Some(AS_GATEWAY) => gateway(Path::new(arguments.get(1).ok_or("no configuration")?)),
+        Some(role @ (AS_GATEWAY | AS_SHIM | AS_DAEMON)) => {
+            let config = Path::new(arguments.get(1).ok_or("no configuration")?);
+            match role {
+                AS_SHIM => shim(config),
+                AS_DAEMON => daemon(config),
+                _ => gateway(config),
+            }
+        }
         _ if arguments.iter().any(|argument| argument == "--list") => Ok(()),
         _ => {
             let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
@@ -59,27 +74,68 @@ fn run() -> Result<(), Failure> {
 /// What `weaver serve` does.
 fn gateway(config: &Path) -> Result<(), Failure> {
     let config = weaver_gateway::config::load(config)?;
-    serve::run(config, serve::ServeOptions::default())?;
+    serve::run(config, serve::ServeOptions::default(), None)?;
+    Ok(())
+}
+
+/// What `weaver serve` does where clients share a daemon.
+fn shim(config: &Path) -> Result<(), Failure> {
+    let config = config.canonicalize()?;
+    let folder = DaemonFolder::of_store(&weaver_gateway::config::store_of(&config)?);
+    let command = DaemonCommand {
+        program: std::env::current_exe()?,
+        arguments: vec![AS_DAEMON.into(), config.clone().into()],
+        directory: config.parent().unwrap_or(Path::new("/")).to_path_buf(),
+        input: None,
+    };
+    let request = SessionRequest {
+        config,
+        unsigned_development: false,
+        profile: None,
+        label: "bench".to_owned(),
+        resumed: false,
+    };
+    Ok(daemon::run_shim(Ok(ShimOptions { folder, command, request }))?)
+}
+
+/// What `weaver daemon` does.
+fn daemon(config: &Path) -> Result<(), Failure> {
+    daemon::leave_session();
+    let config = weaver_gateway::config::load(config)?;
+    let options = DaemonOptions { idle_exit: Some(IDLE_EXIT), ..DaemonOptions::default() };
+    daemon::run(config, serve::ServeOptions::default(), options, || {
+        println!("{}", DaemonCommand::ready_line());
+        let _ = daemon::detach_output();
+    })?;
     Ok(())
 }
 
 fn measure(in_earnest: bool) -> Result<(), Failure> {
     let (calls, warm_up) = if in_earnest { (CALLS, WARM_UP) } else { (FEW, 1) };
-    let setup = Setup::write(SystemClock::default().now())?;
+    let now = SystemClock::default().now();
+    let [alone, shared] = [Setup::write(now)?, Setup::write(now)?];
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
-        let ways = Ways::open(&setup.config).await?;
+        let ways = Ways::open(&alone.config, &shared.config).await?;
         for (tool, durability) in [("get", "process death"), ("put", "power loss")] {
             ways.compare(tool, warm_up).await?;
             let times = ways.compare(tool, calls).await?;
             if in_earnest {
-                let (direct, through) = (median(times.direct), median(times.through));
-                let ratio = through.as_secs_f64() / direct.as_secs_f64();
+                let direct = Spread::of(times.direct);
                 println!(
-                    "gateway/{tool}: direct {direct:?}, through the gateway {through:?}, \
-                     ratio {ratio:.2} (median of {calls}; survives {durability})"
+                    "gateway/{tool}: direct {:?}, p99 {:?} (of {calls}; survives {durability})",
+                    direct.median, direct.p99
                 );
+                for (way, spent) in [("alone", times.alone), ("shim and daemon", times.shared)] {
+                    let spread = Spread::of(spent);
+                    println!(
+                        "gateway/{tool}: {way} {:?}, {:.2} of direct, p99 {:?}",
+                        spread.median,
+                        spread.median.as_secs_f64() / direct.median.as_secs_f64(),
+                        spread.p99
+                    );
+                }
             } else {
                 println!("Testing gateway/{tool}\nSuccess");
             }
@@ -87,12 +143,23 @@ fn measure(in_earnest: bool) -> Result<(), Failure> {
         ways.close().await;
         Ok::<(), Failure>(())
     })?;
-    check(&setup.ledger, (calls + warm_up) as u64)
+    let writes = (calls + warm_up) as u64;
+    check(&alone.ledger, writes)?;
+    check(&shared.ledger, writes)
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
+/// How long the middle call took, and the one that only a hundredth exceeds.
+struct Spread {
+    median: Duration,
+    p99: Duration,
+}
+
+impl Spread {
+    fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
+        Self { median: at(50), p99: at(99) }
+    }
 }
 
 /// The ledger verifies, and as many writes as were made waited for the disk.

@@ -1,4 +1,4 @@
-//! The two ways to the server, and calls over both in turns.
+//! The ways to the server, and calls over all of them in turns.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,33 +8,36 @@ use weaver_drivers::mcp::{
     CallOutcome, CallRequest, Endpoint, StdioConfig, Upstream, UpstreamConfig,
 };
 
-use crate::{AS_GATEWAY, AS_SERVER, Failure};
+use crate::{AS_GATEWAY, AS_SERVER, AS_SHIM, Failure};
 
 const TEXT: &str = "The quick brown fox jumps over the lazy dog.";
 /// How often the gateway is asked for its tools until it has them, 20 ms apart.
 const PATIENCE: usize = 500;
 
-/// Directly, and through the gateway.
+/// Directly, through a gateway of its own, and through the shim and the daemon.
 pub(crate) struct Ways {
     direct: Upstream,
-    through: Upstream,
+    alone: Upstream,
+    shared: Upstream,
 }
 
 /// What calls took.
 pub(crate) struct Times {
     pub(crate) direct: Vec<Duration>,
-    pub(crate) through: Vec<Duration>,
+    pub(crate) alone: Vec<Duration>,
+    pub(crate) shared: Vec<Duration>,
 }
 
 impl Ways {
-    /// Starts both and waits until both have their tools.
-    pub(crate) async fn open(config: &Path) -> Result<Self, Failure> {
-        let config = config.to_str().ok_or("the path is not UTF-8")?.to_owned();
+    /// Starts all and waits until all have their tools.
+    pub(crate) async fn open(alone: &Path, shared: &Path) -> Result<Self, Failure> {
+        let text = |path: &Path| path.to_str().map(str::to_owned).ok_or("the path is not UTF-8");
         let ways = Self {
             direct: upstream("direct", vec![AS_SERVER.to_owned()])?,
-            through: upstream("gateway", vec![AS_GATEWAY.to_owned(), config])?,
+            alone: upstream("alone", vec![AS_GATEWAY.to_owned(), text(alone)?])?,
+            shared: upstream("shared", vec![AS_SHIM.to_owned(), text(shared)?])?,
         };
-        for way in [&ways.direct, &ways.through] {
+        for way in [&ways.direct, &ways.alone, &ways.shared] {
             ready(way).await?;
         }
         Ok(ways)
@@ -42,18 +45,20 @@ impl Ways {
 
     /// Calls the tool `rounds` times over each way, in turns.
     pub(crate) async fn compare(&self, tool: &str, rounds: usize) -> Result<Times, Failure> {
-        let mut times = Times { direct: Vec::new(), through: Vec::new() };
+        let mut times = Times { direct: Vec::new(), alone: Vec::new(), shared: Vec::new() };
         for _ in 0..rounds {
             times.direct.push(call(&self.direct, tool).await?);
-            times.through.push(call(&self.through, tool).await?);
+            times.alone.push(call(&self.alone, tool).await?);
+            times.shared.push(call(&self.shared, tool).await?);
         }
         Ok(times)
     }
 
-    /// Ends both.
+    /// Ends all.
     pub(crate) async fn close(&self) {
         self.direct.close().await;
-        self.through.close().await;
+        self.alone.close().await;
+        self.shared.close().await;
     }
 }
 

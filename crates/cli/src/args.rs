@@ -90,6 +90,10 @@ pub(super) enum Command {
     /// Show the log of the daemon
     #[cfg(unix)]
     Logs(super::daemon::Logs),
+    /// Make the daemon a service of your own session (systemd, launchd)
+    #[cfg(unix)]
+    #[command(subcommand)]
+    Service(super::service::Service),
     /// Say which clients may come over HTTP; add and remove them
     #[cfg(unix)]
     #[command(subcommand)]

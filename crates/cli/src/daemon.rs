@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,6 +77,7 @@ pub(super) fn run(args: &Daemon) -> Result<Exit, Failure> {
     match args.started_by_client {
         false => start(args, || {
             output::aside("weaver: ready\n");
+            notify_ready();
         }),
         true => {
             daemon::leave_session();
@@ -115,6 +117,18 @@ fn start(args: &Daemon, ready: impl FnOnce()) -> Result<Exit, Failure> {
     let how = DaemonOptions { idle_exit, http };
     daemon::run(config, options, how, ready).map_err(|error| failed(&store, error))?;
     Ok(Exit::Ok)
+}
+
+/// Tells the service manager that started this that clients can connect (sd_notify(3)).
+fn notify_ready() {
+    let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let path = Path::new(&address);
+    // An address that begins with `@` is in the abstract namespace, which systemd uses no more.
+    if path.is_absolute()
+        && let Ok(socket) = UnixDatagram::unbound()
+    {
+        let _ = socket.send_to(b"READY=1", path);
+    }
 }
 
 /// The command that starts the daemon of a configuration, as `args` want it. A passphrase is read

@@ -32,6 +32,8 @@ mod reference;
 mod replay;
 mod route;
 mod serve;
+#[cfg(unix)]
+mod service;
 mod shared_args;
 mod sign;
 mod tool_list;
@@ -92,6 +94,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Logs(args) => daemon::logs(&args),
         #[cfg(unix)]
         Command::Clients(args) => clients::run(args),
+        #[cfg(unix)]
+        Command::Service(args) => service::run(args),
         Command::Demo(args) => demo::command::run(args),
         Command::DemoServer { root } => demo::command::serve(&root),
         Command::Check(args) => check::run(&args),
@@ -125,7 +129,7 @@ impl Command {
             #[cfg(unix)]
             Self::Clients(args) => args.wants_json(),
             #[cfg(unix)]
-            Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) => false,
+            Self::Daemon(_) | Self::Restart(_) | Self::Logs(_) | Self::Service(_) => false,
             Self::Check(args) => args.output.json,
             Self::Sign(args) => args.output.json,
             Self::Reasons(args) => args.json,

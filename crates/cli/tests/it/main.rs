@@ -37,6 +37,9 @@ mod daemon;
 mod demo;
 #[cfg(test)]
 mod fixture;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod fuzzed_clients;
 #[cfg(test)]
 mod guide;
 #[cfg(test)]

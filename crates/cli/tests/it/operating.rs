@@ -30,3 +30,37 @@ fn the_commands_of_the_operators_page_run_in_their_order() {
     }
     client.end();
 }
+
+#[test]
+fn a_service_is_written_once_and_tells_its_manager_when_it_is_ready() {
+    use std::os::unix::net::UnixDatagram;
+    use std::process::Command;
+
+    let folder = folder(&[("good", "good")], "", "");
+    let config = folder.arg("weaver.toml");
+    let service = |verb: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+        command.args(["service", verb, "--config", &config]).env("HOME", folder.path("home"));
+        command.output().unwrap()
+    };
+    assert!(service("install").status.success() && service("install").status.success());
+    let file = folder.path("home/.config/systemd/user/weaver.service");
+    let unit = fs::read_to_string(&file).unwrap();
+    assert_eq!(unit.as_bytes(), service("show").stdout);
+    fs::write(&file, "[Service]\n").unwrap();
+    assert!(!service("install").status.success(), "somebody's own file stays");
+    assert!(service("uninstall").status.success() && !file.exists());
+    let notify = folder.path("notify");
+    let socket = UnixDatagram::bind(&notify).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    let mut daemon = Command::new(env!("CARGO_BIN_EXE_weaver"))
+        .args(["daemon", "--config", &config])
+        .env("NOTIFY_SOCKET", &notify)
+        .spawn()
+        .unwrap();
+    let mut told = [0; 64];
+    let length = socket.recv(&mut told).unwrap();
+    assert_eq!(&told[..length], b"READY=1");
+    assert_eq!(weaver(&["stop", "--config", &config]).code, 0);
+    assert!(daemon.wait().unwrap().success());
+}

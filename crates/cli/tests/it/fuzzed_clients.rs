@@ -1,0 +1,160 @@
+//! Clients that send anything, over the shim, the daemon's socket and HTTP, beside one that works.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, folder};
+use crate::support::{Folder, weaver};
+
+/// The longest that anything may take to be answered or closed.
+const PATIENCE: Duration = Duration::from_secs(20);
+const ROUNDS: u64 = 120;
+
+/// Numbers that look random and are the same in each run (xorshift64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound as u64).unwrap()
+    }
+
+    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.below(from.len())]
+    }
+}
+
+/// A message of the protocol with some of its bytes replaced, left out, or said twice.
+fn damaged(numbers: &mut Numbers) -> Vec<u8> {
+    let seeds = [
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"tool_execute","arguments":{"capability":"good.people","arguments":{}}}}"#,
+        r#"{"jsonrpc":"2.0","id":"a","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+        r#"{"protocol":1,"version":"0","program":"x","purpose":"status"}"#,
+    ];
+    let mut bytes = numbers.pick(&seeds).as_bytes().to_vec();
+    for _ in 0..numbers.below(6) {
+        let at = numbers.below(bytes.len());
+        match numbers.below(4) {
+            0 => bytes[at] = u8::try_from(numbers.below(256)).unwrap(),
+            1 => {
+                bytes.remove(at);
+            }
+            2 => bytes.extend_from_within(at..),
+            _ => bytes.splice(at..at, *b"\"[{").for_each(drop),
+        }
+        if bytes.is_empty() {
+            bytes.push(b'x');
+        }
+    }
+    bytes.retain(|byte| *byte != b'\n');
+    bytes
+}
+
+struct Gateway {
+    folder: Folder,
+    good: Client,
+    http: String,
+}
+
+impl Gateway {
+    fn new() -> Self {
+        let settings = "[http]\nlisten = \"127.0.0.1:0\"\nanonymous = true\n";
+        let folder = folder(&[("good", "good")], settings, "");
+        let good = start(&folder).shaken();
+        let config = folder.arg("weaver.toml");
+        let status = weaver(&["status", "--config", &config, "--json"]).json();
+        let http = status["http"].as_str().unwrap().to_owned();
+        Self { folder, good, http }
+    }
+
+    /// The client that works is answered as ever, and the daemon is the one that it was.
+    fn is_well(&mut self) {
+        let started = Instant::now();
+        assert!(!self.good.execute("good.people", json!({})).0);
+        assert!(started.elapsed() < PATIENCE);
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        weaver(&["stop", "--config", &self.folder.arg("weaver.toml")]);
+    }
+}
+
+fn start(folder: &Folder) -> Client {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weaver"));
+    command.args(["serve", "--config", &folder.arg("weaver.toml")]);
+    Client::start_as(command)
+}
+
+#[test]
+fn whatever_clients_send_the_gateway_goes_on_and_nothing_hangs() {
+    let mut gateway = Gateway::new();
+    let pid = |gateway: &Gateway| -> Value {
+        weaver(&["status", "--config", &gateway.folder.arg("weaver.toml"), "--json"]).json()["pid"]
+            .clone()
+    };
+    let before = pid(&gateway);
+    let mut numbers = Numbers(0x5eed);
+    let socket = gateway.folder.path(".weaver/ledger.db.run/d.sock");
+    for round in 0..ROUNDS {
+        let bytes = damaged(&mut numbers);
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let _ = stream.write_all(&bytes).and_then(|()| stream.write_all(b"\n"));
+        let _ = stream.shutdown(Shutdown::Write);
+        let read = stream.read_to_end(&mut Vec::new());
+        assert!(closed(&read), "the socket hangs on {}: {read:?}", String::from_utf8_lossy(&bytes));
+
+        let mut stream = TcpStream::connect(&gateway.http).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+             accept: application/json\r\ncontent-length: {}\r\n\r\n",
+            bytes.len()
+        );
+        let mut sent = head.into_bytes();
+        sent.extend_from_slice(&bytes);
+        if numbers.below(3) == 0 {
+            let at = numbers.below(sent.len());
+            sent[at] = u8::try_from(numbers.below(256)).unwrap();
+        }
+        let _ = stream.write_all(&sent);
+        let _ = stream.shutdown(Shutdown::Write);
+        let read = stream.read_to_end(&mut Vec::new());
+        assert!(closed(&read), "HTTP hangs on {}: {read:?}", String::from_utf8_lossy(&sent));
+        if round % 30 == 0 {
+            gateway.is_well();
+        }
+    }
+    let mut shim = start(&gateway.folder);
+    for _ in 0..ROUNDS {
+        let line = damaged(&mut numbers);
+        shim.send_line(&String::from_utf8_lossy(&line));
+    }
+    let alive = shim.request("ping", json!({}));
+    assert!(alive["result"].is_object() || alive["error"].is_object(), "{alive}");
+    shim.end();
+    gateway.is_well();
+    assert_eq!(pid(&gateway), before, "the daemon was never replaced");
+}
+
+/// True when the other side has closed, with or without an answer, before the patience was over.
+fn closed(read: &std::io::Result<usize>) -> bool {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+
+    !matches!(read, Err(error) if matches!(error.kind(), TimedOut | WouldBlock))
+}
